@@ -4,7 +4,8 @@ import './scripts/shared/temporary-files.mjs'; // before the runtime makes its d
 import './scripts/build/assets.mjs';
 import { bundledSource } from './scripts/test/bundled-source.mjs';
 
-// The real Worker in the local runtime, its D1 wrapped so that a test can delay or fail any call (`test/support/main.ts`).
+// The real Worker in the local runtime, its D1 wrapped so that a test can delay or fail any call
+// (`test/support/main.ts`).
 export default defineConfig({
   plugins: [
     bundledSource(),

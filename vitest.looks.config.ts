@@ -2,7 +2,8 @@ import { defineConfig } from 'vitest/config';
 import { looks, nameOf } from './packages/console/test/look.ts';
 import base from './vitest.packages.config.ts';
 
-// Every journey of the console in every look, and every page in detail: `npm run test:looks`, one of them with `-- --project 390-dark`.
+// Every journey of the console in every look, and every page in detail: `npm run test:looks`, one of them
+// with `-- --project 390-dark`.
 const { include: _, ...rest } = base.test ?? {};
 const folder = 'packages/console/test';
 const alone = ['pages', 'operations', 'previews'].map((name) => `${folder}/${name}.test.ts`);
@@ -13,7 +14,12 @@ export default defineConfig({
     projects: [
       { test: { name: 'pages', include: [`${folder}/pages.test.ts`], env: { SLOW: '1' } } },
       ...looks.map((look) => ({
-        test: { name: nameOf(look), include: [`${folder}/*.test.ts`], exclude: alone, env: { LOOK: nameOf(look), SLOW: '1' } },
+        test: {
+          name: nameOf(look),
+          include: [`${folder}/*.test.ts`],
+          exclude: alone,
+          env: { LOOK: nameOf(look), SLOW: '1' },
+        },
       })),
     ],
   },

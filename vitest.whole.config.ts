@@ -5,8 +5,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { suitesOf } from './scripts/test/suites.mjs';
 import base from './vitest.config.ts';
 
-// All tests in the real runtime, as `npm test` runs them: a folder of test/api is one suite, and so is test/unit. Tests that break the
-// runtime on purpose have a start of their own.
+// All tests in the real runtime, as `npm test` runs them: a folder of test/api is one suite, and so is
+// test/unit. Tests that break the runtime on purpose have a start of their own.
 const { test, ...config } = base as ViteUserConfig;
 const areas = fs.readdirSync('test/api').map((name) => `test/api/${name}`);
 const suites = suitesOf(['test/unit', ...areas]);
@@ -23,7 +23,11 @@ export default {
   ...config,
   test: {
     ...test,
-    include: [...[...suites.keys()].map((file) => path.relative('', file)), 'test/faults/*.test.ts', 'test/model/*.test.ts'],
+    include: [
+      ...[...suites.keys()].map((file) => path.relative('', file)),
+      'test/faults/*.test.ts',
+      'test/model/*.test.ts',
+    ],
     sequence: { sequencer: LongestFirst },
   },
 };

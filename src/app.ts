@@ -1,5 +1,6 @@
-// The HTTP application: routing, common response headers and one log line per request. Invariant: every response has Request-Id, no-store
-// and nosniff (and HSTS if PUBLIC_URL is https), and every error has the format of the error catalogue.
+// The HTTP application: routing, common response headers and one log line per request. Invariant: every
+// response has Request-Id, no-store and nosniff (and HSTS if PUBLIC_URL is https), and every error has the
+// format of the error catalogue.
 import { Hono } from 'hono';
 import { newId } from './db/ids';
 import { databaseRefusal } from './db/unavailable';
@@ -41,12 +42,21 @@ function placeOf({ cf }: Request): string | null {
 app.use(async (c, next) => {
   const started = Date.now();
   const settings = settingsOf(c.env);
-  const trace: Trace = { route: 'unmatched', org: null, credential: null, gate_calls: 0, gate_ms: 0, d1_calls: 0, code: null };
+  const trace: Trace = {
+    route: 'unmatched',
+    org: null,
+    credential: null,
+    gate_calls: 0,
+    gate_ms: 0,
+    d1_calls: 0,
+    code: null,
+  };
   const base = ('publicUrl' in settings && settings.publicUrl) || new URL(c.req.url).origin;
   c.set('trace', trace);
   c.set('base', base);
   c.set('requestId', newId('req'));
-  if ('problem' in settings) c.res = errorResponse(refuse('MISCONFIGURED', { message: settings.problem }), base, trace);
+  if ('problem' in settings)
+    c.res = errorResponse(refuse('MISCONFIGURED', { message: settings.problem }), base, trace);
   else await next();
 
   // Every response was created here, so its headers can be set: a copy would turn its body into a stream.
@@ -56,7 +66,8 @@ app.use(async (c, next) => {
   if (!response.headers.has('Cache-Control')) response.headers.set('Cache-Control', 'no-store');
   response.headers.set('X-Content-Type-Options', 'nosniff');
   // Only for this host: subdomains may belong to others and may not support https.
-  if (/^https:/i.test(c.env.PUBLIC_URL ?? '')) response.headers.set('Strict-Transport-Security', 'max-age=31536000');
+  if (/^https:/i.test(c.env.PUBLIC_URL ?? ''))
+    response.headers.set('Strict-Transport-Security', 'max-age=31536000');
   logRequest({ started, id: c.get('requestId'), method: c.req.method, status: response.status }, trace);
 });
 
@@ -74,11 +85,16 @@ docsRoutes(app, routes);
 pageRoutes(app);
 
 const methods = new Map<string, string[]>();
-for (const route of routes) methods.set(route.path, [...(methods.get(route.path) ?? []), route.method.toUpperCase()]);
+for (const route of routes)
+  methods.set(route.path, [...(methods.get(route.path) ?? []), route.method.toUpperCase()]);
 
-/** Paths in matching order: a literal segment comes before a parameter in its place, regardless of the domain order. */
+/**
+ * Paths in matching order: a literal segment comes before a parameter in its place, regardless of the domain
+ * order.
+ */
 const inOrder = (a: string, b: string): number => {
-  const spelled = (path: string) => path.split('/').map((segment) => (segment.startsWith('{') ? '~' : `!${segment}`));
+  const spelled = (path: string) =>
+    path.split('/').map((segment) => (segment.startsWith('{') ? '~' : `!${segment}`));
   return spelled(a).join('/') < spelled(b).join('/') ? -1 : 1;
 };
 
@@ -94,7 +110,10 @@ for (const path of [...methods.keys()].sort(inOrder)) {
     trace.route = whole;
     const method = c.req.method === 'HEAD' ? 'GET' : c.req.method;
     const route = here.find((candidate: Route) => candidate.method.toUpperCase() === method);
-    if (!route) return errorResponse(refuse('METHOD_NOT_ALLOWED'), c.get('base'), trace, null, { Allow: allowed.join(', ') });
+    if (!route)
+      return errorResponse(refuse('METHOD_NOT_ALLOWED'), c.get('base'), trace, null, {
+        Allow: allowed.join(', '),
+      });
     const settings = settingsOf(c.env);
     if ('problem' in settings) throw new ApiError(refuse('MISCONFIGURED', { message: settings.problem }));
     const headers = readHeaders(c.req.raw);

@@ -1,5 +1,5 @@
-// Bindings and deployment variables. Every variable is validated before any request is served; an error names the variable, never its
-// value.
+// Bindings and deployment variables. Every variable is validated before any request is served; an error names
+// the variable, never its value.
 import { z } from 'zod';
 import { notifyPlatforms, syncPlatforms } from './adapters/platforms';
 import type { Asking, Decision, Polled, Started } from './auth/terminal-login';
@@ -81,7 +81,13 @@ const masterKeys = z.string().transform((text, context): MasterKey[] => {
 const isOrigin = (text: string) => {
   const url = URL.canParse(text) ? new URL(text) : null;
   return (
-    url !== null && /^https?:$/.test(url.protocol) && !url.username && !url.password && url.pathname === '/' && !url.search && !url.hash
+    url !== null &&
+    /^https?:$/.test(url.protocol) &&
+    !url.username &&
+    !url.password &&
+    url.pathname === '/' &&
+    !url.search &&
+    !url.hash
   );
 };
 const isLoopback = (text: string) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(text).hostname);
@@ -99,7 +105,9 @@ function baseUrlsIn(text: string | undefined): Record<string, string> | null {
     const map = JSON.parse(text) as Record<string, string>;
     if (typeof map !== 'object' || map === null || Array.isArray(map)) return null;
     const platforms: readonly string[] = [...syncPlatforms, ...notifyPlatforms];
-    return Object.entries(map).every(([platform, url]) => platforms.includes(platform) && isBaseUrl(url)) ? map : null;
+    return Object.entries(map).every(([platform, url]) => platforms.includes(platform) && isBaseUrl(url))
+      ? map
+      : null;
   } catch {
     return null;
   }
@@ -107,9 +115,21 @@ function baseUrlsIn(text: string | undefined): Record<string, string> | null {
 
 /** What each variable must be, as worded in the error message. */
 const checks: [keyof Env, string, (env: Env) => boolean][] = [
-  ['MASTER_KEYS', 'a comma-separated list of id:key, each key 32 bytes in base64', (env) => masterKeys.safeParse(env.MASTER_KEYS).success],
-  ['BOOTSTRAP_TOKEN', 'at least 32 printable characters without spaces', (env) => /^[\x21-\x7e]{32,}$/.test(env.BOOTSTRAP_TOKEN ?? '')],
-  ['PUBLIC_URL', 'an http or https origin, such as https://vault.example.com', (env) => !env.PUBLIC_URL || isOrigin(env.PUBLIC_URL)],
+  [
+    'MASTER_KEYS',
+    'a comma-separated list of id:key, each key 32 bytes in base64',
+    (env) => masterKeys.safeParse(env.MASTER_KEYS).success,
+  ],
+  [
+    'BOOTSTRAP_TOKEN',
+    'at least 32 printable characters without spaces',
+    (env) => /^[\x21-\x7e]{32,}$/.test(env.BOOTSTRAP_TOKEN ?? ''),
+  ],
+  [
+    'PUBLIC_URL',
+    'an http or https origin, such as https://vault.example.com',
+    (env) => !env.PUBLIC_URL || isOrigin(env.PUBLIC_URL),
+  ],
   [
     'ALLOW_PRIVATE_TARGETS',
     'true or false, and true only if PUBLIC_URL is a loopback address',

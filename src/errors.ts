@@ -1,6 +1,7 @@
 // The catalogue of errors: every code that the service returns, with its status, message, cause and remedy.
-// Invariant: no other error format exists. A refusal is plain data, so that it passes the gate's RPC unchanged; messages are
-// written here or by the domain that refuses, and never contain a value, a token or a key.
+// Invariant: no other error format exists. A refusal is plain data, so that it passes the gate's RPC
+// unchanged; messages are written here or by the domain that refuses, and never contain a value, a token or a
+// key.
 interface Entry {
   status: number;
   message: string;
@@ -13,7 +14,8 @@ export const catalogue = {
     status: 400,
     message: 'The body is not valid JSON in UTF-8.',
     cause: 'The body cannot be decoded as UTF-8, or it is not a single JSON value.',
-    remedy: 'Send one JSON object, encoded as UTF-8 without a byte order mark. Most HTTP clients do this when you pass them an object.',
+    remedy:
+      'Send one JSON object, encoded as UTF-8 without a byte order mark. Most HTTP clients do this when you pass them an object.',
   },
   VALIDATION_FAILED: {
     status: 400,
@@ -26,8 +28,10 @@ export const catalogue = {
   INVALID_CURSOR: {
     status: 400,
     message: 'The cursor is not valid for this list.',
-    cause: 'A cursor works for one list of one organisation. This one was changed, cut short, or comes from another list.',
-    remedy: 'Pass next_cursor of the previous page unchanged to the same list, or start again without a cursor.',
+    cause:
+      'A cursor works for one list of one organisation. This one was changed, cut short, or comes from another list.',
+    remedy:
+      'Pass next_cursor of the previous page unchanged to the same list, or start again without a cursor.',
   },
   AUTHORIZATION_PENDING: {
     status: 400,
@@ -82,25 +86,29 @@ export const catalogue = {
     message: 'The DPoP proof is not valid for this request.',
     cause:
       'The proof is malformed, too old, used before, signed by another key or algorithm, or made for another method, URL or token. The message says which.',
-    remedy: 'Make a new proof for each request: method, URL without query, current time in iat, a new jti, and ath of the token.',
+    remedy:
+      'Make a new proof for each request: method, URL without query, current time in iat, a new jti, and ath of the token.',
   },
   TOKEN_REVOKED: {
     status: 401,
     message: 'This credential has been revoked.',
     cause: 'The credential or one of its parents was revoked, or its organisation was deleted.',
-    remedy: 'Use another credential, or ask an administrator of the organisation for a new one. A revoked credential cannot be restored.',
+    remedy:
+      'Use another credential, or ask an administrator of the organisation for a new one. A revoked credential cannot be restored.',
   },
   INSUFFICIENT_SCOPE: {
     status: 403,
     message: 'This credential does not hold the scope that this request needs.',
-    cause: 'The credential does not hold the scope that the message names, or it is limited to other environments or names.',
+    cause:
+      'The credential does not hold the scope that the message names, or it is limited to other environments or names.',
     remedy:
       'Use a credential that holds the scope for this environment and name. GET /api/v1/whoami shows what a credential holds. POST /api/v1/orgs/:org_id/api-keys creates one that holds more.',
   },
   SECRET_ACCESS_DENIED: {
     status: 403,
     message: 'This agent may not read this secret.',
-    cause: 'The agent credential does not hold the scope secrets:read, or the secret is outside its environments or names.',
+    cause:
+      'The agent credential does not hold the scope secrets:read, or the secret is outside its environments or names.',
     remedy:
       'Extend scopes, environments or secrets of the agent with PATCH /api/v1/orgs/:org_id/agent-credentials/:id, which needs tokens:write, or use another credential. GET /api/v1/whoami shows what the agent holds.',
   },
@@ -117,19 +125,22 @@ export const catalogue = {
     message: 'This kind of credential cannot make this request.',
     cause:
       'Some requests accept only certain kinds of credential. For example, a session token cannot create a session token or rotate an API key.',
-    remedy: 'Use the kind of credential that the message or the API reference names. For most requests that is an API key.',
+    remedy:
+      'Use the kind of credential that the message or the API reference names. For most requests that is an API key.',
   },
   APPROVAL_REQUIRED: {
     status: 403,
     message: 'A policy requires approval for this request. Nothing was done.',
-    cause: 'An approval policy of the organisation covers the effect of this request. error.approval shows the pending approval.',
+    cause:
+      'An approval policy of the organisation covers the effect of this request. error.approval shows the pending approval.',
     remedy:
       'Wait for the approval, with GET /api/v1/orgs/:org_id/approvals/:id?wait=25 or at /console/approvals/:id in a browser. Then repeat the request unchanged with the header "Approval-Id: apr_…" within 24 hours.',
   },
   PASSPHRASE_WRONG: {
     status: 403,
     message: 'The passphrase is wrong.',
-    cause: 'The link is protected by a passphrase, and another one was sent. After ten wrong passphrases the link no longer works.',
+    cause:
+      'The link is protected by a passphrase, and another one was sent. After ten wrong passphrases the link no longer works.',
     remedy: 'Ask the person who sent the link for the passphrase.',
   },
   ADDRESS_NOT_ALLOWED: {
@@ -137,7 +148,8 @@ export const catalogue = {
     message: 'This credential may not be used from this IP address.',
     cause:
       'The allowed_addresses of the credential, of one of its parents or, for members, of the organisation do not include the IP address of the request.',
-    remedy: 'Send the request from an allowed network, or extend allowed_addresses with PATCH on the credential or on the organisation.',
+    remedy:
+      'Send the request from an allowed network, or extend allowed_addresses with PATCH on the credential or on the organisation.',
   },
   REAUTHENTICATION_REQUIRED: {
     status: 403,
@@ -151,7 +163,8 @@ export const catalogue = {
   NOT_FOUND: {
     status: 404,
     message: 'The resource does not exist.',
-    cause: 'The path is not part of this API, or the resource does not exist, was deleted, or belongs to another organisation.',
+    cause:
+      'The path is not part of this API, or the resource does not exist, was deleted, or belongs to another organisation.',
     remedy:
       'Check the path, the id and the environment. GET /api/v1/orgs/:org_id/secrets?status=deleted lists deleted secrets; POST …/secrets/:id/restore restores one for seven days.',
   },
@@ -180,25 +193,30 @@ export const catalogue = {
     message: 'This enrolment link is no longer valid.',
     cause:
       'An enrolment link works once, within 24 hours, and a newer link replaces it. This one was used, expired, replaced or never issued.',
-    remedy: 'Ask an owner for a new link. An owner creates it with POST /api/v1/orgs/:org_id/members/:id/enrolments.',
+    remedy:
+      'Ask an owner for a new link. An owner creates it with POST /api/v1/orgs/:org_id/members/:id/enrolments.',
   },
   SHARE_GONE: {
     status: 410,
     message: 'This link is no longer valid.',
-    cause: 'The link has no views left, has expired, was revoked or never existed, or its secret or creator no longer exists.',
+    cause:
+      'The link has no views left, has expired, was revoked or never existed, or its secret or creator no longer exists.',
     remedy: 'Ask the person who sent the link for a new one.',
   },
   EVENTS_GONE: {
     status: 410,
     message: 'The events after this sequence are no longer kept.',
-    cause: 'Events are kept for 30 days. The sequence in after is older than the oldest stored event, which the message names.',
-    remedy: 'Continue from the sequence in the message, and read what you missed from the resources themselves.',
+    cause:
+      'Events are kept for 30 days. The sequence in after is older than the oldest stored event, which the message names.',
+    remedy:
+      'Continue from the sequence in the message, and read what you missed from the resources themselves.',
   },
   EMAIL_TAKEN: {
     status: 409,
     message: 'A member with this email address already exists.',
     cause: 'Email addresses are unique within an organisation. Upper and lower case count as equal.',
-    remedy: 'Change the existing member with PATCH /api/v1/orgs/:org_id/members/:id, or use another email address.',
+    remedy:
+      'Change the existing member with PATCH /api/v1/orgs/:org_id/members/:id, or use another email address.',
   },
   SYNC_ENDED: {
     status: 409,
@@ -217,8 +235,10 @@ export const catalogue = {
   LAST_OWNER: {
     status: 409,
     message: 'This member is the last owner.',
-    cause: 'An organisation must have at least one owner, so the last one cannot be removed or given another role.',
-    remedy: 'Make another member an owner first, with PATCH /api/v1/orgs/:org_id/members/:id and { "role": "owner" }.',
+    cause:
+      'An organisation must have at least one owner, so the last one cannot be removed or given another role.',
+    remedy:
+      'Make another member an owner first, with PATCH /api/v1/orgs/:org_id/members/:id and { "role": "owner" }.',
   },
   LAST_PASSKEY: {
     status: 409,
@@ -237,13 +257,15 @@ export const catalogue = {
     status: 409,
     message: 'A secret with this name already exists in this environment.',
     cause: 'Secret names are unique within an environment. Deleted secrets do not count.',
-    remedy: 'Choose another name, change the existing secret with PATCH /api/v1/orgs/:org_id/secrets/:id, or delete it first.',
+    remedy:
+      'Choose another name, change the existing secret with PATCH /api/v1/orgs/:org_id/secrets/:id, or delete it first.',
   },
   IDEMPOTENCY_IN_PROGRESS: {
     status: 409,
     message: 'A request with this Idempotency-Key is still in progress.',
     cause: 'The same request was sent a moment ago and has no response yet.',
-    remedy: 'Wait for the number of seconds in Retry-After and send the request again. It then returns the response of the first one.',
+    remedy:
+      'Wait for the number of seconds in Retry-After and send the request again. It then returns the response of the first one.',
   },
   SLUG_TAKEN: {
     status: 409,
@@ -261,7 +283,8 @@ export const catalogue = {
     status: 409,
     message: 'This is the default environment.',
     cause: 'Requests that name no environment use the default environment, so it cannot be deleted.',
-    remedy: 'Choose another default environment first, with PATCH /api/v1/orgs/:org_id and { "default_environment": … }.',
+    remedy:
+      'Choose another default environment first, with PATCH /api/v1/orgs/:org_id and { "default_environment": … }.',
   },
   LIMIT_REACHED: {
     status: 409,
@@ -311,25 +334,31 @@ export const catalogue = {
   IDEMPOTENCY_KEY_REUSED: {
     status: 422,
     message: 'This Idempotency-Key was used for a different request.',
-    cause: 'For 24 hours, an Idempotency-Key stands for one request with the same method, path, query, If-Match header and body.',
-    remedy: 'Use a new key for a new request. To get the stored response again, repeat the request unchanged.',
+    cause:
+      'For 24 hours, an Idempotency-Key stands for one request with the same method, path, query, If-Match header and body.',
+    remedy:
+      'Use a new key for a new request. To get the stored response again, repeat the request unchanged.',
   },
   POLICY_VIOLATED: {
     status: 422,
     message: 'A naming policy does not allow this name.',
-    cause: 'The name does not match the pattern of a naming policy that applies to it. The message names the policy and the pattern.',
+    cause:
+      'The name does not match the pattern of a naming policy that applies to it. The message names the policy and the pattern.',
     remedy:
       'Choose a name that matches the pattern, or ask someone who holds policies:write to change the policy. GET /api/v1/orgs/:org_id/policies lists the policies.',
   },
   APPROVAL_IMPOSSIBLE: {
     status: 422,
     message: 'This policy could never be satisfied: there are not enough approvers.',
-    cause: 'Fewer members than the policy requires can approve in each environment that it applies to. The message says how many can.',
-    remedy: 'Invite more members with a role that holds approvals:decide, add them to the approving team, or require fewer approvals.',
+    cause:
+      'Fewer members than the policy requires can approve in each environment that it applies to. The message says how many can.',
+    remedy:
+      'Invite more members with a role that holds approvals:decide, add them to the approving team, or require fewer approvals.',
   },
   VALUE_NOT_REPRESENTABLE: {
     status: 422,
-    message: 'The format cannot hold some values exactly as they are stored. See details. Nothing was generated.',
+    message:
+      'The format cannot hold some values exactly as they are stored. See details. Nothing was generated.',
     cause:
       'The program that reads the format would not return the stored value unchanged: for example a line feed in a file for docker run --env-file.',
     remedy:
@@ -338,14 +367,18 @@ export const catalogue = {
   NAME_NOT_REPRESENTABLE: {
     status: 422,
     message: 'The format cannot hold some names. See details. Nothing was generated.',
-    cause: 'A name begins with a digit, is too long or is reserved by the program that reads the format, even after its mapping.',
-    remedy: 'Each item of error.details names a secret and says why. Rename it, choose another format, or leave it out with names.',
+    cause:
+      'A name begins with a digit, is too long or is reserved by the program that reads the format, even after its mapping.',
+    remedy:
+      'Each item of error.details names a secret and says why. Rename it, choose another format, or leave it out with names.',
   },
   NAME_COLLISION: {
     status: 422,
     message: 'Some names become identical in this format. See details. Nothing was generated.',
-    cause: 'Characters that the format does not allow in names are replaced. After that, two or more of the names are identical.',
-    remedy: 'Each item of error.details names a secret. Rename all but one of them, choose another format, or leave them out with names.',
+    cause:
+      'Characters that the format does not allow in names are replaced. After that, two or more of the names are identical.',
+    remedy:
+      'Each item of error.details names a secret. Rename all but one of them, choose another format, or leave them out with names.',
   },
   IMPORT_UNREADABLE: {
     status: 422,
@@ -359,25 +392,30 @@ export const catalogue = {
     status: 422,
     message: 'The response would hold more than 2,000 secrets or 16 MiB.',
     cause: 'The size of a bulk read and of a generated file is limited.',
-    remedy: 'Narrow the request with ?prefix= and read one part after the other; for a generated file, select secrets with names.',
+    remedy:
+      'Narrow the request with ?prefix= and read one part after the other; for a generated file, select secrets with names.',
   },
   RATE_LIMITED: {
     status: 429,
     message: 'Too many requests in the last minute.',
-    cause: 'Each credential has a rate limit per minute. Failed attempts without a credential are limited by IP address.',
-    remedy: 'Wait for the number of seconds in Retry-After. The RateLimit headers of each response show what is left.',
+    cause:
+      'Each credential has a rate limit per minute. Failed attempts without a credential are limited by IP address.',
+    remedy:
+      'Wait for the number of seconds in Retry-After. The RateLimit headers of each response show what is left.',
   },
   INTERNAL: {
     status: 500,
     message: 'An unexpected error occurred. Include the Request-Id when you report it.',
     cause: 'This is an error in the service. A change may or may not have been made.',
-    remedy: 'Check the state before you repeat a change, or repeat it with the same Idempotency-Key, so that it is made only once.',
+    remedy:
+      'Check the state before you repeat a change, or repeat it with the same Idempotency-Key, so that it is made only once.',
   },
   TARGET_REJECTED: {
     status: 502,
     message: 'The target refused the request.',
     cause: 'The other platform responded with an error status. The message names it.',
-    remedy: 'Check the credentials and settings of the connection. If retry_after is present, repeat the request after that many seconds.',
+    remedy:
+      'Check the credentials and settings of the connection. If retry_after is present, repeat the request after that many seconds.',
   },
   TARGET_UNREACHABLE: {
     status: 502,
@@ -389,7 +427,8 @@ export const catalogue = {
     status: 503,
     message: 'The service cannot process this request right now.',
     cause: 'A part of the service that this request needs, such as the database, does not respond.',
-    remedy: 'Repeat the request after the number of seconds in Retry-After. Repeat a POST with the same Idempotency-Key.',
+    remedy:
+      'Repeat the request after the number of seconds in Retry-After. Repeat a POST with the same Idempotency-Key.',
   },
   OVERLOADED: {
     status: 503,
@@ -403,7 +442,8 @@ export const catalogue = {
     message: 'This deployment is not configured correctly.',
     cause:
       'A variable of the deployment is missing or not valid, or does not contain the keys that encrypt the database; or the deployment key, or that of the organisation, is missing from the database. The message says which.',
-    remedy: 'The operator of the deployment runs `npm run doctor`, which checks all variables and keys and says what to do for each.',
+    remedy:
+      'The operator of the deployment runs `npm run doctor`, which checks all variables and keys and says what to do for each.',
   },
 } as const satisfies Record<string, Entry>;
 
@@ -414,7 +454,10 @@ export interface Detail {
   message: string;
 }
 
-/** Why a request was refused. `message` replaces the catalogue's message with a more specific one; `retry_after` is in whole seconds. */
+/**
+ * Why a request was refused. `message` replaces the catalogue's message with a more specific one;
+ * `retry_after` is in whole seconds.
+ */
 export interface Refusal {
   code: Code;
   /** The status, if it differs from the code's usual one. */
@@ -431,12 +474,16 @@ export const statusOf = ({ code, status }: Refusal): number => status ?? catalog
 /** Creates a refusal, with the catalogue's message unless another one is given. */
 export const refuse = (code: Code, more: Omit<Refusal, 'code'> = {}): Refusal => ({ code, ...more });
 
-/** 401 for every token that this deployment does not accept, whether it is malformed, mistyped or no longer known, so that an attacker learns nothing more. */
+/**
+ * 401 for every token that this deployment does not accept, whether it is malformed, mistyped or no longer
+ * known, so that an attacker learns nothing more.
+ */
 export const UNKNOWN_TOKEN =
   'The token is not a valid token of this deployment. Check that it is complete, without typing errors, and was issued by this deployment.';
 
 /** A failed validation with one detail. */
-export const invalid = (path: string, message: string): Refusal => refuse('VALIDATION_FAILED', { details: [{ path, message }] });
+export const invalid = (path: string, message: string): Refusal =>
+  refuse('VALIDATION_FAILED', { details: [{ path, message }] });
 
 /** An integrity violation: what was altered, and the affected resource. */
 export interface IntegrityViolation {
@@ -449,7 +496,10 @@ export interface IntegrityViolation {
     | 'org_key_missing'
     | 'gate_loaded_from_database';
   resource: string;
-  /** What the request that detected it was answered; absent for 500, or if it was answered without what is altered. */
+  /**
+   * What the request that detected it was answered; absent for 500, or if it was answered without what is
+   * altered.
+   */
   status?: number;
 }
 

@@ -1,7 +1,8 @@
-// The survey of organisations for the health check, a step with each scheduled run: do their keys open, does their gate answer, and does it
-// agree with D1? Keys are walked a page at a time and gates a few at a time, so the whole is seen slowly; what failed is looked at again in
-// each run. Invariants: only the schedule starts it, so no caller causes a call to a gate; ids go to the log and to the gate of the health
-// check, never to a response.
+// The survey of organisations for the health check, a step with each scheduled run: do their keys open, does
+// their gate answer, and does it agree with D1? Keys are walked a page at a time and gates a few at a time,
+// so the whole is seen slowly; what failed is looked at again in each run. Invariants: only the schedule
+// starts it, so no caller causes a call to a gate; ids go to the log and to the gate of the health check,
+// never to a response.
 
 import type { Env, MasterKey } from './env';
 import { opens, type WrappedKey } from './keys/keyring';
@@ -30,7 +31,10 @@ export interface Survey {
   at: number;
   /** How far the clock was ahead of that of the schedule, in milliseconds; 0 for what a late run explains. */
   apart: number;
-  /** The last organisation of each walk; empty before the first, and once a walk has seen all. `orgRows` walks the keys of organisations. */
+  /**
+   * The last organisation of each walk; empty before the first, and once a walk has seen all. `orgRows` walks
+   * the keys of organisations.
+   */
   keys: string;
   orgRows: string;
   gates: string;
@@ -77,8 +81,12 @@ export const keyedAfter = (db: D1Database, after: string, limit: number): D1Prep
 const keyedOf = (db: D1Database, ids: string[]): D1PreparedStatement =>
   db.prepare(`${KEYED} in (select value from json_each(?))`).bind(JSON.stringify(ids));
 
-/** Organisations that have a key, and whether they have a row: the key is deleted with the organisation, so one without a row has lost it. */
-const ROWS = 'select org_id id, exists (select 1 from orgs where id = org_id) has_row from org_keys where org_id';
+/**
+ * Organisations that have a key, and whether they have a row: the key is deleted with the organisation, so
+ * one without a row has lost it.
+ */
+const ROWS =
+  'select org_id id, exists (select 1 from orgs where id = org_id) has_row from org_keys where org_id';
 interface Listed {
   id: string;
   has_row: number;
@@ -88,14 +96,19 @@ const rowsAfter = (db: D1Database, after: string): D1PreparedStatement =>
 const rowsOf = (db: D1Database, ids: string[]): D1PreparedStatement =>
   db.prepare(`${ROWS} in (select value from json_each(?))`).bind(JSON.stringify(ids));
 
-/** A restore raises epochs by at least this much. A backup that is restored again may lower them, which nothing else does. */
+/**
+ * A restore raises epochs by at least this much. A backup that is restored again may lower them, which
+ * nothing else does.
+ */
 const RESTORED = 500_000;
 export const firstFence = (db: D1Database): D1PreparedStatement =>
   db.prepare('select org_id org, epoch from fences order by org_id limit 1');
 
 /** Whether D1 was restored since a survey, so what that survey knows is of another database. */
 export const isRestored = ({ fence: known }: Survey, now: Fence | null): boolean =>
-  Boolean(known && now && known.org === now.org && (now.epoch < known.epoch || now.epoch - known.epoch >= RESTORED));
+  Boolean(
+    known && now && known.org === now.org && (now.epoch < known.epoch || now.epoch - known.epoch >= RESTORED),
+  );
 
 /** Whether the key of an organisation opens. */
 export const opensOrg = (masters: MasterKey[], keyed: Keyed): boolean =>
@@ -103,11 +116,24 @@ export const opensOrg = (masters: MasterKey[], keyed: Keyed): boolean =>
 
 /** The organisations that need a second look. Where rows differ, a restored database may be why. */
 const troubled = ({ found }: Survey, walk: RowWalk): string[] => [
-  ...new Set([...found.gate, ...found.behind, ...found.another, ...found.adoption, ...found.clock, ...unequal(walk)]),
+  ...new Set([
+    ...found.gate,
+    ...found.behind,
+    ...found.another,
+    ...found.adoption,
+    ...found.clock,
+    ...unequal(walk),
+  ]),
 ];
 
 /** One step of the survey. Returns what it knows afterwards. */
-export async function survey(env: Env, masters: MasterKey[], before: Survey, now: number, scheduled = now): Promise<Survey> {
+export async function survey(
+  env: Env,
+  masters: MasterKey[],
+  before: Survey,
+  now: number,
+  scheduled = now,
+): Promise<Survey> {
   const { found } = before;
   const fence = await firstFence(env.DB).first<Fence>();
   // A restored database is looked at from the beginning.
@@ -147,7 +173,8 @@ export async function survey(env: Env, masters: MasterKey[], before: Survey, now
     clock: asked.filter((_, at) => vitals[at] === 'clock'),
   };
   const unseen = (trouble: Trouble) => found[trouble].filter((id) => exist.has(id) && !asked.includes(id));
-  const isAll = (trouble: Trouble, seen: unknown[]) => seen.length > 0 && failed[trouble].length === seen.length;
+  const isAll = (trouble: Trouble, seen: unknown[]) =>
+    seen.length > 0 && failed[trouble].length === seen.length;
 
   const result: Survey = {
     at: now,
@@ -173,7 +200,9 @@ export async function survey(env: Env, masters: MasterKey[], before: Survey, now
   return bounded(result);
 }
 
-const unique = <T extends { id: string }>(list: T[]): T[] => [...new Map(list.map((one) => [one.id, one])).values()];
+const unique = <T extends { id: string }>(list: T[]): T[] => [
+  ...new Map(list.map((one) => [one.id, one])).values(),
+];
 
 /** What a gate says of itself; `silent` if it does not answer. */
 async function vitalsOf(env: Env, org: string): Promise<string> {
@@ -199,13 +228,20 @@ const NAMED = 10;
 const REMEMBERED = 1000;
 
 function tell({ found, apart }: Survey): void {
-  if (apart) console.error(JSON.stringify({ level: 'error', event: 'clock_apart', seconds: Math.round(apart / 1000) }));
+  if (apart)
+    console.error(
+      JSON.stringify({ level: 'error', event: 'clock_apart', seconds: Math.round(apart / 1000) }),
+    );
   for (const trouble of troubles)
     for (const org of found[trouble].slice(0, NAMED))
-      console.error(JSON.stringify({ level: 'error', event: EVENTS[trouble], org, of: found[trouble].length }));
+      console.error(
+        JSON.stringify({ level: 'error', event: EVENTS[trouble], org, of: found[trouble].length }),
+      );
 }
 
 const bounded = (survey: Survey): Survey => ({
   ...survey,
-  found: Object.fromEntries(troubles.map((trouble) => [trouble, survey.found[trouble].slice(0, REMEMBERED)])) as Survey['found'],
+  found: Object.fromEntries(
+    troubles.map((trouble) => [trouble, survey.found[trouble].slice(0, REMEMBERED)]),
+  ) as Survey['found'],
 });

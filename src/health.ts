@@ -1,14 +1,26 @@
-// The health check: can callers be served? `down` (503) if none can, `degraded` (200) if some cannot, or work behind the requests stands
-// still. The database, the deployment key, a sample of organisations' keys and a gate are tried directly; all organisations are seen slowly
-// by the scheduled run (`health-survey.ts`). Invariants: a caller causes at most one D1 batch and one call to the gate of the health check
-// in ten seconds per isolate, and a second query if that batch fails; a response has counts, never the id of an organisation.
+// The health check: can callers be served? `down` (503) if none can, `degraded` (200) if some cannot, or work
+// behind the requests stands still. The database, the deployment key, a sample of organisations' keys and a
+// gate are tried directly; all organisations are seen slowly by the scheduled run (`health-survey.ts`).
+// Invariants: a caller causes at most one D1 batch and one call to the gate of the health check in ten
+// seconds per isolate, and a second query if that batch fails; a response has counts, never the id of an
+// organisation.
 
 import { getTableName, is } from 'drizzle-orm';
 import { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import * as schema from './db/schema';
 import { type Env, type MasterKey, type Settings, settingsOf } from './env';
 import type { Pulse } from './gate/request/call';
-import { type Fence, firstFence, isRestored, type Keyed, keyedAfter, opensOrg, readSurvey, type Survey, survey } from './health-survey';
+import {
+  type Fence,
+  firstFence,
+  isRestored,
+  type Keyed,
+  keyedAfter,
+  opensOrg,
+  readSurvey,
+  type Survey,
+  survey,
+} from './health-survey';
 import { DATABASE_LOST, DEPLOYMENT_KEY_MISSING, opens, type WrappedKey, whyClosed } from './keys/keyring';
 import { unequal } from './row-walk';
 
@@ -62,10 +74,19 @@ let latest: Health | null = null;
 /** Where the sample of this isolate goes on. */
 let sampled = '';
 
-/** The health of this deployment. A recent result is reused. `defer` keeps a check going whose caller has gone: others wait for it too. */
-export async function health(env: Env, settings: Settings, version: string, defer: (work: Promise<unknown>) => void): Promise<Health> {
+/**
+ * The health of this deployment. A recent result is reused. `defer` keeps a check going whose caller has
+ * gone: others wait for it too.
+ */
+export async function health(
+  env: Env,
+  settings: Settings,
+  version: string,
+  defer: (work: Promise<unknown>) => void,
+): Promise<Health> {
   const now = Date.now();
-  const isFresh = last?.env === env && now - last.at < (latest?.status === 'ok' ? REUSED_FOR : FAILURE_REUSED_FOR);
+  const isFresh =
+    last?.env === env && now - last.at < (latest?.status === 'ok' ? REUSED_FOR : FAILURE_REUSED_FOR);
   // safety: health-not-amplified
   if (last && isFresh) return last.found;
   latest = null;
@@ -79,15 +100,29 @@ export async function health(env: Env, settings: Settings, version: string, defe
 }
 
 async function tryAll(env: Env, { masterKeys }: Settings, version: string, now: number): Promise<Health> {
-  const [stored, pulse] = await Promise.all([answered(storedIn(env)), answered(Promise.resolve(gateOf(env).pulse()))]);
+  const [stored, pulse] = await Promise.all([
+    answered(storedIn(env)),
+    answered(Promise.resolve(gateOf(env).pulse())),
+  ]);
   const seen = readSurvey(pulse?.survey);
   const judged: Judged[] = [
     judge('database', stored !== null, 'The database does not answer.', true),
-    ...(stored ? [tablesCheck(stored), ...(stored.keys ? keyChecks(masterKeys, stored.keys, seen) : [])] : []),
+    ...(stored
+      ? [tablesCheck(stored), ...(stored.keys ? keyChecks(masterKeys, stored.keys, seen) : [])]
+      : []),
     judge('gate', pulse !== null, 'The gate of the health check does not answer.', true),
-    ...(pulse ? [...surveyed(seen, isRestored(seen, stored?.keys?.fence ?? null)), ...(await background(env, pulse, seen, now))] : []),
+    ...(pulse
+      ? [
+          ...surveyed(seen, isRestored(seen, stored?.keys?.fence ?? null)),
+          ...(await background(env, pulse, seen, now)),
+        ]
+      : []),
   ];
-  const status = judged.some(({ ok, stops }) => !ok && stops) ? 'down' : judged.some(({ ok }) => !ok) ? 'degraded' : 'ok';
+  const status = judged.some(({ ok, stops }) => !ok && stops)
+    ? 'down'
+    : judged.some(({ ok }) => !ok)
+      ? 'degraded'
+      : 'ok';
   return { status, version, checks: judged.map(({ stops: _, ...check }) => check) };
 }
 
@@ -112,7 +147,9 @@ interface StoredKeys {
 }
 
 /** The tables that this release uses. */
-const TABLES = Object.values(schema).flatMap((table) => (is(table, SQLiteTable) ? [getTableName(table)] : []));
+const TABLES = Object.values(schema).flatMap((table) =>
+  is(table, SQLiteTable) ? [getTableName(table)] : [],
+);
 const lackingIn = (DB: D1Database) =>
   DB.prepare(
     "select value as name from json_each(?) where value not in (select name from sqlite_master where type = 'table') order by name",
@@ -169,9 +206,15 @@ const tablesCheck = ({ lacking, keys }: Stored): Judged =>
   );
 
 /** Whether the deployment key and the organisations' keys open. */
-function keyChecks(masters: MasterKey[], { deployment, sample, hasOrgs }: StoredKeys, { found, all, hadOrgs }: Survey): Judged[] {
+function keyChecks(
+  masters: MasterKey[],
+  { deployment, sample, hasOrgs }: StoredKeys,
+  { found, all, hadOrgs }: Survey,
+): Judged[] {
   // A new vault gets its key with the first request.
-  const isOpen = deployment ? opens(masters, 'deployment key', 'deployment', deployment) : !hasOrgs && !hadOrgs;
+  const isOpen = deployment
+    ? opens(masters, 'deployment key', 'deployment', deployment)
+    : !hasOrgs && !hadOrgs;
   const missing = hasOrgs ? DEPLOYMENT_KEY_MISSING : DATABASE_LOST;
   const closed = sample.filter((org) => !opensOrg(masters, org));
   const known = new Set([...found.key, ...closed.map(({ id }) => id)]);
@@ -189,7 +232,8 @@ function keyChecks(masters: MasterKey[], { deployment, sample, hasOrgs }: Stored
 }
 
 /** How far a clock is ahead of another one, in words. */
-const lasting = (ms: number) => `${Math.round(Math.abs(ms) / 60_000).toLocaleString('en')} minutes ${ms > 0 ? 'ahead of' : 'behind'}`;
+const lasting = (ms: number) =>
+  `${Math.round(Math.abs(ms) / 60_000).toLocaleString('en')} minutes ${ms > 0 ? 'ahead of' : 'behind'}`;
 
 const many = (count: number) => (count === 1 ? '1 organisation' : `${count} organisations`);
 
@@ -224,7 +268,11 @@ const surveyed = ({ found, all, rows, apart }: Survey, isOther: boolean): Judged
       : `The database does not hold the last changes of ${many(found.adoption.length)}, as after a restore: changes can be refused, and values missing. The log names them (adoption_awaited). If the database was restored, run npm run restore -- --adopt --reason TEXT. If nobody restored it, do not adopt it yet: see "A database that went back" in docs/operations/backup-and-restore.md.`,
     false,
   ),
-  rowsCheck(rows ? unequal(rows).filter((org) => !found.adoption.includes(org) && !refusing(found).includes(org)) : []),
+  rowsCheck(
+    rows
+      ? unequal(rows).filter((org) => !found.adoption.includes(org) && !refusing(found).includes(org))
+      : [],
+  ),
   judge(
     'clock',
     found.clock.length === 0 && apart === 0,
@@ -244,19 +292,32 @@ const rowsCheck = (orgs: string[]): Judged =>
     false,
   );
 
-/** The scheduled run and the queue. Without them callers are served, but deliveries, syncs and rotations stand still. */
+/**
+ * The scheduled run and the queue. Without them callers are served, but deliveries, syncs and rotations stand
+ * still.
+ */
 async function background(env: Env, { sent, came }: Pulse, { at }: Survey, now: number): Promise<Judged[]> {
   // Before the first scheduled run no probe has been sent.
   if (sent === null) await sendProbe(env).catch(() => {});
   return [
-    judge('schedule', now - at < RUNS_WITHIN, 'The scheduled run has not succeeded in the last 5 minutes.', false),
+    judge(
+      'schedule',
+      now - at < RUNS_WITHIN,
+      'The scheduled run has not succeeded in the last 5 minutes.',
+      false,
+    ),
     judge('queue', isDelivering(sent, came, now), 'The queue has not delivered the last message yet.', false),
   ];
 }
 
-/** Whether probes come through. One is sent each minute, so one that is in transit says nothing about those before it. */
+/**
+ * Whether probes come through. One is sent each minute, so one that is in transit says nothing about those
+ * before it.
+ */
 const isDelivering = (sent: number | null, came: number | null, now: number): boolean =>
-  sent !== null && came !== null && (came >= sent || (now - sent < ON_ITS_WAY && sent - came < BETWEEN_PROBES));
+  sent !== null &&
+  came !== null &&
+  (came >= sent || (now - sent < ON_ITS_WAY && sent - came < BETWEEN_PROBES));
 
 /** Sends the message that tests the queue; called by each scheduled run. */
 export async function sendProbe(env: Env): Promise<void> {
@@ -269,18 +330,31 @@ export async function probeCame(env: Env): Promise<void> {
   await gateOf(env).pulse('came');
 }
 
-/** The scheduled run: tells of a queue that stands still, sends the next probe, and looks at some organisations. */
+/**
+ * The scheduled run: tells of a queue that stands still, sends the next probe, and looks at some
+ * organisations.
+ */
 export async function watch(env: Env, scheduled: number, now = Date.now()): Promise<void> {
   const settings = settingsOf(env);
   if ('problem' in settings) throw new Error('misconfigured');
   const { sent, came, survey: before } = await gateOf(env).pulse();
   if (sent !== null && !isDelivering(sent, came, now))
-    console.warn(JSON.stringify({ level: 'warn', event: 'queue_stalled', seconds: Math.round((now - (came ?? sent)) / 1000) }));
+    console.warn(
+      JSON.stringify({
+        level: 'warn',
+        event: 'queue_stalled',
+        seconds: Math.round((now - (came ?? sent)) / 1000),
+      }),
+    );
   // Each happens whatever becomes of the other.
-  const surveying = survey(env, settings.masterKeys, readSurvey(before), now, scheduled).then(async (after) => {
-    await gateOf(env).surveyed(JSON.stringify(after));
-    last = null; // what this isolate knows is older
-  });
-  const failed = (await Promise.allSettled([sendProbe(env), surveying])).find(({ status }) => status === 'rejected');
+  const surveying = survey(env, settings.masterKeys, readSurvey(before), now, scheduled).then(
+    async (after) => {
+      await gateOf(env).surveyed(JSON.stringify(after));
+      last = null; // what this isolate knows is older
+    },
+  );
+  const failed = (await Promise.allSettled([sendProbe(env), surveying])).find(
+    ({ status }) => status === 'rejected',
+  );
   if (failed) throw (failed as PromiseRejectedResult).reason;
 }

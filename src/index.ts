@@ -13,37 +13,58 @@ export { Throttle } from './objects/throttle';
 
 const failed = (error: unknown) =>
   console.error(
-    JSON.stringify({ level: 'error', event: 'delivery_job_failed', why: error instanceof ApiError ? error.refusal.code : 'unexpected' }),
+    JSON.stringify({
+      level: 'error',
+      event: 'delivery_job_failed',
+      why: error instanceof ApiError ? error.refusal.code : 'unexpected',
+    }),
   );
 
 /**
- * How long a message that failed waits, in seconds: each time twice as long, about four hours in all. What it needs may be away for hours.
+ * How long a message that failed waits, in seconds: each time twice as long, about four hours in all. What it
+ * needs may be away for hours.
  */
 const delayAfter = (attempts: number): number => 15 * 2 ** (attempts - 1);
 
 /** From which age of a message, in milliseconds, the log warns. */
 const LATE = 60_000;
 
-/** What identifies a message in the log. A message that somebody else put into the queue may have any body, such as `null`. */
-const subjectOf = (body: QueueMessage | null) => (body?.kind === 'job' ? { job: body.job, org: body.org } : { job: body?.kind });
+/**
+ * What identifies a message in the log. A message that somebody else put into the queue may have any body,
+ * such as `null`.
+ */
+const subjectOf = (body: QueueMessage | null) =>
+  body?.kind === 'job' ? { job: body.job, org: body.org } : { job: body?.kind };
 
 /** Tells of a message that waited long for its first attempt. */
 function tellLate({ body, attempts, timestamp }: Message<QueueMessage>): void {
   const age = Date.now() - timestamp.getTime();
   if (attempts > 1 || age < LATE) return;
-  console.warn(JSON.stringify({ level: 'warn', event: 'queue_late', ...subjectOf(body), seconds: Math.round(age / 1000) }));
+  console.warn(
+    JSON.stringify({
+      level: 'warn',
+      event: 'queue_late',
+      ...subjectOf(body),
+      seconds: Math.round(age / 1000),
+    }),
+  );
 }
 
 /** Tells of a message that fails; the last time, it goes to the dead-letter queue. */
 function tellFailed({ body, attempts }: Message<QueueMessage>): void {
   const isDead = attempts > MAX_RETRIES;
-  const entry = { level: isDead ? 'error' : 'warn', event: isDead ? 'message_dead' : 'message_failed', ...subjectOf(body), attempts };
+  const entry = {
+    level: isDead ? 'error' : 'warn',
+    event: isDead ? 'message_dead' : 'message_failed',
+    ...subjectOf(body),
+    attempts,
+  };
   console[isDead ? 'error' : 'warn'](JSON.stringify(entry));
 }
 
 /**
- * A sync may take longer than the 30 seconds of `waitUntil`, so the queue waits for it, except the local runtime's queue, which processes
- * one message at a time.
+ * A sync may take longer than the 30 seconds of `waitUntil`, so the queue waits for it, except the local
+ * runtime's queue, which processes one message at a time.
  */
 const isInBackground = ({ job }: { job: JobName }, { LOCAL_QUEUE }: Env): boolean =>
   job === 'deliver' || job === 'notify' || (job === 'sync' && LOCAL_QUEUE === 'true');

@@ -1,5 +1,6 @@
-// Jobs: work that a gate requests from the Worker by queue message, because it needs keys that gates do not have. Invariants: a message
-// contains only the organisation, the kind of job and an id; a job is safe to repeat, because the queue may deliver a message twice.
+// Jobs: work that a gate requests from the Worker by queue message, because it needs keys that gates do not
+// have. Invariants: a message contains only the organisation, the kind of job and an id; a job is safe to
+// repeat, because the queue may deliver a message twice.
 
 import { newId } from './db/ids';
 import { jobs } from './domains';
@@ -8,7 +9,10 @@ import type { QueueMessage } from './gate/messages';
 import { callGate } from './http/gate-call';
 import { keyringOf } from './keys/keyring';
 
-/** Whether this release knows the job of a message. It does not if the message is of a newer release, or of somebody else. */
+/**
+ * Whether this release knows the job of a message. It does not if the message is of a newer release, or of
+ * somebody else.
+ */
 export const isJob = (body: QueueMessage): body is QueueMessage & { kind: 'job' } =>
   body.kind === 'job' && typeof body.org === 'string' && Object.hasOwn(jobs, body.job);
 
@@ -27,8 +31,24 @@ export async function runJob(env: Env, { job, org, id }: QueueMessage & { kind: 
     keys,
     id: id ?? null,
     async ask(action, input, operation = action) {
-      const ask = { org, action, operation, bearer: 'system', path_org: null, named: {}, finding: null, input, idempotency: null } as const;
-      const rest = { one_time: null, again: false, repeated: false, keys: { row: keys.row, answer: keys.answer }, request: request() };
+      const ask = {
+        org,
+        action,
+        operation,
+        bearer: 'system',
+        path_org: null,
+        named: {},
+        finding: null,
+        input,
+        idempotency: null,
+      } as const;
+      const rest = {
+        one_time: null,
+        again: false,
+        repeated: false,
+        keys: { row: keys.row, answer: keys.answer },
+        request: request(),
+      };
       return (await callGate(env, { ...ask, ...rest }, trace, true, () => {})).outcome;
     },
   });

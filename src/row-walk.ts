@@ -1,5 +1,6 @@
-// The walk of the survey through the rows of organisations: each gate compares its own with D1, a page in each scheduled run. Invariants: a
-// run causes at most ten calls of gates; where rows differed is looked at again in each run; ids go to the log, never to a response.
+// The walk of the survey through the rows of organisations: each gate compares its own with D1, a page in
+// each scheduled run. Invariants: a run causes at most ten calls of gates; where rows differed is looked at
+// again in each run; ids go to the log, never to a response.
 import type { Env } from './env';
 import type { Agreement, Place } from './objects/row-comparison';
 
@@ -31,8 +32,16 @@ export const noWalk: RowWalk = { after: '', under: null, spots: [] };
 /** The organisations where rows are known to differ. */
 export const unequal = ({ spots }: RowWalk): string[] => [...new Set(spots.map(({ org }) => org))];
 
-/** One step. `orgs`: those after `walk.after`, at most `ROWS_A_RUN`; `exist`: whether an organisation with a known difference still does. */
-export async function walkRows(env: Env, walk: RowWalk, orgs: string[], exist: (org: string) => boolean): Promise<RowWalk> {
+/**
+ * One step. `orgs`: those after `walk.after`, at most `ROWS_A_RUN`; `exist`: whether an organisation with a
+ * known difference still does.
+ */
+export async function walkRows(
+  env: Env,
+  walk: RowWalk,
+  orgs: string[],
+  exist: (org: string) => boolean,
+): Promise<RowWalk> {
   const due = walk.spots.filter(({ org }) => exist(org));
   const spots = due.slice(AGAIN_A_RUN);
   const found: (Spot & { differ: Agreement['differ'] })[] = [];
@@ -64,8 +73,10 @@ export async function walkRows(env: Env, walk: RowWalk, orgs: string[], exist: (
   return result;
 }
 
-const walkedTo = ({ under }: RowWalk, org: string): Spot => (under?.org === org ? under : { org, from: null });
-const isSame = (a: Spot, b: Spot) => a.org === b.org && a.from?.kind === b.from?.kind && a.from?.after === b.from?.after;
+const walkedTo = ({ under }: RowWalk, org: string): Spot =>
+  under?.org === org ? under : { org, from: null };
+const isSame = (a: Spot, b: Spot) =>
+  a.org === b.org && a.from?.kind === b.from?.kind && a.from?.after === b.from?.after;
 
 /** What a gate says; null if it does not answer. */
 async function compared(env: Env, { org, from }: Spot): Promise<Agreement | null> {
@@ -79,5 +90,12 @@ async function compared(env: Env, { org, from }: Spot): Promise<Agreement | null
 
 function tell(found: (Spot & { differ: Agreement['differ'] })[]): void {
   for (const { org, differ } of found.slice(0, NAMED))
-    console.error(JSON.stringify({ level: 'error', event: 'rows_differ', org, rows: differ.map(({ table, id }) => `${table} ${id}`) }));
+    console.error(
+      JSON.stringify({
+        level: 'error',
+        event: 'rows_differ',
+        org,
+        rows: differ.map(({ table, id }) => `${table} ${id}`),
+      }),
+    );
 }

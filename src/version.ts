@@ -3,6 +3,9 @@ import manifest from '../package.json';
 
 export const { version } = manifest;
 
-/** The version that runs, with its commit as build metadata (SemVer) if the scripts that started or deployed it know it. */
+/**
+ * The version that runs, with its commit as build metadata (SemVer) if the scripts that started or deployed
+ * it know it.
+ */
 export const running = ({ COMMIT = '' }: { COMMIT?: string }): string =>
   /^[0-9a-f]{12}(-changed)?$/.test(COMMIT) ? `${version}+${COMMIT}` : version;

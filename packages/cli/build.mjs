@@ -1,5 +1,5 @@
-// Bundles svc into dist: one small entry, and a chunk for each command that is loaded when the command runs. The client is bundled from its
-// source, so the only dependency of the package is the optional keychain.
+// Bundles svc into dist: one small entry, and a chunk for each command that is loaded when the command runs.
+// The client is bundled from its source, so the only dependency of the package is the optional keychain.
 import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,10 @@ import { build } from 'esbuild';
 const here = path.dirname(fileURLToPath(import.meta.url));
 const { version } = JSON.parse(fs.readFileSync(path.join(here, 'package.json'), 'utf8'));
 
-/** commander can start programs as subcommands. svc has none, and loading node:child_process would slow down every start. */
+/**
+ * commander can start programs as subcommands. svc has none, and loading node:child_process would slow down
+ * every start.
+ */
 const withoutChildProcess = {
   name: 'without-child-process',
   setup(/** @type {import('esbuild').PluginBuild} */ { onResolve, onLoad }) {
@@ -38,16 +41,23 @@ const { metafile } = await build({
   plugins: [withoutChildProcess],
   alias: { '@secrets-vault/client': path.join(here, '..', 'client', 'src', 'index.ts') },
   // Bundled CommonJS modules load Node.js modules with require().
-  banner: { js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);" },
+  banner: {
+    js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);",
+  },
   logLevel: 'warning',
 });
 
 // The licences of bundled libraries must be distributed with them.
-const inputs = Object.keys(metafile.inputs).map((file) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1]);
+const inputs = Object.keys(metafile.inputs).map(
+  (file) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1],
+);
 const notices = [...new Set(inputs)].filter(Boolean).map((at) => {
   const dir = path.join(here, at);
   const { name, version, license } = JSON.parse(fs.readFileSync(path.join(dir, 'package.json'), 'utf8'));
   const file = fs.readdirSync(dir).find((entry) => /^licen[cs]e/i.test(entry));
   return `${name} ${version} (${license})\n\n${file ? fs.readFileSync(path.join(dir, file), 'utf8').trim() : `Licence: ${license}`}\n`;
 });
-fs.writeFileSync(path.join(here, 'dist', 'THIRD-PARTY-LICENSES.txt'), notices.sort().join(`\n${'-'.repeat(70)}\n\n`));
+fs.writeFileSync(
+  path.join(here, 'dist', 'THIRD-PARTY-LICENSES.txt'),
+  notices.sort().join(`\n${'-'.repeat(70)}\n\n`),
+);

@@ -1,11 +1,13 @@
-// `npm run bench`: how fast the service is, compared with the minimum that a Worker with a Durable Object can do (the floor). Floor and
-// subject take turns in short slices within one runtime process, so anything that slows the machine slows both; a ratio is calculated
-// within a round. With `--against DIR`, another checkout replaces the floor: the same rows with the code in DIR, in a separate process.
-// Invariant: a response with an unexpected status ends the run; only complete successes are counted.
+// `npm run bench`: how fast the service is, compared with the minimum that a Worker with a Durable Object can
+// do (the floor). Floor and subject take turns in short slices within one runtime process, so anything that
+// slows the machine slows both; a ratio is calculated within a round. With `--against DIR`, another checkout
+// replaces the floor: the same rows with the code in DIR, in a separate process. Invariant: a response with
+// an unexpected status ends the run; only complete successes are counted.
 //
-// How to read the numbers: the runtime runs Worker, gate and D1 on one thread, so requests per second are the inverse of their total CPU
-// time. The client has the other core to itself: this process does nothing else. `cpu_ms` is that CPU time per request, as counted by the
-// system (0 if it does not count it): it stays accurate on a busy machine.
+// How to read the numbers: the runtime runs Worker, gate and D1 on one thread, so requests per second are the
+// inverse of their total CPU time. The client has the other core to itself: this process does nothing else.
+// `cpu_ms` is that CPU time per request, as counted by the system (0 if it does not count it): it stays
+// accurate on a busy machine.
 import fs from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -24,47 +26,72 @@ const options = {
 };
 const { values } = parseArgs({ options });
 const numberOf = (name, text) => {
-  if (!(Number(text) > 0)) fail(`--${name} is not a number above 0: pass one, such as --${name} ${options[name].default}`);
+  if (!(Number(text) > 0))
+    fail(`--${name} is not a number above 0: pass one, such as --${name} ${options[name].default}`);
   return Number(text);
 };
 const seconds = numberOf('seconds', values.seconds);
 const rounds = numberOf('rounds', values.rounds);
-const counts = values.connections.flatMap((text) => text.split(',')).map((text) => numberOf('connections', text));
+const counts = values.connections
+  .flatMap((text) => text.split(','))
+  .map((text) => numberOf('connections', text));
 
-const against = values.against === undefined ? null : measuringIn(path.resolve(process.env.INIT_CWD ?? '', values.against, 'scripts'));
+const against =
+  values.against === undefined
+    ? null
+    : measuringIn(path.resolve(process.env.INIT_CWD ?? '', values.against, 'scripts'));
 if (against === undefined)
-  fail(`--against ${values.against} is not a checkout of this project: name a directory with the project and its dependencies`);
+  fail(
+    `--against ${values.against} is not a checkout of this project: name a directory with the project and its dependencies`,
+  );
 
-/** The highest assumed rate in requests per second: as many keys are created, and an organisation's audit log has room for them. */
+/**
+ * The highest assumed rate in requests per second: as many keys are created, and an organisation's audit log
+ * has room for them.
+ */
 const FASTEST = 6000;
 const MOST_REQUESTS = 90_000; // an organisation's log holds 100,000 until the older ones have moved to D1
 const spent = FASTEST * (seconds * rounds + 1);
 if (spent > MOST_REQUESTS)
-  fail(`An organisation's audit log would overflow: keep --seconds times --rounds at ${MOST_REQUESTS / FASTEST - 1} or less`);
+  fail(
+    `An organisation's audit log would overflow: keep --seconds times --rounds at ${MOST_REQUESTS / FASTEST - 1} or less`,
+  );
 const KEYS = Math.ceil(spent / 1200) + 1;
 const FEW = 100;
 const MANY = 100_000;
 const COLD = 40_000;
 
 /** @typedef {import('./measure.mjs').Org} Org */
-/** A running vault, and the scripts of its checkout, which fill it. @typedef {Pick<typeof measuring, 'newOrg' | 'fill' | 'signIn'> & { vault: import('./measure.mjs').Vault }} Side */
+/**
+ * A running vault, and the scripts of its checkout, which fill it.
+ * @typedef {Pick<typeof measuring, 'newOrg' | 'fill' | 'signIn'> & { vault: import('./measure.mjs').Vault }}
+ *   Side
+ */
 /** @typedef {{ method?: string, path: string, global?: true, body?: unknown, expect?: number }} Wish */
 let made = 0;
 const read = (secret) => ({ path: `/secrets/${secret.id}` });
 
 /**
- * What is measured. `bare`: sent to the floor's own Worker; `org`: creates the organisation, a new one if absent; `tokens`: creates callers
- * other than API keys; `wish`: the n-th request, with a path below the organisation unless it is `global`; `beside`: another row that
- * replaces the floor, to compare CPU time, including work within the following half second.
- * @type {Record<string, { bare?: true, beside?: string, org?: (side: Side) => Promise<Org>, tokens?: (side: Side, org: Org) => Promise<string[]>, wish: (org: Org, n: number) => Wish }>}
+ * What is measured. `bare`: sent to the floor's own Worker; `org`: creates the organisation, a new one if
+ * absent; `tokens`: creates callers other than API keys; `wish`: the n-th request, with a path below the
+ * organisation unless it is `global`; `beside`: another row that replaces the floor, to compare CPU time,
+ * including work within the following half second.
+ * @type {Record<string, { bare?: true, beside?: string, org?: (side: Side) => Promise<Org>, tokens?: (side:
+ *   Side, org: Org) => Promise<string[]>, wish: (org: Org, n: number) => Wish }>}
  */
 const subjects = {
   'floor of a change': { bare: true, wish: () => ({ path: '/change' }) },
   'warm read': { wish: (org, n) => read(org.secrets[n % FEW]) },
   // Half of them are approval policies for reads that apply to other names, half are naming policies.
-  'warm read with 50 policies': { org: (side) => governed(side, 50), wish: (org, n) => read(org.secrets[n % FEW]) },
+  'warm read with 50 policies': {
+    org: (side) => governed(side, 50),
+    wish: (org, n) => read(org.secrets[n % FEW]),
+  },
   // A prime step, so that consecutive requests are not neighbours in the table.
-  'warm read of 100,000': { org: once((side) => large(side, MANY, true)), wish: (org, n) => read(org.secrets[(n * 7919) % MANY]) },
+  'warm read of 100,000': {
+    org: once((side) => large(side, MANY, true)),
+    wish: (org, n) => read(org.secrets[(n * 7919) % MANY]),
+  },
   // Each secret is read once: its ciphertext is only in D1. Gate, key and isolate are warm.
   'cold read': {
     org: once((side) => large(side, COLD, false)),
@@ -72,7 +99,12 @@ const subjects = {
   },
   'agent read': {
     tokens: (side, org) =>
-      others(side, org, '/agent-credentials', 6000, { name: 'a', scopes: ['secrets:read'], secrets: ['g*'], rate_limit: 6000 }),
+      others(side, org, '/agent-credentials', 6000, {
+        name: 'a',
+        scopes: ['secrets:read'],
+        secrets: ['g*'],
+        rate_limit: 6000,
+      }),
     wish: (org, n) => read(org.secrets[n % FEW]),
   },
   // A member in a browser session, by its JWT.
@@ -86,33 +118,56 @@ const subjects = {
       method: 'POST',
       path: '/provider/issue',
       global: true,
-      body: { secretName: org.secrets[n % FEW].name, environment: 'production', value: freshValue(), ttlSeconds: 3600 },
+      body: {
+        secretName: org.secrets[n % FEW].name,
+        environment: 'production',
+        value: freshValue(),
+        ttlSeconds: 3600,
+      },
     }),
   },
   'by-name read': { wish: (org, n) => ({ path: `/secrets/by-name/${org.secrets[n % FEW].name}` }) },
   'bulk values of 100': { wish: () => ({ path: '/environments/production/values' }) },
   'generated file of 1,000': {
     org: once(({ newOrg, vault }) => newOrg(vault, { secrets: 1000, keys: KEYS })),
-    wish: () => ({ method: 'POST', path: '/integrations/generate', body: { format: 'kubernetes', environmentId: 'production' } }),
+    wish: () => ({
+      method: 'POST',
+      path: '/integrations/generate',
+      body: { format: 'kubernetes', environmentId: 'production' },
+    }),
   },
   'list of 100': { wish: () => ({ path: '/secrets?limit=100' }) },
   create: {
-    wish: () => ({ method: 'POST', path: '/secrets', body: { name: `new-${made++}`, type: 'generic', value: freshValue() }, expect: 201 }),
+    wish: () => ({
+      method: 'POST',
+      path: '/secrets',
+      body: { name: `new-${made++}`, type: 'generic', value: freshValue() },
+      expect: 201,
+    }),
   },
-  // The queue is not consumed here: this measures creating deliveries, not sending them (`npm run bench:events`).
+  // The queue is not consumed here: this measures creating deliveries, not sending them
+  // (`npm run bench:events`).
   'create with 10 webhooks': {
     beside: 'create',
     org: (side) => listened(side, 10),
     wish: (org, n) => subjects.create.wish(org, n),
   },
-  patch: { wish: (org, n) => ({ method: 'PATCH', path: `/secrets/${org.secrets[n % FEW].id}`, body: { value: freshValue() } }) },
+  patch: {
+    wish: (org, n) => ({
+      method: 'PATCH',
+      path: `/secrets/${org.secrets[n % FEW].id}`,
+      body: { value: freshValue() },
+    }),
+  },
   // The first round creates them, all others replace their values.
   'import of 1,000': { wish: () => ({ method: 'POST', path: '/integrations/import', body: importOf(1000) }) },
   mint: { wish: () => ({ method: 'POST', path: '/access-tokens', body: { ttlSeconds: 3600 }, expect: 201 }) },
   '401 junk token': { wish: (org, n) => ({ ...read(org.secrets[n % FEW]), expect: 401 }) },
 };
 function importOf(count) {
-  const data = Object.fromEntries(Array.from({ length: count }, (_, n) => [`imported/NAME_${n}`, freshValue()]));
+  const data = Object.fromEntries(
+    Array.from({ length: count }, (_, n) => [`imported/NAME_${n}`, freshValue()]),
+  );
   return { source: 'svc', data, onConflict: 'overwrite' };
 }
 const unknown = values.only?.find((name) => !(name in subjects));
@@ -132,7 +187,8 @@ try {
     (name) => sides.length === 1 || !(subjects[name].bare || subjects[name].beside),
   );
   const floors = new Map(counts.map((count) => [count, { rps: [], latencies: [], cpu: 0 }]));
-  for (const name of names) for (const count of counts) rows.push(await measure(name, count, floors.get(count)));
+  for (const name of names)
+    for (const count of counts) rows.push(await measure(name, count, floors.get(count)));
   if (sides.length === 1)
     for (const [count, { rps, latencies, cpu }] of [...floors].reverse().filter(([, { rps }]) => rps.length))
       rows.unshift({
@@ -146,7 +202,9 @@ try {
         cpu_ms: cpu / latencies.length,
       });
   if (!values.json) print();
-  process.stdout.write(`memory of the runtime: ${megabytes(before)} at the start, ${megabytes(here.vault.memory())} at the end\n`);
+  process.stdout.write(
+    `memory of the runtime: ${megabytes(before)} at the start, ${megabytes(here.vault.memory())} at the end\n`,
+  );
   if (values.json) process.stdout.write(`${JSON.stringify({ rows: rows.map(rounded) })}\n`);
 } catch (error) {
   process.exitCode = 1;
@@ -176,7 +234,10 @@ async function laneOf(side, name, count) {
     const token = tokens[n++ % tokens.length];
     // Junk: a genuine token with a wrong tag, the only kind of junk that costs a MAC to detect.
     const bearer = expect === 401 ? `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}` : token;
-    return { request: requestOf(method, `/api/v1${global ? '' : `/orgs/${org.id}`}${path}`, bearer, body), expect };
+    return {
+      request: requestOf(method, `/api/v1${global ? '' : `/orgs/${org.id}`}${path}`, bearer, body),
+      expect,
+    };
   };
   return lane(vault, bare ? vault.floorPort : vault.port, count, next);
 }
@@ -185,7 +246,10 @@ function floorOf({ vault }, count) {
   return lane(vault, vault.floorPort, count, () => ({ request: requestOf('GET', '/floor'), expect: 200 }));
 }
 
-/** Connections are opened by the first drive: the service closes connections that are idle while an organisation is filled. */
+/**
+ * Connections are opened by the first drive: the service closes connections that are idle while an
+ * organisation is filled.
+ */
 function lane(vault, port, count, next) {
   let connections = null;
   const driveFor = async (seconds) => {
@@ -205,11 +269,15 @@ function lane(vault, port, count, next) {
   };
 }
 
-/** One row: a warm-up, then rounds of a slice of the yardstick (the floor, or the other checkout) and one of the subject. */
+/**
+ * One row: a warm-up, then rounds of a slice of the yardstick (the floor, or the other checkout) and one of
+ * the subject.
+ */
 async function measure(name, count, floor) {
   const [here, there] = sides;
   const { bare = false, beside } = subjects[name];
-  const yardstick = there || beside ? await laneOf(there ?? here, beside ?? name, count) : floorOf(here, count);
+  const yardstick =
+    there || beside ? await laneOf(there ?? here, beside ?? name, count) : floorOf(here, count);
   const mine = await laneOf(here, name, count);
   await yardstick.drive(Math.min(there ? 0.5 : 0.3, seconds));
   await mine.drive(Math.min(0.5, seconds));
@@ -270,12 +338,17 @@ async function measure(name, count, floor) {
   return row;
 }
 
-/** Adds up the calls in the Worker's log lines, once there are as many lines as requests. @param {number} requests */
+/**
+ * Adds up the calls in the Worker's log lines, once there are as many lines as requests.
+ * @param {number} requests
+ */
 async function logged(requests) {
   const sum = { gate: 0, d1: 0 };
   let lines = 0;
   for (let waited = 0; ; waited += 20) {
-    for (const [, gate, d1] of sides[0].vault.readLog().matchAll(/\\"gate_calls\\":(\d+),\\"d1_calls\\":(\d+)/g)) {
+    for (const [, gate, d1] of sides[0].vault
+      .readLog()
+      .matchAll(/\\"gate_calls\\":(\d+),\\"d1_calls\\":(\d+)/g)) {
       sum.gate += Number(gate);
       sum.d1 += Number(d1);
       lines++;
@@ -287,7 +360,10 @@ async function logged(requests) {
   return sum;
 }
 
-/** An organisation with many secrets. `warm`: the gate has all ciphertexts cached, through bulk reads. @param {Side} side */
+/**
+ * An organisation with many secrets. `warm`: the gate has all ciphertexts cached, through bulk reads.
+ * @param {Side} side
+ */
 async function large({ vault, newOrg, fill }, secrets, warm) {
   const call = callerOf(vault);
   tell(`creating an organisation with ${secrets.toLocaleString('en')} secrets`);
@@ -299,14 +375,20 @@ async function large({ vault, newOrg, fill }, secrets, warm) {
       secrets / 1000,
       async (n) => {
         const prefix = org.secrets[n * 1000].name.split('/')[0];
-        good(await call('GET', `/orgs/${org.id}/environments/production/values?prefix=${prefix}/`, org.token));
+        good(
+          await call('GET', `/orgs/${org.id}/environments/production/values?prefix=${prefix}/`, org.token),
+        );
       },
       2,
     );
   return org;
 }
 
-/** Tokens of another kind, as many as a row needs if each allows `rate` requests a minute. @param {Side} side @param {Org} org */
+/**
+ * Tokens of another kind, as many as a row needs if each allows `rate` requests a minute.
+ * @param {Side} side
+ * @param {Org} org
+ */
 async function others({ vault }, org, path, rate, body) {
   const call = callerOf(vault);
   const make = async () => good(await call('POST', `/orgs/${org.id}${path}`, org.token, body)).token;
@@ -320,7 +402,8 @@ async function governed({ vault, newOrg }, policies) {
   const approval = { operations: ['secret.read'], required: 1, approvers: { role: 'owner' } };
   await parallel(policies, async (n) => {
     const applies_to = { names: [`held-${n}/*`, `*-held-${n}`] };
-    const kinds = n % 2 ? { kind: 'naming', config: { pattern: '^[a-z]' } } : { kind: 'approval', config: approval };
+    const kinds =
+      n % 2 ? { kind: 'naming', config: { pattern: '^[a-z]' } } : { kind: 'approval', config: approval };
     good(await call('POST', `/orgs/${org.id}/policies`, org.token, { name: `p-${n}`, applies_to, ...kinds }));
   });
   return org;
@@ -331,7 +414,12 @@ async function listened({ vault, newOrg }, webhooks) {
   const org = await newOrg(vault, { secrets: FEW, keys: KEYS });
   const call = callerOf(vault);
   for (let n = 0; n < webhooks; n++)
-    good(await call('POST', `/orgs/${org.id}/webhooks`, org.token, { url: `https://hooks.example.com/${n}`, events: '*' }));
+    good(
+      await call('POST', `/orgs/${org.id}/webhooks`, org.token, {
+        url: `https://hooks.example.com/${n}`,
+        events: '*',
+      }),
+    );
   return org;
 }
 
@@ -366,7 +454,10 @@ function rounded(row) {
     cpu_ms: 3,
   };
   return Object.fromEntries(
-    Object.entries(row).map(([name, value]) => [name, name in digits ? Number(value.toFixed(digits[name])) : value]),
+    Object.entries(row).map(([name, value]) => [
+      name,
+      name in digits ? Number(value.toFixed(digits[name])) : value,
+    ]),
   );
 }
 
@@ -383,7 +474,10 @@ function print() {
     'gate calls': (row) => Number(row.gate_calls.toFixed(2)),
     'D1 queries': (row) => Number(row.d1_queries.toFixed(2)),
     'CPU ms': (row) => row.cpu_ms.toFixed(2),
-    ...(there && { 'CPU ms there': (row) => row.cpu_ms_there.toFixed(2), 'CPU ratio': (row) => row.cpu_ratio.toFixed(2) }),
+    ...(there && {
+      'CPU ms there': (row) => row.cpu_ms_there.toFixed(2),
+      'CPU ratio': (row) => row.cpu_ratio.toFixed(2),
+    }),
   };
   const lines = [
     Object.keys(columns),
@@ -392,16 +486,23 @@ function print() {
   ];
   for (const cells of lines) process.stdout.write(`| ${cells.join(' | ')} |\n`);
   for (const { name, connections, cpu_ratio } of rows.filter((row) => !there && row.cpu_ratio))
-    process.stdout.write(`${name}, ${connections}: ${cpu_ratio.toFixed(2)} of the CPU of ${subjects[name].beside}\n`);
+    process.stdout.write(
+      `${name}, ${connections}: ${cpu_ratio.toFixed(2)} of the CPU of ${subjects[name].beside}\n`,
+    );
 }
 
 function megabytes(bytes) {
   return `${(bytes / 1e6).toFixed(0)} MB`;
 }
 
-/** Where a checkout has its measure.mjs, or undefined; up to release 0.5.0, all scripts were in one folder. @param {string} dir of its scripts */
+/**
+ * Where a checkout has its measure.mjs, or undefined; up to release 0.5.0, all scripts were in one folder.
+ * @param {string} dir of its scripts
+ */
 function measuringIn(dir) {
-  return ['bench/measure.mjs', 'measure.mjs'].map((file) => path.join(dir, file)).find((file) => fs.existsSync(file));
+  return ['bench/measure.mjs', 'measure.mjs']
+    .map((file) => path.join(dir, file))
+    .find((file) => fs.existsSync(file));
 }
 
 /** @param {string} line @returns {never} */

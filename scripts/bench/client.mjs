@@ -1,5 +1,5 @@
-// `npm run bench:client`: reads per second from the TypeScript client's memory, compared with reads that ask the vault with an ETag; and
-// the time from a rotation to `onChange`, compared with the rotation itself.
+// `npm run bench:client`: reads per second from the TypeScript client's memory, compared with reads that ask
+// the vault with an ETag; and the time from a rotation to `onChange`, compared with the rotation itself.
 //   npm run bench:client -- [--seconds N] [--rotations N]
 // The vault runs in the local runtime, in a separate process. Compared operations take turns in short slices.
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,7 +8,10 @@ import '../shared/temporary-files.mjs';
 import { createVault } from '@secrets-vault/client';
 import { call, newOrg, startVault } from '../../test/packages/vault.mjs';
 
-const options = /** @type {const} */ ({ seconds: { type: 'string', default: '5' }, rotations: { type: 'string', default: '100' } });
+const options = /** @type {const} */ ({
+  seconds: { type: 'string', default: '5' },
+  rotations: { type: 'string', default: '100' },
+});
 const { values } = parseArgs({ options });
 const seconds = Number(values.seconds);
 const rotations = Number(values.rotations);
@@ -21,7 +24,11 @@ const SLICE = 250;
 const { url, stop } = await startVault();
 try {
   const { org, key } = await newOrg(url);
-  const agent = await call(url, key, 'POST', `/orgs/${org}/agent-credentials`, { name: 'bench', scopes: ['secrets:*'], rate_limit: 6000 });
+  const agent = await call(url, key, 'POST', `/orgs/${org}/agent-credentials`, {
+    name: 'bench',
+    scopes: ['secrets:*'],
+    rate_limit: 6000,
+  });
   const watching = createVault({ url, org, credential: agent.token, cache: 'watch' });
   const asking = createVault({ url, org, credential: agent.token });
   await asking.set('BENCH', 'one', { type: 'password' });
@@ -44,7 +51,10 @@ async function watched(vault, other) {
   remove();
 }
 
-/** @param {import('@secrets-vault/client').Vault} memory @param {import('@secrets-vault/client').Vault} network */
+/**
+ * @param {import('@secrets-vault/client').Vault} memory
+ * @param {import('@secrets-vault/client').Vault} network
+ */
 async function reads(memory, network) {
   const done = { memory: { reads: 0, ms: 0 }, network: { reads: 0, ms: 0 } };
   for (const vault of [memory, network]) for (let n = 0; n < 20; n++) await vault.get('BENCH');
@@ -52,7 +62,8 @@ async function reads(memory, network) {
     for (const [name, vault] of Object.entries({ memory, network })) {
       const started = performance.now();
       let count = 0;
-      for (; performance.now() - started < (name === 'network' ? SLICE / 5 : SLICE); count++) await vault.get('BENCH');
+      for (; performance.now() - started < (name === 'network' ? SLICE / 5 : SLICE); count++)
+        await vault.get('BENCH');
       done[name].reads += count;
       done[name].ms += performance.now() - started;
     }
@@ -67,7 +78,10 @@ async function reads(memory, network) {
   process.stdout.write(`| with an ETag, answered 304 | ${Math.round(slow).toLocaleString('en')} | 1 |\n\n`);
 }
 
-/** @param {import('@secrets-vault/client').Vault} watching @param {import('@secrets-vault/client').Vault} rotating */
+/**
+ * @param {import('@secrets-vault/client').Vault} watching
+ * @param {import('@secrets-vault/client').Vault} rotating
+ */
 async function changes(watching, rotating) {
   /** @type {number[]} */ const took = [];
   /** @type {number[]} */ const calls = [];
@@ -93,5 +107,7 @@ async function changes(watching, rotating) {
 
 /** @param {number[]} times @param {number} part */
 function at(times, part) {
-  return [...times].sort((a, b) => a - b)[Math.min(times.length - 1, Math.floor(times.length * part))]?.toFixed(1);
+  return [...times]
+    .sort((a, b) => a - b)
+    [Math.min(times.length - 1, Math.floor(times.length * part))]?.toFixed(1);
 }

@@ -1,8 +1,10 @@
-// `npm run bench:events`: how many webhook deliveries per second the service makes, and what idle event streams cost.
+// `npm run bench:events`: how many webhook deliveries per second the service makes, and what idle event
+// streams cost.
 //   npm run bench:events -- [--events N] [--webhooks N] [--streams N] [--seconds N]
-// Deliveries: the receivers, in this process, hold the first requests until all events are raised, and then respond immediately; measured
-// are the elapsed time and the runtime's CPU time from then until the last delivery. Streams: memory and CPU time of the runtime without
-// streams and with this many idle ones, each for the same time.
+// Deliveries: the receivers, in this process, hold the first requests until all events are raised, and then
+// respond immediately; measured are the elapsed time and the runtime's CPU time from then until the last
+// delivery. Streams: memory and CPU time of the runtime without streams and with this many idle ones, each
+// for the same time.
 import http from 'node:http';
 import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -52,9 +54,20 @@ async function measureDeliveries(call, org) {
   await new Promise((done) => receiver.listen(0, '127.0.0.1', () => done(undefined)));
   const { port } = /** @type {net.AddressInfo} */ (receiver.address());
   for (let n = 0; n < webhooks; n++)
-    good(await call('POST', `/orgs/${org.id}/webhooks`, org.token, { url: `http://127.0.0.1:${port}/${n}`, events: '*' }));
+    good(
+      await call('POST', `/orgs/${org.id}/webhooks`, org.token, {
+        url: `http://127.0.0.1:${port}/${n}`,
+        events: '*',
+      }),
+    );
   await parallel(events, async (n) =>
-    good(await call('POST', `/orgs/${org.id}/secrets`, org.tokens[n % org.tokens.length], { name: `n-${n}`, type: 'generic', value: 'v' })),
+    good(
+      await call('POST', `/orgs/${org.id}/secrets`, org.tokens[n % org.tokens.length], {
+        name: `n-${n}`,
+        type: 'generic',
+        value: 'v',
+      }),
+    ),
   );
   const due = events * webhooks;
   // Wait until each endpoint has been called.
@@ -67,7 +80,9 @@ async function measureDeliveries(call, org) {
   while (came.size < due) await sleep(10);
   const took = (performance.now() - started) / 1000;
   const each = (vault.cpu() - cpu) / due;
-  process.stdout.write(`deliveries: ${due} in ${took.toFixed(1)} s, ${(due / took).toFixed(0)} a second, ${each.toFixed(2)} CPU ms each\n`);
+  process.stdout.write(
+    `deliveries: ${due} in ${took.toFixed(1)} s, ${(due / took).toFixed(0)} a second, ${each.toFixed(2)} CPU ms each\n`,
+  );
   receiver.close();
 }
 
@@ -93,7 +108,9 @@ async function measureStreams(call, org) {
       socket
         .on('error', fail)
         .on('close', () => fail(new Error('a stream has ended')))
-        .once('data', (data) => (/^HTTP\/1.1 200 /.test(String(data)) ? done(undefined) : fail(new Error(String(data))))),
+        .once('data', (data) =>
+          /^HTTP\/1.1 200 /.test(String(data)) ? done(undefined) : fail(new Error(String(data))),
+        ),
     );
     socket.on('data', (data) => {
       came += String(data).split('event: SECRET_CREATED').length - 1;
@@ -107,7 +124,9 @@ async function measureStreams(call, org) {
   );
   const cpu = vault.cpu();
   const started = performance.now();
-  good(await call('POST', `/orgs/${org.id}/secrets`, org.token, { name: 'seen', type: 'generic', value: 'v' }));
+  good(
+    await call('POST', `/orgs/${org.id}/secrets`, org.token, { name: 'seen', type: 'generic', value: 'v' }),
+  );
   while (came < streams) await sleep(5);
   process.stdout.write(
     `one event to all of them: ${((performance.now() - started) / 1000).toFixed(1)} s, ${((vault.cpu() - cpu) / 1000).toFixed(1)} CPU s\n`,

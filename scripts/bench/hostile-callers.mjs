@@ -1,5 +1,6 @@
-// The hostile callers of `npm run soak`: what holders of weak, narrow and ended credentials may send to stop, fill or slow an organisation.
-// Invariants: every response has one of the statuses declared for its kind of request; everything they create is revoked or expires.
+// The hostile callers of `npm run soak`: what holders of weak, narrow and ended credentials may send to stop,
+// fill or slow an organisation. Invariants: every response has one of the statuses declared for its kind of
+// request; everything they create is revoked or expires.
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, good, requestOf } from './measure.mjs';
@@ -22,7 +23,12 @@ export async function newAttacker(org, call) {
   const revoked = await key({ scopes: ['*'] });
   const orphan = await post('/access-tokens', { ttlSeconds: 3600 }, revoked.token);
   await call('DELETE', `/orgs/${org.id}/api-keys/${revoked.id}`, org.token);
-  const narrow = await post('/agent-credentials', { name: 'hostile', scopes: ['secrets:list'], secrets: globs(), rate_limit: 600 });
+  const narrow = await post('/agent-credentials', {
+    name: 'hostile',
+    scopes: ['secrets:list'],
+    secrets: globs(),
+    rate_limit: 600,
+  });
   const tokens = {
     weak: (await key({ scopes: ['secrets:list'] })).token,
     writer: (await key({ scopes: ['secrets:write'], secrets: ['hostile/*'] })).token,
@@ -39,7 +45,10 @@ const pick = (list) => list[Math.floor(Math.random() * list.length)];
 
 /** The most expensive patterns within the 4 kB that a credential may have, or beyond. */
 function globs(times = 1) {
-  return Array.from({ length: 15 * times }, (_, n) => `${['g', '', 'g0', '?'][n % 4]}*${'0?'.repeat(60)}*${'s/'.repeat(55)}*0*${n}*`);
+  return Array.from(
+    { length: 15 * times },
+    (_, n) => `${['g', '', 'g0', '?'][n % 4]}*${'0?'.repeat(60)}*${'s/'.repeat(55)}*0*${n}*`,
+  );
 }
 
 /**
@@ -52,14 +61,30 @@ function globs(times = 1) {
 
 /** @type {Attack[]} */
 const attacks = [
-  ...[() => `/secrets/${noise(15_000)}/versions`, () => `/secrets/sec_${noise(22)}`, () => `/secrets/by-name/${noise(9_000)}`]
+  ...[
+    () => `/secrets/${noise(15_000)}/versions`,
+    () => `/secrets/sec_${noise(22)}`,
+    () => `/secrets/by-name/${noise(9_000)}`,
+  ]
     .concat([() => `/environments/${noise(12_000)}/values`, () => `/credentials/${noise(3_000)}/graph`])
-    .map((target) => ({ by: /** @type {const} */ ('weak'), make: () => ({ method: 'GET', target: target() }), expect: [400, 403, 404] })),
+    .map((target) => ({
+      by: /** @type {const} */ ('weak'),
+      make: () => ({ method: 'GET', target: target() }),
+      expect: [400, 403, 404],
+    })),
   { by: 'weak', make: () => ({ method: 'GET', target: `/secrets?cursor=${noise(7_000)}` }), expect: [400] },
   { by: 'weak', make: () => ({ method: 'GET', target: `/secrets?${'a=1&'.repeat(1_500)}` }), expect: [400] },
   { by: 'revoked', make: () => ({ method: 'GET', target: '/secrets' }), expect: [401] },
-  { by: 'orphan', make: () => ({ method: 'POST', target: '/access-tokens', body: { ttlSeconds: 60 } }), expect: [401] },
-  { by: 'writer', make: () => ({ method: 'POST', target: '/secrets', body: { name: 'x'.repeat(1_100_000) } }), expect: [413] },
+  {
+    by: 'orphan',
+    make: () => ({ method: 'POST', target: '/access-tokens', body: { ttlSeconds: 60 } }),
+    expect: [401],
+  },
+  {
+    by: 'writer',
+    make: () => ({ method: 'POST', target: '/secrets', body: { name: 'x'.repeat(1_100_000) } }),
+    expect: [413],
+  },
   {
     by: 'writer',
     make: () => ({
@@ -73,18 +98,26 @@ const attacks = [
   { by: 'narrow', make: () => ({ method: 'GET', target: '/secrets?limit=100' }), expect: [200] },
   ...[1, 2].map((times) => ({
     by: /** @type {const} */ ('minter'),
-    make: () => ({ method: 'POST', target: '/agent-credentials', body: { name: 'a', scopes: ['secrets:list'], secrets: globs(times) } }),
+    make: () => ({
+      method: 'POST',
+      target: '/agent-credentials',
+      body: { name: 'a', scopes: ['secrets:list'], secrets: globs(times) },
+    }),
     expect: [times === 1 ? 201 : 400],
   })),
-  { by: 'minter', make: () => ({ method: 'POST', target: '/access-tokens', body: { ttlSeconds: 60 } }), expect: [201, 409] },
+  {
+    by: 'minter',
+    make: () => ({ method: 'POST', target: '/access-tokens', body: { ttlSeconds: 60 } }),
+    expect: [201, 409],
+  },
 ];
 
 /** The share of minted tokens that are left to expire. */
 const LEFT_ALIVE = 0.5;
 
 /**
- * The requests of one hostile connection. `world.over` counts 429 responses, which share an audit entry per credential and minute,
- * `world.unsure` the requests whose connection broke.
+ * The requests of one hostile connection. `world.over` counts 429 responses, which share an audit entry per
+ * credential and minute, `world.unsure` the requests whose connection broke.
  * @param {{ id: string, asked: number, over: number, unsure: number, attacker: Tokens }} world
  * @param {{ port: number, end: number, blame: (what: string) => void, counts: Record<string, number> }} run
  */
@@ -92,7 +125,14 @@ export async function attack(world, { port, end, blame, counts }) {
   let connection = await connect(port);
   const ask = async ({ by, expect }, { method, target, body, headers }) => {
     if (!connection.alive()) connection = await connect(port);
-    const request = requestOf(method, `/api/v1/orgs/${world.id}${target}`, world.attacker[by], body, undefined, headers);
+    const request = requestOf(
+      method,
+      `/api/v1/orgs/${world.id}${target}`,
+      world.attacker[by],
+      body,
+      undefined,
+      headers,
+    );
     const answer = await connection.send(request).catch(() => null);
     counts.hostile++;
     world.asked++;

@@ -1,9 +1,10 @@
-// Shared by bench and soak: the deployable bundle in the local runtime with its state on disk, a lean HTTP client, and organisations for
-// requests. Invariant: nothing is between client and Worker, and the Worker's log is not read during measurements.
+// Shared by bench and soak: the deployable bundle in the local runtime with its state on disk, a lean HTTP
+// client, and organisations for requests. Invariant: nothing is between client and Worker, and the Worker's
+// log is not read during measurements.
 //
-// The log: the Worker prints one JSON line per request. Here the runtime appends it to a file itself, which costs as much as printing
-// elsewhere; the lines are read between measurements. If this process read them immediately, the client would lose time, and only for the
-// vault, since the floor prints nothing.
+// The log: the Worker prints one JSON line per request. Here the runtime appends it to a file itself, which
+// costs as much as printing elsewhere; the lines are read between measurements. If this process read them
+// immediately, the client would lose time, and only for the vault, since the floor prints nothing.
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
@@ -20,8 +21,8 @@ const require = createRequire(path.join(root, 'package.json'));
 const VAULT = 'vault';
 
 /**
- * The minimum work of a Worker: one call of a Durable Object that inserts one row; for a change, preceded by one D1 batch of three rows,
- * which is how many a change of the vault writes.
+ * The minimum work of a Worker: one call of a Durable Object that inserts one row; for a change, preceded by
+ * one D1 batch of three rows, which is how many a change of the vault writes.
  */
 const FLOOR = `
 import { DurableObject, WorkerEntrypoint } from 'cloudflare:workers';
@@ -54,20 +55,32 @@ export default class extends WorkerEntrypoint {
 export const tell = (text) => process.stderr.write(`${text}\n`);
 
 /**
- * Starts the deployable bundle, with D1, Durable Objects and queue on disk, and the floor in the same process.
- * @param {{ inspector?: boolean, consumes?: boolean }} [options] `consumes`: whether jobs on the queue are run
+ * Starts the deployable bundle, with D1, Durable Objects and queue on disk, and the floor in the same
+ * process.
+ * @param {{ inspector?: boolean, consumes?: boolean }} [options] `consumes`: whether jobs on the queue are
+ *   run
  */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: one service from its start to its end.
 export async function startVault({ inspector = false, consumes = true, variables = {} } = {}) {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'measure-'));
-  const secrets = { MASTER_KEYS: `k1:${randomBytes(32).toString('base64')}`, BOOTSTRAP_TOKEN: randomBytes(32).toString('hex') };
+  const secrets = {
+    MASTER_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+    BOOTSTRAP_TOKEN: randomBytes(32).toString('hex'),
+  };
   const state = path.join(dir, 'state');
   const runtime = quietRuntime(dir);
   Object.assign(process.env, secrets, { WRANGLER_LOG: 'error', MINIFLARE_WORKERD_PATH: runtime.command });
-  const [{ Miniflare, convertV4MiniflareOptions, Log, LogLevel }, { unstable_getMiniflareWorkerOptions: workerOptions }] =
-    await Promise.all(['miniflare', 'wrangler'].map((name) => import(pathToFileURL(require.resolve(name)).href)));
+  const [
+    { Miniflare, convertV4MiniflareOptions, Log, LogLevel },
+    { unstable_getMiniflareWorkerOptions: workerOptions },
+  ] = await Promise.all(
+    ['miniflare', 'wrangler'].map((name) => import(pathToFileURL(require.resolve(name)).href)),
+  );
   const { workerOptions: declared } = workerOptions(path.join(root, 'wrangler.toml'));
-  const direct = { unsafeDirectSockets: [{ host: '127.0.0.1', port: 0 }], compatibilityDate: declared.compatibilityDate };
+  const direct = {
+    unsafeDirectSockets: [{ host: '127.0.0.1', port: 0 }],
+    compatibilityDate: declared.compatibilityDate,
+  };
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       log: new Log(LogLevel.ERROR),
@@ -107,16 +120,19 @@ export async function startVault({ inspector = false, consumes = true, variables
     const db = await miniflare.getD1Database('DB', VAULT);
     for (const name of fs.readdirSync(path.join(root, 'migrations')).sort())
       if (name.endsWith('.sql'))
-        for (const statement of fs.readFileSync(path.join(root, 'migrations', name), 'utf8').split('--> statement-breakpoint'))
+        for (const statement of fs
+          .readFileSync(path.join(root, 'migrations', name), 'utf8')
+          .split('--> statement-breakpoint'))
           await db.prepare(statement).run();
-    const [port, floorPort] = (await Promise.all([VAULT, 'floor'].map((name) => miniflare.unsafeGetDirectURL(name)))).map((url) =>
-      Number(url.port),
-    );
+    const [port, floorPort] = (
+      await Promise.all([VAULT, 'floor'].map((name) => miniflare.unsafeGetDirectURL(name)))
+    ).map((url) => Number(url.port));
     const stop = async () => {
       await miniflare.dispose();
       fs.rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
     };
-    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop().finally(() => process.exit(1)));
+    for (const signal of ['SIGINT', 'SIGTERM'])
+      process.once(signal, () => stop().finally(() => process.exit(1)));
     return {
       miniflare,
       db,
@@ -137,7 +153,9 @@ export async function startVault({ inspector = false, consumes = true, variables
         await miniflare.unsafeEvictDurableObject(VAULT, 'Gate', { name: org }).catch((error) => {
           if (!error.message.includes('not currently running')) throw error;
         });
-        const files = fs.readdirSync(state, { recursive: true, encoding: 'utf8' }).filter((name) => path.basename(name).startsWith(id));
+        const files = fs
+          .readdirSync(state, { recursive: true, encoding: 'utf8' })
+          .filter((name) => path.basename(name).startsWith(id));
         for (const name of files) fs.rmSync(path.join(state, name));
         if (files.length === 0) throw new Error('The gate has no file on disk.');
       },
@@ -154,17 +172,29 @@ export async function startVault({ inspector = false, consumes = true, variables
 /** Builds the Worker that `wrangler deploy` would upload. @param {string} out */
 function bundle(out) {
   const args = wranglerArgs(['deploy', '--dry-run', '--minify', '--outdir', out]);
-  const built = spawnSync(process.execPath, args, { cwd: root, env: { ...process.env, ...wranglerEnv }, encoding: 'utf8' });
-  if (built.status !== 0) throw new Error(`The bundle could not be built; wrangler said:\n${built.stdout}${built.stderr}`);
+  const built = spawnSync(process.execPath, args, {
+    cwd: root,
+    env: { ...process.env, ...wranglerEnv },
+    encoding: 'utf8',
+  });
+  if (built.status !== 0)
+    throw new Error(`The bundle could not be built; wrangler said:\n${built.stdout}${built.stderr}`);
   return { modulesRoot: out, modules: [{ type: 'ESModule', path: path.join(out, 'index.js') }] };
 }
 
-/** The runtime, started by a shell that records its process id and redirects its log to a file. @param {string} dir */
+/**
+ * The runtime, started by a shell that records its process id and redirects its log to a file.
+ * @param {string} dir
+ */
 function quietRuntime(dir) {
   const [command, log, pid] = ['workerd.sh', 'log', 'pid'].map((name) => path.join(dir, name));
   const workerd = createRequire(require.resolve('miniflare'))('workerd').default;
   const quoted = (text) => `'${text.replaceAll("'", String.raw`'\''`)}'`;
-  fs.writeFileSync(command, `#!/bin/sh\necho $$ > ${quoted(pid)}\nexec ${quoted(workerd)} "$@" >> ${quoted(log)}\n`, { mode: 0o700 });
+  fs.writeFileSync(
+    command,
+    `#!/bin/sh\necho $$ > ${quoted(pid)}\nexec ${quoted(workerd)} "$@" >> ${quoted(log)}\n`,
+    { mode: 0o700 },
+  );
   fs.writeFileSync(log, '');
   return {
     command,
@@ -190,7 +220,8 @@ function residentMemory(pid) {
 /** @param {number} pid */
 function cpuTime(pid) {
   try {
-    // After the name, which may hold spaces, utime and stime are the 12th and 13th (proc_pid_stat(5)), in hundredths of a second.
+    // After the name, which may hold spaces, utime and stime are the 12th and 13th (proc_pid_stat(5)), in
+    // hundredths of a second.
     const fields = fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1).split(' ');
     return (Number(fields[11]) + Number(fields[12])) * 10;
   } catch {
@@ -201,8 +232,8 @@ function cpuTime(pid) {
 // ---------------------------------------------------------------- HTTP
 
 /**
- * One kept-alive connection, one request at a time. Own client, because a general one takes more time than the floor, and client time makes
- * slow and fast look alike.
+ * One kept-alive connection, one request at a time. Own client, because a general one takes more time than
+ * the floor, and client time makes slow and fast look alike.
  * @param {number} port
  */
 export async function connect(port) {
@@ -249,7 +280,8 @@ function parseAnswer(bytes) {
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
   const isChunked = length === undefined && status !== 204 && status !== 304;
   // JSON has no line breaks of its own: these bytes belong to the last chunk.
-  if (isChunked ? bytes.latin1Slice(-5) !== '0\r\n\r\n' : bytes.length < from + Number(length ?? 0)) return null;
+  if (isChunked ? bytes.latin1Slice(-5) !== '0\r\n\r\n' : bytes.length < from + Number(length ?? 0))
+    return null;
   const text = () => (isChunked ? unchunked(bytes.subarray(from)) : bytes.subarray(from)).toString('utf8');
   return { status, text, json: () => JSON.parse(text()) };
 }
@@ -268,14 +300,17 @@ function unchunked(bytes) {
 
 /**
  * The bytes of a request.
- * @param {string} method @param {string} target @param {string} [token] @param {unknown} [body] @param {string} [origin]
+ * @param {string} method @param {string} target @param {string} [token] @param {unknown} [body] @param
+ *   {string} [origin]
  * @param {Record<string, string>} [headers]
  */
 export function requestOf(method, target, token, body, origin, headers = {}) {
   const json = body === undefined ? '' : JSON.stringify(body);
   const more = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `${method} ${target} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: measure\r\nCF-Connecting-IP: 203.0.113.7\r\n${token ? `Authorization: Bearer ${token}\r\n` : ''}${origin ? `Origin: ${origin}\r\n` : ''}${more.join('')}${
-    body === undefined ? '' : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(json)}\r\n`
+    body === undefined
+      ? ''
+      : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(json)}\r\n`
   }\r\n${json}`;
 }
 
@@ -294,7 +329,8 @@ export async function drive(connections, next, seconds) {
       for (let sent = performance.now(); sent < until; ) {
         const { request, expect } = next();
         const answer = await connection.send(request);
-        if (answer.status !== expect) throw new Error(`${request.split(' HTTP')[0]}: ${answer.status} ${answer.text().slice(0, 300)}`);
+        if (answer.status !== expect)
+          throw new Error(`${request.split(' HTTP')[0]}: ${answer.status} ${answer.text().slice(0, 300)}`);
         const now = performance.now();
         latencies.push(now - sent);
         sent = now;
@@ -306,7 +342,13 @@ export async function drive(connections, next, seconds) {
 
 // ---------------------------------------------------------------- organisations
 
-/** Runs `work` on 0 … count-1, `width` at a time. @template T @param {number} count @param {(n: number) => Promise<T>} work @returns {Promise<T[]>} */
+/**
+ * Runs `work` on 0 … count-1, `width` at a time.
+ * @template T
+ * @param {number} count
+ * @param {(n: number) => Promise<T>} work
+ * @returns {Promise<T[]>}
+ */
 export async function parallel(count, work, width = 16) {
   const results = new Array(count);
   let at = 0;
@@ -324,7 +366,13 @@ export async function parallel(count, work, width = 16) {
 /** Requests outside of measurements. @param {Vault} vault */
 export function callerOf(vault) {
   const free = [];
-  /** @param {string} method @param {string} target below /api/v1 @param {string} [token] @param {unknown} [body] @param {string} [origin] */
+  /**
+   * @param {string} method
+   * @param {string} target below /api/v1
+   * @param {string} [token]
+   * @param {unknown} [body]
+   * @param {string} [origin]
+   */
   return async (method, target, token, body, origin) => {
     const kept = free.pop();
     const connection = kept?.alive() ? kept : await connect(vault.port);
@@ -336,7 +384,8 @@ export function callerOf(vault) {
 
 /** The JSON of a response that must be a success. @param {Answer} answer */
 export function good(answer) {
-  if (answer.status >= 300) throw new Error(`The vault could not be made ready: ${answer.status} ${answer.text().slice(0, 300)}`);
+  if (answer.status >= 300)
+    throw new Error(`The vault could not be made ready: ${answer.status} ${answer.text().slice(0, 300)}`);
   return answer.json();
 }
 
@@ -348,7 +397,10 @@ export function good(answer) {
 export async function newOrg(vault, { secrets, keys }) {
   const call = callerOf(vault);
   const founded = good(
-    await call('POST', '/orgs', vault.secrets.BOOTSTRAP_TOKEN, { name: 'measured', owner: { email: 'a@example.com', name: 'A' } }),
+    await call('POST', '/orgs', vault.secrets.BOOTSTRAP_TOKEN, {
+      name: 'measured',
+      owner: { email: 'a@example.com', name: 'A' },
+    }),
   );
   const id = founded.org.id;
   const token = founded.api_key.token;
@@ -358,19 +410,23 @@ export async function newOrg(vault, { secrets, keys }) {
     async (n) => good(await call('POST', `${at}/api-keys`, token, { name: `k${n}`, scopes: ['*'] })).token,
   );
   const named = await parallel(secrets, async (n) =>
-    good(await call('POST', `${at}/secrets`, token, { name: nameOf(n), type: 'generic', value: freshValue() })),
+    good(
+      await call('POST', `${at}/secrets`, token, { name: nameOf(n), type: 'generic', value: freshValue() }),
+    ),
   );
   return { id, token, tokens, secrets: named.map((secret) => ({ id: secret.id, name: secret.name })) };
 }
 /** @typedef {Awaited<ReturnType<typeof newOrg>>} Org */
 
 /** Names in groups of a thousand, so that a prefix reads one group. @param {number} n */
-export const nameOf = (n) => `g${String(Math.floor(n / 1000)).padStart(3, '0')}/s${String(n % 1000).padStart(3, '0')}`;
+export const nameOf = (n) =>
+  `g${String(Math.floor(n / 1000)).padStart(3, '0')}/s${String(n % 1000).padStart(3, '0')}`;
 export const freshValue = () => randomBytes(24).toString('hex');
 
 /**
- * Fills an organisation with secrets up to `count`, far faster than its rate limits allow: encrypted and signed by the Worker's own code,
- * they are inserted into D1 in bulk; then the gate loses its storage and loads itself from D1.
+ * Fills an organisation with secrets up to `count`, far faster than its rate limits allow: encrypted and
+ * signed by the Worker's own code, they are inserted into D1 in bulk; then the gate loses its storage and
+ * loads itself from D1.
  * @param {Vault} vault
  * @param {Org} org
  * @param {number} count
@@ -378,10 +434,19 @@ export const freshValue = () => randomBytes(24).toString('hex');
  */
 export async function fill(vault, org, count, now = Date.now()) {
   const { deriveOrg, unwrap, encryptValue, macOf, newId } = await ownCode();
-  const master = { id: 'k1', key: new Uint8Array(Buffer.from(vault.secrets.MASTER_KEYS.slice('k1:'.length), 'base64')) };
-  const wrapped = await vault.db.prepare('select master_id, key_sealed from org_keys where org_id = ?').bind(org.id).first();
+  const master = {
+    id: 'k1',
+    key: new Uint8Array(Buffer.from(vault.secrets.MASTER_KEYS.slice('k1:'.length), 'base64')),
+  };
+  const wrapped = await vault.db
+    .prepare('select master_id, key_sealed from org_keys where org_id = ?')
+    .bind(org.id)
+    .first();
   const keys = deriveOrg(unwrap([master], 'org key', org.id, wrapped));
-  const production = await vault.db.prepare("select id from environments where org_id = ? and slug = 'production'").bind(org.id).first();
+  const production = await vault.db
+    .prepare("select id from environments where org_id = ? and slug = 'production'")
+    .bind(org.id)
+    .first();
   const signed = (kind, row) => ({ ...row, mac: macOf(keys.row, kind, row) });
   const insert = (table, rows) => {
     const columns = Object.keys(rows[0]);
@@ -400,7 +465,8 @@ export async function fill(vault, org, count, now = Date.now()) {
     });
     const [secrets, versions] = ['secret', 'version'].map((kind) => rows.map((row) => row[kind]));
     await vault.db.batch([insert('secrets', secrets), insert('secret_versions', versions)]);
-    if (org.secrets.length % 10_000 === 0) tell(`  ${org.secrets.length.toLocaleString('en')} of ${count.toLocaleString('en')} secrets`);
+    if (org.secrets.length % 10_000 === 0)
+      tell(`  ${org.secrets.length.toLocaleString('en')} of ${count.toLocaleString('en')} secrets`);
   }
   await vault.lose(org.id);
 }
@@ -473,6 +539,13 @@ async function codeOf(modules) {
     .map(([file, names]) => `export { ${names} } from './${file}';`)
     .join('');
   const stdin = { contents, resolveDir: root, loader: 'ts' };
-  const { outputFiles } = await build({ stdin, bundle: true, write: false, format: 'esm', platform: 'node', target: 'node20' });
+  const { outputFiles } = await build({
+    stdin,
+    bundle: true,
+    write: false,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+  });
   return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`);
 }

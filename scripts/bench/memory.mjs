@@ -1,5 +1,6 @@
-// `npm run bench:memory`: the runtime's memory over repeated imports, generated files and syncs of 1,000 secrets. Resident memory includes
-// uncollected garbage and SQLite pages; the JavaScript heap is measured after a collection, so its growth is memory held by the service.
+// `npm run bench:memory`: the runtime's memory over repeated imports, generated files and syncs of 1,000
+// secrets. Resident memory includes uncollected garbage and SQLite pages; the JavaScript heap is measured
+// after a collection, so its growth is memory held by the service.
 //   npm run bench:memory -- [--rounds N] [--only import|generate|sync] [--secrets N]
 import { once } from 'node:events';
 import fs from 'node:fs';
@@ -20,14 +21,27 @@ const secrets = Number(values.secrets);
 const megabytes = (bytes) => Math.round(bytes / 1024 ** 2);
 
 const FORMATS = [
-  ...['kubernetes', 'external-secrets', 'docker-env', 'compose-secrets', 'dotenv', 'shell', 'tfvars', 'tfvars-json', 'ansible', 'helm'],
+  ...[
+    'kubernetes',
+    'external-secrets',
+    'docker-env',
+    'compose-secrets',
+    'dotenv',
+    'shell',
+    'tfvars',
+    'tfvars-json',
+    'ansible',
+    'helm',
+  ],
   ...['systemd', 'github-actions', 'dev-vars', 'json', 'yaml', 'properties'],
 ];
 /** The most names that the vendor accepts in one place. */
 const MOST = { 'github-actions': 100, supabase: 100, 'cloudflare-workers': 100 };
 
 const names = Array.from({ length: secrets }, (_, n) => `NAME_${String(n).padStart(5, '0')}`);
-const fakes = Object.fromEntries(await Promise.all(Object.entries(platforms).map(async ([name, { start }]) => [name, await start()])));
+const fakes = Object.fromEntries(
+  await Promise.all(Object.entries(platforms).map(async ([name, { start }]) => [name, await start()])),
+);
 const base = Object.fromEntries(Object.entries(fakes).map(([name, { url }]) => [name, url]));
 const vault = await startVault({ inspector: true, variables: { PLATFORM_BASE_URLS: JSON.stringify(base) } });
 try {
@@ -38,12 +52,18 @@ try {
     async import() {
       const data = Object.fromEntries(names.map((name) => [name, freshValue()]));
       const { failed } = good(
-        await call('POST', `${at}/import`, org.token, { source: 'svc', data, environmentId: 'staging', onConflict: 'overwrite' }),
+        await call('POST', `${at}/import`, org.token, {
+          source: 'svc',
+          data,
+          environmentId: 'staging',
+          onConflict: 'overwrite',
+        }),
       );
       if (failed.length) throw new Error(`import: ${JSON.stringify(failed[0])}`);
     },
     async generate() {
-      for (const format of FORMATS) good(await call('POST', `${at}/generate`, org.tokens[0], { format, environmentId: 'staging' }));
+      for (const format of FORMATS)
+        good(await call('POST', `${at}/generate`, org.tokens[0], { format, environmentId: 'staging' }));
     },
     async sync() {
       for (const platform of Object.keys(platforms)) {
@@ -56,7 +76,9 @@ try {
   };
   const chosen = Object.keys(parts).filter((name) => !values.only || values.only.includes(name));
   if (!chosen.includes('import')) await parts.import();
-  process.stdout.write(`| round | ${chosen.map((part) => `MB after ${part}`).join(' | ')} | MB of heap in use | MB on disk |\n`);
+  process.stdout.write(
+    `| round | ${chosen.map((part) => `MB after ${part}`).join(' | ')} | MB of heap in use | MB on disk |\n`,
+  );
   process.stdout.write(`|---|${chosen.map(() => '---|').join('')}---|---|\n`);
   for (let round = 1; round <= rounds; round++) {
     const cells = [];
@@ -78,7 +100,10 @@ async function ended(call, at, org, id) {
   for (let tries = 0; ; tries++) {
     const sync = good(await call('GET', `${at}/syncs/${id}`, org.tokens[2 + (tries % 10)]));
     if (sync.status === 'completed') return;
-    if (sync.finishedAt) tell(`${sync.platform}: ${sync.status} ${JSON.stringify(sync.results.find(({ action }) => action === 'failed'))}`);
+    if (sync.finishedAt)
+      tell(
+        `${sync.platform}: ${sync.status} ${JSON.stringify(sync.results.find(({ action }) => action === 'failed'))}`,
+      );
     if (sync.finishedAt) return;
     await sleep(100);
   }
@@ -103,7 +128,8 @@ async function heapInUse() {
     });
   // The collection happens when the isolate runs next.
   const collected = ask('HeapProfiler.collectGarbage').then(() => true);
-  while (!(await Promise.race([collected, sleep(100)]))) await fetch(`http://127.0.0.1:${vault.port}/healthz`);
+  while (!(await Promise.race([collected, sleep(100)])))
+    await fetch(`http://127.0.0.1:${vault.port}/healthz`);
   const { usedSize, embedderHeapUsedSize = 0, backingStorageSize = 0 } = await ask('Runtime.getHeapUsage');
   socket.close();
   return usedSize + embedderHeapUsedSize + backingStorageSize;
@@ -111,6 +137,12 @@ async function heapInUse() {
 
 /** Bytes of the files below a directory. */
 function sizeOf(directory) {
-  const files = fs.readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-  return files.reduce((sum, entry) => sum + fs.statSync(path.join(entry.parentPath, entry.name), { throwIfNoEntry: false })?.size, 0);
+  const files = fs
+    .readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile());
+  return files.reduce(
+    (sum, entry) =>
+      sum + fs.statSync(path.join(entry.parentPath, entry.name), { throwIfNoEntry: false })?.size,
+    0,
+  );
 }

@@ -1,6 +1,6 @@
-// `npm run bench:report`: time, memory and calls for the compliance report of a large organisation. The organisation has 100,000 secrets
-// created 400 days ago, 40 policies, 900 API keys, and a million audit log entries in closed segments over 90 days: every finding about
-// secrets has 100,000 pieces of evidence.
+// `npm run bench:report`: time, memory and calls for the compliance report of a large organisation. The
+// organisation has 100,000 secrets created 400 days ago, 40 policies, 900 API keys, and a million audit log
+// entries in closed segments over 90 days: every finding about secrets has 100,000 pieces of evidence.
 //   npm run bench:report -- [--secrets N] [--segments N]
 import { createHash } from 'node:crypto';
 import { parseArgs } from 'node:util';
@@ -10,7 +10,10 @@ import * as measuring from './measure.mjs';
 const { callerOf, fill, good, newOrg, parallel, startVault, tell } = measuring;
 const DAY = 86_400_000;
 const SEGMENT = 1000;
-const options = { secrets: { type: 'string', default: '100000' }, segments: { type: 'string', default: '1000' } };
+const options = {
+  secrets: { type: 'string', default: '100000' },
+  segments: { type: 'string', default: '1000' },
+};
 const { values } = parseArgs({ options });
 const secrets = Number(values.secrets);
 const segments = Number(values.segments);
@@ -24,11 +27,22 @@ try {
   const org = await newOrg(vault, { secrets: 1, keys });
   const at = `/orgs/${org.id}`;
   await parallel(policies, async (n) => {
-    const naming = { name: `naming ${n}`, kind: 'naming', config: { pattern: '^[a-z]+[0-9]*(/[a-z0-9_-]+)+$' } };
-    const rotation = { name: `rotation ${n}`, kind: 'rotation', applies_to: { names: ['g*/s*'] }, config: { max_age_days: 90 + n } };
+    const naming = {
+      name: `naming ${n}`,
+      kind: 'naming',
+      config: { pattern: '^[a-z]+[0-9]*(/[a-z0-9_-]+)+$' },
+    };
+    const rotation = {
+      name: `rotation ${n}`,
+      kind: 'rotation',
+      applies_to: { names: ['g*/s*'] },
+      config: { max_age_days: 90 + n },
+    };
     good(await call('POST', `${at}/policies`, org.tokens[n], n % 2 ? naming : rotation));
   });
-  tell(`planting ${segments.toLocaleString('en')} closed segments of ${SEGMENT.toLocaleString('en')} entries`);
+  tell(
+    `planting ${segments.toLocaleString('en')} closed segments of ${SEGMENT.toLocaleString('en')} entries`,
+  );
   await plant(org.id);
   await fill(vault, org, secrets, Date.now() - 400 * DAY);
   good(await call('GET', `${at}/secrets/${org.secrets[0].id}`, org.token));
@@ -36,7 +50,8 @@ try {
   process.stdout.write(
     '| format | seconds | CPU seconds | gate calls | D1 calls | bytes | memory of the runtime, at most |\n|---|---|---|---|---|---|---|\n',
   );
-  for (const format of ['json', 'csv', 'html', 'json']) process.stdout.write(`${await measure(org, call, format)}\n`);
+  for (const format of ['json', 'csv', 'html', 'json'])
+    process.stdout.write(`${await measure(org, call, format)}\n`);
   process.stdout.write(`memory of the runtime before: ${megabytes(before)}\n`);
 } finally {
   await vault.stop();
@@ -62,7 +77,15 @@ async function measure(org, call, format) {
     for (const { id, status, examined, count, complete } of JSON.parse(text).findings)
       tell(`  ${id}: ${status}, ${count} of ${examined}${complete ? '' : ', incomplete'}`);
   const [gate, d1] = await calls();
-  const cells = [format, seconds.toFixed(1), used.toFixed(1), gate, d1, text.length.toLocaleString('en'), megabytes(most)];
+  const cells = [
+    format,
+    seconds.toFixed(1),
+    used.toFixed(1),
+    gate,
+    d1,
+    text.length.toLocaleString('en'),
+    megabytes(most),
+  ];
   return `| ${cells.join(' | ')} |`;
 }
 
@@ -86,11 +109,14 @@ async function plant(org) {
   for (let segment = 0; segment < segments; segment++) {
     const entries = Array.from({ length: SEGMENT }, (_, n) => {
       const sequence = segment * SEGMENT + n + 1;
-      // One segment in 50 has an emergency; every segment has administrative requests, one of 20 of them refused.
+      // One segment in 50 has an emergency; every segment has administrative requests, one of 20 of them
+      // refused.
       const isEmergency = segment % 50 === 7 && n > 10 && n < 16;
       const isAdministrative = n % 50 === 0;
       const status = isAdministrative && n % 1000 === 0 ? 403 : 200;
-      const actor = isEmergency ? { kind: 'break_glass', id: idOf('bgt', segment) } : { kind: 'api_key', id: idOf('key', sequence % 200) };
+      const actor = isEmergency
+        ? { kind: 'break_glass', id: idOf('bgt', segment) }
+        : { kind: 'api_key', id: idOf('key', sequence % 200) };
       const body = {
         id: idOf('aud', sequence),
         sequence,
@@ -120,8 +146,20 @@ async function plant(org) {
     await vault.db
       .prepare('insert into audit_segments values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
       .bind(
-        ...[org, first.sequence, last.sequence, Date.parse(first.time), Date.parse(last.time), first.prev_hash, last.hash],
-        ...[distinct(({ actor }) => actor.id), distinct(({ action }) => action), distinct(({ resource }) => resource)],
+        ...[
+          org,
+          first.sequence,
+          last.sequence,
+          Date.parse(first.time),
+          Date.parse(last.time),
+          first.prev_hash,
+          last.hash,
+        ],
+        ...[
+          distinct(({ actor }) => actor.id),
+          distinct(({ action }) => action),
+          distinct(({ resource }) => resource),
+        ],
         gzipSync(JSON.stringify(entries)).toString('base64'),
       )
       .run();

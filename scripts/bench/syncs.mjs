@@ -1,12 +1,15 @@
-// `npm run bench:syncs`: calls, time and memory of syncs, with the built service and its queue, against servers that speak the vendors'
-// wire formats and respond immediately. Calls are compared with the fewest that the vendor's API allows for the same names.
+// `npm run bench:syncs`: calls, time and memory of syncs, with the built service and its queue, against
+// servers that speak the vendors' wire formats and respond immediately. Calls are compared with the fewest
+// that the vendor's API allows for the same names.
 //   npm run bench:syncs -- [--secrets N] [--only PLATFORM]
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { configOf, platforms } from '../../test/vendors/fakes/all.ts';
 import { callerOf, good, newOrg, parallel, startVault, tell } from './measure.mjs';
 
-const { values } = parseArgs({ options: { secrets: { type: 'string', default: '1000' }, only: { type: 'string', multiple: true } } });
+const { values } = parseArgs({
+  options: { secrets: { type: 'string', default: '1000' }, only: { type: 'string', multiple: true } },
+});
 const secrets = Number(values.secrets);
 const chosen = Object.keys(platforms).filter((name) => !values.only || values.only.includes(name));
 const megabytes = (bytes) => Math.round(bytes / 1024 ** 2);
@@ -32,7 +35,9 @@ const fewest = (platform, n) => {
   return typeof writes === 'function' ? writes(n) : writes;
 };
 
-const fakes = Object.fromEntries(await Promise.all(chosen.map(async (name) => [name, await platforms[name].start()])));
+const fakes = Object.fromEntries(
+  await Promise.all(chosen.map(async (name) => [name, await platforms[name].start()])),
+);
 const base = Object.fromEntries(chosen.map((name) => [name, fakes[name].url]));
 const vault = await startVault({ variables: { PLATFORM_BASE_URLS: JSON.stringify(base) } });
 try {
@@ -57,8 +62,17 @@ try {
     const some = names.slice(0, MOST[platform] ?? secrets);
     const first = await sync(call, org, platform, some);
     const again = await sync(call, org, platform, some);
-    const cells = [platform, some.length, first.writes, fewest(platform, some.length), first.calls - first.writes, first.seconds];
-    process.stdout.write(`| ${[...cells, again.calls, again.seconds, megabytes(vault.memory())].join(' | ')} |\n`);
+    const cells = [
+      platform,
+      some.length,
+      first.writes,
+      fewest(platform, some.length),
+      first.calls - first.writes,
+      first.seconds,
+    ];
+    process.stdout.write(
+      `| ${[...cells, again.calls, again.seconds, megabytes(vault.memory())].join(' | ')} |\n`,
+    );
   }
 } finally {
   await vault.stop();
@@ -82,7 +96,9 @@ async function sync(call, org, platform, some) {
     const sync = good(await call('GET', `/orgs/${org.id}/integrations/syncs/${syncId}`, org.token));
     if (sync.finishedAt) {
       if (sync.status !== 'completed')
-        tell(`${platform}: ${sync.status} ${JSON.stringify(sync.results.find(({ action }) => action === 'failed'))}`);
+        tell(
+          `${platform}: ${sync.status} ${JSON.stringify(sync.results.find(({ action }) => action === 'failed'))}`,
+        );
       const seconds = ((Date.parse(sync.finishedAt) - Date.parse(sync.createdAt)) / 1000).toFixed(1);
       return { calls: fake.requests.length - calls, writes: fake.writes().length - writes, seconds };
     }

@@ -1,5 +1,6 @@
-// Copies files to where they are served from: those that pages load (ours, those of packages, and the console) and the OpenAPI document. wrangler runs this before it
-// builds (`[build]` in wrangler.toml). Invariants: the directory contains exactly these files; a file that another process reads is never
+// Copies files to where they are served from: those that pages load (ours, those of packages, and the
+// console) and the OpenAPI document. wrangler runs this before it builds (`[build]` in wrangler.toml).
+// Invariants: the directory contains exactly these files; a file that another process reads is never
 // half-written.
 import fs from 'node:fs';
 import path from 'node:path';
@@ -28,15 +29,21 @@ const built = fs
 const sources = new Map([
   ['openapi.json', path.join(root, 'packages', 'client', 'openapi.json')],
   ...fs.readdirSync(own).map((name) => /** @type {const} */ ([name, path.join(own, name)])),
-  ...Object.entries(packages).map(([name, file]) => /** @type {const} */ ([name, path.join(root, 'node_modules', file)])),
-  ...Object.entries(consoles).map(([name, file]) => /** @type {const} */ ([name, path.join(root, 'packages', 'console', 'src', file)])),
+  ...Object.entries(packages).map(
+    ([name, file]) => /** @type {const} */ ([name, path.join(root, 'node_modules', file)]),
+  ),
+  ...Object.entries(consoles).map(
+    ([name, file]) => /** @type {const} */ ([name, path.join(root, 'packages', 'console', 'src', file)]),
+  ),
   ...built.map((name) => /** @type {const} */ ([path.join('console', name), path.join(consoleDist, name)])),
 ]);
 
 /** A file, in the form in which it is served. @param {string} source */
 const served = (source) => {
   const bytes = fs.readFileSync(source);
-  return path.basename(source) === 'openapi.json' ? Buffer.from(JSON.stringify(JSON.parse(bytes.toString()))) : bytes;
+  return path.basename(source) === 'openapi.json'
+    ? Buffer.from(JSON.stringify(JSON.parse(bytes.toString())))
+    : bytes;
 };
 
 for (const [name, source] of sources) {
@@ -54,7 +61,8 @@ for (const entry of fs.readdirSync(assetsDir, { recursive: true, withFileTypes: 
 }
 
 /**
- * The binding for the local runtime: the directory itself. The runtime's emulation of the platform's router would run before each request.
+ * The binding for the local runtime: the directory itself. The runtime's emulation of the platform's router
+ * would run before each request.
  * @param {any} declared the Worker's options, as wrangler read them from wrangler.toml
  */
 export const assetsBinding = ({ assets, serviceBindings }) => ({

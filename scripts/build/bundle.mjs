@@ -1,6 +1,6 @@
-// `npm run bundle`: the gzipped size of the minified Worker and of the console's shell, and the CPU time of the Worker's start on this
-// machine. Invariants: each size stays under its limit, the Worker's with room below the platform's own limit; the CPU time has no limit,
-// because it depends on the machine.
+// `npm run bundle`: the gzipped size of the minified Worker and of the console's shell, and the CPU time of
+// the Worker's start on this machine. Invariants: each size stays under its limit, the Worker's with room
+// below the platform's own limit; the CPU time has no limit, because it depends on the machine.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -29,7 +29,12 @@ try {
   } else {
     keepWorker(sources, modules);
     reportSize('The bundle', sizeOf(modules), LIMIT, "esbuild's --metafile on src/index.ts shows it");
-    reportSize('The shell of the console', shellSize(), SHELL_LIMIT, 'npm run build -w packages/console shows it');
+    reportSize(
+      'The shell of the console',
+      shellSize(),
+      SHELL_LIMIT,
+      'npm run build -w packages/console shows it',
+    );
     reportCpu(startsOf(upload));
   }
 } finally {
@@ -38,21 +43,33 @@ try {
 
 /** @param {string[]} args */
 function wrangler(args) {
-  return spawnSync(process.execPath, wranglerArgs(args), { cwd: root, env: { ...process.env, ...wranglerEnv }, encoding: 'utf8' });
+  return spawnSync(process.execPath, wranglerArgs(args), {
+    cwd: root,
+    env: { ...process.env, ...wranglerEnv },
+    encoding: 'utf8',
+  });
 }
 
-/** What is uploaded, gzipped: the script and its modules, without source maps and wrangler's note. @param {string} modules */
+/**
+ * What is uploaded, gzipped: the script and its modules, without source maps and wrangler's note.
+ * @param {string} modules
+ */
 function sizeOf(modules) {
   return fs
     .readdirSync(modules, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !/\.map$|^README\.md$/.test(entry.name))
-    .reduce((sum, entry) => sum + gzipSync(fs.readFileSync(path.join(entry.parentPath, entry.name))).length, 0);
+    .reduce(
+      (sum, entry) => sum + gzipSync(fs.readFileSync(path.join(entry.parentPath, entry.name))).length,
+      0,
+    );
 }
 
 /** The files that the console's page references, gzipped as Cloudflare sends them. */
 function shellSize() {
   const page = fs.readFileSync(path.join(consoleDist, 'index.html'), 'utf8');
-  const files = [...page.matchAll(/"\/console\/(assets\/[^"]+)"/g)].map(([, name]) => fs.readFileSync(path.join(consoleDist, name)));
+  const files = [...page.matchAll(/"\/console\/(assets\/[^"]+)"/g)].map(([, name]) =>
+    fs.readFileSync(path.join(consoleDist, name)),
+  );
   return [Buffer.from(page), ...files].reduce((sum, bytes) => sum + gzipSync(bytes).length, 0);
 }
 
@@ -66,10 +83,15 @@ function reportSize(what, size, limit, how) {
   }
 }
 
-/** The CPU time of each start, in milliseconds, from wrangler's profile in the local runtime. @param {string} upload */
+/**
+ * The CPU time of each start, in milliseconds, from wrangler's profile in the local runtime.
+ * @param {string} upload
+ */
 function startsOf(upload) {
   const profile = path.join(dir, 'start.cpuprofile');
-  return Array.from({ length: STARTS }, () => wrangler(['check', 'startup', '--worker', upload, '--outfile', profile]))
+  return Array.from({ length: STARTS }, () =>
+    wrangler(['check', 'startup', '--worker', upload, '--outfile', profile]),
+  )
     .map(({ stdout }) => Number(/Active: ([\d.]+) ms/.exec(stdout)?.[1]))
     .filter((ms) => ms > 0);
 }

@@ -1,5 +1,5 @@
-// Builds the console with Vite if its sources, or those of the client in it, have changed since the last build. Invariant: a failed build
-// leaves the last one in place, and no program reads a partial build.
+// Builds the console with Vite if its sources, or those of the client in it, have changed since the last
+// build. Invariant: a failed build leaves the last one in place, and no program reads a partial build.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
@@ -14,15 +14,25 @@ const stamp = path.join(consoleDist, '.built-from');
 
 /** A digest of everything that goes into the build. */
 const sources = () =>
-  digestOf(['packages/client/src', ...['src', 'index.html', 'vite.config.ts', 'package.json'].map((name) => `packages/console/${name}`)]);
+  digestOf([
+    'packages/client/src',
+    ...['src', 'index.html', 'vite.config.ts', 'package.json'].map((name) => `packages/console/${name}`),
+  ]);
 
 /** @param {string} program @param {string[]} args */
 function run(program, args) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], { cwd: home, encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], {
+    cwd: home,
+    encoding: 'utf8',
+  });
   if (status !== 0) throw new Error(`The console could not be built:\n${stdout}${stderr}`);
 }
 
-/** Replaces the last build. If another process did the same concurrently, its build stays. @param {string} part @param {string} wanted */
+/**
+ * Replaces the last build. If another process did the same concurrently, its build stays.
+ * @param {string} part
+ * @param {string} wanted
+ */
 function replaceDist(part, wanted) {
   const old = `${part}.old`;
   try {

@@ -5,13 +5,16 @@ import path from 'node:path';
 import { root } from '../shared/wrangler.mjs';
 
 /**
- * The digest of files, and of all files below folders, with their paths. What does not exist counts as absent.
+ * The digest of files, and of all files below folders, with their paths. What does not exist counts as
+ * absent.
  * @param {string[]} places relative to the project
  */
 export function digestOf(places) {
   const hash = createHash('sha256');
   for (const file of places.flatMap((place) => filesOf(path.join(root, place))))
-    hash.update(`${path.relative(root, file)}\0`).update(createHash('sha256').update(fs.readFileSync(file)).digest());
+    hash
+      .update(`${path.relative(root, file)}\0`)
+      .update(createHash('sha256').update(fs.readFileSync(file)).digest());
   return hash.digest('hex');
 }
 
@@ -19,6 +22,8 @@ export function digestOf(places) {
 function filesOf(place) {
   const found = fs.statSync(place, { throwIfNoEntry: false });
   if (!found?.isDirectory()) return found ? [place] : [];
-  const entries = fs.readdirSync(place, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const entries = fs
+    .readdirSync(place, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile());
   return entries.map((entry) => path.join(entry.parentPath, entry.name)).sort();
 }

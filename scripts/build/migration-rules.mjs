@@ -1,7 +1,11 @@
-// What a migration may do while the previous release still runs: during a rollout, old code uses the new tables. Pure. Invariant: a
-// statement that could break old code is refused, unless the comment before it names the release that stopped using what it removes.
+// What a migration may do while the previous release still runs: during a rollout, old code uses the new
+// tables. Pure. Invariant: a statement that could break old code is refused, unless the comment before it
+// names the release that stopped using what it removes.
 
-/** @typedef {{ code: string, comments: string }} Statement `code` without comments, and with empty string literals */
+/**
+ * @typedef {{ code: string, comments: string }} Statement `code` without comments, and with empty string
+ *   literals
+ */
 
 /** @param {string} sql @returns {Statement[]} */
 export function statementsOf(sql) {
@@ -9,7 +13,9 @@ export function statementsOf(sql) {
   let code = '';
   let comments = '';
   // A comment, a literal, a quoted name, the end of a statement, or any other character.
-  for (const [token] of sql.matchAll(/--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|;|[\s\S]/g)) {
+  for (const [token] of sql.matchAll(
+    /--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|;|[\s\S]/g,
+  )) {
     if (/^(--|\/\*)/.test(token)) {
       comments += `${token}\n`;
       code += ' ';

@@ -1,8 +1,18 @@
-// The shapes of successful responses, from the OpenAPI document, in the short form that `svc` compares responses with. Invariant: a field
-// that a deployment of 0.4.0 does not send is optional, so that `svc` works with it too.
+// The shapes of successful responses, from the OpenAPI document, in the short form that `svc` compares
+// responses with. Invariant: a field that a deployment of 0.4.0 does not send is optional, so that `svc`
+// works with it too.
 
 /** Fields that became required after 0.4.0. */
-const LATER = ['revision', 'etag', 'shown', 'max_valid_seconds', 'valid_for_seconds', 'incident_id', 'credential', 'environments'];
+const LATER = [
+  'revision',
+  'etag',
+  'shown',
+  'max_valid_seconds',
+  'valid_for_seconds',
+  'incident_id',
+  'credential',
+  'environments',
+];
 
 /** @typedef {Map<string, { kinds: string, isOptional: boolean }>} Fields */
 
@@ -25,11 +35,23 @@ export function shapesOf({ paths, components: { schemas, responses } }) {
       return /** @type {const} */ ([name, { kinds: kindsOf(value).join('|'), isOptional }]);
     });
     /** Of several choices only what all of them have. @type {Fields} */
-    const common = new Map([...(choices[0] ?? [])].filter(([name, { kinds }]) => choices.every((one) => one.get(name)?.kinds === kinds)));
-    return new Map([...(schema.allOf ?? []).flatMap((/** @type {any} */ part) => [...fieldsOf(part)]), ...common, ...own]);
+    const common = new Map(
+      [...(choices[0] ?? [])].filter(([name, { kinds }]) =>
+        choices.every((one) => one.get(name)?.kinds === kinds),
+      ),
+    );
+    return new Map([
+      ...(schema.allOf ?? []).flatMap((/** @type {any} */ part) => [...fieldsOf(part)]),
+      ...common,
+      ...own,
+    ]);
   }
 
-  /** The kinds of JSON value that a schema allows; none if anything may come. @param {any} schema @returns {string[]} */
+  /**
+   * The kinds of JSON value that a schema allows; none if anything may come.
+   * @param {any} schema
+   * @returns {string[]}
+   */
   function kindsOf(schema) {
     const { type, items, anyOf, oneOf, enum: values, const: value } = whole(schema);
     if (anyOf ?? oneOf) {
@@ -38,7 +60,10 @@ export function shapesOf({ paths, components: { schemas, responses } }) {
     }
     if (schema.$ref && fieldsOf(schema).size > 0) return [`@${named(schema)}`];
     if (type === 'array' && items?.$ref && fieldsOf(items).size > 0) return [`[@${named(items)}]`];
-    const types = [type ?? (values ?? (value === undefined ? [] : [value])).map((/** @type {unknown} */ one) => typeof one)].flat();
+    const types = [
+      type ??
+        (values ?? (value === undefined ? [] : [value])).map((/** @type {unknown} */ one) => typeof one),
+    ].flat();
     return [...new Set(types.map((one) => (one === 'integer' ? 'number' : one)))];
   }
 
@@ -47,7 +72,9 @@ export function shapesOf({ paths, components: { schemas, responses } }) {
     const name = nameOf(schema);
     if (!(name in fields)) {
       fields[name] = '';
-      fields[name] = [...fieldsOf(schema)].map(([field, { kinds, isOptional }]) => `${field}${isOptional ? '?' : ''}:${kinds}`).join(' ');
+      fields[name] = [...fieldsOf(schema)]
+        .map(([field, { kinds, isOptional }]) => `${field}${isOptional ? '?' : ''}:${kinds}`)
+        .join(' ');
     }
     return name;
   }
@@ -59,7 +86,8 @@ export function shapesOf({ paths, components: { schemas, responses } }) {
   for (const [path, { parameters: _, ...methods }] of Object.entries(paths))
     for (const [method, operation] of Object.entries(methods))
       for (const [status, given] of Object.entries(/** @type {any} */ (operation).responses)) {
-        const { 'application/json': json, ...more } = (given.$ref ? responses[nameOf(given)] : given).content ?? {};
+        const { 'application/json': json, ...more } =
+          (given.$ref ? responses[nameOf(given)] : given).content ?? {};
         if (!status.startsWith('2') || !json?.schema?.$ref) continue;
         const operation = `${method.toUpperCase()} ${path} ${status}`;
         operations[operation] = named(json.schema);

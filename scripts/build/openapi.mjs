@@ -1,6 +1,8 @@
-// `npm run openapi`: updates what the packages and the Worker know about the API. Writes packages/client/openapi.json, the document that every
-// deployment serves, packages/client/src/api.ts, the types generated from it, packages/cli/src/shapes.ts, what svc compares responses with, and copies of the rules that packages share with the service.
-// Invariant: nothing is written by hand; tests compare all with the service.
+// `npm run openapi`: updates what the packages and the Worker know about the API. Writes
+// packages/client/openapi.json, the document that every deployment serves, packages/client/src/api.ts, the
+// types generated from it, packages/cli/src/shapes.ts, what svc compares responses with, and copies of the
+// rules that packages share with the service. Invariant: nothing is written by hand; tests compare all with
+// the service.
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -20,7 +22,12 @@ export default { fetch: () => Response.json(openapiDocument(routes, '${PUBLIC_UR
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'openapi-'));
 const worker = path.join(dir, 'generator.js');
-await build({ ...asDeployed, stdin: { contents: generator, resolveDir: path.join(root, 'src') }, write: true, outfile: worker });
+await build({
+  ...asDeployed,
+  stdin: { contents: generator, resolveDir: path.join(root, 'src') },
+  write: true,
+  outfile: worker,
+});
 const runtime = new Miniflare(
   convertV4MiniflareOptions({
     modules: [{ type: 'ESModule', path: worker }],

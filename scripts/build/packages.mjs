@@ -1,5 +1,5 @@
-// `npm run build`: compiles every package to its dist, or runs its own build.mjs, and type-checks its tests. Packages come after their
-// dependencies.
+// `npm run build`: compiles every package to its dist, or runs its own build.mjs, and type-checks its tests.
+// Packages come after their dependencies.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
@@ -11,7 +11,9 @@ const require = createRequire(path.join(root, 'package.json'));
 const tsc = path.join(path.dirname(require.resolve('typescript/package.json')), 'bin', 'tsc');
 const packages = path.join(root, 'packages');
 const first = ['client'];
-const names = fs.readdirSync(packages).filter((name) => fs.existsSync(path.join(packages, name, 'tsconfig.json')));
+const names = fs
+  .readdirSync(packages)
+  .filter((name) => fs.existsSync(path.join(packages, name, 'tsconfig.json')));
 names.sort((a, b) => Number(first.includes(b)) - Number(first.includes(a)) || a.localeCompare(b));
 for (const name of names) {
   // The console is built when it is served: see console.mjs.
@@ -22,5 +24,6 @@ for (const name of names) {
     const { status } = spawnSync(process.execPath, [tsc, '-p', file], { cwd: root, stdio: 'inherit' });
     if (status !== 0) process.exit(status ?? 1);
   }
-  if (fs.existsSync(path.join(packages, name, 'build.mjs'))) await import(pathToFileURL(path.join(packages, name, 'build.mjs')).href);
+  if (fs.existsSync(path.join(packages, name, 'build.mjs')))
+    await import(pathToFileURL(path.join(packages, name, 'build.mjs')).href);
 }

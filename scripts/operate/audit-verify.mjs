@@ -1,7 +1,8 @@
-// `npm run audit:verify -- FILE.ndjson --checkpoints FILE --key FILE`: verifies an export of the audit log without the service: hash chain,
-// order, completeness and signed checkpoints. For auditors: one file, Node.js 20 or later, `canonicalize`, no network. Invariants: it
-// states only what the files prove, and calls a log intact only where checkpoints cover it; of several faults, it names the one with the
-// lowest sequence; it reads the log line by line, regardless of its size.
+// `npm run audit:verify -- FILE.ndjson --checkpoints FILE --key FILE`: verifies an export of the audit log
+// without the service: hash chain, order, completeness and signed checkpoints. For auditors: one file,
+// Node.js 20 or later, `canonicalize`, no network. Invariants: it states only what the files prove, and calls
+// a log intact only where checkpoints cover it; of several faults, it names the one with the lowest sequence;
+// it reads the log line by line, regardless of its size.
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -19,7 +20,10 @@ const USAGE = `Use: npm run audit:verify -- FILE.ndjson --checkpoints FILE --key
   --accept-uncovered  exit with 0 although no checkpoint covers part of the log, such as its newest entries
 Exit code: 0 intact, 1 not intact, 2 wrong use, 3 no fault found, but checkpoints do not cover all of it.`;
 
-/** @typedef {{ sequence: number, hash: string, prev_hash: string, time: string, format?: number, missing?: Stretch[] }} Entry */
+/**
+ * @typedef {{ sequence: number, hash: string, prev_hash: string, time: string, format?: number, missing?:
+ *   Stretch[] }} Entry
+ */
 /** @typedef {{ from: number, to: number, reason: string }} Stretch */
 /** @typedef {{ org: string, sequence: number, hash: string, time: string, signature: string }} Checkpoint */
 /** @typedef {{ from: number, to: number, kind: 'before' | 'unsigned' }} Uncovered */
@@ -70,7 +74,11 @@ function valuesOf(text) {
   }
 }
 
-/** Checkpoints, on their own, in pages or as the data of events. @param {any} value @returns {Checkpoint[]} */
+/**
+ * Checkpoints, on their own, in pages or as the data of events.
+ * @param {any} value
+ * @returns {Checkpoint[]}
+ */
 function checkpointsIn(value) {
   if (Array.isArray(value)) return value.flatMap(checkpointsIn);
   if (Array.isArray(value?.data)) return value.data.flatMap(checkpointsIn);
@@ -80,7 +88,11 @@ function checkpointsIn(value) {
   throw new UsageError('The file of --checkpoints contains something other than checkpoints.');
 }
 
-/** Genuine checkpoints by sequence, and the first fault. @param {string} file @param {import('node:crypto').KeyObject} key */
+/**
+ * Genuine checkpoints by sequence, and the first fault.
+ * @param {string} file
+ * @param {import('node:crypto').KeyObject} key
+ */
 function readCheckpoints(file, key) {
   let values;
   try {
@@ -94,9 +106,12 @@ function readCheckpoints(file, key) {
   for (const one of values.flatMap(checkpointsIn)) {
     const { org, sequence, hash, time, signature } = one;
     const message = Buffer.from(/** @type {string} */ (canonicalize({ hash, org, sequence, time })));
-    const say = (/** @type {string} */ what) => faults.note('checkpoint', sequence, null, `The checkpoint of entry ${sequence} ${what}.`);
-    if (!verify(null, message, key, Buffer.from(signature, 'base64'))) say('was altered or signed by another key');
-    else if (checkpoints.has(sequence) && checkpoints.get(sequence)?.hash !== hash) say('contradicts another signed checkpoint');
+    const say = (/** @type {string} */ what) =>
+      faults.note('checkpoint', sequence, null, `The checkpoint of entry ${sequence} ${what}.`);
+    if (!verify(null, message, key, Buffer.from(signature, 'base64')))
+      say('was altered or signed by another key');
+    else if (checkpoints.has(sequence) && checkpoints.get(sequence)?.hash !== hash)
+      say('contradicts another signed checkpoint');
     else checkpoints.set(sequence, one);
   }
   const orgs = new Set([...checkpoints.values()].map(({ org }) => org));
@@ -131,7 +146,10 @@ class Walk {
   newest = null;
   /** @type {{ from: number, to: number, line: number }[]} */
   gaps = [];
-  /** The lost ranges according to the newest entry that records them. @type {{ by: number, stretches: Stretch[] }} */
+  /**
+   * The lost ranges according to the newest entry that records them.
+   * @type {{ by: number, stretches: Stretch[] }}
+   */
   lost = { by: 0, stretches: [] };
 
   /** @param {1 | -1} direction 1: oldest first. @param {Map<number, Checkpoint>} checkpoints */
@@ -150,12 +168,18 @@ class Walk {
     if (entry === 'checkpoint') return;
     if (!entry) {
       const expected = (this.last?.sequence ?? 0) + this.direction;
-      this.faults.note('malformed', expected, line, `Line ${line} is not an audit entry in the service's export format, or is truncated.`);
+      this.faults.note(
+        'malformed',
+        expected,
+        line,
+        `Line ${line} is not an audit entry in the service's export format, or is truncated.`,
+      );
       return;
     }
     this.entries++;
     this.check(entry, line);
-    if (entry.missing && entry.sequence > this.lost.by) this.lost = { by: entry.sequence, stretches: entry.missing };
+    if (entry.missing && entry.sequence > this.lost.by)
+      this.lost = { by: entry.sequence, stretches: entry.missing };
     this.follow(entry, line);
   }
 
@@ -164,7 +188,12 @@ class Walk {
     const { sequence, hash, time } = entry;
     const signed = this.checkpoints.get(sequence);
     if (hash !== hashOf(entry))
-      this.faults.note('altered', sequence, line, `Entry ${sequence} of ${time} was altered: its hash does not match its contents.`);
+      this.faults.note(
+        'altered',
+        sequence,
+        line,
+        `Entry ${sequence} of ${time} was altered: its hash does not match its contents.`,
+      );
     else if (signed && signed.hash !== hash)
       this.faults.note(
         'altered',
@@ -181,7 +210,8 @@ class Walk {
     const steps = last ? (entry.sequence - last.sequence) * direction : 1;
     if (last && steps <= 0) return this.backwards(entry, line);
     const [older, newer] = direction > 0 ? [last, entry] : [entry, last];
-    if (older && newer && steps > 1) this.gaps.push({ from: older.sequence + 1, to: newer.sequence - 1, line });
+    if (older && newer && steps > 1)
+      this.gaps.push({ from: older.sequence + 1, to: newer.sequence - 1, line });
     else if (older && newer && newer.prev_hash !== older.hash)
       this.faults.note(
         ...['altered', older.sequence, direction > 0 ? line - 1 : line],
@@ -196,8 +226,19 @@ class Walk {
   backwards({ sequence, time }, line) {
     const gap = this.gaps.find(({ from, to }) => from <= sequence && sequence <= to);
     const isBeyond = sequence < (this.oldest?.sequence ?? 0) || sequence > (this.newest?.sequence ?? 0);
-    if (!gap && !isBeyond) return this.faults.note('duplicated', sequence, line, `Entry ${sequence} of ${time} is in the log twice.`);
-    this.faults.note('reordered', sequence, line, `Entry ${sequence} of ${time} is out of place: the log was reordered.`);
+    if (!gap && !isBeyond)
+      return this.faults.note(
+        'duplicated',
+        sequence,
+        line,
+        `Entry ${sequence} of ${time} is in the log twice.`,
+      );
+    this.faults.note(
+      'reordered',
+      sequence,
+      line,
+      `Entry ${sequence} of ${time} is out of place: the log was reordered.`,
+    );
     if (!gap) return;
     this.gaps.splice(this.gaps.indexOf(gap), 1);
     for (const part of [
@@ -216,7 +257,10 @@ function entryIn(text) {
     if (value?.checkpoint && value.sequence === undefined) return 'checkpoint';
     // Another notation could repeat a field and mean different things to different readers.
     const isPlain = JSON.stringify(value) === text;
-    const isEntry = Number.isSafeInteger(value?.sequence) && value.sequence > 0 && [value.hash, value.prev_hash].every(isHash);
+    const isEntry =
+      Number.isSafeInteger(value?.sequence) &&
+      value.sequence > 0 &&
+      [value.hash, value.prev_hash].every(isHash);
     return isPlain && isEntry ? value : null;
   } catch {
     return null;
@@ -224,7 +268,8 @@ function entryIn(text) {
 }
 
 /**
- * The lines of a file, read piece by piece. Only a line feed ends a line: newer Node releases also end lines at U+2028.
+ * The lines of a file, read piece by piece. Only a line feed ends a line: newer Node releases also end lines
+ * at U+2028.
  * @param {string} file
  */
 async function* linesOf(file) {
@@ -239,7 +284,11 @@ async function* linesOf(file) {
 
 const isHash = (/** @type {unknown} */ value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
 
-/** Whether the oldest entry comes first, by the first and the last line. @param {string} file @returns {1 | -1} */
+/**
+ * Whether the oldest entry comes first, by the first and the last line.
+ * @param {string} file
+ * @returns {1 | -1}
+ */
 function directionOf(file) {
   const size = 4 * 1024 * 1024;
   const fd = fs.openSync(file, 'r');
@@ -264,7 +313,11 @@ function directionOf(file) {
 
 // ---------------------------------------------------------------- the verdict
 
-/** Judges the gaps: entries lost, according to the log itself, or removed. @param {Walk} walk @returns {Stretch[]} */
+/**
+ * Judges the gaps: entries lost, according to the log itself, or removed.
+ * @param {Walk} walk
+ * @returns {Stretch[]}
+ */
 function judgeGaps(walk) {
   // An entry without a later checkpoint could have been written by whoever removed the others.
   const isSigned = walk.lost.by <= walk.confirmedThrough();
@@ -292,22 +345,30 @@ function judgeGaps(walk) {
   // An entry that the log records as lost but that exists was inserted.
   for (const { from, to } of stretches) {
     const inside = presentIn(walk, from, to);
-    if (inside !== null) walk.faults.note('inserted', inside, null, `Entry ${inside} was inserted: the log records it as lost.`);
+    if (inside !== null)
+      walk.faults.note('inserted', inside, null, `Entry ${inside} was inserted: the log records it as lost.`);
   }
   return lost;
 }
 
-/** The first sequence of a range that has an entry. @param {Walk} walk @param {number} from @param {number} to */
+/**
+ * The first sequence of a range that has an entry.
+ * @param {Walk} walk
+ * @param {number} from
+ * @param {number} to
+ */
 function presentIn({ oldest, newest, gaps }, from, to) {
   let at = Math.max(from, oldest?.sequence ?? 1);
   const end = Math.min(to, newest?.sequence ?? 0);
-  for (const gap of [...gaps].sort((a, b) => a.from - b.from)) if (gap.from <= at && at <= gap.to) at = gap.to + 1;
+  for (const gap of [...gaps].sort((a, b) => a.from - b.from))
+    if (gap.from <= at && at <= gap.to) at = gap.to + 1;
   return at <= end ? at : null;
 }
 
 /**
  * Where the log begins. Returns the sequences before it whose absence nothing accounts for, if there are any.
- * @param {Walk} walk @param {{ org: string | null, first: number | null }} expected @param {Stretch[]} lost @returns {Uncovered[]}
+ * @param {Walk} walk @param {{ org: string | null, first: number | null }} expected @param {Stretch[]} lost
+ *   @returns {Uncovered[]}
  */
 function judgeBegin(walk, { org, first }, lost) {
   const oldest = /** @type {Entry} */ (walk.oldest);
@@ -315,7 +376,9 @@ function judgeBegin(walk, { org, first }, lost) {
   for (let stretch; begin > 1; begin = stretch.from) {
     const place = begin - 1;
     stretch =
-      walk.lost.by <= walk.confirmedThrough() ? walk.lost.stretches.find(({ from, to }) => from <= place && place <= to) : undefined;
+      walk.lost.by <= walk.confirmedThrough()
+        ? walk.lost.stretches.find(({ from, to }) => from <= place && place <= to)
+        : undefined;
     if (!stretch || (first !== null && place < first)) break;
     lost.push({ ...stretch, to: place });
   }
@@ -346,7 +409,9 @@ function judgeEnd(walk, last) {
   const needed = last ?? signed;
   if (sequence >= needed) return;
   const why =
-    last === null ? `a checkpoint of ${walk.checkpoints.get(signed)?.time} confirms entry ${signed}` : `it is to end at entry ${last}`;
+    last === null
+      ? `a checkpoint of ${walk.checkpoints.get(signed)?.time} confirms entry ${signed}`
+      : `it is to end at entry ${last}`;
   walk.faults.note('cut_off', sequence + 1, null, `The log was cut off after entry ${sequence}: ${why}.`);
 }
 
@@ -362,7 +427,8 @@ function numberOf(name, text) {
 async function check(args) {
   const { values, positionals } = parse(args);
   const [name] = positionals;
-  if (name === undefined || positionals.length > 1 || !values.checkpoints || !values.key) throw new UsageError(USAGE);
+  if (name === undefined || positionals.length > 1 || !values.checkpoints || !values.key)
+    throw new UsageError(USAGE);
   const expected = { first: numberOf('first', values.first), last: numberOf('last', values.last) };
   const { checkpoints, org, fault } = readCheckpoints(values.checkpoints, readKey(values.key));
   const file = path.resolve(process.env.INIT_CWD ?? '', name);
@@ -371,7 +437,8 @@ async function check(args) {
   if (fault) walk.faults.note(fault.kind, fault.sequence, fault.line, fault.message);
   let line = 0;
   for await (const text of linesOf(file)) walk.take(text, ++line);
-  if (walk.entries === 0 && !walk.faults.first && checkpoints.size === 0) throw new UsageError(`${name} contains no audit entries.`);
+  if (walk.entries === 0 && !walk.faults.first && checkpoints.size === 0)
+    throw new UsageError(`${name} contains no audit entries.`);
   if (walk.entries === 0) {
     walk.faults.note('cut_off', 1, null, 'The log contains no entries, but there are checkpoints of some.');
     return { values, result: resultOf(walk, org, [], []) };
@@ -403,7 +470,11 @@ function parse(args) {
   }
 }
 
-/** The entries of each unbroken run after its last checkpoint: no signature covers them. @param {Walk} walk @returns {Uncovered[]} */
+/**
+ * The entries of each unbroken run after its last checkpoint: no signature covers them.
+ * @param {Walk} walk
+ * @returns {Uncovered[]}
+ */
 function unsignedIn({ oldest, newest, gaps, confirmed }) {
   const ends = [...gaps.map(({ from }) => from - 1), newest?.sequence ?? 0].sort((a, b) => a - b);
   const starts = [oldest?.sequence ?? 1, ...gaps.map(({ to }) => to + 1)].sort((a, b) => a - b);
@@ -419,7 +490,8 @@ function unsignedIn({ oldest, newest, gaps, confirmed }) {
 function resultOf(walk, org, missing, uncovered) {
   const { entries, confirmed, oldest, newest, checkpoints, faults } = walk;
   const sequences = [...checkpoints.keys()];
-  const place = (/** @type {Entry | null} */ entry) => entry && { sequence: entry.sequence, time: entry.time };
+  const place = (/** @type {Entry | null} */ entry) =>
+    entry && { sequence: entry.sequence, time: entry.time };
   return {
     ok: !faults.first,
     org,
@@ -427,7 +499,10 @@ function resultOf(walk, org, missing, uncovered) {
     first: place(oldest),
     last: place(newest),
     checkpoints: confirmed.size,
-    unsigned: uncovered.reduce((sum, { from, to, kind }) => sum + (kind === 'unsigned' ? to - from + 1 : 0), 0),
+    unsigned: uncovered.reduce(
+      (sum, { from, to, kind }) => sum + (kind === 'unsigned' ? to - from + 1 : 0),
+      0,
+    ),
     uncovered,
     missing: missing
       .sort((a, b) => a.from - b.from)
@@ -444,7 +519,8 @@ const reasons = { restore: 'a restore', gate_lost: 'the loss of a gate' };
 const SKIPPED = 110_000;
 const neverUsed =
   'Most of these numbers were never used: a new gate skips 110,000, as many entries as the lost one can have held, so that it reuses none.';
-const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => `${n} ${n === 1 ? one : many}`;
+const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) =>
+  `${n} ${n === 1 ? one : many}`;
 
 /** @param {ReturnType<typeof resultOf>} result */
 function sentence({ ok, entries, first, last, checkpoints, unsigned, uncovered, missing, broken }) {
@@ -452,7 +528,9 @@ function sentence({ ok, entries, first, last, checkpoints, unsigned, uncovered, 
   const place = (/** @type {typeof first} */ at) => `${at?.sequence} (${at?.time})`;
   const range = `${plural(entries, 'entry', 'entries')} from ${place(first)} to ${place(last)}`;
   const signed = `${plural(checkpoints, 'checkpoint', 'checkpoints')} ${checkpoints === 1 ? 'confirms' : 'confirm'}`;
-  const verdict = checkpoints ? `${signed} ${unsigned ? `${entries - unsigned} of ` : ''}${range}.` : `No checkpoint confirms ${range}.`;
+  const verdict = checkpoints
+    ? `${signed} ${unsigned ? `${entries - unsigned} of ` : ''}${range}.`
+    : `No checkpoint confirms ${range}.`;
   const lost = missing.map(({ from, to, reason, confirmed_through: through }) => {
     const why = reasons[/** @type {keyof typeof reasons} */ (reason)] ?? reason;
     const most = reason === 'gate_lost' && to - from + 1 >= SKIPPED ? ` ${neverUsed}` : '';
@@ -469,7 +547,8 @@ const doubt = ({ from, to, kind }) =>
     : ` No checkpoint covers ${from === to ? `entry ${from}` : `entries ${from} to ${to}`}: they may be forged, and later ones may be missing.`;
 
 /** @param {ReturnType<typeof resultOf>} result @param {boolean} [acceptsUncovered] */
-const exitCodeOf = ({ ok, uncovered }, acceptsUncovered) => (!ok ? 1 : uncovered.length && !acceptsUncovered ? 3 : 0);
+const exitCodeOf = ({ ok, uncovered }, acceptsUncovered) =>
+  !ok ? 1 : uncovered.length && !acceptsUncovered ? 3 : 0;
 
 for (const stream of [process.stdout, process.stderr])
   stream.on('error', (error) => {

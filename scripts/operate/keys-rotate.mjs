@@ -1,14 +1,30 @@
-// `npm run keys:rotate -- add | rewrap | remove`: a new master key, in three steps; without a step, the progress. Invariants: each step can
-// be interrupted at any point and run again; a key is in the operator's file before anything is wrapped with it; the old key is removed
-// only once the database shows that nothing is wrapped with it.
+// `npm run keys:rotate -- add | rewrap | remove`: a new master key, in three steps; without a step, the
+// progress. Invariants: each step can be interrupted at any point and run again; a key is in the operator's
+// file before anything is wrapped with it; the old key is removed only once the database shows that nothing
+// is wrapped with it.
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { ExpectedError } from '../shared/expected-error.mjs';
-import { formatMasterKeys, newMasterKey, parseMasterKeys, readKeyFile, writeKeyFile } from './vault/master-keys.mjs';
+import {
+  formatMasterKeys,
+  newMasterKey,
+  parseMasterKeys,
+  readKeyFile,
+  writeKeyFile,
+} from './vault/master-keys.mjs';
 import { vaultFile } from './vault/state-dir.mjs';
-import { bootstrapCaller, devVarsFile, localUrl, progress, remoteRows, run, stateDir, wrangler } from './vault/vault.mjs';
+import {
+  bootstrapCaller,
+  devVarsFile,
+  localUrl,
+  progress,
+  remoteRows,
+  run,
+  stateDir,
+  wrangler,
+} from './vault/vault.mjs';
 
 const USAGE = `npm run keys:rotate -- [add | rewrap | remove] [options]
 
@@ -46,7 +62,8 @@ async function main() {
     throw new ExpectedError(
       "--keys is missing: name the file that stores the deployment's MASTER_KEYS; if it does not exist yet, it is created from the variable MASTER_KEYS",
     );
-  if (values.remote && step === rewrap && !values.url) throw new ExpectedError('--url is missing: pass the address of the deployment');
+  if (values.remote && step === rewrap && !values.url)
+    throw new ExpectedError('--url is missing: pass the address of the deployment');
   const file = values.keys ? path.resolve(process.env.INIT_CWD ?? '', values.keys) : devVarsFile;
   if (!values.keys && process.env.MASTER_KEYS !== undefined)
     throw new ExpectedError(
@@ -62,23 +79,41 @@ async function main() {
     throw new ExpectedError(
       `${values.keys ? 'The file of --keys' : '.dev.vars'} contains no valid MASTER_KEYS: add the current list as MASTER_KEYS=id:base64,…`,
     );
-  const task = { ...values, url: values.url ?? localUrl(), settle, file, keys: kept.keys, retired: kept.retired };
+  const task = {
+    ...values,
+    url: values.url ?? localUrl(),
+    settle,
+    file,
+    keys: kept.keys,
+    retired: kept.retired,
+  };
   const result = await step(task);
-  process.stdout.write(values.json ? `${JSON.stringify({ step: positionals[0] ?? 'status', ...result })}\n` : `${result.message}\n`);
+  process.stdout.write(
+    values.json
+      ? `${JSON.stringify({ step: positionals[0] ?? 'status', ...result })}\n`
+      : `${result.message}\n`,
+  );
 }
 
 /**
- * @typedef {{ remote: boolean, url: string, settle: number, file: string, json: boolean,
- *   keys: import('./vault/master-keys.mjs').MasterKey[], retired: import('./vault/master-keys.mjs').MasterKey[] }} Task
+ * @typedef {{ remote: boolean, url: string, settle: number, file: string, json: boolean, keys:
+ *   import('./vault/master-keys.mjs').MasterKey[], retired: import('./vault/master-keys.mjs').MasterKey[] }}
+ *   Task
  */
 
-/** How many keys are wrapped with each master key, according to the database. @param {Task} task @returns {Promise<Map<string, number>>} */
+/**
+ * How many keys are wrapped with each master key, according to the database.
+ * @param {Task} task
+ * @returns {Promise<Map<string, number>>}
+ */
 async function counts({ remote }) {
   if (remote) return new Map((await remoteRows(COUNT)).map(({ id, n }) => [id, n]));
   const database = vaultFile(stateDir());
   // A vault that is not here may well need the keys that this one does not.
   if (!database)
-    throw new ExpectedError(`There is no vault in ${stateDir()}: set STATE_DIR to the value used by npm start; nothing was changed`);
+    throw new ExpectedError(
+      `There is no vault in ${stateDir()}: set STATE_DIR to the value used by npm start; nothing was changed`,
+    );
   const db = new DatabaseSync(database, { readOnly: true, timeout: 5_000 });
   try {
     return new Map(
@@ -92,25 +127,39 @@ async function counts({ remote }) {
   }
 }
 
-const total = (/** @type {Map<string, number>} */ under) => [...under.values()].reduce((sum, n) => sum + n, 0);
-const others = (/** @type {Map<string, number>} */ under, /** @type {string} */ id) => total(under) - (under.get(id) ?? 0);
+const total = (/** @type {Map<string, number>} */ under) =>
+  [...under.values()].reduce((sum, n) => sum + n, 0);
+const others = (/** @type {Map<string, number>} */ under, /** @type {string} */ id) =>
+  total(under) - (under.get(id) ?? 0);
 const ids = (/** @type {{ id: string }[]} */ keys) => keys.map(({ id }) => id);
 const keysAre = (/** @type {number} */ n) => (n === 1 ? '1 key is' : `${n} keys are`);
 
-/** What to do about keys wrapped with a master key that is not in the list; undefined if there is none. @param {Task} task @param {Map<string, number>} under */
+/**
+ * What to do about keys wrapped with a master key that is not in the list; undefined if there is none.
+ * @param {Task} task
+ * @param {Map<string, number>} under
+ */
 function absentKeys({ keys, retired }, under) {
   const absent = [...under.keys()].filter((id) => !keys.some((key) => key.id === id));
   if (absent.length === 0) return undefined;
   const count = absent.reduce((sum, id) => sum + (under.get(id) ?? 0), 0);
-  const where = retired.some(({ id }) => absent.includes(id)) ? 'it is in RETIRED_MASTER_KEYS' : 'from your copy of the file';
+  const where = retired.some(({ id }) => absent.includes(id))
+    ? 'it is in RETIRED_MASTER_KEYS'
+    : 'from your copy of the file';
   return `MASTER_KEYS lacks ${absent.join(', ')}, which wraps ${count === 1 ? '1 key' : `${count} keys`} of this vault: add it after the current one (${where}); without it they can be neither read nor re-wrapped`;
 }
 
 /** The command for a step. @param {Task} task @param {string} step */
-const command = ({ remote }, step) => `npm run keys:rotate -- ${step}${remote ? ' with the same options' : ''}`;
-const nothingToDo = (/** @type {Task} */ task) => `There is nothing left to do. To begin a rotation: ${command(task, 'add')}`;
+const command = ({ remote }, step) =>
+  `npm run keys:rotate -- ${step}${remote ? ' with the same options' : ''}`;
+const nothingToDo = (/** @type {Task} */ task) =>
+  `There is nothing left to do. To begin a rotation: ${command(task, 'add')}`;
 
-/** Sets the deployment's list, which reaches every isolate within seconds. @param {Task} task @param {Task['keys']} keys */
+/**
+ * Sets the deployment's list, which reaches every isolate within seconds.
+ * @param {Task} task
+ * @param {Task['keys']} keys
+ */
 async function putKeys(task, keys) {
   await wrangler(['secret', 'put', 'MASTER_KEYS'], formatMasterKeys(keys));
   const bar = progress('waiting until every isolate has it');
@@ -163,14 +212,21 @@ async function rewrap(task) {
       let cursor = null;
       let at = { done: 0, total: 0 };
       do {
-        const { status, json } = await call('POST', '/deployment/keys/rewrap', cursor === null ? {} : { cursor });
+        const { status, json } = await call(
+          'POST',
+          '/deployment/keys/rewrap',
+          cursor === null ? {} : { cursor },
+        );
         if (status !== 200)
-          throw new ExpectedError(`The service refused the request (${status} ${json?.error?.code ?? ''}): ${json?.error?.message ?? ''}`);
+          throw new ExpectedError(
+            `The service refused the request (${status} ${json?.error?.code ?? ''}): ${json?.error?.message ?? ''}`,
+          );
         calls++;
         at = json;
         bar.at(at.done, at.total);
         cursor = json.next;
-        // The isolate that responds may still have the previous list, with another current key: the database shows it.
+        // The isolate that responds may still have the previous list, with another current key: the database
+        // shows it.
         if (calls === 1 && at.total && !(await counts(task)).get(id))
           throw new ExpectedError(
             `The service does not have ${id} as its first master key yet: ${task.remote ? `run ${command(task, 'add')}` : 'restart it'}, then run ${command(task, 'rewrap')}`,
@@ -205,7 +261,12 @@ async function remove(task) {
     throw new ExpectedError(
       `${keysAre(left)} still under another master key than ${first.id}: run ${command(task, 'rewrap')}, then remove again; nothing was removed`,
     );
-  if (old.length === 0) return { removed: [], master_keys: [first.id], message: `Only ${first.id} is in use. ${nothingToDo(task)}` };
+  if (old.length === 0)
+    return {
+      removed: [],
+      master_keys: [first.id],
+      message: `Only ${first.id} is in use. ${nothingToDo(task)}`,
+    };
   if (task.remote) {
     await putKeys(task, [first]);
     // An isolate with the old list may have created an organisation in the meantime.
@@ -232,7 +293,15 @@ async function status(task) {
   const left = others(under, first.id);
   const absent = absentKeys(task, under);
   if (absent) process.exitCode = 1;
-  const next = absent ? null : left ? 'rewrap' : old.length ? (under.get(first.id) ? 'remove' : 'rewrap') : 'add';
+  const next = absent
+    ? null
+    : left
+      ? 'rewrap'
+      : old.length
+        ? under.get(first.id)
+          ? 'remove'
+          : 'rewrap'
+        : 'add';
   return {
     master_keys: ids(task.keys),
     wrapped: Object.fromEntries(under),

@@ -1,5 +1,5 @@
-// An expected failure of a script: its message is one line that names the next step. Any other error is a bug in the script, except what the
-// system refuses, such as a full disk.
+// An expected failure of a script: its message is one line that names the next step. Any other error is a bug
+// in the script, except what the system refuses, such as a full disk.
 
 export class ExpectedError extends Error {}
 
@@ -29,17 +29,31 @@ const SQLITE = {
   26: 'the file is not a database: restore a backup with npm run restore -- FILE --replace',
 };
 
-/** Why the system or SQLite refuses, and what to do; undefined if it is another error. @param {any} error @returns {string | undefined} */
-export const refusalOf = (error) => (error?.errcode === undefined ? REFUSALS[error?.code] : SQLITE[error.errcode & 0xff]);
+/**
+ * Why the system or SQLite refuses, and what to do; undefined if it is another error.
+ * @param {any} error
+ * @returns {string | undefined}
+ */
+export const refusalOf = (error) =>
+  error?.errcode === undefined ? REFUSALS[error?.code] : SQLITE[error.errcode & 0xff];
 
-/** The line for an error, if it is not a bug of the script. @param {any} error @returns {string | undefined} */
+/**
+ * The line for an error, if it is not a bug of the script.
+ * @param {any} error
+ * @returns {string | undefined}
+ */
 export function reported(error) {
   if (error instanceof ExpectedError) return error.message;
   const refusal = refusalOf(error);
-  return refusal && `${error.path ?? (error.errcode === undefined ? 'A file' : 'The database')} cannot be used, because ${refusal}.`;
+  return (
+    refusal &&
+    `${error.path ?? (error.errcode === undefined ? 'A file' : 'The database')} cannot be used, because ${refusal}.`
+  );
 }
 
-/** Nobody reads the output any more, as with `| head`: the script goes on, so that what it began is finished. */
+/**
+ * Nobody reads the output any more, as with `| head`: the script goes on, so that what it began is finished.
+ */
 export function goOnWithoutReader() {
   for (const stream of [process.stdout, process.stderr])
     stream.on('error', (error) => {

@@ -1,5 +1,5 @@
-// Imported for its effect: this process and its children keep temporary files in one directory per run. Invariant: it is removed when the
-// process ends; if the process was killed, the next run removes it.
+// Imported for its effect: this process and its children keep temporary files in one directory per run.
+// Invariant: it is removed when the process ends; if the process was killed, the next run removes it.
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';

@@ -1,9 +1,10 @@
-// The terminal of whoever runs a script: text that is safe to print there, and questions. Invariant: without a terminal nothing is asked,
-// and the caller decides what that means.
+// The terminal of whoever runs a script: text that is safe to print there, and questions. Invariant: without
+// a terminal nothing is asked, and the caller decides what that means.
 import readline from 'node:readline/promises';
 
 /**
- * Control characters, which JSON may contain escaped, become spaces, and so do those that change the writing direction.
+ * Control characters, which JSON may contain escaped, become spaces, and so do those that change the writing
+ * direction.
  * @param {string} text
  */
 export const harmless = (text) => text.replace(/(?!\t)[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, ' ');

@@ -1,4 +1,5 @@
-// How the scripts run wrangler. Invariant: it asks nothing, sends no metrics, writes no log of its own, and runs on this Node.js.
+// How the scripts run wrangler. Invariant: it asks nothing, sends no metrics, writes no log of its own, and
+// runs on this Node.js.
 import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -9,7 +10,10 @@ export const root = path.resolve(import.meta.dirname, '..', '..');
 
 const { resolve } = createRequire(path.join(root, 'package.json'));
 
-/** The arguments for Node, running the CLI itself, since the package's bin only adds another process. @param {string[]} args */
+/**
+ * The arguments for Node, running the CLI itself, since the package's bin only adds another process.
+ * @param {string[]} args
+ */
 export const wranglerArgs = (args) => ['--no-warnings', resolve('wrangler'), ...args];
 
 export const wranglerEnv = {
@@ -25,15 +29,22 @@ export const wranglerEnv = {
 };
 
 /**
- * Runs wrangler until it ends. Secrets are passed only by `input`, its stdin, never by an argument: those appear in every process list.
+ * Runs wrangler until it ends. Secrets are passed only by `input`, its stdin, never by an argument: those
+ * appear in every process list.
  * @param {string[]} args
- * @param {{ input?: string, env?: Record<string, string | undefined> }} [options] `env` is added to this process's own
- * @returns {Promise<{ code: number, out: string, said: string }>} its stdout, and stdout and stderr together, without colours
+ * @param {{ input?: string, env?: Record<string, string | undefined> }} [options] `env` is added to this
+ *   process's own
+ * @returns {Promise<{ code: number, out: string, said: string }>} its stdout, and stdout and stderr together,
+ *   without colours
  */
 export function runWrangler(args, { input = '', env = {} } = {}) {
   const merged = { ...process.env, ...wranglerEnv, ...env };
   delete merged.CLOUDFLARE_ENV; // it would choose an environment that wrangler.toml does not have
-  const child = spawn(process.execPath, wranglerArgs(args), { cwd: root, env: merged, stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, wranglerArgs(args), {
+    cwd: root,
+    env: merged,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
   let out = '';
   let said = '';
   child.stdout.setEncoding('utf8').on('data', (text) => {
@@ -46,6 +57,8 @@ export function runWrangler(args, { input = '', env = {} } = {}) {
   child.stdin.on('error', () => {}).end(input); // it may end before it has read everything
   return new Promise((done) => {
     child.once('error', (error) => done({ code: 1, out: '', said: error.message }));
-    child.once('close', (code) => done({ code: code ?? 1, out: stripVTControlCharacters(out), said: stripVTControlCharacters(said) }));
+    child.once('close', (code) =>
+      done({ code: code ?? 1, out: stripVTControlCharacters(out), said: stripVTControlCharacters(said) }),
+    );
   });
 }

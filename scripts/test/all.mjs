@@ -1,6 +1,7 @@
-// `npm test`: every check and every test. Checks run two at a time, and so do tests that mostly wait for programs and browsers, each with
-// its output in one piece. Tests in the runtime run on their own afterwards, because they use both cores. Invariants: the exit code is 0
-// only if everything passed; the last line names the failures.
+// `npm test`: every check and every test. Checks run two at a time, and so do tests that mostly wait for
+// programs and browsers, each with its output in one piece. Tests in the runtime run on their own afterwards,
+// because they use both cores. Invariants: the exit code is 0 only if everything passed; the last line names
+// the failures.
 import { spawn } from 'node:child_process';
 import os from 'node:os';
 import path from 'node:path';
@@ -45,7 +46,8 @@ async function inPairs(steps) {
 }
 
 /**
- * Runs a step until it ends. @param {Step} step @param {boolean} isKept Whether its output is buffered until then. @returns {Promise<void>}
+ * Runs a step until it ends. @param {Step} step @param {boolean} isKept Whether its output is buffered until
+ * then. @returns {Promise<void>}
  */
 function run({ name, command }, isKept) {
   const started = Date.now();

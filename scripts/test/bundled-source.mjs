@@ -1,7 +1,8 @@
-// A vitest plugin: the Worker's source as one module. Without it, each test file loads a thousand modules one by one. The bundler, its
-// conditions and the replacement of zod are those of the deployed Worker. Invariants: every module of src exists once, and so does every
-// package that both src and tests import: a test gets the bundle's instance. Modules that a test spies on stay out of the bundle, because
-// inside it their functions would call each other directly.
+// A vitest plugin: the Worker's source as one module. Without it, each test file loads a thousand modules one
+// by one. The bundler, its conditions and the replacement of zod are those of the deployed Worker.
+// Invariants: every module of src exists once, and so does every package that both src and tests import: a
+// test gets the bundle's instance. Modules that a test spies on stay out of the bundle, because inside it
+// their functions would call each other directly.
 import fs from 'node:fs';
 import path from 'node:path';
 import { build } from 'esbuild';
@@ -33,7 +34,10 @@ export function bundledSource() {
       building ??= bundled();
       const { names, ...bundle } = await building;
       if (part === BUNDLE) return bundle;
-      return { code: exportsOf(part, BUNDLE, names, (name, unique) => `${unique} as ${name}`), map: { mappings: '' } };
+      return {
+        code: exportsOf(part, BUNDLE, names, (name, unique) => `${unique} as ${name}`),
+        map: { mappings: '' },
+      };
     },
   };
 }
@@ -44,7 +48,9 @@ async function bundled() {
   const { outputFiles } = await build({
     ...asDeployed,
     stdin: {
-      contents: [...names.keys()].map((part) => exportsOf(part, part, names, (name, unique) => `${name} as ${unique}`)).join('\n'),
+      contents: [...names.keys()]
+        .map((part) => exportsOf(part, part, names, (name, unique) => `${name} as ${unique}`))
+        .join('\n'),
       resolveDir: root,
     },
     outfile: path.join(root, 'source.js'),
@@ -65,8 +71,8 @@ function leaveOut({ onResolve }) {
 }
 
 /**
- * The source map goes to each worker with the code. Blank contents prevent Vite from adding the sources to it. @param {{ sources: string[]
- * }} map
+ * The source map goes to each worker with the code. Blank contents prevent Vite from adding the sources to
+ * it. @param {{ sources: string[] }} map
  */
 const withoutContents = (map) => ({
   ...map,
@@ -74,9 +80,19 @@ const withoutContents = (map) => ({
   sourcesContent: map.sources.map(() => ' '),
 });
 
-/** The names that each module and each shared package exports. @param {string[]} files @returns {Promise<Map<string, string[]>>} */
+/**
+ * The names that each module and each shared package exports.
+ * @param {string[]} files
+ * @returns {Promise<Map<string, string[]>>}
+ */
 async function namesOf(files) {
-  const common = { outdir: root, absWorkingDir: root, write: false, metafile: true, logLevel: /** @type {const} */ ('error') };
+  const common = {
+    outdir: root,
+    absWorkingDir: root,
+    write: false,
+    metafile: true,
+    logLevel: /** @type {const} */ ('error'),
+  };
   const modules = await build({ ...common, entryPoints: files });
   const found = Object.values(modules.metafile.outputs).map(
     ({ entryPoint = '', exports }) => /** @type {const} */ ([path.join(root, entryPoint), exports]),
@@ -101,14 +117,18 @@ function exportsOf(part, from, names, spelled) {
 
 /** The text of each module in a folder of the project. @param {string} folder */
 function textsIn(folder) {
-  const names = fs.readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+  const names = fs
+    .readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'));
   const files = names.map((name) => path.join(root, folder, name));
   return new Map(files.map((file) => [file, fs.readFileSync(file, 'utf8')]));
 }
 
 /** The packages that modules import. @param {Map<string, string>} texts */
 function packagesOf(texts) {
-  const names = [...texts.values()].flatMap((text) => [...text.matchAll(/ from '([^.'][^']*)';$/gm)].map(([, name]) => name));
+  const names = [...texts.values()].flatMap((text) =>
+    [...text.matchAll(/ from '([^.'][^']*)';$/gm)].map(([, name]) => name),
+  );
   return new Set(names.filter((name) => !/^(node|cloudflare):/.test(name)));
 }
 

@@ -1,5 +1,6 @@
-// `npm run test:runtimes` and `npm run test:generated-clients`: tools too large to be dependencies are installed once into .sdks; then the
-// packages' tests that need them are run. Tools that cannot be installed are named, and their tests are skipped.
+// `npm run test:runtimes` and `npm run test:generated-clients`: tools too large to be dependencies are
+// installed once into .sdks; then the packages' tests that need them are run. Tools that cannot be installed
+// are named, and their tests are skipped.
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import '../shared/temporary-files.mjs';
@@ -10,9 +11,15 @@ const which = process.argv[2];
 
 /** @param {string} command @param {string[]} args @param {Record<string, string>} [env] */
 function run(command, args, env = {}) {
-  const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit', env: { ...process.env, ...env } });
+  const { status, error } = spawnSync(command, args, {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, ...env },
+  });
   if (error || status !== 0)
-    process.stderr.write(`\n${command} ${args.slice(0, 3).join(' ')} failed: the tests that need it are SKIPPED.\n\n`);
+    process.stderr.write(
+      `\n${command} ${args.slice(0, 3).join(' ')} failed: the tests that need it are SKIPPED.\n\n`,
+    );
 }
 
 if (which === 'runtimes') {
@@ -22,7 +29,9 @@ if (which === 'runtimes') {
   const venv = path.join(folder, 'generators');
   run('python3', ['-m', 'venv', venv]);
   run(path.join(venv, 'bin/pip'), ['install', '--quiet', 'openapi-python-client==0.29.1']);
-  run('go', ['install', 'github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2'], { GOBIN: path.join(venv, 'bin') });
+  run('go', ['install', 'github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2'], {
+    GOBIN: path.join(venv, 'bin'),
+  });
 }
 const vitest = path.join(root, 'node_modules/vitest/vitest.mjs');
 const args = [
@@ -33,4 +42,6 @@ const args = [
   `packages/client/test/${which}.test.ts`,
   ...(which === 'runtimes' ? ['packages/client/test/restart.test.ts'] : []),
 ];
-process.exitCode = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit', env: { ...process.env, SLOW: '1' } }).status ?? 1;
+process.exitCode =
+  spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit', env: { ...process.env, SLOW: '1' } })
+    .status ?? 1;

@@ -1,6 +1,7 @@
-// Every fault of test/faults/sweep.test.ts and test/faults/deliveries.test.ts, a long flood of test/api/limits/flood.test.ts, and many
-// random histories of test/model/histories.test.ts, in batches with their own seeds; ends at the first failure.
-// npm run test:long -- [--flood 1000] [--histories 10000] [--batch 500] [--seed NUMBER] [--no-faults]
+// Every fault of test/faults/sweep.test.ts and test/faults/deliveries.test.ts, a long flood of
+// test/api/limits/flood.test.ts, and many random histories of test/model/histories.test.ts, in batches with
+// their own seeds; ends at the first failure. npm run test:long -- [--flood 1000] [--histories 10000]
+// [--batch 500] [--seed NUMBER] [--no-faults]
 import { createHash, randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import '../shared/temporary-files.mjs';
@@ -24,7 +25,11 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exi
 
 if (flood) {
   say(`Every route, ${flood} times, with the largest requests.`);
-  const { why } = await runTests(root, { files: ['test/api/limits/flood.test.ts'], named: 'a flood', env: { FLOOD: String(flood) } });
+  const { why } = await runTests(root, {
+    files: ['test/api/limits/flood.test.ts'],
+    named: 'a flood',
+    env: { FLOOD: String(flood) },
+  });
   if (why) {
     const again = `FLOOD=${flood} npx vitest run test/api/limits/flood.test.ts -t 'a flood'`;
     process.stdout.write(`${why}\n\nThe flood exceeds a bound. To repeat it: ${again}\n`);
@@ -33,7 +38,9 @@ if (flood) {
 }
 if (!options['no-faults']) {
   say('Every fault of every change, of sign-ins, deliveries and syncs, and every attack on rows.');
-  const files = ['sweep', 'deliveries', 'signin', 'credential-races', 'tampering', 'syncs'].map((name) => `test/faults/${name}.test.ts`);
+  const files = ['sweep', 'deliveries', 'signin', 'credential-races', 'tampering', 'syncs'].map(
+    (name) => `test/faults/${name}.test.ts`,
+  );
   const { why } = await runTests(root, { files, named: '.', env: { FAULTS: 'all' } });
   if (why) {
     process.stdout.write(
@@ -49,11 +56,17 @@ const started = Date.now();
 for (let done = 0; done < histories; ) {
   const count = Math.min(batch, histories - done);
   const env = { HISTORIES: String(count), SEED: String(seedOf(seed, done / batch)) };
-  const { failed, why } = await runTests(root, { files: ['test/model/histories.test.ts'], named: 'random histories', env });
+  const { failed, why } = await runTests(root, {
+    files: ['test/model/histories.test.ts'],
+    named: 'random histories',
+    env,
+  });
   if (why) {
     process.stdout.write(`${why}\n\n`);
     const again = `HISTORIES=${env.HISTORIES} SEED=${env.SEED} npx vitest run test/model/histories.test.ts -t 'random histories'`;
-    process.stdout.write(`${failed ? 'A history failed' : 'The batch did not run'}. To repeat it: ${again}\n`);
+    process.stdout.write(
+      `${failed ? 'A history failed' : 'The batch did not run'}. To repeat it: ${again}\n`,
+    );
     process.exit(1);
   }
   done += count;

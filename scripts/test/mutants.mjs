@@ -1,6 +1,6 @@
-// Whether the tests notice when a safety check is removed: applies each mutant of scripts/test/mutants to a copy of the project, one at a
-// time, and runs the tests that should notice. Invariant: a mutant counts as killed only if a test that passes without it failed or hung.
-// npm run test:mutants -- [--only TEXT] [--json]
+// Whether the tests notice when a safety check is removed: applies each mutant of scripts/test/mutants to a
+// copy of the project, one at a time, and runs the tests that should notice. Invariant: a mutant counts as
+// killed only if a test that passes without it failed or hung. npm run test:mutants -- [--only TEXT] [--json]
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -33,14 +33,18 @@ const PATIENCE = 300_000;
 
 const { values: options } = parseArgs({ options: { only: { type: 'string' }, json: { type: 'boolean' } } });
 const chosen = mutants.filter(({ name, tag }) => `${name}\n${tag ?? ''}`.includes(options.only ?? ''));
-if (chosen.length === 0) stop(`No mutant has a name or a tag containing ${JSON.stringify(options.only)}: see scripts/test/mutants.`);
+if (chosen.length === 0)
+  stop(`No mutant has a name or a tag containing ${JSON.stringify(options.only)}: see scripts/test/mutants.`);
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'svc-mutants-'));
 process.on('exit', () => fs.rmSync(dir, { recursive: true, force: true }));
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130));
 for (const name of COPIED)
   if (fs.existsSync(path.join(root, name)))
-    fs.cpSync(path.join(root, name), path.join(dir, name), { recursive: true, filter: (from) => !IN_PACKAGES.test(from) });
+    fs.cpSync(path.join(root, name), path.join(dir, name), {
+      recursive: true,
+      filter: (from) => !IN_PACKAGES.test(from),
+    });
 fs.symlinkSync(fs.realpathSync(path.join(root, 'node_modules')), path.join(dir, 'node_modules'));
 
 const tests = [...new Set(chosen.map(({ notice }) => notice))];
@@ -62,8 +66,17 @@ for (const [i, mutant] of chosen.entries()) {
   fs.writeFileSync(path.join(dir, file), sources.get(file));
 
   const end = failed ? 'killed' : why ? 'did not run' : 'survived';
-  results.push({ name, end, expected: survives ? 'survived' : 'killed', by: failed, why: why && line(why), ms });
-  say(`${String(i + 1).padStart(3)}/${chosen.length}${seconds(ms)}  ${end}${survives ? ', as expected' : ''}: ${name}`);
+  results.push({
+    name,
+    end,
+    expected: survives ? 'survived' : 'killed',
+    by: failed,
+    why: why && line(why),
+    ms,
+  });
+  say(
+    `${String(i + 1).padStart(3)}/${chosen.length}${seconds(ms)}  ${end}${survives ? ', as expected' : ''}: ${name}`,
+  );
   if (why) say(`              ${failed ?? ''}: ${line(why)}`);
 }
 
@@ -78,7 +91,9 @@ process.exitCode = amiss.length ? 1 : 0;
 
 /** The tests of svc run the built program. */
 function buildCli() {
-  const { status, stderr } = spawnSync(process.execPath, [path.join(dir, 'packages/cli/build.mjs')], { encoding: 'utf8' });
+  const { status, stderr } = spawnSync(process.execPath, [path.join(dir, 'packages/cli/build.mjs')], {
+    encoding: 'utf8',
+  });
   if (status !== 0) stop(`svc could not be built:\n${stderr}`);
 }
 
@@ -100,7 +115,11 @@ async function run(notices, patience) {
   if (inPackages.length) runs.push(await runPart(inPackages, patience, 'vitest.packages.config.ts'));
   if (inRuntime.length) runs.push(await runPart(inRuntime, patience));
   const amiss = runs.find(({ why }) => why);
-  return { ...amiss, passed: runs.flatMap(({ passed }) => passed), ms: runs.reduce((sum, { ms }) => sum + ms, 0) };
+  return {
+    ...amiss,
+    passed: runs.flatMap(({ passed }) => passed),
+    ms: runs.reduce((sum, { ms }) => sum + ms, 0),
+  };
 }
 
 /** @param {string[]} notices @param {number} patience @param {string} [config] */
@@ -108,7 +127,9 @@ function runPart(notices, patience, config) {
   const parts = notices.map(split);
   const files = [...new Set(parts.map(([file]) => testFile(file)))];
   // Vitest compares names in which " > " stands between a group and its test.
-  const named = parts.map(([, name]) => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll(' ', ' (?:> )?')).join('|');
+  const named = parts
+    .map(([, name]) => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll(' ', ' (?:> )?'))
+    .join('|');
   return runTests(dir, { files, named, config, env: { HISTORIES: '150', SEED: '1' }, patience });
 }
 

@@ -15,8 +15,9 @@ import path from 'node:path';
 /**
  * Runs the project in `dir` up to the first failure.
  * @param {string} dir
- * @param {{ files: string[], named: string, env: Record<string, string>, patience?: number, config?: string }} what `named`: a pattern of
- * names; `patience`: milliseconds after which the run counts as hung; `config`: instead of vitest.config.ts.
+ * @param {{ files: string[], named: string, env: Record<string, string>, patience?: number, config?: string
+ *   }} what `named`: a pattern of names; `patience`: milliseconds after which the run counts as hung;
+ *   `config`: instead of vitest.config.ts.
  * @returns {Promise<Run>}
  */
 export async function runTests(dir, { files, named, env, patience, config }) {

@@ -1,5 +1,6 @@
-// Safety tags in the source: `// safety: TAG` is directly above the statement, property or argument of a safety check, and a mutant names
-// the tag and how that statement changes. Invariant: a mutant changes nothing outside the statements that it tags.
+// Safety tags in the source: `// safety: TAG` is directly above the statement, property or argument of a
+// safety check, and a mutant names the tag and how that statement changes. Invariant: a mutant changes
+// nothing outside the statements that it tags.
 import fs from 'node:fs';
 import path from 'node:path';
 
@@ -17,12 +18,22 @@ export function testFile(name) {
   return pack ? `packages/${pack}/test/${file}.test.ts` : `test/${name}.test.ts`;
 }
 
-/** The sources that mutants may change: those of the service, the migrations, and those of svc. @param {string} root @returns {Sources} */
+/**
+ * The sources that mutants may change: those of the service, the migrations, and those of svc.
+ * @param {string} root
+ * @returns {Sources}
+ */
 export function sourcesIn(root) {
   const files = MUTATED.flatMap((dir) =>
-    fs.readdirSync(path.join(root, dir), { recursive: true, encoding: 'utf8' }).map((file) => path.posix.join(dir, file)),
+    fs
+      .readdirSync(path.join(root, dir), { recursive: true, encoding: 'utf8' })
+      .map((file) => path.posix.join(dir, file)),
   );
-  return new Map(files.filter((file) => /\.(ts|sql)$/.test(file)).map((file) => [file, fs.readFileSync(path.join(root, file), 'utf8')]));
+  return new Map(
+    files
+      .filter((file) => /\.(ts|sql)$/.test(file))
+      .map((file) => [file, fs.readFileSync(path.join(root, file), 'utf8')]),
+  );
 }
 
 /** Each tag with its file and the position of the code below it. @param {Sources} sources */
@@ -34,22 +45,32 @@ export function tagsIn(sources) {
   );
 }
 
-/** The file that a mutant changes, and its text with the mutant. @param {Mutant} mutant @param {Sources} sources */
+/**
+ * The file that a mutant changes, and its text with the mutant.
+ * @param {Mutant} mutant
+ * @param {Sources} sources
+ */
 export function applied({ name, tag, file, change }, sources) {
-  if (file !== undefined) return { file, source: changed(sources.get(file) ?? '', change, `${file}: mutant "${name}"`) };
+  if (file !== undefined)
+    return { file, source: changed(sources.get(file) ?? '', change, `${file}: mutant "${name}"`) };
   const result = { file: '', source: '' };
   for (const wanted of [tag].flat()) {
     const current = result.file ? new Map([[result.file, result.source]]) : sources;
     const found = tagsIn(current).filter((one) => one.tag === wanted);
     if (found.length !== 1) {
       const places = found.map((one) => one.file).join(', ') || 'nowhere';
-      throw new Error(`Mutant "${name}": the tag ${wanted} must occur in the source exactly once, and occurs in: ${places}.`);
+      throw new Error(
+        `Mutant "${name}": the tag ${wanted} must occur in the source exactly once, and occurs in: ${places}.`,
+      );
     }
     const [{ file, at }] = found;
     const source = /** @type {string} */ (current.get(file));
     const end = at + statementLength(source.slice(at));
     result.file = file;
-    result.source = source.slice(0, at) + changed(source.slice(at, end), change, `${file}: mutant "${name}"`) + source.slice(end);
+    result.source =
+      source.slice(0, at) +
+      changed(source.slice(at, end), change, `${file}: mutant "${name}"`) +
+      source.slice(end);
   }
   return result;
 }
@@ -62,11 +83,17 @@ function changed(code, change = IF.test(code) ? 'never' : 'remove', where) {
     return code.slice(0, start) + (change === 'always') + code.slice(end);
   }
   const parts = code.split(pattern(change.from));
-  if (parts.length !== 2) throw new Error(`${where} replaces a text that must occur exactly once: it occurs ${parts.length - 1} times.`);
+  if (parts.length !== 2)
+    throw new Error(
+      `${where} replaces a text that must occur exactly once: it occurs ${parts.length - 1} times.`,
+    );
   return parts.join(change.to);
 }
 
-/** Finds code however it is formatted: with other white space, and with a comma before a closing bracket. @param {string} code */
+/**
+ * Finds code however it is formatted: with other white space, and with a comma before a closing bracket.
+ * @param {string} code
+ */
 const pattern = (code) =>
   new RegExp(
     (code.match(/\s+|\w+|[^\w\s]/g) ?? [])
@@ -78,7 +105,11 @@ const pattern = (code) =>
       .join('\\s*'),
   );
 
-/** The start and end of the condition of an `if`, or of a returned or assigned `A ? B : C`. @param {string} code @param {string} where */
+/**
+ * The start and end of the condition of an `if`, or of a returned or assigned `A ? B : C`.
+ * @param {string} code
+ * @param {string} where
+ */
 function condition(code, where) {
   const test = code.match(IF)?.[0];
   const start = test ? test.length : (code.match(/^\s*(return |const \w+ = )?/)?.[0].length ?? 0);
@@ -90,19 +121,27 @@ function condition(code, where) {
 }
 
 /**
- * The length of the first statement, property or argument of a text. Code is formatted, so a comma ends it only at the end of a line.
+ * The length of the first statement, property or argument of a text. Code is formatted, so a comma ends it
+ * only at the end of a line.
  * @param {string} code
  */
 function statementLength(code) {
   for (const { at, char, depth } of tokens(code)) {
     const isLast = /^[ \t]*(\n|$)/.test(code.slice(at + 1));
     if (depth === 0 && /[)\]}]/.test(char)) return at;
-    if ((depth === 0 && (char === ';' || (char === ',' && isLast))) || (depth === 1 && char === '}' && isLast)) return at + 1;
+    if (
+      (depth === 0 && (char === ';' || (char === ',' && isLast))) ||
+      (depth === 1 && char === '}' && isLast)
+    )
+      return at + 1;
   }
   return code.length;
 }
 
-/** The characters of code outside comments and literals, each with the number of open brackets before it. @param {string} code */
+/**
+ * The characters of code outside comments and literals, each with the number of open brackets before it.
+ * @param {string} code
+ */
 function* tokens(code) {
   // A comment, a string, or a regular expression where no division can be.
   const LITERAL =

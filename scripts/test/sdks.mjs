@@ -1,5 +1,5 @@
-// `npm run test:sdks`: uses vendors' own clients to read what syncs wrote. They are too large to be dependencies, so they are installed
-// once into .sdks.
+// `npm run test:sdks`: uses vendors' own clients to read what syncs wrote. They are too large to be
+// dependencies, so they are installed once into .sdks.
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import '../shared/temporary-files.mjs';
@@ -14,7 +14,11 @@ const PACKAGES = [
     'bitbucket@2.12.0',
     'cloudflare@7.3.0',
   ],
-  ...['@aws-sdk/client-secrets-manager@3.1163.0', '@aws-sdk/client-ssm@3.1169.0', '@kubernetes/client-node@2.0.1'],
+  ...[
+    '@aws-sdk/client-secrets-manager@3.1163.0',
+    '@aws-sdk/client-ssm@3.1169.0',
+    '@kubernetes/client-node@2.0.1',
+  ],
   ...['@azure/keyvault-secrets@4.11.2', '@azure/core-rest-pipeline@1.24.0'],
   ...['@google-cloud/secret-manager@6.3.0', 'google-auth-library@10.5.0'],
   ...['dots-wrapper@3.12.12', 'heroku-client@3.1.4', 'supabase-management-js@2.0.2'],
@@ -30,12 +34,28 @@ const installed = run(
   ['install', '--no-save', '--no-audit', '--no-fund', '--ignore-scripts', '--prefix', folder, ...PACKAGES],
   root,
 );
-const built = run('go', ['build', '-o', path.join(folder, 'readback'), '.'], path.join(root, 'test/vendors/sdks/readback'));
+const built = run(
+  'go',
+  ['build', '-o', path.join(folder, 'readback'), '.'],
+  path.join(root, 'test/vendors/sdks/readback'),
+);
 if (built.error) console.log('Go is not installed: tests with clients in Go are skipped.');
 const venv = path.join(folder, 'venv');
 const python = run('python3', ['-m', 'venv', venv], root);
 if (python.error) console.log('Python is not installed: tests with Moto are skipped.');
-const moto = python.error ? python : run(path.join(venv, 'bin/pip'), ['install', '--quiet', 'moto[server]==5.2.5'], root);
-const vitest = [path.join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--config', 'vitest.node.config.ts', 'test/vendors/sdks'];
+const moto = python.error
+  ? python
+  : run(path.join(venv, 'bin/pip'), ['install', '--quiet', 'moto[server]==5.2.5'], root);
+const vitest = [
+  path.join(root, 'node_modules/vitest/vitest.mjs'),
+  'run',
+  '--config',
+  'vitest.node.config.ts',
+  'test/vendors/sdks',
+];
 const tested = run(process.execPath, vitest, root);
-process.exitCode = [installed, built, python, moto, tested].some(({ status, error }) => !error && status !== 0) ? 1 : 0;
+process.exitCode = [installed, built, python, moto, tested].some(
+  ({ status, error }) => !error && status !== 0,
+)
+  ? 1
+  : 0;

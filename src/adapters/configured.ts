@@ -1,4 +1,5 @@
-// What stored connections need to know about a platform of either kind: its config, its credentials and its target address.
+// What stored connections need to know about a platform of either kind: its config, its credentials and its
+// target address.
 import type { z } from '@hono/zod-openapi';
 import { adapters } from './notify';
 import type { Message } from './notify/adapter';
@@ -31,7 +32,9 @@ function notify(platform: NotifyPlatform): Configured {
     config: config as unknown as Configured['config'],
     credentials,
     oneOf: [],
-    urls: (given) => [{ field: SECRET_URLS.find((name) => name in given) ?? '', url: request(given as never, SAMPLE).url }],
+    urls: (given) => [
+      { field: SECRET_URLS.find((name) => name in given) ?? '', url: request(given as never, SAMPLE).url },
+    ],
     ports: [],
   };
 }
@@ -43,4 +46,6 @@ function sync(platform: SyncPlatform): Configured {
 
 /** A platform by its name. */
 export const platformOf = (platform: string): Configured =>
-  (notifyPlatforms as readonly string[]).includes(platform) ? notify(platform as NotifyPlatform) : sync(platform as SyncPlatform);
+  (notifyPlatforms as readonly string[]).includes(platform)
+    ? notify(platform as NotifyPlatform)
+    : sync(platform as SyncPlatform);

@@ -1,8 +1,10 @@
-// Names of secrets in other programs and platforms. Pure. Invariant: if several names map to the same key, all of them are reported and
-// none is used.
+// Names of secrets in other programs and platforms. Pure. Invariant: if several names map to the same key,
+// all of them are reported and none is used.
 import type { Detail } from '../errors';
 
-/** How names are mapped, and what is wrong with a mapped name, worded to follow the name; null if nothing is. */
+/**
+ * How names are mapped, and what is wrong with a mapped name, worded to follow the name; null if nothing is.
+ */
 export interface NameRule {
   map(name: string): string;
   problem(key: string): string | null;
@@ -40,7 +42,11 @@ export const without = (rule: NameRule, refused: (key: string) => string | null)
 });
 
 /** Maps names. `fold` normalises keys that the target treats as the same; by default only equal ones. */
-export function mapNames(names: readonly string[], rule: NameRule, fold: (key: string) => string = (key) => key): Mapped {
+export function mapNames(
+  names: readonly string[],
+  rule: NameRule,
+  fold: (key: string) => string = (key) => key,
+): Mapped {
   const keys = new Map(names.map((name) => [name, rule.map(name)]));
   const refused: Detail[] = [];
   const byKey = new Map<string, string[]>();
@@ -50,7 +56,9 @@ export function mapNames(names: readonly string[], rule: NameRule, fold: (key: s
     byKey.set(fold(key), [...(byKey.get(fold(key)) ?? []), name]);
   }
   const collisions = [...byKey].flatMap(([key, same]) =>
-    same.length > 1 ? same.map((name) => ({ path: name, message: `becomes ${key}, the same as another name` })) : [],
+    same.length > 1
+      ? same.map((name) => ({ path: name, message: `becomes ${key}, the same as another name` }))
+      : [],
   );
   return { keys, refused, collisions };
 }

@@ -2,8 +2,26 @@
 
 /** Platforms that secrets can be written to. */
 export const syncPlatforms = [
-  ...(['vercel', 'netlify', 'heroku', 'fly', 'render', 'railway', 'cloudflare-workers', 'cloudflare-pages', 'digitalocean'] as const),
-  ...(['supabase', 'github-actions', 'gitlab-ci', 'circleci', 'bitbucket-pipelines', 'buildkite', 'hcp-terraform'] as const),
+  ...([
+    'vercel',
+    'netlify',
+    'heroku',
+    'fly',
+    'render',
+    'railway',
+    'cloudflare-workers',
+    'cloudflare-pages',
+    'digitalocean',
+  ] as const),
+  ...([
+    'supabase',
+    'github-actions',
+    'gitlab-ci',
+    'circleci',
+    'bitbucket-pipelines',
+    'buildkite',
+    'hcp-terraform',
+  ] as const),
   ...(['aws-secrets-manager', 'aws-ssm', 'gcp-secret-manager', 'azure-key-vault', 'kubernetes'] as const),
 ];
 

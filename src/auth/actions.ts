@@ -1,5 +1,5 @@
-// The permissions that an action needs. Each domain declares its own actions (domains/NOUN/actions.ts). Deny by default: an undeclared
-// action cannot be performed, and a route cannot be declared without an action.
+// The permissions that an action needs. Each domain declares its own actions (domains/NOUN/actions.ts). Deny
+// by default: an undeclared action cannot be performed, and a route cannot be declared without an action.
 
 import type { ProviderScope, Scope } from './scopes';
 import type { Kind } from './token';
@@ -7,7 +7,9 @@ import type { Kind } from './token';
 export interface Need {
   /** Any one of these; if empty, no scope is needed. */
   scopes: readonly (Scope | ProviderScope | '*')[];
-  /** The kinds of credentials that are allowed; by default the usual ones. `system` is the bootstrap token. */
+  /**
+   * The kinds of credentials that are allowed; by default the usual ones. `system` is the bootstrap token.
+   */
   kinds?: readonly (Kind | 'member' | 'trust' | 'system')[];
   /** The response contains values of secrets. */
   reveals?: true;
@@ -15,18 +17,28 @@ export interface Need {
   owner?: true;
   /** Creates a credential. The gate rejects plans that create one for any other action. */
   makes?: true;
-  /** Changes policies: the gate evaluates no other change at the same time, and rejects policy changes for any other action. */
+  /**
+   * Changes policies: the gate evaluates no other change at the same time, and rejects policy changes for any
+   * other action.
+   */
   governs?: true;
-  /** Revokes credentials or repairs the organisation: still possible when the gate's audit log is full and everything else is refused. */
+  /**
+   * Revokes credentials or repairs the organisation: still possible when the gate's audit log is full and
+   * everything else is refused.
+   */
   urgent?: true;
   /** An approval policy can hold it, by its effects: see auth/effects.ts. Only for the documentation. */
   held?: true;
   /**
-   * A member must have confirmed the session with a passkey in the last five minutes. No credential that a member can make without a
-   * confirmation does it either: of the others, only an API key that acts as an owner. See `mustBeConfirmed`.
+   * A member must have confirmed the session with a passkey in the last five minutes. No credential that a
+   * member can make without a confirmation does it either: of the others, only an API key that acts as an
+   * owner. See `mustBeConfirmed`.
    */
   fresh?: true;
-  /** A member must use a browser session, not a terminal session. Actions that need confirmation need a browser session anyway. */
+  /**
+   * A member must use a browser session, not a terminal session. Actions that need confirmation need a
+   * browser session anyway.
+   */
   inBrowser?: true;
 }
 

@@ -1,5 +1,5 @@
-// Client addresses and the ranges that a credential can be limited to, parsed by ipaddr.js. An IPv4-mapped IPv6 address counts as the IPv4
-// address.
+// Client addresses and the ranges that a credential can be limited to, parsed by ipaddr.js. An IPv4-mapped
+// IPv6 address counts as the IPv4 address.
 import ipaddr from 'ipaddr.js';
 
 type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
@@ -7,7 +7,13 @@ type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
 /** A range; null if the text is not one or is ambiguous: short and octal forms, IPv4-mapped addresses. */
 function parseRange(text: string): Range | null {
   const [address = '', ...length] = text.split('/');
-  if (!/^[0-9A-Fa-f:.]+$/.test(address) || !isAddress(address) || length.length > 1 || !/^(\d{1,3})?$/.test(length[0] ?? '')) return null;
+  if (
+    !/^[0-9A-Fa-f:.]+$/.test(address) ||
+    !isAddress(address) ||
+    length.length > 1 ||
+    !/^(\d{1,3})?$/.test(length[0] ?? '')
+  )
+    return null;
   try {
     const parsed = ipaddr.parse(address);
     if (parsed.kind() === 'ipv6' && (parsed as ipaddr.IPv6).isIPv4MappedAddress()) return null;
@@ -19,7 +25,9 @@ function parseRange(text: string): Range | null {
 
 const isAddress = (text: string) => ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text);
 
-/** The client's address from a header: an IPv4 or IPv6 address of at most 45 characters, otherwise `unknown`. */
+/**
+ * The client's address from a header: an IPv4 or IPv6 address of at most 45 characters, otherwise `unknown`.
+ */
 export const addressOf = (header: string | null): string =>
   header !== null && /^[0-9A-Fa-f:.]{1,45}$/.test(header) && isAddress(header) ? header : 'unknown';
 
@@ -43,7 +51,11 @@ export const rangesContain = (outer: readonly string[], inner: readonly string[]
     return outer.some((wide) => {
       const range = parseRange(wide);
       return (
-        small !== null && range !== null && small[0].kind() === range[0].kind() && small[1] >= range[1] && small[0].match(range as never)
+        small !== null &&
+        range !== null &&
+        small[0].kind() === range[0].kind() &&
+        small[1] >= range[1] &&
+        small[0].match(range as never)
       );
     });
   });

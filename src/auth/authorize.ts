@@ -1,5 +1,5 @@
-// The authorisation decision: may this caller do this, to this target, from this address, now? Pure: returns a refusal or null. The same
-// functions decide in the gate and explain access to people.
+// The authorisation decision: may this caller do this, to this target, from this address, now? Pure: returns
+// a refusal or null. The same functions decide in the gate and explain access to people.
 
 import type { McpLimits } from '../db/mcp-limits';
 import { forms } from '../db/names';
@@ -29,26 +29,36 @@ export interface Caller {
   parent_id: string | null;
   /** The credential that was presented: the caller's own id, or a member's browser session. */
   credential: string;
-  /** Who shares its idempotency keys: for a session token the API key at the top, for a browser session the member. */
+  /**
+   * Who shares its idempotency keys: for a session token the API key at the top, for a browser session the
+   * member.
+   */
   root: string;
   /** Everything it holds: one set for a credential; for a member first the role, then one set per grant. */
   permissions: readonly [PermissionSet, ...PermissionSet[]];
   /** The address limits of every credential in the lineage. */
   addresses: readonly (readonly string[])[];
-  /** The organisation's address limits for members; null means any address. They do not limit credentials created by members. */
+  /**
+   * The organisation's address limits for members; null means any address. They do not limit credentials
+   * created by members.
+   */
   member_addresses: readonly string[] | null;
   expires_at: number | null;
   /** The device whose key must sign each request; null for none. */
   device: string | null;
   /** What `svc mcp` may do with it; null for no limits. */
   mcp_limits: McpLimits | null;
-  /** Credentials that it creates are revoked together with it: session tokens, agents and their descendants. */
+  /**
+   * Credentials that it creates are revoked together with it: session tokens, agents and their descendants.
+   */
   isDependent: boolean;
   /** A member who confirmed the session with a passkey in the last five minutes. */
   confirmed: boolean;
   /** A member in a terminal session, which is never confirmed. */
   isTerminal: boolean;
-  /** A member who is an owner, or an API key with all permissions and no limits that was created by an owner. */
+  /**
+   * A member who is an owner, or an API key with all permissions and no limits that was created by an owner.
+   */
   isOwner: boolean;
   /** Requests per minute. */
   rate_limit: number;
@@ -73,8 +83,8 @@ export function ended(lineage: readonly Lifetime[], now: number): Refusal | null
 }
 
 /**
- * 403 if the caller may not perform the action at all: address, kind, scope or missing confirmation. `exempt`: needs no scope, because it
- * concerns only the caller.
+ * 403 if the caller may not perform the action at all: address, kind, scope or missing confirmation.
+ * `exempt`: needs no scope, because it concerns only the caller.
  */
 export function mayAct(caller: Caller, need: FullNeed, ip: string, exempt = false): Refusal | null {
   const ranges = caller.member_addresses ? [...caller.addresses, caller.member_addresses] : caller.addresses;
@@ -95,7 +105,9 @@ export function mayAct(caller: Caller, need: FullNeed, ip: string, exempt = fals
 function lacks(caller: Caller, need: FullNeed): Refusal | null {
   // safety: owner-required
   if (need.owner && !caller.isOwner)
-    return refuse('INSUFFICIENT_SCOPE', { message: 'This request needs an owner, or an API key with the scope * and no limits.' });
+    return refuse('INSUFFICIENT_SCOPE', {
+      message: 'This request needs an owner, or an API key with the scope * and no limits.',
+    });
   if (need.scopes.length === 0 || reasons(caller.permissions, need.scopes, null).length) return null;
   const isOfSecrets = need.scopes.some((scope) => scope.startsWith('secrets:'));
   if (caller.kind === 'agent' && need.reveals && isOfSecrets)
@@ -115,9 +127,9 @@ const notConfirmed = refuse('INSUFFICIENT_SCOPE', {
 });
 
 /**
- * 403 for a caller who has not confirmed it: a member whose session is not confirmed, and any credential that a member can make in such a
- * session. An API key that acts as an owner is none of those: making or rotating one takes a confirmation. Operations that need this only
- * in some cases check it themselves.
+ * 403 for a caller who has not confirmed it: a member whose session is not confirmed, and any credential that
+ * a member can make in such a session. An API key that acts as an owner is none of those: making or rotating
+ * one takes a confirmation. Operations that need this only in some cases check it themselves.
  */
 export function mustBeConfirmed(caller: Caller): Refusal | null {
   if (caller.kind === 'member') {
@@ -145,14 +157,17 @@ const denied = (why: string) =>
     message: `${why}. A caller that holds tokens:write can extend the agent with PATCH /api/v1/orgs/:org_id/agent-credentials/:id.`,
   });
 
-const gives = ({ scopes }: PermissionSet, wanted: readonly string[]) => wanted.some((scope) => covers(scopes, scope));
+const gives = ({ scopes }: PermissionSet, wanted: readonly string[]) =>
+  wanted.some((scope) => covers(scopes, scope));
 /** Whether a permission set includes an environment, given by id. */
-export const enters = ({ environments }: PermissionSet, environment: string) => environments === null || environments.includes(environment);
-const names = ({ secrets }: PermissionSet, name: string) => secrets === null || secrets.some((pattern) => matches(pattern, name));
+export const enters = ({ environments }: PermissionSet, environment: string) =>
+  environments === null || environments.includes(environment);
+const names = ({ secrets }: PermissionSet, name: string) =>
+  secrets === null || secrets.some((pattern) => matches(pattern, name));
 
 /**
- * The target of a request: an environment and, for a secret, its name. `shown` is how a refusal names the environment; null if it must name
- * neither, because the request contained an id.
+ * The target of a request: an environment and, for a secret, its name. `shown` is how a refusal names the
+ * environment; null if it must name neither, because the request contained an id.
  */
 export interface Target {
   environment: string;
@@ -160,47 +175,70 @@ export interface Target {
   name?: string;
 }
 
-/** 403 if the caller's permissions do not include the target. A target outside them looks the same as a non-existent one. */
+/**
+ * 403 if the caller's permissions do not include the target. A target outside them looks the same as a
+ * non-existent one.
+ */
 export function mayReach(caller: Caller, { scopes, reveals }: FullNeed, target: Target): Refusal | null {
   // An action that needs no scope is still limited to the caller's environments and names.
   const needed = scopes.length ? scopes : caller.permissions.flatMap((permissionSet) => permissionSet.scopes);
   if (reasons(caller.permissions, needed, target).length) return null;
   const isEnvironment = reasons(caller.permissions, needed, { environment: target.environment }).length === 0;
   const place =
-    target.shown === null ? 'this secret' : isEnvironment ? environmentPlace(target.shown) : `a secret with the name ${target.name}`;
+    target.shown === null
+      ? 'this secret'
+      : isEnvironment
+        ? environmentPlace(target.shown)
+        : `a secret with the name ${target.name}`;
   if (caller.kind === 'agent' && reveals)
-    return denied(`This agent may not read ${isEnvironment && target.shown !== null ? 'secrets in ' : ''}${place}`);
+    return denied(
+      `This agent may not read ${isEnvironment && target.shown !== null ? 'secrets in ' : ''}${place}`,
+    );
   return refuse('INSUFFICIENT_SCOPE', { message: `This credential may not access ${place}.` });
 }
 
 /** A body can contain any text as an environment. It is shown only if it has the form of an id or a slug. */
-const environmentPlace = (shown: string) => (forms.environment(shown) ? `the environment ${shown}` : 'this environment');
+const environmentPlace = (shown: string) =>
+  forms.environment(shown) ? `the environment ${shown}` : 'this environment';
 
 /** Where a scope would be used; null means anywhere. */
 type Place = Omit<Target, 'shown'> | null;
 
 const holds = (permissionSet: PermissionSet, scopes: readonly string[], place: Place): boolean =>
   gives(permissionSet, scopes) &&
-  (place === null || (enters(permissionSet, place.environment) && (place.name === undefined || names(permissionSet, place.name))));
+  (place === null ||
+    (enters(permissionSet, place.environment) &&
+      (place.name === undefined || names(permissionSet, place.name))));
 
 /** The permission sets that give one of these scopes at a place. */
-export const reasons = (permissionSets: readonly PermissionSet[], scopes: readonly string[], place: Place): readonly PermissionSet[] =>
+export const reasons = (
+  permissionSets: readonly PermissionSet[],
+  scopes: readonly string[],
+  place: Place,
+): readonly PermissionSet[] =>
   // safety: scopes-and-limits-of-one-permission-set
   permissionSets.filter((permissionSet) => holds(permissionSet, scopes, place));
 
 /** Whether the caller holds any of these scopes for a name in an environment. */
-export const reaches = (caller: Caller, scopes: readonly string[], environment: string, name: string): boolean =>
-  caller.permissions.some((permissionSet) => holds(permissionSet, scopes, { environment, name }));
+export const reaches = (
+  caller: Caller,
+  scopes: readonly string[],
+  environment: string,
+  name: string,
+): boolean => caller.permissions.some((permissionSet) => holds(permissionSet, scopes, { environment, name }));
 
 /** The remaining matching steps of a request. */
 export interface Steps {
-  /** Subtracts the most that `reaches` can cost for a name in an environment; false once the steps are spent. */
+  /**
+   * Subtracts the most that `reaches` can cost for a name in an environment; false once the steps are spent.
+   */
   take(environment: string, name: string): boolean;
 }
 
 /** Counts the matching steps of a request that calls `reaches` for many names. */
 export function stepsFor(caller: Caller, scopes: readonly string[], most: number): Steps {
-  // The total pattern width by environment. No pattern after a permission set that reaches all names is evaluated.
+  // The total pattern width by environment. No pattern after a permission set that reaches all names is
+  // evaluated.
   const widths = new Map<string, number>();
   const widthIn = (environment: string): number => {
     let sum = 0;
@@ -228,35 +266,55 @@ export const reachesEnvironment = (caller: Caller, scopes: readonly string[], en
 /** Whether the caller holds any of these scopes for the whole organisation: all environments, all names. */
 export const reachesAll = (caller: Caller, scopes: readonly string[]): boolean =>
   caller.permissions.some(
-    (permissionSet) => gives(permissionSet, scopes) && permissionSet.environments === null && permissionSet.secrets === null,
+    (permissionSet) =>
+      gives(permissionSet, scopes) && permissionSet.environments === null && permissionSet.secrets === null,
   );
 
 /** 403 if the caller does not hold a scope for the whole organisation. `does` completes "cannot …". */
 export const mustReachAll = (caller: Caller, scopes: readonly string[], does: string): Refusal | null =>
   reachesAll(caller, scopes)
     ? null
-    : refuse('INSUFFICIENT_SCOPE', { message: `A credential limited to environments or names cannot ${does}.` });
+    : refuse('INSUFFICIENT_SCOPE', {
+        message: `A credential limited to environments or names cannot ${does}.`,
+      });
 
 /** The name patterns that limit a caller in an environment; null if some permission set reaches all names. */
-export function namesHeld(caller: Caller, scopes: readonly string[], environment: string): readonly string[] | null {
-  const here = caller.permissions.filter((permissionSet) => gives(permissionSet, scopes) && enters(permissionSet, environment));
-  return here.some(({ secrets }) => secrets === null) ? null : [...new Set(here.flatMap(({ secrets }) => secrets ?? []))];
+export function namesHeld(
+  caller: Caller,
+  scopes: readonly string[],
+  environment: string,
+): readonly string[] | null {
+  const here = caller.permissions.filter(
+    (permissionSet) => gives(permissionSet, scopes) && enters(permissionSet, environment),
+  );
+  return here.some(({ secrets }) => secrets === null)
+    ? null
+    : [...new Set(here.flatMap(({ secrets }) => secrets ?? []))];
 }
 
 /**
- * The intersection of two permission sets. For names: the patterns of either that are contained in one of the other, which is less than the
- * true intersection if two only overlap.
+ * The intersection of two permission sets. For names: the patterns of either that are contained in one of the
+ * other, which is less than the true intersection if two only overlap.
  */
 export function overlap(one: PermissionSet, other: PermissionSet): PermissionSet {
-  const both = (a: readonly string[], b: readonly string[], isWithin: (inner: string, outer: readonly string[]) => boolean) => [
-    ...new Set([...a.filter((each) => isWithin(each, b)), ...b.filter((each) => isWithin(each, a))]),
-  ];
-  const bounded = (a: readonly string[] | null, b: readonly string[] | null, isWithin: Parameters<typeof both>[2]) =>
-    a && b ? both(a, b, isWithin) : (a ?? b);
+  const both = (
+    a: readonly string[],
+    b: readonly string[],
+    isWithin: (inner: string, outer: readonly string[]) => boolean,
+  ) => [...new Set([...a.filter((each) => isWithin(each, b)), ...b.filter((each) => isWithin(each, a))])];
+  const bounded = (
+    a: readonly string[] | null,
+    b: readonly string[] | null,
+    isWithin: Parameters<typeof both>[2],
+  ) => (a && b ? both(a, b, isWithin) : (a ?? b));
   return {
-    scopes: both(one.scopes, other.scopes, (scope, held) => covers(held, providerScopes[scope as ProviderScope] ?? scope)),
+    scopes: both(one.scopes, other.scopes, (scope, held) =>
+      covers(held, providerScopes[scope as ProviderScope] ?? scope),
+    ),
     environments: bounded(one.environments, other.environments, (id, ids) => ids.includes(id)),
-    secrets: bounded(one.secrets, other.secrets, (inner, outers) => outers.some((outer) => contains(outer, inner))),
+    secrets: bounded(one.secrets, other.secrets, (inner, outers) =>
+      outers.some((outer) => contains(outer, inner)),
+    ),
     expires_at: one.expires_at,
   };
 }

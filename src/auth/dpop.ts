@@ -1,12 +1,22 @@
-// DPoP proofs (RFC 9449): a JWT in the DPoP header with which a request proves possession of a device's private key. Here a proof is
-// checked on its own and against its request; the gate checks whether the key is the device's, and whether the proof is recent and unused.
-// Invariant: a proof that is not invalid was signed by the key that it names, for this method, URL and token.
-import { decodeProtectedHeader, errors, importJWK, type JWTPayload, jwtVerify, type ProtectedHeaderParameters } from 'jose';
+// DPoP proofs (RFC 9449): a JWT in the DPoP header with which a request proves possession of a device's
+// private key. Here a proof is checked on its own and against its request; the gate checks whether the key is
+// the device's, and whether the proof is recent and unused. Invariant: a proof that is not invalid was signed
+// by the key that it names, for this method, URL and token.
+import {
+  decodeProtectedHeader,
+  errors,
+  importJWK,
+  type JWTPayload,
+  jwtVerify,
+  type ProtectedHeaderParameters,
+} from 'jose';
 import { sha256Url } from '../crypto/digest';
 import { algorithmOf, formOf, type PublicKey, thumbprintOf } from './jwk';
 
 /** The contents of a proof, or what is wrong with it, as worded in the refusal. */
-export type Proof = { thumbprint: string; jti: string /** In milliseconds. */; iat: number } | { invalid: string };
+export type Proof =
+  | { thumbprint: string; jti: string /** In milliseconds. */; iat: number }
+  | { invalid: string };
 
 /** What a proof must be for. */
 export interface Proven {
@@ -35,7 +45,11 @@ export async function readProof(header: string, request: Proven, now: number): P
   if (typeof payload === 'string') return invalid(payload);
   const wrong = mismatch(payload, request);
   if (wrong) return invalid(wrong);
-  return { thumbprint: thumbprintOf(key), jti: payload.jti as string, iat: Math.floor((payload.iat as number) * 1000) };
+  return {
+    thumbprint: thumbprintOf(key),
+    jti: payload.jti as string,
+    iat: Math.floor((payload.iat as number) * 1000),
+  };
 }
 
 const MALFORMED = 'it is not a well-formed JWT';
@@ -70,7 +84,8 @@ async function verified(proof: string, key: PublicKey, now: number): Promise<JWT
     return payload;
   } catch (error) {
     if (error instanceof errors.JWSSignatureVerificationFailed) return 'the signature is wrong';
-    if (error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed) return `${error.claim} is wrong`;
+    if (error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed)
+      return `${error.claim} is wrong`;
     if (error instanceof errors.JOSEError) return MALFORMED;
     // The runtime rejects the point as a key.
     return 'jwk must be a valid point of its curve';
@@ -86,11 +101,15 @@ function mismatch({ htm, htu, ath, jti, iat }: JWTPayload, { method, url, token 
     return `htu must be the URL of the request without its query, which starts with ${new URL(url).origin}`;
   // safety: proof-token
   if (ath !== sha256Url(token)) return 'ath must be the SHA-256 of the token that is sent, in base64url';
-  if (typeof jti !== 'string' || !/^[\x21-\x7e]{1,128}$/.test(jti)) return 'jti must be 1 to 128 printable ASCII characters without spaces';
+  if (typeof jti !== 'string' || !/^[\x21-\x7e]{1,128}$/.test(jti))
+    return 'jti must be 1 to 128 printable ASCII characters without spaces';
   return typeof iat === 'number' && Number.isFinite(iat) ? null : 'iat must be a time in seconds';
 }
 
-/** A URL without query and fragment, in a normalised form (RFC 3986 §6.2.2 and §6.2.3); null if it is not a URL or contains a user name. */
+/**
+ * A URL without query and fragment, in a normalised form (RFC 3986 §6.2.2 and §6.2.3); null if it is not a
+ * URL or contains a user name.
+ */
 export function targetOf(text: string): string | null {
   if (!URL.canParse(text)) return null;
   const { protocol, username, password, origin, pathname } = new URL(text);

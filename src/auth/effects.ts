@@ -1,5 +1,6 @@
-// The effects of a request in terms of approval policies. Pure. An effect follows from the rows that a change writes or removes, or from
-// the secret that a read reveals, never from the route, so no route to the same effect can be missed.
+// The effects of a request in terms of approval policies. Pure. An effect follows from the rows that a change
+// writes or removes, or from the secret that a read reveals, never from the route, so no route to the same
+// effect can be missed.
 import type { RowKind, RowTypes } from '../db/rows';
 import type {
   ApprovalConfig,
@@ -18,8 +19,8 @@ import { intersects } from './globs';
 import { covers, roleScopes } from './scopes';
 
 /**
- * What an effect reaches: a secret before and after, everything in an area, or everything that a policy can apply to. With `guarded`, only
- * `isGuarded` says which policies hold it.
+ * What an effect reaches: a secret before and after, everything in an area, or everything that a policy can
+ * apply to. With `guarded`, only `isGuarded` says which policies hold it.
  */
 export type Reach = { secrets: readonly SecretRow[] } | { area: Area } | 'all' | 'guarded';
 
@@ -39,25 +40,46 @@ export interface Effect {
   /** The operations for which a policy can hold it. The first one names it. */
   operations: readonly [HeldOperation, ...HeldOperation[]];
   reach: Reach;
-  /** For an effect on everything, or on what is guarded: the environments that it concerns. Absent or null for the whole organisation. */
+  /**
+   * For an effect on everything, or on what is guarded: the environments that it concerns. Absent or null for
+   * the whole organisation.
+   */
   environments?: readonly string[] | null;
   /** The current rows that it concerns: an approval is void once one of them has changed. */
   targets: readonly { id: string; revision: number }[];
-  /** Whether a policy holds it regardless of the policy's operations: effects that weaken the policy or choose its approvers. */
+  /**
+   * Whether a policy holds it regardless of the policy's operations: effects that weaken the policy or choose
+   * its approvers.
+   */
   isGuarded?(policy: Applying): boolean;
   /** It adds a possible approver: an owner may do this for a policy that has too few. */
   adds?: boolean;
 }
 
 /** A row that a change writes (`before` is null for a new one) or removes (`after` is null). */
-export type Change = { [K in RowKind]: { kind: K; before: RowTypes[K] | null; after: RowTypes[K] | null } }[RowKind];
+export type Change = {
+  [K in RowKind]: { kind: K; before: RowTypes[K] | null; after: RowTypes[K] | null };
+}[RowKind];
 
 /** The effect of revealing a secret's value. */
-export const readEffect = (row: SecretRow): Effect => ({ operations: ['secret.read'], reach: { secrets: [row] }, targets: [row] });
+export const readEffect = (row: SecretRow): Effect => ({
+  operations: ['secret.read'],
+  reach: { secrets: [row] },
+  targets: [row],
+});
 
-/** The effects of a change, at most one per row. `by` is the caller; `secretOf` finds the secret that a link shows. */
-export function effectsOf(changes: readonly Change[], by: string, secretOf: (id: string) => SecretRow | null = () => null): Effect[] {
-  const removed = new Set(changes.flatMap(({ kind, before, after }) => (kind === 'member' && before && !after ? [before.id] : [])));
+/**
+ * The effects of a change, at most one per row. `by` is the caller; `secretOf` finds the secret that a link
+ * shows.
+ */
+export function effectsOf(
+  changes: readonly Change[],
+  by: string,
+  secretOf: (id: string) => SecretRow | null = () => null,
+): Effect[] {
+  const removed = new Set(
+    changes.flatMap(({ kind, before, after }) => (kind === 'member' && before && !after ? [before.id] : [])),
+  );
   return changes.flatMap((change): Effect[] => {
     switch (change.kind) {
       case 'secret':
@@ -71,7 +93,9 @@ export function effectsOf(changes: readonly Change[], by: string, secretOf: (id:
       case 'environment':
         return change.after ? [] : ofEnvironment(change.before);
       case 'team':
-        return change.after ? [] : [ofTeam(change.before?.id as string, change.before ? [change.before] : [])];
+        return change.after
+          ? []
+          : [ofTeam(change.before?.id as string, change.before ? [change.before] : [])];
       case 'team_member': {
         const row = (change.after ?? change.before) as TeamMemberRow;
         // A member who leaves the organisation also leaves its teams.
@@ -91,7 +115,9 @@ export function effectsOf(changes: readonly Change[], by: string, secretOf: (id:
   });
 }
 
-/** The effect of changing, deleting or restoring a secret. A new secret has nothing yet that needs approval. */
+/**
+ * The effect of changing, deleting or restoring a secret. A new secret has nothing yet that needs approval.
+ */
 function ofSecret(before: SecretRow | null, after: SecretRow | null): Effect[] {
   if (!before) return [];
   const targets = [before];
@@ -99,24 +125,27 @@ function ofSecret(before: SecretRow | null, after: SecretRow | null): Effect[] {
     return [{ operations: ['secret.delete'], reach: { secrets: [before] }, targets }];
   const reach = { secrets: [before, after] };
   const isRotated = after.version > before.version || isRotatedSooner(before, after);
-  // A new value counts as an update and a rotation, whichever route is used. Otherwise one policy could be bypassed through the other
-  // route.
+  // A new value counts as an update and a rotation, whichever route is used. Otherwise one policy could be
+  // bypassed through the other route.
   // safety: new-value-held-either-way
   const operations = isRotated ? (['secret.update', 'secret.rotate'] as const) : (['secret.update'] as const);
   // A new name or type could take the secret out of a policy's scope and so bypass it.
   // safety: leaving-a-policy-held
-  return [{ operations, reach, targets, isGuarded: (policy) => policy.applies(before) && !policy.applies(after) }];
+  return [
+    { operations, reach, targets, isGuarded: (policy) => policy.applies(before) && !policy.applies(after) },
+  ];
 }
 
 /**
- * Whether a rotation policy may now replace the value by itself, or sooner than before. Another name or type can bring the secret under
- * another policy, and one that is active again is due again.
+ * Whether a rotation policy may now replace the value by itself, or sooner than before. Another name or type
+ * can bring the secret under another policy, and one that is active again is due again.
  */
 const isRotatedSooner = (before: SecretRow, after: SecretRow): boolean =>
   // safety: automatic-rotation-held-as-rotation
   after.auto_rotate === 1 &&
   (before.auto_rotate !== 1 ||
-    (after.rotate_every_seconds ?? Number.POSITIVE_INFINITY) < (before.rotate_every_seconds ?? Number.POSITIVE_INFINITY) ||
+    (after.rotate_every_seconds ?? Number.POSITIVE_INFINITY) <
+      (before.rotate_every_seconds ?? Number.POSITIVE_INFINITY) ||
     // safety: move-to-rotation-policy-held
     before.name !== after.name ||
     before.type !== after.type ||
@@ -128,7 +157,10 @@ const isActiveLonger = (before: SecretRow, after: SecretRow): boolean =>
   (before.deleted_at !== null && after.deleted_at === null) ||
   (after.expires_at ?? Number.POSITIVE_INFINITY) > (before.expires_at ?? Number.POSITIVE_INFINITY);
 
-/** The effects of deleting an organisation, with its secrets and policies, and of making another environment the default one. */
+/**
+ * The effects of deleting an organisation, with its secrets and policies, and of making another environment
+ * the default one.
+ */
 function ofOrg(before: OrgRow | null, after: OrgRow | null): Effect[] {
   if (!before || !after) return [];
   const targets = [before];
@@ -139,10 +171,15 @@ function ofOrg(before: OrgRow | null, after: OrgRow | null): Effect[] {
   // A request that names no environment then gets other values.
   // safety: default-environment-held
   const isGuarded = ({ row }: Applying) => environments.some((id) => row.environments?.includes(id));
-  return [{ operations: ['secret.update'], reach: { area: { environments, names: null } }, targets, isGuarded }];
+  return [
+    { operations: ['secret.update'], reach: { area: { environments, names: null } }, targets, isGuarded },
+  ];
 }
 
-/** Deleting an environment takes it off the policies that name it: a new one with the same slug has another id. */
+/**
+ * Deleting an environment takes it off the policies that name it: a new one with the same slug has another
+ * id.
+ */
 const ofEnvironment = (before: EnvironmentRow | null): Effect[] =>
   before
     ? [
@@ -158,7 +195,8 @@ const ofEnvironment = (before: EnvironmentRow | null): Effect[] =>
     : [];
 
 /** Whether an operation concerns the environments of secrets, and not the whole organisation. */
-export const isOfSecrets = (operation: HeldOperation): boolean => operation.startsWith('secret.') || operation === 'provider_token.create';
+export const isOfSecrets = (operation: HeldOperation): boolean =>
+  operation.startsWith('secret.') || operation === 'provider_token.create';
 
 /** Whether a policy holds what concerns the whole organisation, whatever it applies to. */
 const isOrgWide = (row: PolicyRow | null): boolean =>
@@ -209,7 +247,10 @@ function joined(all: readonly (readonly string[] | null)[]): readonly string[] |
   return all.includes(null) ? null : [...new Set(ids)];
 }
 
-/** The environments that some effects concern: whoever decides them must reach each. Null for the whole organisation. */
+/**
+ * The environments that some effects concern: whoever decides them must reach each. Null for the whole
+ * organisation.
+ */
 export const environmentsOf = (effects: readonly Effect[]): readonly string[] | null =>
   joined(
     effects.map(({ reach, environments }) => {
@@ -220,7 +261,8 @@ export const environmentsOf = (effects: readonly Effect[]): readonly string[] | 
 
 /** Whether the environments of a member now include some in which the member did not hold the role before. */
 const isWidened = (before: MemberRow, after: MemberRow): boolean =>
-  before.environments !== null && (after.environments?.some((id) => !before.environments?.includes(id)) ?? true);
+  before.environments !== null &&
+  (after.environments?.some((id) => !before.environments?.includes(id)) ?? true);
 
 /** Whether a member decides approvals who did not before, or decides them in more environments. */
 const becomesDecider = (before: MemberRow | null, after: MemberRow): boolean =>
@@ -228,11 +270,17 @@ const becomesDecider = (before: MemberRow | null, after: MemberRow): boolean =>
   decides(after.role) && (!before || !decides(before.role) || isWidened(before, after));
 
 /**
- * The effect of inviting a member, changing a role or its environments, creating an enrolment link for someone else, or removing a member.
+ * The effect of inviting a member, changing a role or its environments, creating an enrolment link for
+ * someone else, or removing a member.
  */
 function ofMember(before: MemberRow | null, after: MemberRow | null, by: string): Effect[] {
   const isRole = before?.role !== after?.role || hasMoved(before, after);
-  const isEnrolment = before && after && after.enrolment_hash !== null && after.enrolment_hash !== before.enrolment_hash && by !== after.id;
+  const isEnrolment =
+    before &&
+    after &&
+    after.enrolment_hash !== null &&
+    after.enrolment_hash !== before.enrolment_hash &&
+    by !== after.id;
   if (!isRole && !isEnrolment) return [];
   const targets = before ? [before] : [];
   const environments = either(before, after);
@@ -276,13 +324,20 @@ const ofTeam = (team: string, targets: Effect['targets']): Effect => ({
 function ofShare({ secret_id }: ShareRow, secretOf: (id: string) => SecretRow | null): Effect {
   const secret = secretOf(secret_id);
   // safety: link-held-as-read
-  return { operations: ['secret.share', 'secret.read'], reach: secret ? { secrets: [secret] } : 'all', targets: secret ? [secret] : [] };
+  return {
+    operations: ['secret.share', 'secret.read'],
+    reach: secret ? { secrets: [secret] } : 'all',
+    targets: secret ? [secret] : [],
+  };
 }
 
 /** A grant shares everything in its area, whichever route creates it. */
 const ofGrant = ({ permission, environments, secrets }: GrantRow): Effect => ({
   // safety: grant-held-as-share
-  operations: permission === 'read' ? ['secret.read', 'secret.share'] : ['secret.read', 'secret.update', 'secret.rotate', 'secret.share'],
+  operations:
+    permission === 'read'
+      ? ['secret.read', 'secret.share']
+      : ['secret.read', 'secret.update', 'secret.rotate', 'secret.share'],
   reach: { area: { environments, names: secrets } },
   targets: [],
 });
@@ -298,7 +353,13 @@ function ofCredential({ kind, scopes, environments, secrets }: CredentialRow): E
   if (kind === 'break_glass') return [{ operations: ['break_glass.create'], reach: 'all', targets: [] }];
   if (kind !== 'provider') return [];
   const done = scopes.flatMap((scope) => PROVIDED[scope as keyof typeof PROVIDED] ?? []);
-  return [{ operations: ['provider_token.create', ...new Set(done)], reach: { area: { environments, names: secrets } }, targets: [] }];
+  return [
+    {
+      operations: ['provider_token.create', ...new Set(done)],
+      reach: { area: { environments, names: secrets } },
+      targets: [],
+    },
+  ];
 }
 
 /** Whether an enabled approval policy holds an effect. */
@@ -318,9 +379,11 @@ const MOST_STEPS = 200_000;
 
 /** Whether a secret of any type could be both in an area and in a policy's scope. */
 function overlaps({ environments, names }: PolicyRow, area: Area): boolean {
-  if (environments && area.environments && !environments.some((id) => area.environments?.includes(id))) return false;
+  if (environments && area.environments && !environments.some((id) => area.environments?.includes(id)))
+    return false;
   if (!names || !area.names) return true;
-  const length = (patterns: readonly string[]) => patterns.reduce((sum, pattern) => sum + pattern.length + 1, 0);
+  const length = (patterns: readonly string[]) =>
+    patterns.reduce((sum, pattern) => sum + pattern.length + 1, 0);
   // safety: overlap-steps-bounded
   if (length(names) * length(area.names) > MOST_STEPS) return true;
   return names.some((pattern) => area.names?.some((other) => intersects(pattern, other)));

@@ -1,6 +1,7 @@
-// Which claims of an issuer's tokens name the caller: the workload that got the token. Pure. Invariant: a trust names a caller in at least
-// one of these claims; where one issuer serves many customers, the part that names the customer has no wildcard. Claims that name something
-// else count for nothing: the workflow that is called (`job_workflow_ref`), a client that anybody can sign in at (`azp`), a branch.
+// Which claims of an issuer's tokens name the caller: the workload that got the token. Pure. Invariant: a
+// trust names a caller in at least one of these claims; where one issuer serves many customers, the part that
+// names the customer has no wildcard. Claims that name something else count for nothing: the workflow that is
+// called (`job_workflow_ref`), a client that anybody can sign in at (`azp`), a branch.
 import type { Claims } from '../db/trusts';
 
 /** Claims that name the caller, each with the form of its globs. */
@@ -20,14 +21,16 @@ const SPECIFIC = /[^*?]/;
 /** A first path segment without wildcards: the owner. */
 const OWNED = /^[^*?/]+\//;
 
-const each = (form: RegExp, ...claims: string[]): Callers => Object.fromEntries(claims.map((claim) => [claim, form]));
+const each = (form: RegExp, ...claims: string[]): Callers =>
+  Object.fromEntries(claims.map((claim) => [claim, form]));
 
 /** Known issuers. The table in docs/guides/workload-identity.md says the same. */
 export const issuers: readonly KnownIssuer[] = [
   {
     // Also an enterprise's own issuer, ghe.com and GitHub Enterprise Server.
     name: 'GitHub Actions',
-    issuer: /^https:\/\/(token\.actions\.(githubusercontent\.com(\/[^/]+)?|[a-z0-9-]+\.ghe\.com)|[^/]+\/_services\/token)$/,
+    issuer:
+      /^https:\/\/(token\.actions\.(githubusercontent\.com(\/[^/]+)?|[a-z0-9-]+\.ghe\.com)|[^/]+\/_services\/token)$/,
     callers: {
       sub: /^(repo:[^*?/]+\/|(repository_owner|repository_owner_id|repository_id):[^*?:]+(:|$))/,
       ...each(OWNED, 'repository', 'workflow_ref'),
@@ -75,7 +78,10 @@ export const issuers: readonly KnownIssuer[] = [
   {
     name: 'Buildkite',
     issuer: /^https:\/\/agent\.buildkite\.com$/,
-    callers: { sub: /^(organization:[^*?:]+:|[0-9a-f-]{36}$)/, ...each(WHOLE, 'organization_slug', 'organization_id', 'pipeline_id') },
+    callers: {
+      sub: /^(organization:[^*?:]+:|[0-9a-f-]{36}$)/,
+      ...each(WHOLE, 'organization_slug', 'organization_id', 'pipeline_id'),
+    },
   },
   {
     name: 'CircleCI',
@@ -92,7 +98,13 @@ export const issuers: readonly KnownIssuer[] = [
     issuer: /^https:\/\/app\.(eu\.)?terraform\.io$/,
     callers: {
       sub: /^organization:[^*?:]+:/,
-      ...each(WHOLE, 'terraform_organization_id', 'terraform_organization_name', 'terraform_project_id', 'terraform_workspace_id'),
+      ...each(
+        WHOLE,
+        'terraform_organization_id',
+        'terraform_organization_name',
+        'terraform_project_id',
+        'terraform_workspace_id',
+      ),
     },
   },
   {
@@ -117,7 +129,8 @@ export const issuers: readonly KnownIssuer[] = [
   },
   { name: 'Chainguard', issuer: /^https:\/\/issuer\.enforce\.dev\/?$/, callers: { sub: /^[^*?/]+(\/|$)/ } },
   {
-    // The service signs alike for the user pools, identity pools and projects of everybody, and whoever signs up gets a token.
+    // The service signs alike for the user pools, identity pools and projects of everybody, and whoever signs
+    // up gets a token.
     name: 'Amazon Cognito, Firebase',
     issuer:
       /^https:\/\/(cognito-identity[a-z0-9.-]*\.amazonaws\.com(\.cn)?|(issuer-)?cognito-idp\.[a-z0-9-]+\.amazonaws\.com(\.cn)?\/[^/]+|(securetoken\.google\.com|session\.firebase\.google\.com)\/[^/]+)$/,
@@ -178,41 +191,76 @@ export const issuers: readonly KnownIssuer[] = [
 /** Any other issuer: claims that name a workload or its owner on some platform. */
 const OTHERS: Callers = each(
   SPECIFIC,
-  ...['sub', 'email', 'oid', 'repository', 'repository_id', 'repository_owner', 'repository_owner_id', 'workflow_ref'],
-  ...['project_path', 'project_id', 'namespace_path', 'namespace_id', 'owner_id', 'owner', 'project', 'app_id', 'app_name'],
+  ...[
+    'sub',
+    'email',
+    'oid',
+    'repository',
+    'repository_id',
+    'repository_owner',
+    'repository_owner_id',
+    'workflow_ref',
+  ],
+  ...[
+    'project_path',
+    'project_id',
+    'namespace_path',
+    'namespace_id',
+    'owner_id',
+    'owner',
+    'project',
+    'app_id',
+    'app_name',
+  ],
   ...['org_id', 'org_name', 'machine_id'],
 );
 
 /** All claims that name callers somewhere. */
-export const callerClaims: ReadonlySet<string> = new Set([OTHERS, ...issuers.map(({ callers }) => callers)].flatMap(Object.keys));
+export const callerClaims: ReadonlySet<string> = new Set(
+  [OTHERS, ...issuers.map(({ callers }) => callers)].flatMap(Object.keys),
+);
 
 /** The globs of a claim, which are one or a list. */
 export const globsOf = (globs: string | string[]): string[] => (typeof globs === 'string' ? [globs] : globs);
 
 const isKnown = (issuer: string): boolean => issuers.some((row) => row.issuer.test(issuer));
 
-/** Another spelling of the same address: host in lower case, without the default port, dot segments and final dots or slashes. */
+/**
+ * Another spelling of the same address: host in lower case, without the default port, dot segments and final
+ * dots or slashes.
+ */
 function plainSpelling(issuer: string): string | null {
   const url = URL.parse(issuer);
-  return url && `${url.protocol}//${url.hostname.replace(/\.+$/, '')}${url.port && `:${url.port}`}${url.pathname.replace(/\/+$/, '')}`;
+  return (
+    url &&
+    `${url.protocol}//${url.hostname.replace(/\.+$/, '')}${url.port && `:${url.port}`}${url.pathname.replace(/\/+$/, '')}`
+  );
 }
 
 /**
- * What is wrong with the spelling of an issuer; null if nothing is. The tokens of a known issuer have one spelling: with another the trust
- * would accept none of them, and its claims would not be judged by that issuer.
+ * What is wrong with the spelling of an issuer; null if nothing is. The tokens of a known issuer have one
+ * spelling: with another the trust would accept none of them, and its claims would not be judged by that
+ * issuer.
  */
 export function spellingProblem(issuer: string): string | null {
   const plain = plainSpelling(issuer);
   // safety: known-issuer-as-spelled
-  return plain !== null && !isKnown(issuer) && isKnown(plain) ? `must be ${plain}, as in the iss claim of its tokens` : null;
+  return plain !== null && !isKnown(issuer) && isKnown(plain)
+    ? `must be ${plain}, as in the iss claim of its tokens`
+    : null;
 }
 
-/** What is wrong with the claims of a trust in this issuer, worded to follow the field's name; null if they name a caller. */
+/**
+ * What is wrong with the claims of a trust in this issuer, worded to follow the field's name; null if they
+ * name a caller.
+ */
 export function callerProblem(issuer: string, claims: Claims): string | null {
   const known = issuers.find((row) => row.issuer.test(issuer));
   const callers = known?.callers ?? OTHERS;
   const isNamed = Object.entries(callers).some(
-    ([claim, form]) => Object.hasOwn(claims, claim) && globsOf(claims[claim] as string | string[]).every((glob) => form.test(glob)),
+    ([claim, form]) =>
+      Object.hasOwn(claims, claim) &&
+      globsOf(claims[claim] as string | string[]).every((glob) => form.test(glob)),
   );
   // safety: trust-names-caller
   if (isNamed) return null;

@@ -1,12 +1,15 @@
-// Public keys of devices as JWKs (RFC 7517): P-256 and Ed25519. Invariant: a key has only the required public members in one encoding, so
-// equal keys have equal thumbprints; no one can sign for it without its private key.
+// Public keys of devices as JWKs (RFC 7517): P-256 and Ed25519. Invariant: a key has only the required public
+// members in one encoding, so equal keys have equal thumbprints; no one can sign for it without its private
+// key.
 import { importJWK } from 'jose';
 import { fromBase64Url } from '../crypto/bytes';
 import { sha256Url } from '../crypto/digest';
 import { isStrongPoint } from '../crypto/ed25519';
 
 /** A public key: its required members (RFC 7638 §3.2). */
-export type PublicKey = { kty: 'EC'; crv: 'P-256'; x: string; y: string } | { kty: 'OKP'; crv: 'Ed25519'; x: string };
+export type PublicKey =
+  | { kty: 'EC'; crv: 'P-256'; x: string; y: string }
+  | { kty: 'OKP'; crv: 'Ed25519'; x: string };
 
 /** Members of private and symmetric keys. */
 const PRIVATE = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
@@ -14,7 +17,8 @@ const PRIVATE = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
 /** The signature algorithm of a key. */
 export const algorithmOf = ({ crv }: PublicKey) => (crv === 'P-256' ? 'ES256' : 'EdDSA');
 
-const isCoordinate = (value: unknown): value is string => typeof value === 'string' && fromBase64Url(value)?.length === 32;
+const isCoordinate = (value: unknown): value is string =>
+  typeof value === 'string' && fromBase64Url(value)?.length === 32;
 
 /** A public key with a valid form, reduced to its required members; or what is wrong with it. */
 export function formOf(jwk: unknown): PublicKey | string {
@@ -43,5 +47,9 @@ export async function readPublicKey(jwk: unknown): Promise<PublicKey | string> {
 /** The thumbprint of a key (RFC 7638): base64url of SHA-256 over its required members, sorted. */
 export const thumbprintOf = (key: PublicKey): string =>
   sha256Url(
-    JSON.stringify(key.crv === 'P-256' ? { crv: key.crv, kty: key.kty, x: key.x, y: key.y } : { crv: key.crv, kty: key.kty, x: key.x }),
+    JSON.stringify(
+      key.crv === 'P-256'
+        ? { crv: key.crv, kty: key.kty, x: key.x, y: key.y }
+        : { crv: key.crv, kty: key.kty, x: key.x },
+    ),
   );

@@ -1,11 +1,13 @@
-// Tokens that the deployment issues to browsers and terminals and verifies without storing them: challenges, user handles, refresh cookies,
-// refresh tokens and device codes. Each has a MAC over its contents and purpose. Invariant: verification needs no I/O; a token that was
-// altered or issued for another purpose is null.
+// Tokens that the deployment issues to browsers and terminals and verifies without storing them: challenges,
+// user handles, refresh cookies, refresh tokens and device codes. Each has a MAC over its contents and
+// purpose. Invariant: verification needs no I/O; a token that was altered or issued for another purpose is
+// null.
 import { concat, fromBase64Url, randomBytes, toBase64Url, tuple } from '../crypto/bytes';
 import { equal, hmac } from '../crypto/digest';
 import { idBytes, idOf, type Prefix } from '../db/ids';
 
-const macOf = (key: Uint8Array, what: string, ...parts: (string | Uint8Array)[]) => hmac(key, tuple(`svc/v1/proof/${what}`, ...parts));
+const macOf = (key: Uint8Array, what: string, ...parts: (string | Uint8Array)[]) =>
+  hmac(key, tuple(`svc/v1/proof/${what}`, ...parts));
 
 // ---------------------------------------------------------------- challenges
 
@@ -16,7 +18,12 @@ const RANDOM = 16;
 const TAG = 16;
 
 /** A challenge for one purpose: 6 bytes of time, 16 random bytes and a tag. */
-export function newChallenge(key: Uint8Array, purpose: string[], now = Date.now(), random = randomBytes(RANDOM)): Uint8Array {
+export function newChallenge(
+  key: Uint8Array,
+  purpose: string[],
+  now = Date.now(),
+  random = randomBytes(RANDOM),
+): Uint8Array {
   const stamp = new DataView(new ArrayBuffer(STAMP));
   stamp.setUint16(0, Math.floor(now / 2 ** 32));
   stamp.setUint32(2, now % 2 ** 32);
@@ -25,14 +32,21 @@ export function newChallenge(key: Uint8Array, purpose: string[], now = Date.now(
 }
 
 /**
- * If the text is a challenge issued for that purpose in the last five minutes: the id of what it may begin. The id is always the same, so a
- * reused challenge is detected by its id. Otherwise null.
+ * If the text is a challenge issued for that purpose in the last five minutes: the id of what it may begin.
+ * The id is always the same, so a reused challenge is detected by its id. Otherwise null.
  */
-export function readChallenge(key: Uint8Array, purpose: string[], text: string, prefix: Prefix, now = Date.now()): string | null {
+export function readChallenge(
+  key: Uint8Array,
+  purpose: string[],
+  text: string,
+  prefix: Prefix,
+  now = Date.now(),
+): string | null {
   const bytes = fromBase64Url(text);
   if (bytes?.length !== STAMP + RANDOM + TAG) return null;
   const body = bytes.subarray(0, STAMP + RANDOM);
-  if (!equal(bytes.subarray(STAMP + RANDOM), macOf(key, 'challenge', ...purpose, body).subarray(0, TAG))) return null;
+  if (!equal(bytes.subarray(STAMP + RANDOM), macOf(key, 'challenge', ...purpose, body).subarray(0, TAG)))
+    return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   const made = view.getUint16(0) * 2 ** 32 + view.getUint32(2);
   if (made > now || made <= now - CHALLENGE_LIVES) return null;
@@ -41,7 +55,10 @@ export function readChallenge(key: Uint8Array, purpose: string[], text: string, 
 
 // ---------------------------------------------------------------- user handles
 
-/** What an authenticator stores for a member and returns at sign-in: organisation, member and a tag. 48 bytes, of at most 64 (WebAuthn). */
+/**
+ * What an authenticator stores for a member and returns at sign-in: organisation, member and a tag. 48 bytes,
+ * of at most 64 (WebAuthn).
+ */
 export function userHandle(key: Uint8Array, org: string, member: string): Uint8Array {
   const first = idBytes('org', org);
   const second = idBytes('mem', member);
@@ -61,8 +78,8 @@ export function readHandle(key: Uint8Array, text: string): { org: string; member
 // ---------------------------------------------------------------- refresh cookies and tokens
 
 /**
- * The n-th refresh cookie of a browser session, or refresh token of a terminal session. A genuine one that is no longer valid has been
- * used.
+ * The n-th refresh cookie of a browser session, or refresh token of a terminal session. A genuine one that is
+ * no longer valid has been used.
  */
 export interface RefreshCookie {
   org: string;
@@ -76,16 +93,19 @@ const toRenewal = (what: Renewal, key: Uint8Array, { org, session, n }: RefreshC
   [org, session, n, toBase64Url(macOf(key, what, org, session, String(n)))].join('.');
 
 function readRenewal(what: Renewal, key: Uint8Array, text: string): RefreshCookie | null {
-  const [, org, session, n, mac] = /^(org_\w{22})\.(ses_\w{22})\.([1-9]\d{0,8})\.([\w-]{43})$/.exec(text) ?? [];
+  const [, org, session, n, mac] =
+    /^(org_\w{22})\.(ses_\w{22})\.([1-9]\d{0,8})\.([\w-]{43})$/.exec(text) ?? [];
   if (!org || !session || !n || !mac) return null;
   return equal(mac, toBase64Url(macOf(key, what, org, session, n))) ? { org, session, n: Number(n) } : null;
 }
 
 export const toCookie = (key: Uint8Array, cookie: RefreshCookie): string => toRenewal('cookie', key, cookie);
-export const readCookie = (key: Uint8Array, text: string): RefreshCookie | null => readRenewal('cookie', key, text);
+export const readCookie = (key: Uint8Array, text: string): RefreshCookie | null =>
+  readRenewal('cookie', key, text);
 
 const REFRESH_TOKEN = 'svcref_';
-export const toRefreshToken = (key: Uint8Array, token: RefreshCookie): string => REFRESH_TOKEN + toRenewal('refresh-token', key, token);
+export const toRefreshToken = (key: Uint8Array, token: RefreshCookie): string =>
+  REFRESH_TOKEN + toRenewal('refresh-token', key, token);
 export const readRefreshToken = (key: Uint8Array, text: string): RefreshCookie | null =>
   text.startsWith(REFRESH_TOKEN) ? readRenewal('refresh-token', key, text.slice(REFRESH_TOKEN.length)) : null;
 
@@ -106,7 +126,8 @@ export function newUserCode(): string {
 }
 
 /** A user code in its displayed form. */
-export const shownUserCode = (code: string): string => `${code.slice(0, USER_CODE / 2)}-${code.slice(USER_CODE / 2)}`;
+export const shownUserCode = (code: string): string =>
+  `${code.slice(0, USER_CODE / 2)}-${code.slice(USER_CODE / 2)}`;
 
 /** User input as a stored user code; null if it is not one. Case, spaces and hyphens are ignored. */
 export function readUserCode(text: string): string | null {
@@ -115,7 +136,8 @@ export function readUserCode(text: string): string | null {
 }
 
 /** Where the login of a user code is stored; it cannot be found without the key. */
-export const placeOfUserCode = (key: Uint8Array, code: string): string => toBase64Url(macOf(key, 'user-code', code));
+export const placeOfUserCode = (key: Uint8Array, code: string): string =>
+  toBase64Url(macOf(key, 'user-code', code));
 
 const DEVICE_CODE = 'svcdc_';
 

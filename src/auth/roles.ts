@@ -1,6 +1,7 @@
-// Roles of members: who may give a role, and who may change whom. Pure. Invariants: no one gives a role that holds more than they do; only
-// owners create owners; no one changes a member whose role holds more than they do, and an owner ranks above everyone who is not one; who is
-// limited to environments gives no role and removes nobody.
+// Roles of members: who may give a role, and who may change whom. Pure. Invariants: no one gives a role that
+// holds more than they do; only owners create owners; no one changes a member whose role holds more than they
+// do, and an owner ranks above everyone who is not one; who is limited to environments gives no role and
+// removes nobody.
 import type { MemberRow } from '../db/schema';
 import { type Refusal, refuse } from '../errors';
 import { type Caller, nobody, type PermissionSet, reachesAll } from './authorize';
@@ -19,7 +20,10 @@ export const permissionsOfRole = ({ role, environments }: Position): PermissionS
 });
 
 /** The same as what somebody would give. A member acts from any address. */
-export const wantedOfRole = (position: Position): Wanted => ({ ...permissionsOfRole(position), allowed_addresses: null });
+export const wantedOfRole = (position: Position): Wanted => ({
+  ...permissionsOfRole(position),
+  allowed_addresses: null,
+});
 
 /** 403 unless the caller may give a member this role. */
 export function mayGiveRole(caller: Caller, position: Position): Refusal | null {
@@ -42,7 +46,9 @@ function outranks(position: Position, caller: Caller): boolean {
   if (position.role === 'owner') return !caller.isOwner;
   const member: Caller = { ...nobody, permissions: [permissionsOfRole(position)] };
   return (
-    caller.permissions.every((permissionSet) => withinPermissions(member, { ...permissionSet, allowed_addresses: null }) === null) &&
+    caller.permissions.every(
+      (permissionSet) => withinPermissions(member, { ...permissionSet, allowed_addresses: null }) === null,
+    ) &&
     // safety: rank-within-permissions
     withinPermissions(caller, wantedOfRole(position)) !== null
   );
@@ -51,15 +57,21 @@ function outranks(position: Position, caller: Caller): boolean {
 /** 403 if a member's role ranks above the caller. */
 export const mayChangeMember = (caller: Caller, position: Position): Refusal | null =>
   outranks(position, caller)
-    ? refuse('SCOPE_EXCEEDS_PARENT', { message: 'The role of this member holds more than the calling credential.' })
+    ? refuse('SCOPE_EXCEEDS_PARENT', {
+        message: 'The role of this member holds more than the calling credential.',
+      })
     : null;
 
-/** The same for removing a member: their grants may reach further than their role, and what a caller ends must not reach further than it. */
+/**
+ * The same for removing a member: their grants may reach further than their role, and what a caller ends must
+ * not reach further than it.
+ */
 export const mayRemoveMember = (caller: Caller, position: Position): Refusal | null =>
   // A grant without limits does not lift those of the scope.
   // safety: member-removed-without-limits
   reachesAll(caller, ['members:write'])
     ? mayChangeMember(caller, position)
     : refuse('SCOPE_EXCEEDS_PARENT', {
-        message: 'A caller that is limited to environments or names cannot remove members: they may reach further.',
+        message:
+          'A caller that is limited to environments or names cannot remove members: they may reach further.',
       });

@@ -1,4 +1,5 @@
-// Scopes: `resource:action`, `resource:*` and `*`. Pure: which exist, and with its neighbours which include which and which each role holds.
+// Scopes: `resource:action`, `resource:*` and `*`. Pure: which exist, and with its neighbours which include
+// which and which each role holds.
 export { covers } from './covers';
 export { roleScopes } from './role-scopes';
 
@@ -24,14 +25,18 @@ type Actions = typeof actions;
 export type Scope = { [R in keyof Actions]: `${R}:${Actions[R][number]}` }[keyof Actions];
 
 /** The scopes of provider tokens, and the scope that the creator of a token must hold for each. */
-export const providerScopes = { issue: 'secrets:write', rotate: 'secrets:rotate', revoke: 'secrets:delete' } as const satisfies Record<
-  string,
-  Scope
->;
+export const providerScopes = {
+  issue: 'secrets:write',
+  rotate: 'secrets:rotate',
+  revoke: 'secrets:delete',
+} as const satisfies Record<string, Scope>;
 export type ProviderScope = keyof typeof providerScopes;
 
 /** Every scope that a credential can have, including wildcards. */
 export const allScopes: readonly string[] = [
   '*',
-  ...Object.entries(actions).flatMap(([resource, verbs]) => [`${resource}:*`, ...verbs.map((verb) => `${resource}:${verb}`)]),
+  ...Object.entries(actions).flatMap(([resource, verbs]) => [
+    `${resource}:*`,
+    ...verbs.map((verb) => `${resource}:${verb}`),
+  ]),
 ];

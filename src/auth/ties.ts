@@ -1,8 +1,12 @@
-// Which people are tied to each other, for approvals. Pure. Invariants: the relation is symmetric and transitive, so nobody gains a second
-// vote through people whom they brought in, however many are in between; a tie lasts seven days; one of a removed member still counts.
+// Which people are tied to each other, for approvals. Pure. Invariants: the relation is symmetric and
+// transitive, so nobody gains a second vote through people whom they brought in, however many are in between;
+// a tie lasts seven days; one of a removed member still counts.
 import { DAY } from '../db/rows';
 
-/** How long two people are tied after one invited, re-enrolled or promoted the other, or added them to an approving team. */
+/**
+ * How long two people are tied after one invited, re-enrolled or promoted the other, or added them to an
+ * approving team.
+ */
 export const TIED_FOR = 7 * DAY;
 
 /** Two people, by id, and when one brought in the other. */

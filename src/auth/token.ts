@@ -1,6 +1,7 @@
-// Tokens: prefix + base62 of (format byte, 16 bytes of org id, 24 random bytes, 8-byte tag). The tag is HMAC-SHA256 over the prefix and
-// everything before it, keyed by the deployment. A token that was forged, truncated, mistyped or given another prefix is refused without
-// I/O, and a genuine token names its organisation. Invariant: only the SHA-256 of a token is stored.
+// Tokens: prefix + base62 of (format byte, 16 bytes of org id, 24 random bytes, 8-byte tag). The tag is
+// HMAC-SHA256 over the prefix and everything before it, keyed by the deployment. A token that was forged,
+// truncated, mistyped or given another prefix is refused without I/O, and a genuine token names its
+// organisation. Invariant: only the SHA-256 of a token is stored.
 import QuickLRU from 'quick-lru';
 import { concat, fromBase62, randomBytes, toBase62, utf8 } from '../crypto/bytes';
 import { equal, hmac, sha256 } from '../crypto/digest';
@@ -17,7 +18,9 @@ export const prefixes = {
 
 export type Kind = keyof typeof prefixes;
 
-/** Tokens that give access to one page and no API request. They are not credentials, but have the same format. */
+/**
+ * Tokens that give access to one page and no API request. They are not credentials, but have the same format.
+ */
 const pagePrefixes = { enrolment: 'svcenrol_', share: 'svcshare_' } as const;
 export type PageKind = keyof typeof pagePrefixes;
 
@@ -45,10 +48,19 @@ export interface NewToken {
   hint: string;
 }
 
-const tagOf = (key: Uint8Array, prefix: string, body: Uint8Array) => hmac(key, concat(utf8(prefix), body)).subarray(0, 8);
+const tagOf = (key: Uint8Array, prefix: string, body: Uint8Array) =>
+  hmac(key, concat(utf8(prefix), body)).subarray(0, 8);
 
-/** Creates a token of this kind for an organisation. `key` is the deployment's token-tag key; only known-answer tests pass `random`. */
-export function newToken(kind: Kind | PageKind, org: string, key: Uint8Array, random = randomBytes(24)): NewToken {
+/**
+ * Creates a token of this kind for an organisation. `key` is the deployment's token-tag key; only
+ * known-answer tests pass `random`.
+ */
+export function newToken(
+  kind: Kind | PageKind,
+  org: string,
+  key: Uint8Array,
+  random = randomBytes(24),
+): NewToken {
   const bytes = idBytes('org', org);
   if (!bytes) throw new Error('an org id is required');
   const prefix = allPrefixes[kind];
@@ -64,7 +76,10 @@ export interface ReadToken<K = Kind> extends Omit<TokenRef, 'kind'> {
   isGenuine(key: Uint8Array): boolean;
 }
 
-/** Tokens recently verified by this isolate: organisation and key by hash. The tokens themselves are not stored. */
+/**
+ * Tokens recently verified by this isolate: organisation and key by hash. The tokens themselves are not
+ * stored.
+ */
 const verified = new QuickLRU<string, { org: string; key: Uint8Array }>({ maxSize: 2500 });
 
 /** The canonical form of a token: agent tokens are also accepted with the prefix svc_agent_. */

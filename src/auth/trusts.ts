@@ -1,18 +1,20 @@
-// Workload identity: which tokens of which issuer a trust accepts. Pure. The gate evaluates it when a token is exchanged, and again in each
-// request of the resulting session token. Invariant: only what a trust names is accepted; text is compared exactly, including case, without
-// normalisation.
+// Workload identity: which tokens of which issuer a trust accepts. Pure. The gate evaluates it when a token
+// is exchanged, and again in each request of the resulting session token. Invariant: only what a trust names
+// is accepted; text is compared exactly, including case, without normalisation.
 import type { CredentialRow } from '../db/schema';
 import type { Trust, Workload } from '../db/trusts';
 import { contains, matches } from './globs';
 import { callerProblem, globsOf } from './issuers';
 
-/** The most characters of a claim's value and the most values of a list claim: anything longer does not match. */
+/**
+ * The most characters of a claim's value and the most values of a list claim: anything longer does not match.
+ */
 const MOST_CHARACTERS = 1024;
 const MOST_VALUES = 100;
 
 /**
- * The values of a claim for comparison: a text, number or boolean is one value, a list of texts gives one value each. Anything else has
- * none.
+ * The values of a claim for comparison: a text, number or boolean is one value, a list of texts gives one
+ * value each. Anything else has none.
  */
 export function valuesOf(payload: object, claim: string): string[] {
   const value: unknown = Object.hasOwn(payload, claim) ? payload[claim as keyof typeof payload] : undefined;
@@ -37,7 +39,8 @@ export function refusedBy({ issuer, audiences, claims, keys }: Trust, workload: 
   // safety: trust-issuer
   if (workload.issuer !== issuer) return 'the issuer does not match';
   // safety: trust-audience
-  if (!workload.audiences.some((audience) => audiences.includes(audience))) return 'the audience does not match';
+  if (!workload.audiences.some((audience) => audiences.includes(audience)))
+    return 'the audience does not match';
   // safety: trust-key
   if (keys ? workload.key === null || !Object.hasOwn(keys, workload.key) : workload.key !== null)
     return 'the key does not belong to the trust';
@@ -53,7 +56,9 @@ export function refusedBy({ issuer, audiences, claims, keys }: Trust, workload: 
 export const essential = ({ audiences, claims }: Trust, workload: Workload): Workload => ({
   ...workload,
   audiences: workload.audiences.filter((audience) => audiences.includes(audience)),
-  claims: Object.fromEntries(Object.entries(claims).map(([claim, globs]) => [claim, matching(globs, workload.claims[claim] ?? [])])),
+  claims: Object.fromEntries(
+    Object.entries(claims).map(([claim, globs]) => [claim, matching(globs, workload.claims[claim] ?? [])]),
+  ),
 });
 
 /** Whether a changed trust accepts nothing that it did not accept before, and for no longer. */
@@ -64,9 +69,12 @@ export function isNarrowerTrust(before: Trust, after: Trust): boolean {
     after.issuer === before.issuer &&
     after.ttl <= before.ttl &&
     after.audiences.every((audience) => before.audiences.includes(audience)) &&
-    (before.keys === null ? after.keys === null : after.keys !== null && Object.keys(after.keys).every((key) => before.keys?.[key])) &&
+    (before.keys === null
+      ? after.keys === null
+      : after.keys !== null && Object.keys(after.keys).every((key) => before.keys?.[key])) &&
     Object.entries(before.claims).every(
-      ([claim, globs]) => Object.hasOwn(after.claims, claim) && isWithin(after.claims[claim] as string | string[], globs),
+      ([claim, globs]) =>
+        Object.hasOwn(after.claims, claim) && isWithin(after.claims[claim] as string | string[], globs),
     )
   );
 }
@@ -78,7 +86,8 @@ const judged = new WeakMap<CredentialRow, { trust: CredentialRow; holds: boolean
 export function stillAccepts(trust: CredentialRow, session: CredentialRow): boolean {
   const before = judged.get(session);
   if (before?.trust === trust) return before.holds;
-  const holds = trust.trust !== null && session.workload !== null && refusedBy(trust.trust, session.workload) === null;
+  const holds =
+    trust.trust !== null && session.workload !== null && refusedBy(trust.trust, session.workload) === null;
   judged.set(session, { trust, holds });
   return holds;
 }

@@ -1,5 +1,5 @@
-// Bytes and their encodings: UTF-8, base64, base64url, base62, and the length-prefixed tuple used in every MAC and AAD. Invariant: each
-// decoder rejects (null) every encoding except the canonical one.
+// Bytes and their encodings: UTF-8, base64, base64url, base62, and the length-prefixed tuple used in every
+// MAC and AAD. Invariant: each decoder rejects (null) every encoding except the canonical one.
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -27,7 +27,10 @@ export function concat(...parts: Uint8Array[]): Uint8Array {
   return whole;
 }
 
-/** Joins parts so that different lists never give the same bytes: each part is preceded by its length, 4 bytes, big-endian. */
+/**
+ * Joins parts so that different lists never give the same bytes: each part is preceded by its length, 4
+ * bytes, big-endian.
+ */
 export function tuple(...parts: (string | Uint8Array)[]): Uint8Array {
   const pieces = parts.map((part) => (typeof part === 'string' ? utf8(part) : part));
   const whole = new Uint8Array(pieces.reduce((sum, piece) => sum + 4 + piece.length, 0));
@@ -41,12 +44,15 @@ export function tuple(...parts: (string | Uint8Array)[]): Uint8Array {
   return whole;
 }
 
-export const toBase64 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+export const toBase64 = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
 
 /** Decodes canonical base64 (RFC 4648 §4, padded); null for anything else. */
 export function fromBase64(text: string): Uint8Array | null {
   const bytes = Buffer.from(text, 'base64');
-  return bytes.toString('base64') === text ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : null;
+  return bytes.toString('base64') === text
+    ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    : null;
 }
 
 export const toBase64Url = (bytes: Uint8Array): string =>
@@ -55,7 +61,9 @@ export const toBase64Url = (bytes: Uint8Array): string =>
 /** Decodes canonical base64url (RFC 4648 §5, without padding); null for anything else. */
 export function fromBase64Url(text: string): Uint8Array | null {
   const bytes = Buffer.from(text, 'base64url');
-  return bytes.toString('base64url') === text ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : null;
+  return bytes.toString('base64url') === text
+    ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    : null;
 }
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -64,8 +72,8 @@ const DIGIT = new Map(CODES.map((code, value) => [code, value]));
 /** The number of base62 characters for `length` bytes. */
 const width = (length: number) => Math.ceil((length * 8) / Math.log2(62));
 
-// Long division and multiplication in 16-bit words and steps of three digits: ids and tokens are encoded on every request, and BigInt takes
-// ten times as long.
+// Long division and multiplication in 16-bit words and steps of three digits: ids and tokens are encoded on
+// every request, and BigInt takes ten times as long.
 const WORD = 65_536;
 const STEP = 62 ** 3;
 
@@ -73,7 +81,8 @@ const STEP = 62 ** 3;
 export function toBase62(bytes: Uint8Array): string {
   const odd = bytes.length % 2;
   const words: number[] = odd ? [bytes[0] as number] : [];
-  for (let at = odd; at < bytes.length; at += 2) words.push((bytes[at] as number) * 256 + (bytes[at + 1] as number));
+  for (let at = odd; at < bytes.length; at += 2)
+    words.push((bytes[at] as number) * 256 + (bytes[at + 1] as number));
   const codes = new Array<number>(width(bytes.length));
   for (let at = codes.length - 1; at >= 0; ) {
     let rest = 0;
@@ -90,7 +99,10 @@ export function toBase62(bytes: Uint8Array): string {
   return String.fromCharCode(...codes);
 }
 
-/** Decodes fixed-width base62 of `length` bytes; null for a wrong width or character, or a number that does not fit. */
+/**
+ * Decodes fixed-width base62 of `length` bytes; null for a wrong width or character, or a number that does
+ * not fit.
+ */
 export function fromBase62(text: string, length: number): Uint8Array | null {
   if (text.length !== width(length)) return null;
   const words = new Array<number>(Math.ceil(length / 2)).fill(0);

@@ -1,5 +1,5 @@
-// Hashes and MACs. Synchronous (node:crypto), because the gate decides and writes within one turn: an await in between would let another
-// call interleave.
+// Hashes and MACs. Synchronous (node:crypto), because the gate decides and writes within one turn: an await
+// in between would let another call interleave.
 import { createHmac, hash, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { utf8 } from './bytes';
 
@@ -10,10 +10,12 @@ export const sha256 = (data: string | Uint8Array): string => hash('sha256', data
 export const sha256Url = (data: string | Uint8Array): string => hash('sha256', data, 'base64url');
 
 /** HMAC-SHA256 (RFC 2104), 32 bytes. */
-export const hmac = (key: Uint8Array, data: Uint8Array): Uint8Array => new Uint8Array(createHmac('sha256', key).update(data).digest());
+export const hmac = (key: Uint8Array, data: Uint8Array): Uint8Array =>
+  new Uint8Array(createHmac('sha256', key).update(data).digest());
 
 /** HMAC-SHA256 in lowercase hex. */
-export const hmacHex = (key: Uint8Array, data: Uint8Array): string => createHmac('sha256', key).update(data).digest('hex');
+export const hmacHex = (key: Uint8Array, data: Uint8Array): string =>
+  createHmac('sha256', key).update(data).digest('hex');
 
 /** HKDF-SHA256 (RFC 5869). */
 export const hkdf = (key: Uint8Array, salt: Uint8Array, info: string, length = 32): Uint8Array =>
@@ -21,7 +23,10 @@ export const hkdf = (key: Uint8Array, salt: Uint8Array, info: string, length = 3
 
 /** Compares in time that depends only on the lengths. */
 export function equal(a: string | Uint8Array, b: string | Uint8Array): boolean {
-  const [x, y] = [a, b].map((side) => (typeof side === 'string' ? utf8(side) : side)) as [Uint8Array, Uint8Array];
+  const [x, y] = [a, b].map((side) => (typeof side === 'string' ? utf8(side) : side)) as [
+    Uint8Array,
+    Uint8Array,
+  ];
   return x.length === y.length && timingSafeEqual(x, y);
 }
 

@@ -1,6 +1,7 @@
-// Encryption: AES-256-GCM (NIST SP 800-38D) with a separate key for each message. Each message draws 24 random bytes of salt; HKDF derives
-// a data key and nonce from root key, salt and purpose, so a nonce is never reused under a key, regardless of the number of messages. The
-// context (what the plaintext belongs to) is authenticated, length-prefixed: a ciphertext moved elsewhere does not decrypt.
+// Encryption: AES-256-GCM (NIST SP 800-38D) with a separate key for each message. Each message draws 24
+// random bytes of salt; HKDF derives a data key and nonce from root key, salt and purpose, so a nonce is
+// never reused under a key, regardless of the number of messages. The context (what the plaintext belongs to)
+// is authenticated, length-prefixed: a ciphertext moved elsewhere does not decrypt.
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import { concat, fromBase64, randomBytes, toBase64, tuple } from './bytes';
 import { hkdf } from './digest';
@@ -30,10 +31,20 @@ function derive(root: Uint8Array, salt: Uint8Array, purpose: Purpose) {
   return { key: bytes.subarray(0, 32), iv: bytes.subarray(32) };
 }
 
-const authenticated = (purpose: Purpose, context: string[]) => tuple(Uint8Array.of(FORMAT), purpose, ...context);
+const authenticated = (purpose: Purpose, context: string[]) =>
+  tuple(Uint8Array.of(FORMAT), purpose, ...context);
 
-/** Encrypts `plaintext` to base64 of format byte, salt, ciphertext and tag. Only known-answer tests pass `salt`. */
-export function encrypt(root: Uint8Array, purpose: Purpose, context: string[], plaintext: Uint8Array, salt = randomBytes(SALT)): string {
+/**
+ * Encrypts `plaintext` to base64 of format byte, salt, ciphertext and tag. Only known-answer tests pass
+ * `salt`.
+ */
+export function encrypt(
+  root: Uint8Array,
+  purpose: Purpose,
+  context: string[],
+  plaintext: Uint8Array,
+  salt = randomBytes(SALT),
+): string {
   const { key, iv } = derive(root, salt, purpose);
   const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: TAG });
   cipher.setAAD(authenticated(purpose, context));
@@ -49,7 +60,12 @@ function parse(sealed: string) {
 }
 
 /** Decrypts an `encrypt` result; null if any bit of it, the key, the purpose or the context differs. */
-export function decrypt(root: Uint8Array, purpose: Purpose, context: string[], sealed: string): Uint8Array | null {
+export function decrypt(
+  root: Uint8Array,
+  purpose: Purpose,
+  context: string[],
+  sealed: string,
+): Uint8Array | null {
   const parsed = parse(sealed);
   if (!parsed) return null;
   const { key, iv } = derive(root, parsed.salt, purpose);
@@ -67,15 +83,20 @@ export function decrypt(root: Uint8Array, purpose: Purpose, context: string[], s
 export type Decrypter = () => Promise<Uint8Array | null>;
 
 /**
- * The same for a secret value that is read often: one-time work is done here. Web Crypto takes a third of the time of a decipher stream;
- * the data key cannot be extracted, and no plaintext is cached.
+ * The same for a secret value that is read often: one-time work is done here. Web Crypto takes a third of the
+ * time of a decipher stream; the data key cannot be extracted, and no plaintext is cached.
  */
 export async function decrypterOf(root: Uint8Array, context: string[], sealed: string): Promise<Decrypter> {
   const parsed = parse(sealed);
   if (!parsed) return async () => null;
   const { key, iv } = derive(root, parsed.salt, 'secret value');
   const imported = await crypto.subtle.importKey('raw', key, 'AES-GCM', false, ['decrypt']);
-  const algorithm = { name: 'AES-GCM', iv, additionalData: authenticated('secret value', context), tagLength: TAG * 8 };
+  const algorithm = {
+    name: 'AES-GCM',
+    iv,
+    additionalData: authenticated('secret value', context),
+    tagLength: TAG * 8,
+  };
   return () =>
     crypto.subtle.decrypt(algorithm, imported, parsed.body).then(
       (plain) => new Uint8Array(plain),

@@ -1,14 +1,20 @@
-// Generates values for secrets: characters for plain text types, keys for key types. Every value comes from the platform's cryptographic
-// generator, and every character of a text is equally likely. Types whose values only a third party can issue (a database, a CA, an OAuth
-// provider) have no generator.
+// Generates values for secrets: characters for plain text types, keys for key types. Every value comes from
+// the platform's cryptographic generator, and every character of a text is equally likely. Types whose values
+// only a third party can issue (a database, a CA, an OAuth provider) have no generator.
 
 import { randomBytes, toBase64 } from './bytes';
 import { encodeOpenSsh } from './openssh';
 import { pem } from './pem';
 
-/** length: characters, 8 to 4096; charset: a name in `CHARSETS`, or the characters themselves. Only for plain text types. */
+/**
+ * length: characters, 8 to 4096; charset: a name in `CHARSETS`, or the characters themselves. Only for plain
+ * text types.
+ */
 export type GenerateOptions = { length?: number; charset?: string };
-/** public_key is set for key pairs, in the form their users distribute: an authorized_keys line or SPKI PEM. It is not secret. */
+/**
+ * public_key is set for key pairs, in the form their users distribute: an authorized_keys line or SPKI PEM.
+ * It is not secret.
+ */
 export type Generated = { value: string; public_key?: string };
 
 const MIN_LENGTH = 8;
@@ -35,8 +41,9 @@ const DIGITS = '0123456789';
 const SYMBOLS = '!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~';
 
 /**
- * Names take precedence over literals. Some names are included because they consist of distinct letters: without its entry, `base64` would
- * be read as the six characters b, a, s, e, 6 and 4 and silently give a weak value.
+ * Names take precedence over literals. Some names are included because they consist of distinct letters:
+ * without its entry, `base64` would be read as the six characters b, a, s, e, 6 and 4 and silently give a
+ * weak value.
  */
 const CHARSETS = new Map([
   ['alphanumeric', UPPER + LOWER + DIGITS],
@@ -56,9 +63,15 @@ const CHARSETS = new Map([
   ['ascii', UPPER + LOWER + DIGITS + SYMBOLS],
 ]);
 
-/** Letters, digits and the other unreserved characters of RFC 3986: they need no escaping in URLs, shells and .env files. */
+/**
+ * Letters, digits and the other unreserved characters of RFC 3986: they need no escaping in URLs, shells and
+ * .env files.
+ */
 const PASSWORD_CHARSET = `${UPPER + LOWER + DIGITS}-_.~`;
-/** The usual password rules, and a first character that shells do not treat as an option (-) or a home directory (~). */
+/**
+ * The usual password rules, and a first character that shells do not treat as an option (-) or a home
+ * directory (~).
+ */
 const PASSWORD_RULES = [/[a-z]/, /[A-Z]/, /[0-9]/, /^[a-zA-Z0-9]/];
 
 /** Whether a value can be generated for a secret of this type; false for unknown types. */
@@ -67,14 +80,20 @@ export function canGenerate(type: string): boolean {
 }
 
 /**
- * What is wrong with these options for this type, as a validation detail (path such as `generate.length`), or null. Absent options are
- * always valid, even for a type without a generator: use `canGenerate` for that.
+ * What is wrong with these options for this type, as a validation detail (path such as `generate.length`), or
+ * null. Absent options are always valid, even for a type without a generator: use `canGenerate` for that.
  */
-export function optionsProblem(type: string, options: GenerateOptions | undefined): { path: string; message: string } | null {
+export function optionsProblem(
+  type: string,
+  options: GenerateOptions | undefined,
+): { path: string; message: string } | null {
   if (!options) return null;
   const { length, charset } = options;
   if (!canGenerate(type))
-    return { path: 'generate', message: `does not apply to type ${type}, whose values cannot be generated: send value instead` };
+    return {
+      path: 'generate',
+      message: `does not apply to type ${type}, whose values cannot be generated: send value instead`,
+    };
   if (!TEXT_LENGTHS.has(type)) {
     const message = `does not apply to type ${type}, whose values have a fixed form`;
     if (length !== undefined) return { path: 'generate.length', message };
@@ -86,18 +105,24 @@ export function optionsProblem(type: string, options: GenerateOptions | undefine
   }
   if (charset !== undefined && !CHARSETS.has(charset) && !isLiteralCharset(charset)) {
     const names = [...CHARSETS.keys()].join(', ');
-    return { path: 'generate.charset', message: `must be one of: ${names}, or 2 to 256 distinct printable ASCII characters` };
+    return {
+      path: 'generate.charset',
+      message: `must be one of: ${names}, or 2 to 256 distinct printable ASCII characters`,
+    };
   }
   return null;
 }
 
 /**
  * Generates a value that fits the type:
- * - password (32 characters), api_key (40), generic and env_var (32): uniformly random characters. A password of the default
+ * - password (32 characters), api_key (40), generic and env_var (32): uniformly random characters. A password
+ *   of the default
  *   charset also has a lowercase letter, an uppercase letter and a digit, and begins with one of these;
- * - webhook_secret: `whsec_` and 32 bytes in base64 (Standard Webhooks, https://www.standardwebhooks.com, allows 24 to 64 bytes);
+ * - webhook_secret: `whsec_` and 32 bytes in base64 (Standard Webhooks, https://www.standardwebhooks.com,
+ *   allows 24 to 64 bytes);
  * - ssh_key: an Ed25519 key pair, the private key in OpenSSH's own format;
- * - private_key: a P-256 key pair, the private key as PKCS#8 PEM (RFC 5208), the public key as SPKI PEM (RFC 5280).
+ * - private_key: a P-256 key pair, the private key as PKCS#8 PEM (RFC 5208), the public key as SPKI PEM (RFC
+ *   5280).
  * @throws RangeError when the type has no generator, or `optionsProblem` finds a problem
  */
 export async function generate(type: string, options: GenerateOptions = {}): Promise<Generated> {
@@ -117,7 +142,10 @@ function isLiteralCharset(charset: string): boolean {
   return /^[\x20-\x7e]{2,256}$/.test(charset) && new Set(charset).size === charset.length;
 }
 
-/** Draws whole passwords until one satisfies the rules: patching one would make some passwords likelier than others. */
+/**
+ * Draws whole passwords until one satisfies the rules: patching one would make some passwords likelier than
+ * others.
+ */
 function password(length: number): string {
   for (;;) {
     const value = randomText(PASSWORD_CHARSET, length);
@@ -127,7 +155,8 @@ function password(length: number): string {
 
 /** `length` characters, each drawn uniformly from `charset` (at most 256 characters). */
 function randomText(charset: string, length: number): string {
-  // Bytes past the last whole multiple are dropped: a plain `byte % charset.length` would favour the first characters.
+  // Bytes past the last whole multiple are dropped: a plain `byte % charset.length` would favour the first
+  // characters.
   const limit = 256 - (256 % charset.length);
   let text = '';
   while (text.length < length) {
@@ -152,7 +181,10 @@ async function sshKey(): Promise<Generated> {
 }
 
 async function privateKey(): Promise<Generated> {
-  const pair = (await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify'])) as CryptoKeyPair;
+  const pair = (await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, [
+    'sign',
+    'verify',
+  ])) as CryptoKeyPair;
   return {
     value: pem('PRIVATE KEY', await exportKey('pkcs8', pair.privateKey), 64),
     public_key: pem('PUBLIC KEY', await exportKey('spki', pair.publicKey), 64),

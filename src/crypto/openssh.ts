@@ -1,11 +1,12 @@
-// The container format of OpenSSH for an unencrypted Ed25519 private key: a pure encoder without randomness or key derivation. For the same
-// seed, public key, checkint and comment, its output equals the file of ssh-keygen byte for byte.
+// The container format of OpenSSH for an unencrypted Ed25519 private key: a pure encoder without randomness
+// or key derivation. For the same seed, public key, checkint and comment, its output equals the file of
+// ssh-keygen byte for byte.
 
 import { concat, tuple as strings, toBase64, utf8 } from './bytes';
 import { pem } from './pem';
 
-// `strings` is a sequence of RFC 4251 `string`s (section 5). `tuple` has the same encoding: each part is preceded by its uint32 length in
-// bytes.
+// `strings` is a sequence of RFC 4251 `string`s (section 5). `tuple` has the same encoding: each part is
+// preceded by its uint32 length in bytes.
 
 const KEY_TYPE = 'ssh-ed25519';
 /** The block size of the cipher `none`, to which the private section is padded. */
@@ -18,7 +19,8 @@ const BLOCK = 8;
  * @param publicKey 32 bytes; must belong to the seed, which is not checked here
  * @param checkint unsigned 32-bit integer, random for each file
  * @param comment one line, may be empty; stored in the private key and shown after the public key
- * @returns privateKey: PEM in lines of 70, ending with a line end; publicKey: one authorized_keys line without a line end
+ * @returns privateKey: PEM in lines of 70, ending with a line end; publicKey: one authorized_keys line
+ *   without a line end
  * @throws RangeError when a length, the checkint or the comment does not fit
  */
 export function encodeOpenSsh(
@@ -27,7 +29,8 @@ export function encodeOpenSsh(
   checkint: number,
   comment: string,
 ): { privateKey: string; publicKey: string } {
-  if (seed.length !== 32 || publicKey.length !== 32) throw new RangeError('an Ed25519 seed and public key have 32 bytes each');
+  if (seed.length !== 32 || publicKey.length !== 32)
+    throw new RangeError('an Ed25519 seed and public key have 32 bytes each');
   if (checkint !== checkint >>> 0) throw new RangeError('the checkint is an unsigned 32-bit integer');
   // A line break would let a comment add a second line, that is a second key, to an authorized_keys file.
   if (/[\r\n\0]/.test(comment)) throw new RangeError('the comment of a key is a single line');

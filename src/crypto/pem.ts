@@ -1,4 +1,5 @@
-// PEM encoding (RFC 7468) of keys. Lines have one width and end with LF, and so does the last line, which readers of OpenSSH keys require.
+// PEM encoding (RFC 7468) of keys. Lines have one width and end with LF, and so does the last line, which
+// readers of OpenSSH keys require.
 
 import { toBase64 } from './bytes';
 

@@ -1,8 +1,11 @@
-// Ids: a type prefix and 16 bytes in base62, 6 of the time in milliseconds and 10 random. They sort by creation time and cannot be guessed.
+// Ids: a type prefix and 16 bytes in base62, 6 of the time in milliseconds and 10 random. They sort by
+// creation time and cannot be guessed.
 import { fromBase62, randomBytes, toBase62 } from '../crypto/bytes';
 import type { CredentialKind } from './schema';
 
-/** The id prefix of each kind, defined only here. `value` is a ciphertext, which is bound to an id of its own. */
+/**
+ * The id prefix of each kind, defined only here. `value` is a ciphertext, which is bound to an id of its own.
+ */
 export const idPrefixes = {
   org: 'org',
   environment: 'env',
@@ -41,10 +44,15 @@ export type Prefix = (typeof idPrefixes)[IdKind];
 const { api_key, session, agent, provider, break_glass, browser, trust } = idPrefixes;
 
 /** The id prefix of each kind of credential. */
-export const credentialPrefixes = { api_key, session, agent, provider, break_glass, browser, trust } as const satisfies Record<
-  CredentialKind,
-  Prefix
->;
+export const credentialPrefixes = {
+  api_key,
+  session,
+  agent,
+  provider,
+  break_glass,
+  browser,
+  trust,
+} as const satisfies Record<CredentialKind, Prefix>;
 
 /** The start of ids of a kind. */
 export const idStart = (kind: IdKind): string => `${idPrefixes[kind]}_`;

@@ -1,5 +1,5 @@
-// The forms of ids, slugs and secret names in paths. Invariant: a text in none of these forms names nothing and reaches neither rows nor
-// the audit log.
+// The forms of ids, slugs and secret names in paths. Invariant: a text in none of these forms names nothing
+// and reaches neither rows nor the audit log.
 import { credentialPrefixes, idBytes, type Prefix } from './ids';
 
 const isId =
@@ -12,7 +12,8 @@ const isSlug = (text: string): boolean => /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?
 
 /** A secret's name: 1 to 255 characters; segments between slashes must not be empty, `.` or `..`. */
 export const isSecretName = (text: string): boolean =>
-  /^[A-Za-z0-9_][A-Za-z0-9_./-]{0,254}$/.test(text) && text.split('/').every((part) => !['', '.', '..'].includes(part));
+  /^[A-Za-z0-9_][A-Za-z0-9_./-]{0,254}$/.test(text) &&
+  text.split('/').every((part) => !['', '.', '..'].includes(part));
 
 /** Whether a text has the form of a reference to each kind of resource. */
 export const forms = {

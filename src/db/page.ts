@@ -1,6 +1,6 @@
-// Pages: opaque cursors, encrypted and bound to an organisation and a list. A cursor contains the position of the last item of its page, so
-// concurrent inserts and deletes cause no duplicates or gaps. Invariant: a cursor does not reveal that item, which its reader may not be
-// allowed to see.
+// Pages: opaque cursors, encrypted and bound to an organisation and a list. A cursor contains the position of
+// the last item of its page, so concurrent inserts and deletes cause no duplicates or gaps. Invariant: a
+// cursor does not reveal that item, which its reader may not be allowed to see.
 import { fromBase64, fromBase64Url, fromUtf8, toBase64, toBase64Url, utf8 } from '../crypto/bytes';
 import { decrypt, encrypt } from '../crypto/envelope';
 

@@ -1,5 +1,5 @@
-// The kinds of rows that authorisation decisions depend on: what each domain declares of its own, MACs, and rows from D1. Invariant: a row keeps its
-// MAC when a later release adds columns.
+// The kinds of rows that authorisation decisions depend on: what each domain declares of its own, MACs, and
+// rows from D1. Invariant: a row keeps its MAC when a later release adds columns.
 import { getTableColumns, getTableName } from 'drizzle-orm';
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { tuple } from '../crypto/bytes';
@@ -22,14 +22,20 @@ export interface Usage {
   bytes: number;
 }
 
-/** The quota of a kind of row that stays until it is removed. `root`: where others than administrators create it. */
+/**
+ * The quota of a kind of row that stays until it is removed. `root`: where others than administrators create
+ * it.
+ */
 export interface Lasting {
   most: number;
   root?: number;
   message: string;
 }
 
-/** The quota of a kind of row that stays for a while: the oldest finished ones leave first. `open`: how many may be unfinished. */
+/**
+ * The quota of a kind of row that stays for a while: the oldest finished ones leave first. `open`: how many
+ * may be unfinished.
+ */
 export interface Passing {
   org: Usage & { open?: number };
   root: Usage & { open?: number };
@@ -48,7 +54,9 @@ export interface KindOfRow<Row> {
   added?: readonly (keyof Row & string)[];
   /** When a row may be deleted, in D1 too; null if it stays. Without, rows stay until they are removed. */
   sweepAt?(row: Row): number | null;
-  /** Who made a row: a member, a credential or a connection. Rows of kinds without it are not counted by root. */
+  /**
+   * Who made a row: a member, a credential or a connection. Rows of kinds without it are not counted by root.
+   */
   maker?(row: Row): string;
   /** When a row has finished, and may leave for others; null while that is not known. */
   ends?(row: Row): number | null;
@@ -65,8 +73,13 @@ export function rowKind<K extends RowKind>(kind: K, declared: KindOfRow<RowTypes
   return kind;
 }
 
-/** What is declared of a kind. Throws where its domain is not loaded, because a MAC would then leave out what was added. */
-export function kindOf<K extends RowKind>(kind: K): Omit<KindOfRow<RowTypes[K]>, 'table'> & { table: typeof secrets } {
+/**
+ * What is declared of a kind. Throws where its domain is not loaded, because a MAC would then leave out what
+ * was added.
+ */
+export function kindOf<K extends RowKind>(
+  kind: K,
+): Omit<KindOfRow<RowTypes[K]>, 'table'> & { table: typeof secrets } {
   const declared = kinds.get(kind);
   if (!declared) throw new Error(`the kind of row ${kind} is not declared`);
   return declared as never;
@@ -96,17 +109,22 @@ export const REMEMBERED = 90 * DAY;
 export const isBrief = (kind: CredentialKind): boolean => kind === 'session' || kind === 'browser';
 
 /** When a row may be swept, or null if it stays. */
-export const sweepAt = <K extends RowKind>(kind: K, row: RowTypes[K]): number | null => kindOf(kind).sweepAt?.(row) ?? null;
+export const sweepAt = <K extends RowKind>(kind: K, row: RowTypes[K]): number | null =>
+  kindOf(kind).sweepAt?.(row) ?? null;
 
 /**
- * The MAC of a row: over its kind and every column except the MAC itself and ciphertext, which is authenticated on its own. A column added
- * by a later release is left out while it is null, so rows of earlier releases keep their MACs.
+ * The MAC of a row: over its kind and every column except the MAC itself and ciphertext, which is
+ * authenticated on its own. A column added by a later release is left out while it is null, so rows of
+ * earlier releases keep their MACs.
  */
 export function macOf(key: Uint8Array, kind: RowKind | 'version', row: object): string {
   const values = row as Record<string, unknown>;
   const added = addedTo(kind);
   const columns = Object.keys(row)
-    .filter((name) => name !== 'mac' && !name.endsWith('_sealed') && !(values[name] === null && added.includes(name)))
+    .filter(
+      (name) =>
+        name !== 'mac' && !name.endsWith('_sealed') && !(values[name] === null && added.includes(name)),
+    )
     .sort()
     .map((name) => [name, values[name]]);
   return hmacHex(key, tuple('svc/v1/row', kind, JSON.stringify(columns)));

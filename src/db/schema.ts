@@ -1,6 +1,7 @@
-// All tables of D1. Invariants: each row belongs to an org and each query begins with it; `*_at` is in integer milliseconds, `*_hash` is a
-// digest, `*_sealed` is ciphertext. A row with a `mac` affects decisions: the MAC covers all its other columns under a key of the org, and
-// a row with a wrong MAC is never used. `revision` counts the changes of a row.
+// All tables of D1. Invariants: each row belongs to an org and each query begins with it; `*_at` is in
+// integer milliseconds, `*_hash` is a digest, `*_sealed` is ciphertext. A row with a `mac` affects decisions:
+// the MAC covers all its other columns under a key of the org, and a row with a wrong MAC is never used.
+// `revision` counts the changes of a row.
 import { sql } from 'drizzle-orm';
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { McpLimits } from './mcp-limits';
@@ -26,7 +27,10 @@ export const signingKeys = sqliteTable('signing_keys', {
   created_at: integer().notNull(),
 });
 
-/** One key per org, wrapped by a master key. Without it, nothing of the org can be decrypted: deleting an org destroys it. */
+/**
+ * One key per org, wrapped by a master key. Without it, nothing of the org can be decrypted: deleting an org
+ * destroys it.
+ */
 export const orgKeys = sqliteTable('org_keys', {
   org_id: text().primaryKey(),
   master_id: text().notNull(),
@@ -45,7 +49,10 @@ export const orgs = sqliteTable('orgs', {
   deleted_at: integer(),
   /** The addresses from which members may sign in and act; null for any. */
   member_addresses: strings(),
-  /** Counts panics: credentials of an earlier generation have ended, except the one that was spared. API keys have a separate count. */
+  /**
+   * Counts panics: credentials of an earlier generation have ended, except the one that was spared. API keys
+   * have a separate count.
+   */
   generation: integer(),
   keys_generation: integer(),
   spared: text(),
@@ -57,7 +64,13 @@ export const orgs = sqliteTable('orgs', {
 
 export const environments = sqliteTable(
   'environments',
-  { ...tenant(), slug: text().notNull(), name: text().notNull(), created_at: integer().notNull(), ...decided() },
+  {
+    ...tenant(),
+    slug: text().notNull(),
+    name: text().notNull(),
+    created_at: integer().notNull(),
+    ...decided(),
+  },
   (t) => [primaryKey({ columns: [t.org_id, t.id] }), uniqueIndex('environments_slug').on(t.org_id, t.slug)],
 );
 
@@ -77,7 +90,10 @@ export const members = sqliteTable(
     enrolment_hash: text(),
     enrolment_made_at: integer(),
     enrolment_ends_at: integer(),
-    /** Members who recently brought in this one, and when: for a week neither approves requests of the other (gate/approvals/ties.ts). */
+    /**
+     * Members who recently brought in this one, and when: for a week neither approves requests of the other
+     * (gate/approvals/ties.ts).
+     */
     connections: text({ mode: 'json' }).$type<StoredTie[]>(),
     ...decided(),
   },
@@ -89,15 +105,17 @@ export const members = sqliteTable(
 );
 
 /**
- * Who invited, re-enrolled or promoted a member, or changed where a sync connection sends, and when. With a third part, the tie is that
- * of a removed member, whose row is gone.
+ * Who invited, re-enrolled or promoted a member, or changed where a sync connection sends, and when. With a
+ * third part, the tie is that of a removed member, whose row is gone.
  */
 export type StoredTie = [member: string, at: number, other?: string];
 
 export const roles = ['owner', 'admin', 'developer', 'viewer', 'auditor'] as const;
 export type Role = (typeof roles)[number];
 
-/** The public part of what a member signs in with (WebAuthn). `credential_id` and `public_key` are base64url. */
+/**
+ * The public part of what a member signs in with (WebAuthn). `credential_id` and `public_key` are base64url.
+ */
 export const passkeys = sqliteTable(
   'passkeys',
   {
@@ -112,12 +130,17 @@ export const passkeys = sqliteTable(
     created_at: integer().notNull(),
     ...decided(),
   },
-  (t) => [primaryKey({ columns: [t.org_id, t.id] }), index('passkeys_member').on(t.org_id, t.member_id, t.credential_id)],
+  (t) => [
+    primaryKey({ columns: [t.org_id, t.id] }),
+    index('passkeys_member').on(t.org_id, t.member_id, t.credential_id),
+  ],
 );
 
-export const teams = sqliteTable('teams', { ...tenant(), name: text().notNull(), created_at: integer().notNull(), ...decided() }, (t) => [
-  primaryKey({ columns: [t.org_id, t.id] }),
-]);
+export const teams = sqliteTable(
+  'teams',
+  { ...tenant(), name: text().notNull(), created_at: integer().notNull(), ...decided() },
+  (t) => [primaryKey({ columns: [t.org_id, t.id] })],
+);
 
 /** The members of teams; the id is `TEAM.MEMBER`. */
 export const teamMembers = sqliteTable(
@@ -138,7 +161,9 @@ export const teamMembers = sqliteTable(
 /** Who may receive a grant. An agent receives only grants of a single secret that is shared with it. */
 export type Grantee = 'member' | 'team' | 'agent';
 
-/** Permissions of a member or a team in addition to roles. A grant with a parent ends with that credential. */
+/**
+ * Permissions of a member or a team in addition to roles. A grant with a parent ends with that credential.
+ */
 export const grants = sqliteTable(
   'grants',
   {
@@ -160,8 +185,9 @@ export const grants = sqliteTable(
 );
 
 /**
- * All credentials: API keys, session tokens, agents, provider and break-glass tokens, browser sessions; and trusts, which issue session
- * tokens. `environments` and `secrets` are null if unlimited; a credential with a parent ends with it.
+ * All credentials: API keys, session tokens, agents, provider and break-glass tokens, browser sessions; and
+ * trusts, which issue session tokens. `environments` and `secrets` are null if unlimited; a credential with a
+ * parent ends with it.
  */
 export const credentials = sqliteTable(
   'credentials',
@@ -177,7 +203,10 @@ export const credentials = sqliteTable(
     allowed_addresses: strings(),
     rate_limit: integer().notNull(),
     created_by: text().notNull(),
-    /** 1 for an API key whose creator did not act as an owner: then neither does the key, whatever scopes it holds. */
+    /**
+     * 1 for an API key whose creator did not act as an owner: then neither does the key, whatever scopes it
+     * holds.
+     */
     below_owner: integer(),
     /** The browser session in which a member created it. */
     created_in: text(),
@@ -194,13 +223,22 @@ export const credentials = sqliteTable(
     member_id: text(),
     passkey_id: text(),
     refresh: text({ mode: 'json' }).$type<Refresh>(),
-    /** Of a browser session: when its member last confirmed with a passkey; null if a release before 0.4.0 started it. */
+    /**
+     * Of a browser session: when its member last confirmed with a passkey; null if a release before 0.4.0
+     * started it.
+     */
     confirmed_at: integer(),
-    /** The members who are accountable for it: its creator, through all ancestors. Null if a release before 0.5.0 created it. */
+    /**
+     * The members who are accountable for it: its creator, through all ancestors. Null if a release before
+     * 0.5.0 created it.
+     */
     accountable: strings(),
     /** The device whose key must sign each request (DPoP); it ends with the device. */
     device_id: text(),
-    /** Of a trust: which tokens of which issuer it accepts. Of a session token that it issued: the claims of the accepted token. */
+    /**
+     * Of a trust: which tokens of which issuer it accepts. Of a session token that it issued: the claims of
+     * the accepted token.
+     */
     trust: text({ mode: 'json' }).$type<Trust>(),
     workload: text({ mode: 'json' }).$type<Workload>(),
     /** Of an agent, and of what it creates: what `svc mcp` may do with it. */
@@ -214,16 +252,29 @@ export const credentials = sqliteTable(
   ],
 );
 
-export type CredentialKind = 'api_key' | 'session' | 'agent' | 'provider' | 'break_glass' | 'browser' | 'trust';
+export type CredentialKind =
+  | 'api_key'
+  | 'session'
+  | 'agent'
+  | 'provider'
+  | 'break_glass'
+  | 'browser'
+  | 'trust';
 
-/** The numbers of valid cookies, of used ones with the time of use while a lost reply is tolerated, and of the last issued one. */
+/**
+ * The numbers of valid cookies, of used ones with the time of use while a lost reply is tolerated, and of the
+ * last issued one.
+ */
 export interface Refresh {
   /** Absent for a browser, which has cookies; a terminal has refresh tokens. */
   by?: 'token';
   live: number[];
   used: [number, number][];
   last: number;
-  /** The number of the first JWT since the last confirmation: it and later ones count as confirmed. Absent before 0.4.0. */
+  /**
+   * The number of the first JWT since the last confirmation: it and later ones count as confirmed. Absent
+   * before 0.4.0.
+   */
   confirmed?: number;
   /** After a panic that spared the session: the numbers of the first and last valid JWT; null for no end. */
   jwts?: [number, number | null];
@@ -232,7 +283,10 @@ export interface Refresh {
 /** Whether a session of a member belongs to a terminal. */
 export const isTerminal = ({ refresh }: Pick<CredentialRow, 'refresh'>): boolean => refresh?.by === 'token';
 
-/** The state of a secret. `version` is the number of the current version, `seal_id` the random id that its ciphertext is bound to. */
+/**
+ * The state of a secret. `version` is the number of the current version, `seal_id` the random id that its
+ * ciphertext is bound to.
+ */
 export const secrets = sqliteTable(
   'secrets',
   {
@@ -262,7 +316,10 @@ export const secrets = sqliteTable(
     /** The last lifetime that was set, if any: a rotation by a provider restarts it. */
     lifetime_seconds: integer(),
     deleted_at: integer(),
-    /** When the secret was revoked, and the highest version that was ever revoked: these versions stay unreadable. */
+    /**
+     * When the secret was revoked, and the highest version that was ever revoked: these versions stay
+     * unreadable.
+     */
     revoked_at: integer(),
     revoked_through: integer(),
     /** 1 if this service generated the current value. */
@@ -315,7 +372,10 @@ export const secretVersions = sqliteTable(
   (t) => [primaryKey({ columns: [t.org_id, t.secret_id, t.version] })],
 );
 
-/** Policies of an org: for names, for rotation, and for approvals. The fields that limit what a policy applies to are null if unlimited. */
+/**
+ * Policies of an org: for names, for rotation, and for approvals. The fields that limit what a policy applies
+ * to are null if unlimited.
+ */
 export const policies = sqliteTable(
   'policies',
   {
@@ -328,7 +388,10 @@ export const policies = sqliteTable(
     types: text({ mode: 'json' }).$type<SecretType[]>(),
     names: strings(),
     config: text({ mode: 'json' }).$type<PolicyConfig>().notNull(),
-    /** The members accountable for the agents that wrote it; null if none did. Its work is held like that of an agent from then on. */
+    /**
+     * The members accountable for the agents that wrote it; null if none did. Its work is held like that of
+     * an agent from then on.
+     */
     of_agent: strings(),
     created_by: text().notNull(),
     created_at: integer().notNull(),
@@ -379,7 +442,10 @@ export interface ApprovalConfig {
 }
 export type PolicyConfig = NamingConfig | RotationConfig | ApprovalConfig;
 
-/** A request that a policy holds, and the decisions about it. `digest` distinguishes it from every other request; it contains no values. */
+/**
+ * A request that a policy holds, and the decisions about it. `digest` distinguishes it from every other
+ * request; it contains no values.
+ */
 export const approvals = sqliteTable(
   'approvals',
   {
@@ -387,7 +453,10 @@ export const approvals = sqliteTable(
     status: text().$type<ApprovalStatus>().notNull(),
     operation: text().$type<HeldOperation>().notNull(),
     action: text().notNull(),
-    /** The requester: the actor of audit entries, the root of the caller, and the members who are accountable for it. */
+    /**
+     * The requester: the actor of audit entries, the root of the caller, and the members who are accountable
+     * for it.
+     */
     requester: text({ mode: 'json' }).$type<Asker>().notNull(),
     root: text().notNull(),
     accountable: strings().notNull(),
@@ -399,9 +468,15 @@ export const approvals = sqliteTable(
     resource: text(),
     resource_name: text(),
     environment: text(),
-    /** The ids of the environments that it concerns, each of which a decider must reach; null for the whole organisation. */
+    /**
+     * The ids of the environments that it concerns, each of which a decider must reach; null for the whole
+     * organisation.
+     */
     environments: strings(),
-    /** The rows that it changes or reads, by id, with their revisions at that time: it becomes invalid when they change. */
+    /**
+     * The rows that it changes or reads, by id, with their revisions at that time: it becomes invalid when
+     * they change.
+     */
     targets: text({ mode: 'json' }).$type<Record<string, number>>().notNull(),
     /** The policies that hold it, as of that time: it becomes invalid when they change. */
     policies: text({ mode: 'json' }).$type<HoldingPolicy[]>().notNull(),
@@ -413,7 +488,10 @@ export const approvals = sqliteTable(
     user_agent: text(),
     created_at: integer().notNull(),
     expires_at: integer().notNull(),
-    /** When it was rejected, cancelled or used; and the request that used it, which may be repeated if its reply was lost. */
+    /**
+     * When it was rejected, cancelled or used; and the request that used it, which may be repeated if its
+     * reply was lost.
+     */
     ended_at: integer(),
     used_by: text(),
     ...decided(),
@@ -429,7 +507,9 @@ export interface HoldingPolicy {
   required: number;
   /** The members accountable for the agent decide, and nobody else. */
   accountable?: true;
-  /** For how many seconds the request may be repeated: only one that reads, and only if the policy allows it. */
+  /**
+   * For how many seconds the request may be repeated: only one that reads, and only if the policy allows it.
+   */
   max_valid_seconds?: number;
 }
 
@@ -442,14 +522,17 @@ export interface Requester {
 }
 
 /**
- * The requester of an approval, with the credential of the request (for a member, the session), and the device or passkey that this
- * credential ends with. Absent before 0.5.0.
+ * The requester of an approval, with the credential of the request (for a member, the session), and the
+ * device or passkey that this credential ends with. Absent before 0.5.0.
  */
 export interface Asker extends Requester {
   credential?: string;
   device_id?: string | null;
   passkey_id?: string | null;
-  /** Of an agent, or of what an agent created: the members accountable for it, who decide for policies on agents. */
+  /**
+   * Of an agent, or of what an agent created: the members accountable for it, who decide for policies on
+   * agents.
+   */
   for_agent?: string[];
 }
 
@@ -488,7 +571,10 @@ export const devices = sqliteTable(
   (t) => [primaryKey({ columns: [t.org_id, t.id] })],
 );
 
-/** Endpoints that events are delivered to. The URL is encrypted, because it may be a credential itself; only `host` may be shown. */
+/**
+ * Endpoints that events are delivered to. The URL is encrypted, because it may be a credential itself; only
+ * `host` may be shown.
+ */
 export const webhooks = sqliteTable(
   'webhooks',
   {
@@ -512,7 +598,10 @@ export const webhooks = sqliteTable(
   (t) => [primaryKey({ columns: [t.org_id, t.id] })],
 );
 
-/** Stored connections to other platforms. `config` may be shown; the credentials are encrypted as one JSON object. */
+/**
+ * Stored connections to other platforms. `config` may be shown; the credentials are encrypted as one JSON
+ * object.
+ */
 export const integrations = sqliteTable(
   'integrations',
   {
@@ -526,17 +615,22 @@ export const integrations = sqliteTable(
     auto: integer().notNull(),
     prune: integer().notNull(),
     events: strings(),
-    /** Of kind sync: the member on whose behalf it runs, and what they could read when they set its target. */
+    /**
+     * Of kind sync: the member on whose behalf it runs, and what they could read when they set its target.
+     */
     maker: text(),
     reach: text({ mode: 'json' }).$type<
       { scopes: string[]; environments: string[] | null; secrets: string[] | null; generation?: number }[]
     >(),
     /**
-     * The members accountable for the agents that stored it or widened what it sends; null if none did. Approval policies on agents hold it
-     * from then on.
+     * The members accountable for the agents that stored it or widened what it sends; null if none did.
+     * Approval policies on agents hold it from then on.
      */
     of_agent: strings(),
-    /** Of kind sync: who changed where it sends or widened what it sends, and when, for as long as ties last. They approve no run of it. */
+    /**
+     * Of kind sync: who changed where it sends or widened what it sends, and when, for as long as ties last.
+     * They approve no run of it.
+     */
     changed_by: text({ mode: 'json' }).$type<StoredTie[]>(),
     created_by: text().notNull(),
     created_at: integer().notNull(),
@@ -562,7 +656,10 @@ export const syncs = sqliteTable(
     /** Its credentials, until the sync has ended. */
     credentials_sealed: text(),
     environment_id: text().notNull(),
-    /** Digest of platform, config without credentials, and environment: syncs with the same digest run one after the other. */
+    /**
+     * Digest of platform, config without credentials, and environment: syncs with the same digest run one
+     * after the other.
+     */
     place: text().notNull(),
     names: strings(),
     prune: integer().notNull(),
@@ -571,7 +668,10 @@ export const syncs = sqliteTable(
     credential: text(),
     /** The approval that it used. */
     approval: text(),
-    /** The rows that decide where it sends, by id, with their revisions when it was requested: it stops once one of them has changed. */
+    /**
+     * The rows that decide where it sends, by id, with their revisions when it was requested: it stops once
+     * one of them has changed.
+     */
     pins: text({ mode: 'json' }).$type<Record<string, number>>(),
     status: text().$type<Exclude<SyncStatus, 'running'>>().notNull(),
     retry_after: integer(),
@@ -584,7 +684,10 @@ export const syncs = sqliteTable(
   (t) => [primaryKey({ columns: [t.org_id, t.id] })],
 );
 
-/** Links that show one version of a secret a limited number of times. The value is encrypted under a key that only the link contains. */
+/**
+ * Links that show one version of a secret a limited number of times. The value is encrypted under a key that
+ * only the link contains.
+ */
 export const shares = sqliteTable(
   'shares',
   {
@@ -594,7 +697,10 @@ export const shares = sqliteTable(
     /** Digest of the link's key, and the value under that key. */
     key_hash: text().notNull(),
     value_sealed: text().notNull(),
-    /** Digest of the scrypt output for the passphrase, if there is one. The salt is derived from the link's key. */
+    /**
+     * Digest of the scrypt output for the passphrase, if there is one. The salt is derived from the link's
+     * key.
+     */
     passphrase: text(),
     max_views: integer().notNull(),
     views: integer().notNull(),
@@ -653,7 +759,10 @@ export const eventSegments = sqliteTable(
     last_at: integer().notNull(),
     events: text().notNull(),
   },
-  (t) => [primaryKey({ columns: [t.org_id, t.first_sequence] }), index('event_segments_end').on(t.org_id, t.last_at)],
+  (t) => [
+    primaryKey({ columns: [t.org_id, t.first_sequence] }),
+    index('event_segments_end').on(t.org_id, t.last_at),
+  ],
 );
 
 /** Signed states of the audit chain of an org (Ed25519). */
@@ -670,7 +779,10 @@ export const auditCheckpoints = sqliteTable(
   (t) => [primaryKey({ columns: [t.org_id, t.sequence] })],
 );
 
-/** A closed segment of an org's audit chain: `entries` is gzip in base64; the sets are used by filters to skip segments. */
+/**
+ * A closed segment of an org's audit chain: `entries` is gzip in base64; the sets are used by filters to skip
+ * segments.
+ */
 export const auditSegments = sqliteTable(
   'audit_segments',
   {
@@ -686,16 +798,27 @@ export const auditSegments = sqliteTable(
     resources: strings().notNull(),
     entries: text().notNull(),
   },
-  (t) => [primaryKey({ columns: [t.org_id, t.first_sequence] }), index('audit_segments_end').on(t.org_id, t.last_at)],
+  (t) => [
+    primaryKey({ columns: [t.org_id, t.first_sequence] }),
+    index('audit_segments_end').on(t.org_id, t.last_at),
+  ],
 );
 
 /** The gate that may write: a batch with another epoch fails. */
 export const fences = sqliteTable('fences', { org_id: text().primaryKey(), epoch: integer().notNull() });
 
-/** One marker per commit, in the same batch as its rows: if it exists, the commit succeeded. `holds` is 1 if all preconditions of the commit were met. */
+/**
+ * One marker per commit, in the same batch as its rows: if it exists, the commit succeeded. `holds` is 1 if
+ * all preconditions of the commit were met.
+ */
 export const commits = sqliteTable(
   'commits',
-  { id: text().primaryKey(), org_id: text().notNull(), holds: integer().notNull(), created_at: integer().notNull() },
+  {
+    id: text().primaryKey(),
+    org_id: text().notNull(),
+    holds: integer().notNull(),
+    created_at: integer().notNull(),
+  },
   (t) => [check('commits_holds', sql`${t.holds} = 1`), index('commits_age').on(t.org_id, t.created_at)],
 );
 
@@ -720,12 +843,17 @@ export type IncidentRow = typeof incidents.$inferSelect;
 export type CheckpointRow = typeof auditCheckpoints.$inferSelect;
 export type SegmentRow = typeof auditSegments.$inferSelect;
 
-// Two columns keep old names, because rows and their MACs contain them. Code accesses them through these functions.
+// Two columns keep old names, because rows and their MACs contain them. Code accesses them through these
+// functions.
 
 /** The credential that a credential or a grant ends with: `parent_id` in the API. */
 export const parentIdOf = ({ dies_with }: Pick<CredentialRow, 'dies_with'>): string | null => dies_with;
 export const parentColumn = (parent_id: string | null) => ({ dies_with: parent_id });
 
-/** Whether an API key was created by an owner, or by a credential that acts as one. True for keys of releases without roles. */
-export const isMadeByOwner = ({ below_owner }: Pick<CredentialRow, 'below_owner'>): boolean => below_owner === null;
+/**
+ * Whether an API key was created by an owner, or by a credential that acts as one. True for keys of releases
+ * without roles.
+ */
+export const isMadeByOwner = ({ below_owner }: Pick<CredentialRow, 'below_owner'>): boolean =>
+  below_owner === null;
 export const madeByOwnerColumn = (isByOwner: boolean) => ({ below_owner: isByOwner ? null : 1 });

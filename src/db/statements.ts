@@ -1,5 +1,5 @@
-// SQL statements for whole rows. Their SQL is built once per table: building it for every change would cost more than everything else the
-// gate computes.
+// SQL statements for whole rows. Their SQL is built once per table: building it for every change would cost
+// more than everything else the gate computes.
 import { getTableColumns, getTableName, type Table } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { utf8 } from '../crypto/bytes';
@@ -36,8 +36,8 @@ function spell(table: Table): Spelled {
     update: `update ${name} set ${names.map((column) => `${column} = ?`)}`,
     insertAll: `insert into ${name} (${names}) select ${names.map((column) => `value ->> '${column}'`)} from json_each(?)`,
     upsert: `insert or replace into ${name} (${names}) select ${names.map((column) => `value ->> '${column}'`)} from json_each(?)`,
-    // An upsert, because its select can be forced to go from the rows to the table; for an update with `from`, SQLite chooses the order and
-    // scans the organisation.
+    // An upsert, because its select can be forced to go from the rows to the table; for an update with
+    // `from`, SQLite chooses the order and scans the organisation.
     // safety: bulk-update-by-index
     revise: `insert into ${name} (${names}) select ${names.map((column) => `w.value ->> '${column}'`)} from json_each(?) w
       cross join ${name} t on t.org_id = ? and t.id = w.value ->> 'id' and t.revision = (w.value ->> 'revision') - 1
@@ -63,7 +63,10 @@ export function insertOf(table: Table, row: object): Statement {
 export function updateOf(table: Table, row: object, where: Record<string, unknown>): Statement {
   const spelling = spell(table);
   const conditions = Object.keys(where).map((column) => `${column} = ?`);
-  return { sql: `${spelling.update} where ${conditions.join(' and ')}`, params: [...valuesOf(spelling, row), ...Object.values(where)] };
+  return {
+    sql: `${spelling.update} where ${conditions.join(' and ')}`,
+    params: [...valuesOf(spelling, row), ...Object.values(where)],
+  };
 }
 
 /** Many new rows, in as few statements as possible. */
@@ -99,7 +102,10 @@ export function upsertOf(table: Table, rows: object[]): Statement {
   return { sql: spelling.upsert, params: [jsonOf(spelling, rows)] };
 }
 
-/** Updates every column of many rows of an organisation, in as few statements as possible, each from the previous revision. */
+/**
+ * Updates every column of many rows of an organisation, in as few statements as possible, each from the
+ * previous revision.
+ */
 export function reviseOf(table: Table, org: string, rows: object[]): Statement[] {
   const spelling = spell(table);
   return parts(rows).map((part) => ({ sql: spelling.revise, params: [jsonOf(spelling, part), org] }));

@@ -1,5 +1,5 @@
-// The data in rows of trusts and their session tokens: which tokens of which issuer are accepted. Invariant: a trust contains only public
-// keys.
+// The data in rows of trusts and their session tokens: which tokens of which issuer are accepted. Invariant:
+// a trust contains only public keys.
 
 /** A public key that verifies tokens (RFC 7517): its required members, and those that identify it. */
 export type IssuerKey = { kid?: string; alg?: string; use?: 'sig' } & (
@@ -11,7 +11,10 @@ export type IssuerKey = { kid?: string; alg?: string; use?: 'sig' } & (
 /** Globs by claim; one of them must match. */
 export type Claims = Record<string, string | string[]>;
 
-/** What a trust accepts. `keys` by thumbprint (RFC 7638) if its creator provided them; null if the issuer publishes them. */
+/**
+ * What a trust accepts. `keys` by thumbprint (RFC 7638) if its creator provided them; null if the issuer
+ * publishes them.
+ */
 export interface Trust {
   issuer: string;
   audiences: string[];
@@ -22,7 +25,10 @@ export interface Trust {
   changed_at: number;
 }
 
-/** The contents of a verified token. `key` is the thumbprint of the verifying key if the trust contains the keys itself. */
+/**
+ * The contents of a verified token. `key` is the thumbprint of the verifying key if the trust contains the
+ * keys itself.
+ */
 export interface Workload {
   issuer: string;
   audiences: string[];

@@ -1,5 +1,5 @@
-// What a failure of D1 is to a caller: 503, and try again. Invariant: the log has D1's own message, which names tables and columns, never a
-// statement with its values.
+// What a failure of D1 is to a caller: 503, and try again. Invariant: the log has D1's own message, which
+// names tables and columns, never a statement with its values.
 import { DrizzleQueryError } from 'drizzle-orm/errors';
 import { ApiError, type Refusal, refuse } from '../errors';
 
@@ -10,7 +10,8 @@ export function unavailable(error: unknown): never {
 
 /** The refusal for an error that comes from D1; null for any other. */
 export function databaseRefusal(error: unknown): Refusal | null {
-  const isOfD1 = error instanceof DrizzleQueryError || (error instanceof Error && error.message.startsWith('D1_'));
+  const isOfD1 =
+    error instanceof DrizzleQueryError || (error instanceof Error && error.message.startsWith('D1_'));
   return isOfD1 ? refusalOf(error) : null;
 }
 

@@ -1,7 +1,9 @@
-// The egress guard: the only place that fetches user-chosen addresses. Invariants: a target is https on a public address and an allowed
-// port, checked when it is stored and again before each request; redirects are not followed; one timeout covers the whole exchange; only
-// the given headers are sent, and only the start of the response is read. The platform connects by name, so a name may resolve differently
-// between this look-up and the connection. In production, `global_fetch_strictly_public` keeps such a request on the public Internet.
+// The egress guard: the only place that fetches user-chosen addresses. Invariants: a target is https on a
+// public address and an allowed port, checked when it is stored and again before each request; redirects are
+// not followed; one timeout covers the whole exchange; only the given headers are sent, and only the start of
+// the response is read. The platform connects by name, so a name may resolve differently between this look-up
+// and the connection. In production, `global_fetch_strictly_public` keeps such a request on the public
+// Internet.
 import ipaddr from 'ipaddr.js';
 import QuickLRU from 'quick-lru';
 import { version } from '../version';
@@ -19,16 +21,37 @@ const MOST_CHARACTERS = 2048;
 const LEAST_PORT = 1024;
 
 /**
- * Ports above 1023 that browsers block (https://fetch.spec.whatwg.org/#port-blocking), and those of databases, brokers and control planes.
+ * Ports above 1023 that browsers block (https://fetch.spec.whatwg.org/#port-blocking), and those of
+ * databases, brokers and control planes.
  */
 const SERVICE_PORTS = new Set([
-  ...[1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080],
-  ...[1433, 1521, 2181, 2375, 2376, 2379, 2380, 3306, 3389, 4369, 5432, 5672, 5900, 5984, 5985, 5986, 6379, 6443, 8500, 9042, 9092],
+  ...[
+    1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679,
+    6697, 10080,
+  ],
+  ...[
+    1433, 1521, 2181, 2375, 2376, 2379, 2380, 3306, 3389, 4369, 5432, 5672, 5900, 5984, 5985, 5986, 6379,
+    6443, 8500, 9042, 9092,
+  ],
   ...[9200, 9300, 10250, 10255, 11211, 27017, 27018, 27019],
 ]);
 
-/** Names that never belong to a public host, including their subdomains (RFC 6761, 6762, 8375, and names of local networks). */
-const PRIVATE_NAMES = ['localhost', 'local', 'localdomain', 'internal', 'intranet', 'private', 'corp', 'home', 'lan', 'home.arpa'];
+/**
+ * Names that never belong to a public host, including their subdomains (RFC 6761, 6762, 8375, and names of
+ * local networks).
+ */
+const PRIVATE_NAMES = [
+  'localhost',
+  'local',
+  'localdomain',
+  'internal',
+  'intranet',
+  'private',
+  'corp',
+  'home',
+  'lan',
+  'home.arpa',
+];
 
 /** In a public range, but answered by the cloud host itself: Azure's WireServer. */
 const HOST_ADDRESSES = new Set(['168.63.129.16']);
@@ -36,7 +59,10 @@ const HOST_ADDRESSES = new Set(['168.63.129.16']);
 /** Global unicast: other addresses are not routed or contain an IPv4 address. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/** Whether an address is public: not loopback, private, link-local, carrier-grade NAT, multicast, documentation or otherwise reserved. */
+/**
+ * Whether an address is public: not loopback, private, link-local, carrier-grade NAT, multicast,
+ * documentation or otherwise reserved.
+ */
 export function isPublicAddress(text: string): boolean {
   if (!ipaddr.isValid(text)) return false;
   const address = ipaddr.parse(text);
@@ -45,13 +71,18 @@ export function isPublicAddress(text: string): boolean {
   return address.kind() === 'ipv4' || (address as ipaddr.IPv6).match(GLOBAL_UNICAST);
 }
 
-/** Why a URL is not an allowed target, worded to follow its name; null if it is. `guardedFetch` resolves names later. */
+/**
+ * Why a URL is not an allowed target, worded to follow its name; null if it is. `guardedFetch` resolves names
+ * later.
+ */
 export function checkTarget(text: string, { allowPrivate, ports = [] }: Egress): string | null {
   if (text.length > MOST_CHARACTERS) return `must have at most ${MOST_CHARACTERS} characters`;
   // A parser would drop or change these characters: the stored URL must be the checked one.
-  if (/[\s\p{C}\\]/u.test(text) || !URL.canParse(text)) return 'must be a URL without spaces, control characters or backslashes';
+  if (/[\s\p{C}\\]/u.test(text) || !URL.canParse(text))
+    return 'must be a URL without spaces, control characters or backslashes';
   const url = new URL(text);
-  if (url.protocol !== 'https:' && !(allowPrivate && url.protocol === 'http:')) return 'must begin with https://';
+  if (url.protocol !== 'https:' && !(allowPrivate && url.protocol === 'http:'))
+    return 'must begin with https://';
   if (!/^https?:\/\/[^/?#]/i.test(text)) return 'must have a host after https://';
   // safety: egress-no-user-info
   if (/^https?:\/\/[^/?#]*@/i.test(text)) return 'must not contain a user name or password';
@@ -71,17 +102,19 @@ function portProblem({ port }: URL, ports: readonly number[]): string | null {
 const notPublic = 'must name a public host';
 
 /**
- * The parser has normalised the host: an IPv4 address is four decimal numbers in any notation, Unicode is Punycode, and letters are lower
- * case.
+ * The parser has normalised the host: an IPv4 address is four decimal numbers in any notation, Unicode is
+ * Punycode, and letters are lower case.
  */
 function hostProblem(host: string): string | null {
   if (host.startsWith('[')) return isPublicAddress(host.slice(1, -1)) ? null : notPublic;
   if (ipaddr.IPv4.isValid(host)) return isPublicAddress(host) ? null : notPublic;
   const name = host.replace(/\.$/, '');
   const labels = name.split('.');
-  if (name.length > 253 || !labels.every((label) => /^[a-z0-9_-]{1,63}$/.test(label))) return 'must name a valid host';
+  if (name.length > 253 || !labels.every((label) => /^[a-z0-9_-]{1,63}$/.test(label)))
+    return 'must name a valid host';
   // safety: egress-private-names
-  const isPrivate = labels.length < 2 || PRIVATE_NAMES.some((ending) => name === ending || name.endsWith(`.${ending}`));
+  const isPrivate =
+    labels.length < 2 || PRIVATE_NAMES.some((ending) => name === ending || name.endsWith(`.${ending}`));
   return isPrivate ? notPublic : null;
 }
 
@@ -105,8 +138,17 @@ export interface GuardedRequest {
   timeout?: number;
 }
 
-/** Why there was no response: not allowed, withheld by `mayBegin`, name not found, private address, no connection, or timeout. */
-export type Unreachable = 'target_refused' | 'withheld' | 'name_not_found' | 'private_address' | 'connection_failed' | 'timeout';
+/**
+ * Why there was no response: not allowed, withheld by `mayBegin`, name not found, private address, no
+ * connection, or timeout.
+ */
+export type Unreachable =
+  | 'target_refused'
+  | 'withheld'
+  | 'name_not_found'
+  | 'private_address'
+  | 'connection_failed'
+  | 'timeout';
 
 export interface Answered {
   status: number;
@@ -174,7 +216,10 @@ async function startOf({ body }: Response, most: number, signal: AbortSignal): P
 
 // ---------------------------------------------------------------- names
 
-/** DNS over HTTPS as JSON: https://developers.cloudflare.com/1.1.1.1/encryption/dns-over-https/make-api-requests/dns-json/ */
+/**
+ * DNS over HTTPS as JSON:
+ * https://developers.cloudflare.com/1.1.1.1/encryption/dns-over-https/make-api-requests/dns-json/
+ */
 const RESOLVER = 'https://cloudflare-dns.com/dns-query';
 const ADDRESSES = { A: 1, AAAA: 28 } as const;
 /** How long an isolate caches a look-up. */
@@ -196,15 +241,24 @@ async function lookUp(host: string, signal: AbortSignal): Promise<Unreachable | 
 }
 
 /** Throws if the resolver does not respond; then nothing is sent. */
-async function addressesOf(host: string, type: keyof typeof ADDRESSES, signal: AbortSignal): Promise<string[]> {
+async function addressesOf(
+  host: string,
+  type: keyof typeof ADDRESSES,
+  signal: AbortSignal,
+): Promise<string[]> {
   const response = await fetch(`${RESOLVER}?${new URLSearchParams({ name: host, type })}`, {
     headers: { Accept: 'application/dns-json' },
     redirect: 'error',
     signal,
   });
   if (!response.ok) throw new Error('the resolver did not respond');
-  const answer = JSON.parse(await startOf(response, READ, signal)) as { Status?: unknown; Answer?: { type: number; data: unknown }[] };
+  const answer = JSON.parse(await startOf(response, READ, signal)) as {
+    Status?: unknown;
+    Answer?: { type: number; data: unknown }[];
+  };
   // 0: found; 3: the name does not exist.
   if (answer.Status !== 0 && answer.Status !== 3) throw new Error('the resolver did not respond');
-  return (answer.Answer ?? []).filter((record) => record.type === ADDRESSES[type]).map(({ data }) => String(data));
+  return (answer.Answer ?? [])
+    .filter((record) => record.type === ADDRESSES[type])
+    .map(({ data }) => String(data));
 }

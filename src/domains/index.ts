@@ -1,4 +1,5 @@
-// The domains of the vault and everything derived from them. A new domain is a folder and one line in `domains`.
+// The domains of the vault and everything derived from them. A new domain is a folder and one line in
+// `domains`.
 import { type Action, type FullNeed, fullNeed, type Needs } from '../auth/actions';
 import type { Job } from '../delivery/job';
 import type { Rules } from '../gate/core';
@@ -35,7 +36,10 @@ import { terminals } from './terminals';
 import { trusts } from './trusts';
 import { webhooks } from './webhooks';
 
-/** In OpenAPI order. Of two paths, the one with a literal segment comes before the one with a parameter in its place. */
+/**
+ * In OpenAPI order. Of two paths, the one with a literal segment comes before the one with a parameter in its
+ * place.
+ */
 export const domains: readonly Domain[] = [
   orgs,
   members,
@@ -65,7 +69,9 @@ export const domains: readonly Domain[] = [
   trusts,
 ];
 
-/** What a gate uses of a list of domains: what actions need, operations by name, and what follows from rows. */
+/**
+ * What a gate uses of a list of domains: what actions need, operations by name, and what follows from rows.
+ */
 export interface Catalogue {
   actions: Record<Action, FullNeed>;
   operations: Record<string, Operation>;
@@ -74,7 +80,9 @@ export interface Catalogue {
 
 export const catalogueOf = (all: readonly Domain[]): Catalogue => ({
   actions: Object.fromEntries(
-    all.flatMap((domain) => Object.entries(domain.actions satisfies Needs).map(([action, need]) => [action, fullNeed(need)])),
+    all.flatMap((domain) =>
+      Object.entries(domain.actions satisfies Needs).map(([action, need]) => [action, fullNeed(need)]),
+    ),
   ) as Record<Action, FullNeed>,
   operations: Object.assign({}, ...all.map((domain) => domain.operations)),
   rules: rulesOf([...rooms, ...all]),
@@ -83,7 +91,9 @@ export const catalogueOf = (all: readonly Domain[]): Catalogue => ({
 export const vault = catalogueOf(domains);
 export const { actions, operations } = vault;
 
-export const routes: Route[] = domains.flatMap((domain) => domain.routes.map((route) => ({ ...route, need: actions[route.action] })));
+export const routes: Route[] = domains.flatMap((domain) =>
+  domain.routes.map((route) => ({ ...route, need: actions[route.action] })),
+);
 
 /** What the Worker does at a gate's request. */
 export const jobs = Object.assign({}, ...domains.map((domain) => domain.jobs)) as Record<JobName, Job>;
@@ -92,4 +102,7 @@ export const jobs = Object.assign({}, ...domains.map((domain) => domain.jobs)) a
 export const tags: Record<string, string> = Object.assign({}, ...domains.map((domain) => domain.tags));
 
 /** Examples of the OpenAPI document, by `Schema.field`. */
-export const examples: Record<string, unknown> = Object.assign({}, ...domains.map((domain) => domain.examples));
+export const examples: Record<string, unknown> = Object.assign(
+  {},
+  ...domains.map((domain) => domain.examples),
+);

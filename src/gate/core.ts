@@ -1,6 +1,7 @@
-// What every part of a gate works on: its SQLite, the rows that decide, the audit log, the outbox, the schedule, D1 and the clock. One object
-// per organisation, in the memory of its Durable Object. Everything else is a part (`part.ts`), declared by the module that owns it.
-// Invariant: the SQLite always has every row that decisions depend on; D1 is the relational record of the same rows and is written first.
+// What every part of a gate works on: its SQLite, the rows that decide, the audit log, the outbox, the
+// schedule, D1 and the clock. One object per organisation, in the memory of its Durable Object. Everything
+// else is a part (`part.ts`), declared by the module that owns it. Invariant: the SQLite always has every row
+// that decisions depend on; D1 is the relational record of the same rows and is written first.
 import type { Action } from '../auth/actions';
 import type { RowKind, RowTypes } from '../db/rows';
 import { type AuditLog, createAuditLog } from './audit/log';
@@ -12,7 +13,9 @@ import { createRows, type Rows } from './rows/store';
 import { upgrade } from './storage-version';
 import { createSchedule, type Schedule } from './tasks/schedule';
 
-/** A row that is about to be written (`before` is null if it is new), or to leave the gate (`after` is null). */
+/**
+ * A row that is about to be written (`before` is null if it is new), or to leave the gate (`after` is null).
+ */
 export interface RowChange<K extends RowKind> {
   id: string;
   before: RowTypes[K] | null;
@@ -32,7 +35,10 @@ export type Raise<K extends RowKind> = (
   of: { core: Core; action: Action },
 ) => Raised[];
 
-/** A task in bounded batches. Returns when to run next, or null. It can be interrupted at any point, and then simply runs again. */
+/**
+ * A task in bounded batches. Returns when to run next, or null. It can be interrupted at any point, and then
+ * simply runs again.
+ */
 export type TaskRun = (core: Core, now: number) => Promise<number | null> | number | null;
 
 export interface Declared {
@@ -55,7 +61,12 @@ export interface Declared {
 /** What all rooms and domains declare, as the gate uses it. */
 export interface Rules {
   follow<K extends RowKind>(core: Core, kind: K, change: RowChange<K>): void;
-  raise<K extends RowKind>(kind: K, before: RowTypes[K] | null, after: RowTypes[K] | null, of: { core: Core; action: Action }): Raised[];
+  raise<K extends RowKind>(
+    kind: K,
+    before: RowTypes[K] | null,
+    after: RowTypes[K] | null,
+    of: { core: Core; action: Action },
+  ): Raised[];
   followSecrets(core: Core, environment: string, now: number): void;
   followCommit(core: Core, now: number): void;
   tasks: Record<string, TaskRun>;
@@ -88,7 +99,9 @@ interface Bindings {
   QUEUE: Queue<QueueMessage>;
 }
 
-/** Opens a gate's storage: upgrades what an earlier release left, then creates the tables that are missing. */
+/**
+ * Opens a gate's storage: upgrades what an earlier release left, then creates the tables that are missing.
+ */
 export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: Bindings, rules: Rules): Core {
   const { sql } = storage;
   const meta = createMeta(sql);

@@ -1,12 +1,13 @@
-// What all rooms and domains declare, as one: see `Declared`. Invariant: what follows from a row runs in the turn of its change, whichever route
-// made it; each declaration is called in the order of the list.
+// What all rooms and domains declare, as one: see `Declared`. Invariant: what follows from a row runs in the
+// turn of its change, whichever route made it; each declaration is called in the order of the list.
 import type { Declared, Rules } from './core';
 
 export function rulesOf(all: readonly Declared[]): Rules {
   const named = all.flatMap(({ tasks = {} }) => Object.entries(tasks));
   const tasks = Object.fromEntries(named);
   if (Object.keys(tasks).length < named.length) throw new Error('two tasks have the same name');
-  const of = <F extends keyof Declared>(field: F) => all.map((one) => one[field]).filter((value) => value !== undefined);
+  const of = <F extends keyof Declared>(field: F) =>
+    all.map((one) => one[field]).filter((value) => value !== undefined);
   const follows = of('follows');
   const raises = of('raises');
   const secrets = of('followSecrets');
@@ -18,7 +19,8 @@ export function rulesOf(all: readonly Declared[]): Rules {
     follow(core, kind, change) {
       for (const one of follows) one[kind]?.(core, change, core.now());
     },
-    raise: (kind, before, after, context) => raises.flatMap((one) => one[kind]?.(before, after, context) ?? []),
+    raise: (kind, before, after, context) =>
+      raises.flatMap((one) => one[kind]?.(before, after, context) ?? []),
     followSecrets(core, environment, now) {
       for (const follow of secrets) follow(core, environment, now);
     },

@@ -3,7 +3,12 @@
 /** Jobs that a gate requests from the Worker, because they need keys that gates do not have. */
 export type JobName = 'rotate' | 'checkpoint' | 'deliver' | 'notify' | 'sync';
 
-export type QueueMessage = { kind: 'probe'; id: string } | { kind: 'job'; job: JobName; org: string; id?: string };
+export type QueueMessage =
+  | { kind: 'probe'; id: string }
+  | { kind: 'job'; job: JobName; org: string; id?: string };
 
-/** `max_retries` of the queue's consumer in wrangler.toml: a message that fails once more goes to the dead-letter queue. */
+/**
+ * `max_retries` of the queue's consumer in wrangler.toml: a message that fails once more goes to the
+ * dead-letter queue.
+ */
 export const MAX_RETRIES = 10;

@@ -16,7 +16,8 @@ export function createMeta(sql: SqlStorage): Meta {
     get(key) {
       const known = recent.get(key);
       if (known) return known.value;
-      const value = sql.exec<{ value: string }>('select value from meta where key = ?', key).toArray()[0]?.value ?? null;
+      const value =
+        sql.exec<{ value: string }>('select value from meta where key = ?', key).toArray()[0]?.value ?? null;
       recent.set(key, { value });
       return value;
     },

@@ -1,6 +1,7 @@
-// Parts of a gate: what works on its storage or memory, declared by the module that owns it. A part may use other parts; each is made once for
-// each gate, whoever asks first. Invariant: all parts are made when a gate starts, so every table exists and nothing is missed that a part
-// follows, whether or not a request has asked for it.
+// Parts of a gate: what works on its storage or memory, declared by the module that owns it. A part may use
+// other parts; each is made once for each gate, whoever asks first. Invariant: all parts are made when a gate
+// starts, so every table exists and nothing is missed that a part follows, whether or not a request has asked
+// for it.
 import type { Core } from './core';
 
 /** A part, by the core that it belongs to. */

@@ -25,7 +25,9 @@ const limits: Declared = {
   tasks: {
     minutes: (core, now) =>
       core.storage.transactionSync(() => {
-        const times = [rateLimit(core).flush(now), emergencies(core).flush(now)].filter((time) => time !== null);
+        const times = [rateLimit(core).flush(now), emergencies(core).flush(now)].filter(
+          (time) => time !== null,
+        );
         return times.length ? Math.min(...times) : null;
       }),
   },
@@ -58,7 +60,9 @@ const events: Declared = {
 
 const rows: Declared = {
   tasks: { rows: purgeRows, past: purgePast, end: endOrg },
-  follows: { org: (core, { after }, now) => void (after?.deleted_at != null && core.schedule.at('end', now)) },
+  follows: {
+    org: (core, { after }, now) => void (after?.deleted_at != null && core.schedule.at('end', now)),
+  },
   sweep(core) {
     formerMakers(core).sweep();
     return false;
@@ -66,4 +70,13 @@ const rows: Declared = {
   clear: (core) => formerMakers(core).clear(),
 };
 
-export const rooms: readonly Declared[] = [journal, limits, responses, audit, events, rows, expiry, approvals];
+export const rooms: readonly Declared[] = [
+  journal,
+  limits,
+  responses,
+  audit,
+  events,
+  rows,
+  expiry,
+  approvals,
+];

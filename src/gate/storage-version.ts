@@ -1,12 +1,18 @@
-// The version of a gate's storage. Invariants: a gate upgrades one step at a time, each together with its number in one transaction; a gate
-// that finds storage of a newer release changes nothing and refuses.
+// The version of a gate's storage. Invariants: a gate upgrades one step at a time, each together with its
+// number in one transaction; a gate that finds storage of a newer release changes nothing and refuses.
 import type { Meta } from './meta';
 
-/** Each step upgrades storage by one version: the first from version 1, which the tables' own modules create, to 2. */
+/**
+ * Each step upgrades storage by one version: the first from version 1, which the tables' own modules create,
+ * to 2.
+ */
 const steps: ((sql: SqlStorage) => void)[] = [
-  // 2: panics, revocations and browser sessions, which an earlier release would ignore; last uses with their counts.
+  // 2: panics, revocations and browser sessions, which an earlier release would ignore; last uses with their
+  // counts.
   (sql) => {
-    sql.exec('create table if not exists used (credential text primary key, at integer not null) without rowid');
+    sql.exec(
+      'create table if not exists used (credential text primary key, at integer not null) without rowid',
+    );
     sql.exec(
       'create table if not exists uses (credential text primary key, at integer not null, count integer not null, place text) without rowid',
     );
@@ -15,8 +21,10 @@ const steps: ((sql: SqlStorage) => void)[] = [
   },
   // 3: the owner and size of each stored response; tombstones that are deleted after 400 days.
   (sql) => {
-    const has = (table: string) => sql.exec("select 1 from sqlite_master where type = 'table' and name = ?", table).toArray().length > 0;
-    if (has('rows')) sql.exec('update rows set sweep_at = unixepoch() * 1000 + 34560000000 where body is null');
+    const has = (table: string) =>
+      sql.exec("select 1 from sqlite_master where type = 'table' and name = ?", table).toArray().length > 0;
+    if (has('rows'))
+      sql.exec('update rows set sweep_at = unixepoch() * 1000 + 34560000000 where body is null');
     if (!has('replays')) return;
     sql.exec("alter table replays add column root text not null default ''");
     sql.exec('alter table replays add column bytes integer not null default 0');
@@ -28,7 +36,10 @@ const steps: ((sql: SqlStorage) => void)[] = [
   () => {},
   // 5: numbered events.
   (sql) => {
-    if (sql.exec("select 1 from sqlite_master where type = 'table' and name = 'outbox'").toArray().length === 0) return;
+    if (
+      sql.exec("select 1 from sqlite_master where type = 'table' and name = 'outbox'").toArray().length === 0
+    )
+      return;
     sql.exec('alter table outbox rename to unnumbered');
     sql.exec(
       'create table outbox (sequence integer primary key, id text not null, type text not null, at integer not null, data text not null)',

@@ -1,5 +1,6 @@
-// Identifies the caller by the token alone: its form, its checksum under this deployment's key, or the signature of a session. Invariant: a
-// forged token reaches no gate and no database; the gate decides whether a genuine one is still valid.
+// Identifies the caller by the token alone: its form, its checksum under this deployment's key, or the
+// signature of a session. Invariant: a forged token reaches no gate and no database; the gate decides whether
+// a genuine one is still valid.
 import { type Proof, readProof } from '../auth/dpop';
 import { canonical, prefixes, readToken, type TokenRef } from '../auth/token';
 import { equalSecret } from '../crypto/digest';
@@ -25,8 +26,15 @@ export interface Authenticated {
   deployment: DeploymentKeys;
 }
 
-/** Identifies the caller without the gate, or returns 401, or 429 after too many attempts with the bootstrap token. */
-export async function authenticate(route: Route, incoming: Incoming, keyring: Keyring): Promise<Authenticated | Refusal> {
+/**
+ * Identifies the caller without the gate, or returns 401, or 429 after too many attempts with the bootstrap
+ * token.
+ */
+export async function authenticate(
+  route: Route,
+  incoming: Incoming,
+  keyring: Keyring,
+): Promise<Authenticated | Refusal> {
   const { env, settings, base, facts } = incoming;
   const { authorization } = incoming.headers;
   const shown = tokenOf(authorization);
@@ -42,13 +50,22 @@ export async function authenticate(route: Route, incoming: Incoming, keyring: Ke
         deployment,
         ...(await possession(incoming, shown)),
       };
-    const session = deployment && !token ? await readSession(signingKeysOf(env.DB, deployment), base, bearer) : null;
+    const session =
+      deployment && !token ? await readSession(signingKeysOf(env.DB, deployment), base, bearer) : null;
     if (session && deployment)
-      return { bearer, genuine: session.ref, isExpired: session.isExpired, deployment, ...(shown.isDpop && { isDpop: true }) };
+      return {
+        bearer,
+        genuine: session.ref,
+        isExpired: session.isExpired,
+        deployment,
+        ...(shown.isDpop && { isDpop: true }),
+      };
     if (isBootstrap(route) && !shown.isDpop && equalSecret(settings.bootstrapToken, bearer))
       return { bearer, genuine: null, isExpired: false, deployment: await keyring.deployment() };
   }
-  const refusal = refuse('UNAUTHENTICATED', { message: unauthenticatedMessage(authorization, bearer, route) });
+  const refusal = refuse('UNAUTHENTICATED', {
+    message: unauthenticatedMessage(authorization, bearer, route),
+  });
   if (!isBootstrap(route)) return refusal;
   const wait = await countRefused(env, facts.ip);
   return wait ? refuse('RATE_LIMITED', { retry_after: wait }) : refusal;
@@ -76,18 +93,21 @@ async function possession(
 ): Promise<Pick<Authenticated, 'proof' | 'isDpop'>> {
   const url = headers.dpop === null ? '' : base + new URL(request.url).pathname;
   return {
-    ...(headers.dpop !== null && { proof: await readProof(headers.dpop, { method: request.method, url, token }, Date.now()) }),
+    ...(headers.dpop !== null && {
+      proof: await readProof(headers.dpop, { method: request.method, url, token }, Date.now()),
+    }),
     ...(isDpop && { isDpop }),
   };
 }
 
 /**
- * What was wrong with the token, by its form alone. Where the bootstrap token is not accepted, nothing is compared with it, so no response
- * reveals whether a guess was right.
+ * What was wrong with the token, by its form alone. Where the bootstrap token is not accepted, nothing is
+ * compared with it, so no response reveals whether a guess was right.
  */
 function unauthenticatedMessage(authorization: string | null, bearer: string | null, route: Route): string {
   if (!authorization) return 'The Authorization header is missing. Send "Authorization: Bearer TOKEN".';
-  if (bearer === null) return 'The Authorization header does not contain a bearer token. Send "Authorization: Bearer TOKEN".';
+  if (bearer === null)
+    return 'The Authorization header does not contain a bearer token. Send "Authorization: Bearer TOKEN".';
   if (isJwt(bearer) || hasPrefix(bearer)) return UNKNOWN_TOKEN;
   return isBootstrap(route)
     ? 'The token is neither the bootstrap token nor a valid token of this deployment.'

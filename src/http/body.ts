@@ -18,7 +18,8 @@ export async function readBody(request: Request): Promise<ReadBody> {
   if (bytes === null) return { bytes: new Uint8Array(), refusal: refuse('PAYLOAD_TOO_LARGE') };
   const encoding = request.headers.get('content-encoding');
   const isJson = type !== null && /^application\/json\s*(;|$)/i.test(type.trim());
-  if (encoding !== null && encoding.toLowerCase() !== 'identity') return { bytes, refusal: refuse('UNSUPPORTED_MEDIA_TYPE') };
+  if (encoding !== null && encoding.toLowerCase() !== 'identity')
+    return { bytes, refusal: refuse('UNSUPPORTED_MEDIA_TYPE') };
   if (bytes.length === 0) return { bytes, refusal: null };
   if (!isJson) return { bytes, refusal: refuse('UNSUPPORTED_MEDIA_TYPE') };
   const text = fromUtf8(bytes);
@@ -30,11 +31,16 @@ export async function readBody(request: Request): Promise<ReadBody> {
   }
 }
 
-/** All bytes of a body, or null if there are too many; the excess is read and dropped, so the client receives the response. */
+/**
+ * All bytes of a body, or null if there are too many; the excess is read and dropped, so the client receives
+ * the response.
+ */
 async function readBytes(request: Request): Promise<Uint8Array | null> {
   const declared = request.headers.get('content-length');
-  // The runtime ends a body at its Content-Length: a small one is read in one piece, which is faster than a stream.
-  if (declared !== null && Number(declared) <= MOST_BODY) return withinLimit(new Uint8Array(await request.arrayBuffer()));
+  // The runtime ends a body at its Content-Length: a small one is read in one piece, which is faster than a
+  // stream.
+  if (declared !== null && Number(declared) <= MOST_BODY)
+    return withinLimit(new Uint8Array(await request.arrayBuffer()));
   if (!request.body) return new Uint8Array();
   const parts: Uint8Array[] = [];
   let size = 0;

@@ -55,7 +55,10 @@ export interface RenderContext extends Context {
   further(input: unknown): Promise<Outcome>;
   /** Reports an alteration that the response only names, so it is recorded although the request succeeds. */
   report(violation: IntegrityViolation): Promise<void>;
-  /** Calls the gate for another action of the same caller, under a separate request id. It does not count against a rate limit. */
+  /**
+   * Calls the gate for another action of the same caller, under a separate request id. It does not count
+   * against a rate limit.
+   */
   also(asked: Also): Promise<Outcome>;
 }
 
@@ -73,8 +76,17 @@ export interface Also {
 /** What a handler gets for a request without a credential. */
 export interface PublicContext extends BaseContext {
   headers: Headers;
-  /** Calls the gate of an organisation with the route's action, or another operation of that action. `again`: for a further round. */
-  ask(org: string, keys: OrgKeys, bearer: Ask['bearer'], input: unknown, how?: { operation?: string; again?: boolean }): Promise<Reply>;
+  /**
+   * Calls the gate of an organisation with the route's action, or another operation of that action. `again`:
+   * for a further round.
+   */
+  ask(
+    org: string,
+    keys: OrgKeys,
+    bearer: Ask['bearer'],
+    input: unknown,
+    how?: { operation?: string; again?: boolean },
+  ): Promise<Reply>;
   /** Counts a refused attempt by this address. Returns the refusal unchanged, or 429 after too many. */
   count(refusal: Refusal): Promise<Refusal>;
 }
@@ -103,8 +115,13 @@ export function keysOf(context: Pick<Context, 'keys'>): OrgKeys {
 }
 
 /** A page of a list, with the cursor for the next one. */
-export const pageOf = (context: Pick<Context, 'deployment' | 'org'>, list: string, slice: { items: unknown[]; next: string | null }) => ({
+export const pageOf = (
+  context: Pick<Context, 'deployment' | 'org'>,
+  list: string,
+  slice: { items: unknown[]; next: string | null },
+) => ({
   data: slice.items,
-  next_cursor: slice.next === null ? null : toCursor(context.deployment.cursor, context.org, list, slice.next),
+  next_cursor:
+    slice.next === null ? null : toCursor(context.deployment.cursor, context.org, list, slice.next),
   has_more: slice.next !== null,
 });

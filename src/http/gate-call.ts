@@ -1,5 +1,5 @@
-// Calls a gate over a fresh stub, and repeats once if the platform says that this may help. A repeat is harmless: a change is recognised by
-// its request id.
+// Calls a gate over a fresh stub, and repeats once if the platform says that this may help. A repeat is
+// harmless: a change is recognised by its request id.
 import type { Env } from '../env';
 import { ApiError, refuse } from '../errors';
 import type { Ask, Reply } from '../gate/request/call';
@@ -19,7 +19,9 @@ export async function callGate(
     try {
       trace.gate_calls++;
       const stub = env.GATE.getByName(ask.org, locationHint ? { locationHint } : {});
-      const answer = stub.call(writeAsk(attempt ? { ...ask, repeated: true } : ask)) as unknown as Promise<Reply>;
+      const answer = stub.call(
+        writeAsk(attempt ? { ...ask, repeated: true } : ask),
+      ) as unknown as Promise<Reply>;
       // If the client of a change disconnects, the gate's result is still awaited.
       if (changes) defer(answer.catch(() => {}));
       const reply = readReply(await answer);

@@ -1,6 +1,7 @@
-// One request, from HTTP to the gate and back: identify the caller (by the token alone, no I/O), parse, validate and encrypt the request,
-// call the gate, and render the response. Invariant: nothing is refused here that the gate must audit or count; a problem is passed on as a
-// finding, and the gate refuses it in the contract's order.
+// One request, from HTTP to the gate and back: identify the caller (by the token alone, no I/O), parse,
+// validate and encrypt the request, call the gate, and render the response. Invariant: nothing is refused
+// here that the gate must audit or count; a problem is passed on as a finding, and the gate refuses it in the
+// contract's order.
 
 import { tuple } from '../crypto/bytes';
 import { hmacHex } from '../crypto/digest';
@@ -14,7 +15,15 @@ import { fail, refusalOf } from '../gate/request/outcome';
 import { keyringOf, ORG_KEY_MISSING } from '../keys/keyring';
 import { type Authenticated, authenticate } from './authenticate';
 import { type ReadBody, readBody } from './body';
-import { type Also, type BaseContext, type Context, type Incoming, keysOf, type Org, type RenderContext } from './context';
+import {
+  type Also,
+  type BaseContext,
+  type Context,
+  type Incoming,
+  keysOf,
+  type Org,
+  type RenderContext,
+} from './context';
 import { callGate } from './gate-call';
 import { listName } from './list';
 import { decryptOneTime, encryptOneTime, withOnce } from './one-time';
@@ -33,7 +42,8 @@ interface Asked {
 }
 
 /**
- * Handles a request with a credential or the bootstrap token: authenticate, parse, find the organisation, prepare, call the gate, respond.
+ * Handles a request with a credential or the bootstrap token: authenticate, parse, find the organisation,
+ * prepare, call the gate, respond.
  */
 export async function handle(route: Route, incoming: Incoming): Promise<Response> {
   const { env, settings, base, facts, trace, defer } = incoming;
@@ -41,7 +51,16 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
   const caller = await authenticate(route, incoming, keyring);
   if ('code' in caller) return errorResponse(caller, base, trace);
   const asked = await parse(route, incoming, caller);
-  const context: BaseContext = { env, settings, base, request: facts, deployment: caller.deployment, keyring, trace, defer };
+  const context: BaseContext = {
+    env,
+    settings,
+    base,
+    request: facts,
+    deployment: caller.deployment,
+    keyring,
+    trace,
+    defer,
+  };
   if (!caller.genuine && route.deployment) {
     if (asked.finding) return errorResponse(asked.finding, base, trace);
     return rendered(await route.deployment(asked.input, context), 200, null);
@@ -56,14 +75,17 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
 /** Reads and validates a request. */
 async function parse(route: Route, incoming: Incoming, { isExpired }: Authenticated): Promise<Asked> {
   const { request, headers } = incoming;
-  const body: ReadBody = route.method === 'get' ? { bytes: new Uint8Array(), refusal: null } : await readBody(request);
+  const body: ReadBody =
+    route.method === 'get' ? { bytes: new Uint8Array(), refusal: null } : await readBody(request);
   const { input, finding } = validate(route, incoming, body);
   const { named, isWellFormed } = namedOf(route, input);
   return {
     body,
     input,
     named,
-    finding: isExpired ? refuse('TOKEN_EXPIRED') : (findingOf(headers, body, finding) ?? (isWellFormed ? null : refuse('NOT_FOUND'))),
+    finding: isExpired
+      ? refuse('TOKEN_EXPIRED')
+      : (findingOf(headers, body, finding) ?? (isWellFormed ? null : refuse('NOT_FOUND'))),
     idempotencyKey: isUnkept(route, input, finding) ? null : headers.idempotency_key,
   };
 }
@@ -84,14 +106,18 @@ function namedOf(route: Route, input: Input): { named: Named; isWellFormed: bool
   return { named, isWellFormed };
 }
 
-/** The organisation whose gate to call, and its keys; a new one if the request creates one. Null if it does not exist. */
+/**
+ * The organisation whose gate to call, and its keys; a new one if the request creates one. Null if it does
+ * not exist.
+ */
 async function resolveOrg(
   caller: Authenticated,
   { env, params }: Incoming,
   { idempotencyKey }: Asked,
   { keyring, deployment }: BaseContext,
 ): Promise<Org | null> {
-  if (caller.genuine) return { org: caller.genuine.org, keys: await keyring.org(caller.genuine.org), wrapped: null };
+  if (caller.genuine)
+    return { org: caller.genuine.org, keys: await keyring.org(caller.genuine.org), wrapped: null };
   if (params.org_id !== undefined) {
     const keys = idBytes('org', params.org_id) ? await keyring.org(params.org_id) : null;
     return keys && { org: params.org_id, keys, wrapped: null };
@@ -105,7 +131,13 @@ async function resolveOrg(
 }
 
 /** Decrypts a list's cursor, encrypts values and creates tokens: the input for the gate. */
-async function prepare(route: Route, incoming: Incoming, caller: Authenticated, parsed: Asked, context: Context): Promise<Ready> {
+async function prepare(
+  route: Route,
+  incoming: Incoming,
+  caller: Authenticated,
+  parsed: Asked,
+  context: Context,
+): Promise<Ready> {
   const asked = withPosition(route, incoming, parsed, context);
   const ready = { route, incoming, caller, asked, context };
   if (asked.finding || !context.keys) return { ...ready, prepared: { input: null } };
@@ -138,8 +170,14 @@ interface Ready {
   prepared: Prepared;
 }
 
-/** Binds values encrypted for the caller's token to the request: by its Idempotency-Key, so that a replay shows them again. */
-const ownerOf = ({ incoming, asked, context }: Ready): string[] => [context.org, asked.idempotencyKey ?? incoming.facts.id];
+/**
+ * Binds values encrypted for the caller's token to the request: by its Idempotency-Key, so that a replay
+ * shows them again.
+ */
+const ownerOf = ({ incoming, asked, context }: Ready): string[] => [
+  context.org,
+  asked.idempotencyKey ?? incoming.facts.id,
+];
 
 /** The gate's input for a request. */
 function askOf(ready: Ready): Ask {
@@ -164,19 +202,30 @@ function askOf(ready: Ready): Ask {
     repeated: false,
     keys: keys && { row: keys.row, answer: keys.answer },
     request: incoming.facts,
-    ...(incoming.headers.approval_id !== null && { approval: identified(ready, approvalOf(incoming.headers.approval_id)) }),
+    ...(incoming.headers.approval_id !== null && {
+      approval: identified(ready, approvalOf(incoming.headers.approval_id)),
+    }),
   };
 }
 
 /** Identifies a request for approval: no other request has this digest. */
-function identified({ incoming: { request, headers }, asked, context }: Ready, id: string | null): NonNullable<Ask['approval']> {
+function identified(
+  { incoming: { request, headers }, asked, context }: Ready,
+  id: string | null,
+): NonNullable<Ask['approval']> {
   const { pathname, search } = new URL(request.url);
   const path = `${pathname}${search}`;
   const digest = keysOf(context).digest;
   const { call } = headers;
   // safety: approval-digest
   const parts = ['approval', request.method, path, asked.body.bytes, ...callPart(call)];
-  return { id, method: request.method, path, digest: hmacHex(digest, tuple(...parts)), ...(call !== null && { call }) };
+  return {
+    id,
+    method: request.method,
+    path,
+    digest: hmacHex(digest, tuple(...parts)),
+    ...(call !== null && { call }),
+  };
 }
 
 /** X-Access-Call in a digest. A request without it has the digest that it had before the header existed. */
@@ -186,21 +235,33 @@ const callPart = (call: string | null): string[] => (call === null ? [] : [call]
 /** The approval in a header. A text that is not an id becomes one that does not exist. */
 const approvalOf = (header: string): string => (forms.approval(header) ? header : 'unknown');
 
-/** The Idempotency-Key of a request, and the digest that distinguishes it from other requests with the same key. */
-function idempotencyOf({ incoming: { request, headers: read }, caller, asked, context }: Ready): Ask['idempotency'] {
+/**
+ * The Idempotency-Key of a request, and the digest that distinguishes it from other requests with the same
+ * key.
+ */
+function idempotencyOf({
+  incoming: { request, headers: read },
+  caller,
+  asked,
+  context,
+}: Ready): Ask['idempotency'] {
   if (asked.idempotencyKey === null || !context.keys) return null;
   const { pathname, search } = new URL(request.url);
   const headers = ['if-match', 'approval-id'].map((name) => request.headers.get(name) ?? '');
   const digest = caller.genuine ? context.keys.digest : context.deployment.digest;
   return {
     key: asked.idempotencyKey,
-    digest: hmacHex(digest, tuple(request.method, pathname, search, ...headers, asked.body.bytes, ...callPart(read.call))),
+    digest: hmacHex(
+      digest,
+      tuple(request.method, pathname, search, ...headers, asked.body.bytes, ...callPart(read.call)),
+    ),
   };
 }
 
 /**
- * How often the gate may ask for more: a value that it cannot create, the request's digest, and the value encrypted for another secret.
- * Each of the last kind means that another request gave the name to another secret in the meantime, so a race takes a few.
+ * How often the gate may ask for more: a value that it cannot create, the request's digest, and the value
+ * encrypted for another secret. Each of the last kind means that another request gave the name to another
+ * secret in the meantime, so a race takes a few.
  */
 const MOST_ROUNDS = 8;
 
@@ -225,10 +286,21 @@ async function askGate(ready: Ready): Promise<Response> {
       again: true,
       request: { ...facts, id: newId('req') },
     };
-    const { outcome } = await gate({ ...ask, action, operation, named, input, ...apart, approval: undefined });
-    return outcome.kind === 'more' && outcome.wants === 'digest' ? fail(refuse('APPROVAL_REQUIRED')) : outcome;
+    const { outcome } = await gate({
+      ...ask,
+      action,
+      operation,
+      named,
+      input,
+      ...apart,
+      approval: undefined,
+    });
+    return outcome.kind === 'more' && outcome.wants === 'digest'
+      ? fail(refuse('APPROVAL_REQUIRED'))
+      : outcome;
   };
-  const report = async (violation: IntegrityViolation) => void (await gate({ ...ask, input: null, violation, again: true }));
+  const report = async (violation: IntegrityViolation) =>
+    void (await gate({ ...ask, input: null, violation, again: true }));
   try {
     const first = await gate(ask);
     let reply = first;
@@ -242,14 +314,20 @@ async function askGate(ready: Ready): Promise<Response> {
         const more = await route.more?.(data as never, asked.input, { ...context, further });
         if (!more) break;
         made = { ...ready, prepared: more };
-        again = { ...again, input: more.input, one_time: encryptOneTime(caller.bearer, ownerOf(ready), more.once), again: true };
+        again = {
+          ...again,
+          input: more.input,
+          one_time: encryptOneTime(caller.bearer, ownerOf(ready), more.once),
+          again: true,
+        };
       }
       // The rate limit of the first call: further calls do not count.
       reply = { ...(await gate(again)), rate_limit: first.rate_limit };
     }
     return await respond(made, reply, { further, also, report });
   } catch (error) {
-    if (error instanceof ApiError && error.violation) await report({ ...error.violation, status: statusOf(error.refusal) });
+    if (error instanceof ApiError && error.violation)
+      await report({ ...error.violation, status: statusOf(error.refusal) });
     throw error;
   }
 }
@@ -273,12 +351,23 @@ async function respond(
   const { route, incoming, caller, asked, context, prepared } = ready;
   const headers: Record<string, string> = replay ? { 'Idempotency-Replayed': 'true' } : {};
   if (outcome.kind !== 'ok')
-    return errorResponse(withoutKey(refusalOf(outcome), context), incoming.base, incoming.trace, rate_limit, headers);
+    return errorResponse(
+      withoutKey(refusalOf(outcome), context),
+      incoming.base,
+      incoming.trace,
+      rate_limit,
+      headers,
+    );
   const { status, data } = outcome;
   const etag = outcome.etag ?? revisionOf(route, status, data);
   if (etag) headers.ETag = etag;
   if (route.render && (status === 200 || status === 201) && (!replay || route.resumes))
-    return rendered(await route.render(data as never, asked.input, { ...context, ...calls, etag }), status, rate_limit, headers);
+    return rendered(
+      await route.render(data as never, asked.input, { ...context, ...calls, etag }),
+      status,
+      rate_limit,
+      headers,
+    );
   const once = replay ? decryptOneTime(caller.bearer, ownerOf(ready), replay.one_time) : prepared.once;
   return rendered({ json: data === null ? undefined : withOnce(data, once) }, status, rate_limit, headers);
 }

@@ -1,5 +1,5 @@
-// The headers that any request may have, each read once, because every read crosses into the runtime. Invariant: an invalid header becomes
-// a finding, and its value is not passed on.
+// The headers that any request may have, each read once, because every read crosses into the runtime.
+// Invariant: an invalid header becomes a finding, and its value is not passed on.
 import { addressOf } from '../auth/addresses';
 import { fromUtf8 } from '../crypto/bytes';
 import { invalid, type Refusal } from '../errors';
@@ -16,7 +16,10 @@ export interface RequestHeaders {
   /** The approval that the request uses. */
   approval_id: string | null;
   reason: string | null;
-  /** What a program needs the secret for, shown to those who decide the request. Of a person's words, `reason`. */
+  /**
+   * What a program needs the secret for, shown to those who decide the request. Of a person's words,
+   * `reason`.
+   */
   call: string | null;
   user_agent: string | null;
   /** The client's address, or `unknown`. */
@@ -27,7 +30,10 @@ export interface RequestHeaders {
 
 /** The most characters of a list of entity tags, in If-Match or If-None-Match. */
 const MOST_TAGS = 1000;
-/** What X-Access-Call may be: nothing that a page or a terminal shows as other than it is. A fact has room for all of it. */
+/**
+ * What X-Access-Call may be: nothing that a page or a terminal shows as other than it is. A fact has room for
+ * all of it.
+ */
 const CALL = /^[\x20-\x7e]{1,8000}$/;
 
 export function readHeaders({ method, headers }: Request): RequestHeaders {
@@ -53,7 +59,10 @@ export function readHeaders({ method, headers }: Request): RequestHeaders {
     ip: addressOf(headers.get('cf-connecting-ip')),
     finding:
       key !== null && idempotency_key === null
-        ? invalid('Idempotency-Key', 'must be 1 to 255 printable ASCII characters, bare or as a quoted string')
+        ? invalid(
+            'Idempotency-Key',
+            'must be 1 to 255 printable ASCII characters, bare or as a quoted string',
+          )
         : shown !== null && reason === null
           ? invalid('X-Access-Reason', 'must be 1 to 256 printable characters')
           : !isCall
@@ -63,7 +72,9 @@ export function readHeaders({ method, headers }: Request): RequestHeaders {
 }
 
 const tooLong = (name: string, tags: string | null): Refusal | null =>
-  tags !== null && tags.length > MOST_TAGS ? invalid(name, `must have at most ${MOST_TAGS} characters`) : null;
+  tags !== null && tags.length > MOST_TAGS
+    ? invalid(name, `must have at most ${MOST_TAGS} characters`)
+    : null;
 
 /** The key in the header, or null if it is malformed. */
 function idempotencyKeyOf(header: string): string | null {
@@ -73,7 +84,8 @@ function idempotencyKeyOf(header: string): string | null {
 }
 
 /**
- * The reason in the header, or null if it is malformed. 256 characters have at most 1,024 bytes, each of which may arrive as a character.
+ * The reason in the header, or null if it is malformed. 256 characters have at most 1,024 bytes, each of
+ * which may arrive as a character.
  */
 function reasonOf(header: string): string | null {
   if (header.length === 0 || header.length > 1024) return null;

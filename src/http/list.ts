@@ -1,5 +1,5 @@
-// Lists: page by page, with `limit` and `cursor` in the query and a cursor for the next page in the response. Invariant: a cursor is
-// encrypted for its organisation and list, so it works nowhere else.
+// Lists: page by page, with `limit` and `cursor` in the query and a cursor for the next page in the response.
+// Invariant: a cursor is encrypted for its organisation and list, so it works nowhere else.
 import { z } from '@hono/zod-openapi';
 import type { Code } from '../errors';
 import { type Context, pageOf } from './context';
@@ -16,11 +16,15 @@ export interface Slice {
 }
 
 /** What a list's cursors are bound to: its path, and the id in the path. */
-export const listName = (path: string, params: Record<string, string>): string => [path, params.id ?? ''].join(' ').trim();
+export const listName = (path: string, params: Record<string, string>): string =>
+  [path, params.id ?? ''].join(' ').trim();
 
 type ListQuery = z.ZodType<{ limit?: number; cursor?: string }>;
 
-type Declaration<Q extends ListQuery> = Omit<Route<Q, z.ZodType>, 'method' | 'need' | 'body' | 'prepare' | 'render' | 'query'> & {
+type Declaration<Q extends ListQuery> = Omit<
+  Route<Q, z.ZodType>,
+  'method' | 'need' | 'body' | 'prepare' | 'render' | 'query'
+> & {
   query?: Q;
   refusals?: Code[];
   /** The operation's input in addition to `limit` and `after`. */
@@ -41,7 +45,9 @@ export const listRoute = <Q extends ListQuery = typeof PageQuery>({
     ...declaration,
     method: 'get',
     refusals: [...refusals, 'INVALID_CURSOR'],
-    prepare: ({ query }) => ({ input: { limit: query.limit ?? 50, after: query.cursor ?? null, ...filters?.(query) } }),
+    prepare: ({ query }) => ({
+      input: { limit: query.limit ?? 50, after: query.cursor ?? null, ...filters?.(query) },
+    }),
     render: (slice: Slice, { params }, context: Context) => ({
       json: { ...pageOf(context, listName(declaration.path, params), slice), ...beside?.(slice) },
     }),

@@ -1,4 +1,5 @@
-// What a field must be, as worded in a refusal. Invariant: a message says what is expected and never quotes the request.
+// What a field must be, as worded in a refusal. Invariant: a message says what is expected and never quotes
+// the request.
 import type { z } from '@hono/zod-openapi';
 
 type RawIssue = Parameters<z.core.$ZodErrorMap>[0];
@@ -23,9 +24,13 @@ const counted = (count: unknown, what: string) => `${count} ${what}${Number(coun
 /** A bound on a number, the characters of a string or the items of an array. */
 function bound(word: 'at least' | 'at most', origin: string, limit: unknown): string {
   if (origin === 'string')
-    return word === 'at least' && Number(limit) === 1 ? 'must not be empty' : `must have ${word} ${counted(limit, 'character')}`;
+    return word === 'at least' && Number(limit) === 1
+      ? 'must not be empty'
+      : `must have ${word} ${counted(limit, 'character')}`;
   if (origin === 'array')
-    return word === 'at least' && Number(limit) === 1 ? 'must not be empty' : `must have ${word} ${counted(limit, 'item')}`;
+    return word === 'at least' && Number(limit) === 1
+      ? 'must not be empty'
+      : `must have ${word} ${counted(limit, 'item')}`;
   return `must be ${word} ${limit}`;
 }
 
@@ -40,7 +45,9 @@ export function messageOf(issue: RawIssue): string {
     case 'too_big':
       return bound('at most', issue.origin, issue.maximum);
     case 'invalid_value':
-      return issue.values.length === 1 ? `must be ${String(issue.values[0])}` : `must be one of: ${issue.values.map(String).join(', ')}`;
+      return issue.values.length === 1
+        ? `must be ${String(issue.values[0])}`
+        : `must be one of: ${issue.values.map(String).join(', ')}`;
     case 'invalid_format':
       return formats[issue.format] ?? 'has the wrong format';
     case 'invalid_key':

@@ -1,5 +1,5 @@
-// Values shown once, such as a new token. Invariant: a stored response contains them encrypted with a key derived from the caller's token,
-// so only a replay by the same caller shows them again.
+// Values shown once, such as a new token. Invariant: a stored response contains them encrypted with a key
+// derived from the caller's token, so only a replay by the same caller shows them again.
 import { fromUtf8, utf8 } from '../crypto/bytes';
 import { hkdf } from '../crypto/digest';
 import { decrypt, encrypt } from '../crypto/envelope';
@@ -7,7 +7,11 @@ import { decrypt, encrypt } from '../crypto/envelope';
 /** A key that only the holder of the token can derive: the service stores neither. */
 const bearerKey = (bearer: string) => hkdf(utf8(bearer), new Uint8Array(), 'svc/v1/key/bearer');
 
-export function encryptOneTime(bearer: string, owner: string[], once: Record<string, string> | undefined): string | null {
+export function encryptOneTime(
+  bearer: string,
+  owner: string[],
+  once: Record<string, string> | undefined,
+): string | null {
   if (!once) return null;
   return JSON.stringify({
     paths: Object.keys(once),
@@ -16,11 +20,17 @@ export function encryptOneTime(bearer: string, owner: string[], once: Record<str
 }
 
 /** The one-time values of a stored response: for the original caller, null for anyone else. */
-export function decryptOneTime(bearer: string, owner: string[], kept: string | null): Record<string, string | null> | undefined {
+export function decryptOneTime(
+  bearer: string,
+  owner: string[],
+  kept: string | null,
+): Record<string, string | null> | undefined {
   if (kept === null) return undefined;
   const { paths, sealed } = JSON.parse(kept) as { paths: string[]; sealed?: string };
   const opened = sealed === undefined ? null : decrypt(bearerKey(bearer), 'one-time value', owner, sealed);
-  return opened ? JSON.parse(fromUtf8(opened) ?? '{}') : Object.fromEntries(paths.map((path) => [path, null]));
+  return opened
+    ? JSON.parse(fromUtf8(opened) ?? '{}')
+    : Object.fromEntries(paths.map((path) => [path, null]));
 }
 
 /** Inserts one-time values at their places ("api_key.token") in a response. */

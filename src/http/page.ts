@@ -1,20 +1,27 @@
-// The shell of every HTML page: its header, stylesheets and Content-Security-Policy. Invariant: text enters a page only through hono's
-// `html`, which escapes it; a page has no inline scripts or styles, and loads only this deployment's own files.
+// The shell of every HTML page: its header, stylesheets and Content-Security-Policy. Invariant: text enters a
+// page only through hono's `html`, which escapes it; a page has no inline scripts or styles, and loads only
+// this deployment's own files.
 import { createHash } from 'node:crypto';
 import { html, raw } from 'hono/html';
 
 /** HTML, escaped where necessary. */
 export type Markup = ReturnType<typeof html>;
 
-export const json = (value: unknown): Markup => html`<pre tabindex="0"><code>${JSON.stringify(value, null, 2)}</code></pre>`;
+export const json = (value: unknown): Markup =>
+  html`<pre tabindex="0"><code>${JSON.stringify(value, null, 2)}</code></pre>`;
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64');
 
-/** What a page may load: its stylesheets and images, and if it has scripts, those and this deployment's API. A document loads nothing. */
+/**
+ * What a page may load: its stylesheets and images, and if it has scripts, those and this deployment's API. A
+ * document loads nothing.
+ */
 function policyOf({ scripts, document, imagesInStyles }: Options): string {
   return [
     "default-src 'none'",
-    document ? `style-src 'sha256-${hashOf(document.style)}'` : `style-src 'self'; img-src 'self'${imagesInStyles ? ' data:' : ''}`,
+    document
+      ? `style-src 'sha256-${hashOf(document.style)}'`
+      : `style-src 'self'; img-src 'self'${imagesInStyles ? ' data:' : ''}`,
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
     ...(scripts ? ["script-src 'self'; connect-src 'self'"] : []),
   ].join('; ');
@@ -38,7 +45,10 @@ export interface Rendered {
 export const responseOf = ({ body, headers }: Rendered): Response => new Response(body, { headers });
 
 interface Options {
-  /** For pages with scripts that people interact with: the page's name, and its origin. Such a page has no navigation. */
+  /**
+   * For pages with scripts that people interact with: the page's name, and its origin. Such a page has no
+   * navigation.
+   */
   app?: { name: string; origin: string };
   /** Scripts of this deployment, by path. */
   scripts?: string[];
@@ -46,7 +56,10 @@ interface Options {
   styles?: string[];
   /** Whether the stylesheets contain images. */
   imagesInStyles?: boolean;
-  /** A document to save and print: it has its own stylesheet, inline, no header, and its policy inside, since a file has no HTTP headers. */
+  /**
+   * A document to save and print: it has its own stylesheet, inline, no header, and its policy inside, since
+   * a file has no HTTP headers.
+   */
   document?: { style: string };
 }
 

@@ -1,5 +1,5 @@
-// Requests without a credential, authenticated by their body or a cookie: sign-in. Invariants: a refused request is counted by address and
-// has not called a gate; a successful one is neither counted nor delayed.
+// Requests without a credential, authenticated by their body or a cookie: sign-in. Invariants: a refused
+// request is counted by address and has not called a gate; a successful one is neither counted nor delayed.
 import { ApiError, refuse, statusOf } from '../errors';
 import type { Ask } from '../gate/request/call';
 import { keyringOf } from '../keys/keyring';
@@ -69,6 +69,7 @@ export async function handlePublic(route: Route, incoming: Incoming): Promise<Re
     }
     throw error;
   });
-  if ('refusal' in opened) return errorResponse(opened.refusal, base, trace, opened.rate_limit, opened.headers);
+  if ('refusal' in opened)
+    return errorResponse(opened.refusal, base, trace, opened.rate_limit, opened.headers);
   return rendered({ json: opened.json }, opened.status, opened.rate_limit ?? null, opened.headers);
 }

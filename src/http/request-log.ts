@@ -1,4 +1,5 @@
-// The log line of a request. Invariant: it names what was asked by its route, never by its path, and contains no name, value or token.
+// The log line of a request. Invariant: it names what was asked by its route, never by its path, and contains
+// no name, value or token.
 import type { Trace } from './context';
 
 interface Handled {

@@ -1,10 +1,18 @@
-// Routes: one declaration defines a route's method, path and action, its input (zod), its responses and refusals (OpenAPI), and how the
-// Worker prepares the request for the gate and renders the result. Invariant: a route cannot exist without an action.
+// Routes: one declaration defines a route's method, path and action, its input (zod), its responses and
+// refusals (OpenAPI), and how the Worker prepares the request for the gate and renders the result. Invariant:
+// a route cannot exist without an action.
 import { z } from '@hono/zod-openapi';
 import type { Action, FullNeed } from '../auth/actions';
 import type { Code } from '../errors';
 import type { Named } from '../gate/request/call';
-import type { BaseContext, Context, MoreContext, PublicAnswer, PublicContext, RenderContext } from './context';
+import type {
+  BaseContext,
+  Context,
+  MoreContext,
+  PublicAnswer,
+  PublicContext,
+  RenderContext,
+} from './context';
 
 /** The base path of the API. */
 export const API = '/api/v1';
@@ -49,12 +57,16 @@ export interface Route<Q extends z.ZodType = z.ZodType, B extends z.ZodType = z.
   description?: string;
   query?: Q;
   /**
-   * The body, if the route takes one; `optional` allows none. In the fields `nulls`, null counts as omitted. The field `document` contains
-   * another vendor's data: the request shape does not limit it, and the route parses it from the bytes by its own rules.
+   * The body, if the route takes one; `optional` allows none. In the fields `nulls`, null counts as omitted.
+   * The field `document` contains another vendor's data: the request shape does not limit it, and the route
+   * parses it from the bytes by its own rules.
    */
   body?: { schema: B; optional?: boolean; nulls?: readonly string[]; document?: string };
   conditional?: ('if-match' | 'if-none-match')[];
-  /** It changes a resource with a revision: it takes If-Match, and refuses another revision (REVISION_CONFLICT). */
+  /**
+   * It changes a resource with a revision: it takes If-Match, and refuses another revision
+   * (REVISION_CONFLICT).
+   */
   revises?: true;
   /** It accepts Last-Event-ID, as Server-Sent Events do. */
   streams?: true;
@@ -73,30 +85,40 @@ export interface Route<Q extends z.ZodType = z.ZodType, B extends z.ZodType = z.
   /** Creates what the gate asked for and cannot create itself. */
   more?(asked: never, input: Input<z.output<Q>, z.output<B>>, context: MoreContext): Promise<Prepared>;
   /** Converts the gate's data into the response: here values are decrypted. */
-  render?(data: never, input: Input<z.output<Q>, z.output<B>>, context: RenderContext): Rendered | Promise<Rendered>;
+  render?(
+    data: never,
+    input: Input<z.output<Q>, z.output<B>>,
+    context: RenderContext,
+  ): Rendered | Promise<Rendered>;
   /** Rendering continues where an earlier request was interrupted: a stored response is rendered again. */
   resumes?: true;
   /**
-   * Its response is not stored: an Idempotency-Key is accepted and ignored, and a repeat runs again. A function decides by the valid body.
+   * Its response is not stored: an Idempotency-Key is accepted and ignored, and a repeat runs again. A
+   * function decides by the valid body.
    */
   unkept?: true | ((body: z.output<B>) => boolean);
   /** For requests with the bootstrap token that no organisation's gate handles. */
   deployment?(input: Input<z.output<Q>, z.output<B>>, context: BaseContext): Promise<Rendered>;
-  /** Handles a request without a credential, authenticated by its body or a cookie. Such a route takes no Idempotency-Key. */
+  /**
+   * Handles a request without a credential, authenticated by its body or a cookie. Such a route takes no
+   * Idempotency-Key.
+   */
   public?(input: Input<z.output<Q>, z.output<B>>, context: PublicContext): Promise<PublicAnswer>;
   /** The operation, if its name differs from the action's: an action can have several operations. */
   operation?: string;
 }
 
 /** Whether a response shows the revision of a resource, and so has its ETag. */
-export const hasRevision = (schema: z.ZodType | null | undefined): boolean => schema instanceof z.ZodObject && 'revision' in schema.shape;
+export const hasRevision = (schema: z.ZodType | null | undefined): boolean =>
+  schema instanceof z.ZodObject && 'revision' in schema.shape;
 
 /** A route as declared by its domain: the action's permissions are added from the table of actions. */
 export type DeclaredRoute = Omit<Route, 'need'>;
 
 /** Declares a route; its types follow from its schemas. */
-export const route = <Q extends z.ZodType, B extends z.ZodType>(declaration: Omit<Route<Q, B>, 'need'>): DeclaredRoute =>
-  declaration as unknown as DeclaredRoute;
+export const route = <Q extends z.ZodType, B extends z.ZodType>(
+  declaration: Omit<Route<Q, B>, 'need'>,
+): DeclaredRoute => declaration as unknown as DeclaredRoute;
 
 /** What a path names by its `id`. */
 export const by =

@@ -1,5 +1,6 @@
-// The shape of a request, checked before its fields: number of parameters, number of values and depth. Invariant: the work is linear in
-// what is allowed, not in what was sent, and a request that passes is small enough to validate field by field.
+// The shape of a request, checked before its fields: number of parameters, number of values and depth.
+// Invariant: the work is linear in what is allowed, not in what was sent, and a request that passes is small
+// enough to validate field by field.
 
 /** What is wrong with a request: the path of a field, and what is expected there. */
 export interface Detail {
@@ -29,16 +30,20 @@ export function shapeOf(body: unknown): Detail | null {
     const { value, path } = next;
     if (typeof value !== 'object' || value === null) continue;
     const at = path.join('.');
-    if (path.length >= MOST_DEPTH) return { path: at, message: `must not be nested deeper than ${MOST_DEPTH} levels` };
+    if (path.length >= MOST_DEPTH)
+      return { path: at, message: `must not be nested deeper than ${MOST_DEPTH} levels` };
     const isArray = Array.isArray(value);
     const size = isArray ? value.length : Object.keys(value).length;
     const most = isArray ? MOST_ITEMS : MOST_FIELDS;
-    if (size > most) return { path: at, message: `must have at most ${most} ${isArray ? 'items' : 'fields'}` };
+    if (size > most)
+      return { path: at, message: `must have at most ${most} ${isArray ? 'items' : 'fields'}` };
     values += size;
-    if (values > MOST_VALUES) return { path: '', message: `must have at most ${MOST_VALUES} values in total` };
+    if (values > MOST_VALUES)
+      return { path: '', message: `must have at most ${MOST_VALUES} values in total` };
     for (const [key, inner] of Object.entries(value)) {
       // A field with this name would be lost when objects are copied.
-      if (key === PROTO) return { path: [...path, PROTO].join('.'), message: 'is not allowed as a field name' };
+      if (key === PROTO)
+        return { path: [...path, PROTO].join('.'), message: 'is not allowed as a field name' };
       open.push({ value: inner, path: [...path, key] });
     }
   }

@@ -1,6 +1,7 @@
-// Work of the Worker in slices: a report compares many names with many patterns, and other requests are served in between. Invariants: a slice
-// has a budget of matching steps, and so has the work; a root has few of these at a time that need more than one slice, and work that must
-// not be refused waits until it is one of them.
+// Work of the Worker in slices: a report compares many names with many patterns, and other requests are
+// served in between. Invariants: a slice has a budget of matching steps, and so has the work; a root has few
+// of these at a time that need more than one slice, and work that must not be refused waits until it is one
+// of them.
 import { ApiError, refuse } from '../errors';
 import { MOST_LONG, pause, TURN } from '../gate/request/yielding';
 
@@ -11,8 +12,8 @@ export interface Slices {
   /** Takes matching steps; false once the work has taken all that it may. */
   take(steps: number): boolean;
   /**
-   * Where the slice is spent: waits until others were served. If the root has too much long work, 429, or waits for it to end. `steps`: of
-   * other work done since.
+   * Where the slice is spent: waits until others were served. If the root has too much long work, 429, or
+   * waits for it to end. `steps`: of other work done since.
    */
   rest(steps?: number): Promise<void> | null;
   /** The work has ended. */
@@ -31,7 +32,8 @@ const isFull = (root: string): boolean => (long.get(root) ?? 0) >= MOST_LONG;
 const tooMany = () =>
   new ApiError(
     refuse('RATE_LIMITED', {
-      message: 'Three other reports of this member or API key compare many names. Wait until one has finished, then repeat this request.',
+      message:
+        'Three other reports of this member or API key compare many names. Wait until one has finished, then repeat this request.',
       retry_after: 2,
     }),
   );
@@ -46,8 +48,8 @@ function enterLong(root: string): () => void {
 }
 
 /**
- * Work of a root that takes at most so many matching steps. `root` includes the organisation. `waits`: it waits instead of being refused,
- * because its request has taken effect.
+ * Work of a root that takes at most so many matching steps. `root` includes the organisation. `waits`: it
+ * waits instead of being refused, because its request has taken effect.
  */
 export function newSlices(root: string, most: number, { waits = false } = {}): Slices {
   let left = most;

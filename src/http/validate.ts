@@ -1,5 +1,5 @@
-// Validates the query and the body of a request. Invariant: a message names a field and what is expected, and never quotes the field's
-// value.
+// Validates the query and the body of a request. Invariant: a message names a field and what is expected, and
+// never quotes the field's value.
 import { z } from '@hono/zod-openapi';
 import { type Refusal, refuse, statusOf } from '../errors';
 import { printable } from '../text';
@@ -35,7 +35,12 @@ export function validate(
   };
   const absent = body.json === undefined && body.bytes.length === 0;
   if (route.body && absent && !route.body.optional)
-    return { input, finding: refuse('MALFORMED_JSON', { message: 'The body is missing. This request requires a JSON object.' }) };
+    return {
+      input,
+      finding: refuse('MALFORMED_JSON', {
+        message: 'The body is missing. This request requires a JSON object.',
+      }),
+    };
   const query = validQuery(route, request.url);
   const sent = validBody(route, absent, body.json);
   const details = [...query.details, ...sent.details].slice(0, MOST_DETAILS);
@@ -62,7 +67,8 @@ function validQuery({ query: schema }: Route, url: string): Validated {
 }
 
 function validParameters(schema: z.ZodType | undefined, parameters: URLSearchParams): Validated {
-  if (parameters.size > MOST_PARAMETERS) return { details: [{ path: '', message: `must have at most ${MOST_PARAMETERS} parameters` }] };
+  if (parameters.size > MOST_PARAMETERS)
+    return { details: [{ path: '', message: `must have at most ${MOST_PARAMETERS} parameters` }] };
   const query = new Map<string, string | string[]>();
   const details: Detail[] = [];
   for (const [name, value] of parameters) {
@@ -80,13 +86,16 @@ function validParameters(schema: z.ZodType | undefined, parameters: URLSearchPar
 
 /** Whether a parameter is a list: it can be sent several times. */
 function isRepeatable(schema: z.ZodType | undefined, name: string): boolean {
-  const field = schema instanceof z.ZodObject && Object.hasOwn(schema.shape, name) ? schema.shape[name] : undefined;
+  const field =
+    schema instanceof z.ZodObject && Object.hasOwn(schema.shape, name) ? schema.shape[name] : undefined;
   return (field instanceof z.ZodOptional ? field.unwrap() : field) instanceof z.ZodArray;
 }
 
 function parsedQuery(schema: z.ZodType, query: Record<string, string | string[]>): Validated {
   const parsed = schema.safeParse(query, { error: messageOf });
-  return parsed.success ? { data: parsed.data, details: [] } : { details: detailsOf(parsed.error, 'is not a known parameter') };
+  return parsed.success
+    ? { data: parsed.data, details: [] }
+    : { details: detailsOf(parsed.error, 'is not a known parameter') };
 }
 
 function validBody(route: Route, absent: boolean, json: unknown): Validated {
@@ -96,27 +105,41 @@ function validBody(route: Route, absent: boolean, json: unknown): Validated {
   if (shape) return { details: [detail([shape.path], shape.message)] };
   if (!route.body) {
     const isEmpty =
-      json === undefined || (typeof json === 'object' && json !== null && !Array.isArray(json) && Object.keys(json).length === 0);
+      json === undefined ||
+      (typeof json === 'object' && json !== null && !Array.isArray(json) && Object.keys(json).length === 0);
     return { details: isEmpty ? [] : [detail([], 'must be empty: this request takes no body')] };
   }
-  const parsed = route.body.schema.safeParse(route.body.nulls ? withoutNulls(route.body.nulls, json) : json, { error: messageOf });
-  return parsed.success ? { data: parsed.data, details: [] } : { details: detailsOf(parsed.error, 'is not a known field') };
+  const parsed = route.body.schema.safeParse(route.body.nulls ? withoutNulls(route.body.nulls, json) : json, {
+    error: messageOf,
+  });
+  return parsed.success
+    ? { data: parsed.data, details: [] }
+    : { details: detailsOf(parsed.error, 'is not a known field') };
 }
 
 /** A body without its document, whose shape a separate parser checks. */
 function withoutDocument({ body }: Route, json: unknown): unknown {
-  if (body?.document === undefined || typeof json !== 'object' || json === null || Array.isArray(json)) return json;
+  if (body?.document === undefined || typeof json !== 'object' || json === null || Array.isArray(json))
+    return json;
   return Object.fromEntries(Object.entries(json).filter(([name]) => name !== body.document));
 }
 
 /** A body without those of the named fields that are null. */
 function withoutNulls(names: readonly string[], json: unknown): unknown {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return json;
-  return Object.fromEntries(Object.entries(json).filter(([name, value]) => value !== null || !names.includes(name)));
+  return Object.fromEntries(
+    Object.entries(json).filter(([name, value]) => value !== null || !names.includes(name)),
+  );
 }
 
-/** Names a field by its path, bounded and printable because an unknown field's name is user input; never quotes the value. */
-const detail = (path: PropertyKey[], message: string): Detail => ({ path: printable(path.map(String).join('.'), 200), message });
+/**
+ * Names a field by its path, bounded and printable because an unknown field's name is user input; never
+ * quotes the value.
+ */
+const detail = (path: PropertyKey[], message: string): Detail => ({
+  path: printable(path.map(String).join('.'), 200),
+  message,
+});
 
 /** What is wrong, field by field. */
 export const detailsOf = (error: z.ZodError, unknown: string): Detail[] =>

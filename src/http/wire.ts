@@ -1,4 +1,5 @@
-// Schemas shared by several resources: times, names, pages. ISO strings and wire formats exist only in `wire.ts` files.
+// Schemas shared by several resources: times, names, pages. ISO strings and wire formats exist only in
+// `wire.ts` files.
 import { z } from '@hono/zod-openapi';
 import { isRange } from '../auth/addresses';
 import { isPattern } from '../auth/globs';
@@ -13,11 +14,17 @@ export const isoOrNull = (time: number | null): string | null => (time === null 
 export const Time = z.string().openapi({ format: 'date-time' });
 
 /** The number in the ETag of a resource. */
-export const Revision = z.int().openapi({ description: 'Number of writes. The ETag is "r" and this number.', example: 1 });
+export const Revision = z
+  .int()
+  .openapi({ description: 'Number of writes. The ETag is "r" and this number.', example: 1 });
 
 /** User text: well-formed Unicode without control, format (including bidi) and line-separator characters. */
 export const text = (most: number) =>
-  z.string().min(1).max(most).refine(isPrintable, 'must not contain control, format or line-separator characters');
+  z
+    .string()
+    .min(1)
+    .max(most)
+    .refine(isPrintable, 'must not contain control, format or line-separator characters');
 
 export const Name = text(255);
 /** An environment, by id or slug. */
@@ -36,11 +43,26 @@ export const Scopes = z
   .max(100)
   .refine(distinct, 'must not contain duplicates')
   .openapi({ example: ['secrets:read'] });
-export const Environments = z.array(EnvironmentRef).min(1).max(100).refine(distinct, 'must not contain duplicates');
-/** The most total bytes of the name patterns of one credential or grant, which bounds the cost of matching a name. */
+export const Environments = z
+  .array(EnvironmentRef)
+  .min(1)
+  .max(100)
+  .refine(distinct, 'must not contain duplicates');
+/**
+ * The most total bytes of the name patterns of one credential or grant, which bounds the cost of matching a
+ * name.
+ */
 const MOST_PATTERNS = 4096;
 export const Patterns = z
-  .array(z.string().max(256).refine(isPattern, 'must be a pattern of letters, digits, . _ / - * ? with at most 256 characters and five *'))
+  .array(
+    z
+      .string()
+      .max(256)
+      .refine(
+        isPattern,
+        'must be a pattern of letters, digits, . _ / - * ? with at most 256 characters and five *',
+      ),
+  )
   .min(1)
   .max(100)
   .refine(distinct, 'must not contain duplicates')
@@ -82,11 +104,18 @@ export const pageQuery = {
 };
 
 /** @param beside additional fields of the response */
-export const pageOf = <T extends z.ZodType, B extends z.ZodRawShape = Record<never, never>>(item: T, name: string, beside?: B) =>
+export const pageOf = <T extends z.ZodType, B extends z.ZodRawShape = Record<never, never>>(
+  item: T,
+  name: string,
+  beside?: B,
+) =>
   z
     .object({
       data: z.array(item),
-      next_cursor: z.string().nullable().openapi({ description: 'The cursor of the next page. null on the last page.' }),
+      next_cursor: z
+        .string()
+        .nullable()
+        .openapi({ description: 'The cursor of the next page. null on the last page.' }),
       has_more: z.boolean(),
       ...beside,
     })

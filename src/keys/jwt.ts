@@ -1,5 +1,6 @@
-// The bearer token of a browser session: a JWT (RFC 7519) valid for ten minutes, signed by the deployment. It names the organisation and
-// the session, and no permissions. Invariant: only ES256, only keys of this deployment, only for its own API.
+// The bearer token of a browser session: a JWT (RFC 7519) valid for ten minutes, signed by the deployment. It
+// names the organisation and the session, and no permissions. Invariant: only ES256, only keys of this
+// deployment, only for its own API.
 import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import type { TokenRef } from '../auth/token';
 import { sha256 } from '../crypto/digest';
@@ -18,8 +19,17 @@ interface SessionClaims {
   n: number;
 }
 
-/** Signs a JWT that expires at `until`, in milliseconds, or up to a second earlier, because JWTs count seconds. */
-export function signSession(key: SigningKey, issuer: string, { org, member, session, n }: SessionClaims, until: number, now = Date.now()) {
+/**
+ * Signs a JWT that expires at `until`, in milliseconds, or up to a second earlier, because JWTs count
+ * seconds.
+ */
+export function signSession(
+  key: SigningKey,
+  issuer: string,
+  { org, member, session, n }: SessionClaims,
+  until: number,
+  now = Date.now(),
+) {
   const exp = Math.floor(until / 1000);
   const token = new SignJWT({ sid: session, org })
     .setProtectedHeader({ alg: 'ES256', typ: 'JWT', kid: key.id })
@@ -43,7 +53,12 @@ export interface ReadSession {
 }
 
 /** Reads a JWT; null if this deployment did not sign it for its own API. */
-export async function readSession(keys: SigningKeys, issuer: string, text: string, now = Date.now()): Promise<ReadSession | null> {
+export async function readSession(
+  keys: SigningKeys,
+  issuer: string,
+  text: string,
+  now = Date.now(),
+): Promise<ReadSession | null> {
   // Verifying a signature is the most expensive part of a read, so each isolate does it once per token.
   const digest = sha256(`${issuer} ${text}`);
   const known = keys.verified.get(digest);
@@ -75,5 +90,11 @@ export async function readSession(keys: SigningKeys, issuer: string, text: strin
 function refOf({ org, sid, jti = '', exp = 0 }: JWTPayload): TokenRef | null {
   if (typeof org !== 'string' || typeof sid !== 'string') return null;
   // A JWT of a release before 0.4.0 has no number and counts as the first.
-  return { kind: 'browser', org, hash: sid, jwt: /^[1-9]\d{0,8}$/.test(jti) ? Number(jti) : 0, until: exp * 1000 };
+  return {
+    kind: 'browser',
+    org,
+    hash: sid,
+    jwt: /^[1-9]\d{0,8}$/.test(jti) ? Number(jti) : 0,
+    until: exp * 1000,
+  };
 }

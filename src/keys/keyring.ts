@@ -1,6 +1,6 @@
-// Keys: master keys wrap only the deployment's key and one key per organisation; every other key is derived from those by HKDF. Plaintext
-// keys exist only in the Worker's memory. Invariant: a wrapped key decrypts only as what it is: its purpose, its owner and the master key's
-// id are authenticated.
+// Keys: master keys wrap only the deployment's key and one key per organisation; every other key is derived
+// from those by HKDF. Plaintext keys exist only in the Worker's memory. Invariant: a wrapped key decrypts
+// only as what it is: its purpose, its owner and the master key's id are authenticated.
 import { asc, eq, gt, sql } from 'drizzle-orm';
 import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1';
 import { randomBytes } from '../crypto/bytes';
@@ -44,10 +44,15 @@ export interface WrappedKey {
 }
 
 const derive = <K extends string>(root: Uint8Array, names: readonly K[]): Record<K, Uint8Array> =>
-  Object.fromEntries(names.map((name) => [name, hkdf(root, NO_SALT, `svc/v1/key/${name}`)])) as Record<K, Uint8Array>;
+  Object.fromEntries(names.map((name) => [name, hkdf(root, NO_SALT, `svc/v1/key/${name}`)])) as Record<
+    K,
+    Uint8Array
+  >;
 
-export const deriveDeployment = (root: Uint8Array): DeploymentKeys => derive(root, ['tokenTag', 'cursor', 'digest', 'signing', 'proof']);
-export const deriveOrg = (root: Uint8Array): OrgKeys => derive(root, ['value', 'fingerprint', 'digest', 'row', 'answer', 'checkpoint']);
+export const deriveDeployment = (root: Uint8Array): DeploymentKeys =>
+  derive(root, ['tokenTag', 'cursor', 'digest', 'signing', 'proof']);
+export const deriveOrg = (root: Uint8Array): OrgKeys =>
+  derive(root, ['value', 'fingerprint', 'digest', 'row', 'answer', 'checkpoint']);
 
 /** Wraps a key under the current master key. */
 export function wrap(masters: MasterKey[], purpose: Purpose, owner: string, key: Uint8Array): WrappedKey {
@@ -56,20 +61,39 @@ export function wrap(masters: MasterKey[], purpose: Purpose, owner: string, key:
 }
 
 /** The key in a wrapped one; null if no configured master key decrypts it. */
-const opened = (masters: MasterKey[], purpose: Purpose, owner: string, { master_id, key_sealed }: WrappedKey): Uint8Array | null => {
+const opened = (
+  masters: MasterKey[],
+  purpose: Purpose,
+  owner: string,
+  { master_id, key_sealed }: WrappedKey,
+): Uint8Array | null => {
   const master = masters.find(({ id }) => id === master_id);
   return (master && decrypt(master.key, purpose, [owner, master_id], key_sealed)) ?? null;
 };
 
-/** Whether a configured master key decrypts a wrapped key: for checks, which log what they find themselves. */
+/**
+ * Whether a configured master key decrypts a wrapped key: for checks, which log what they find themselves.
+ */
 export const opens = (masters: MasterKey[], purpose: Purpose, owner: string, wrapped: WrappedKey): boolean =>
   opened(masters, purpose, owner, wrapped) !== null;
 
 /** Unwraps a key; throws MISCONFIGURED if no configured master key decrypts it. */
-export function unwrap(masters: MasterKey[], purpose: Purpose, owner: string, wrapped: WrappedKey): Uint8Array {
+export function unwrap(
+  masters: MasterKey[],
+  purpose: Purpose,
+  owner: string,
+  wrapped: WrappedKey,
+): Uint8Array {
   const key = opened(masters, purpose, owner, wrapped);
   if (key) return key;
-  console.error(JSON.stringify({ level: 'error', event: 'wrapped_key_does_not_open', owner, master_id: wrapped.master_id }));
+  console.error(
+    JSON.stringify({
+      level: 'error',
+      event: 'wrapped_key_does_not_open',
+      owner,
+      master_id: wrapped.master_id,
+    }),
+  );
   throw new ApiError(refuse('MISCONFIGURED', { message: whyClosed(masters, wrapped) }));
 }
 
@@ -136,7 +160,11 @@ async function requireNew(gates: Env['GATE']): Promise<void> {
 /** The key rows of the deployment and, if given, of one organisation, in one query. */
 const keyRows = (orm: DrizzleD1Database, org: string) =>
   orm
-    .select({ owner: deploymentKeys.id, master_id: deploymentKeys.master_id, key_sealed: deploymentKeys.key_sealed })
+    .select({
+      owner: deploymentKeys.id,
+      master_id: deploymentKeys.master_id,
+      key_sealed: deploymentKeys.key_sealed,
+    })
     .from(deploymentKeys)
     .unionAll(
       orm
@@ -161,7 +189,8 @@ function createKeyring({ DB: db, GATE }: Where, masters: MasterKey[]): Keyring {
   const found = async (): Promise<WrappedKey> => {
     await requireNew(GATE);
     const { master_id, key_sealed } = wrap(masters, 'deployment key', 'deployment', randomBytes(32));
-    // Only an empty vault gets a key, and the statement itself decides: elsewhere, a new key would invalidate every credential.
+    // Only an empty vault gets a key, and the statement itself decides: elsewhere, a new key would invalidate
+    // every credential.
     // safety: deployment-key-not-replaced
     const isEmpty = 'not exists (select 1 from orgs) and not exists (select 1 from org_keys)';
     await db
@@ -224,10 +253,11 @@ export interface Rewrapped {
 }
 
 /**
- * Re-wraps the keys of owners after `after` with the current master key, at most 100 per call. The keys themselves do not change, so
- * nothing else is affected. Each is replaced only if it is unchanged since it was read, so calls may race or be interrupted. Keys already
- * under the current master key are decrypted too, so a full walk verifies each. If one does not decrypt, it stays, the others are
- * re-wrapped, and the call throws MISCONFIGURED.
+ * Re-wraps the keys of owners after `after` with the current master key, at most 100 per call. The keys
+ * themselves do not change, so nothing else is affected. Each is replaced only if it is unchanged since it
+ * was read, so calls may race or be interrupted. Keys already under the current master key are decrypted too,
+ * so a full walk verifies each. If one does not decrypt, it stays, the others are re-wrapped, and the call
+ * throws MISCONFIGURED.
  */
 export async function rewrap(db: D1Database, masters: MasterKey[], after: string): Promise<Rewrapped> {
   const orm = drizzle(db);
@@ -240,7 +270,11 @@ export async function rewrap(db: D1Database, masters: MasterKey[], after: string
     .where(gt(deploymentKeys.id, after))
     .unionAll(
       orm
-        .select({ owner: sql<string>`${orgKeys.org_id}`.as('owner'), master_id: orgKeys.master_id, key_sealed: orgKeys.key_sealed })
+        .select({
+          owner: sql<string>`${orgKeys.org_id}`.as('owner'),
+          master_id: orgKeys.master_id,
+          key_sealed: orgKeys.key_sealed,
+        })
         .from(orgKeys)
         .where(gt(orgKeys.org_id, after)),
     )
@@ -256,7 +290,8 @@ export async function rewrap(db: D1Database, masters: MasterKey[], after: string
     const purpose = owner === 'deployment' ? 'deployment key' : 'org key';
     try {
       const key = unwrap(masters, purpose, owner, wrapped);
-      if (wrapped.master_id !== current) swaps.push({ owner, from: wrapped.key_sealed, to: wrap(masters, purpose, owner, key).key_sealed });
+      if (wrapped.master_id !== current)
+        swaps.push({ owner, from: wrapped.key_sealed, to: wrap(masters, purpose, owner, key).key_sealed });
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       closed = error;
@@ -277,7 +312,10 @@ export async function rewrap(db: D1Database, masters: MasterKey[], after: string
     )
     .bind(current);
   const results = await db
-    .batch<{ total: number; done: number }>([...(swaps.length ? [swap('deployment_keys', 'id'), swap('org_keys', 'org_id')] : []), count])
+    .batch<{ total: number; done: number }>([
+      ...(swaps.length ? [swap('deployment_keys', 'id'), swap('org_keys', 'org_id')] : []),
+      count,
+    ])
     .catch(unavailable);
   if (closed) throw closed;
   const [counts] = results.at(-1)?.results ?? [];

@@ -1,6 +1,6 @@
-// The deployment's keys for JWTs: ES256 key pairs in D1, encrypted as a whole, a new one every thirty days. Invariants: a key is used only
-// if its ciphertext decrypts, so a key written directly to the database signs nothing; key ids have a tag, so an invented id causes no
-// query.
+// The deployment's keys for JWTs: ES256 key pairs in D1, encrypted as a whole, a new one every thirty days.
+// Invariants: a key is used only if its ciphertext decrypts, so a key written directly to the database signs
+// nothing; key ids have a tag, so an invented id causes no query.
 import { exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
 import QuickLRU from 'quick-lru';
 import type { TokenRef } from '../auth/token';
@@ -12,7 +12,10 @@ import { unavailable } from '../db/unavailable';
 import type { DeploymentKeys } from './keyring';
 
 const DAY = 86_400_000;
-/** How long a key signs, and how long its signatures are accepted, which is longer by more than a JWT's lifetime. */
+/**
+ * How long a key signs, and how long its signatures are accepted, which is longer by more than a JWT's
+ * lifetime.
+ */
 const SIGNS = 30 * DAY;
 const STAYS = SIGNS + 3_600_000;
 /** How long published keys are cached, in milliseconds; another isolate's new key appears after this time. */
@@ -67,18 +70,25 @@ export function createSigningKeys(db: D1Database, root: Uint8Array): SigningKeys
     if (known) return known;
     const text = decrypt(root, 'signing key', [id, String(created_at)], key_sealed);
     if (!text) {
-      console.error(JSON.stringify({ level: 'error', event: 'signing_key_does_not_open', id: id.slice(0, 64) }));
+      console.error(
+        JSON.stringify({ level: 'error', event: 'signing_key_does_not_open', id: id.slice(0, 64) }),
+      );
       return null;
     }
     const { d, ...pair } = JSON.parse(fromUtf8(text) ?? '') as JWK;
-    const [privateKey, publicKey] = await Promise.all([importJWK({ ...pair, d }, 'ES256'), importJWK(pair, 'ES256')]);
+    const [privateKey, publicKey] = await Promise.all([
+      importJWK({ ...pair, d }, 'ES256'),
+      importJWK(pair, 'ES256'),
+    ]);
     const jwk = { ...pair, kid: id, alg: 'ES256', use: 'sig' };
     return { id, created_at, privateKey: privateKey as CryptoKey, publicKey: publicKey as CryptoKey, jwk };
   }
   /** Reads the keys in D1. Returns the ids of those that do not decrypt. */
   async function look(now: number): Promise<string[]> {
     const { results } = await db
-      .prepare('select id, key_sealed, created_at from signing_keys where created_at > ? order by created_at desc, id desc limit 20')
+      .prepare(
+        'select id, key_sealed, created_at from signing_keys where created_at > ? order by created_at desc, id desc limit 20',
+      )
       .bind(now - STAYS)
       .all<Stored>()
       .catch(unavailable);

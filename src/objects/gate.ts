@@ -1,6 +1,6 @@
-// The gate: one Durable Object per organisation, through which every request of the organisation passes. Only RPC and alarm; the rest is in
-// `gate/` and the domains. Two more objects with their own names: the gate used by the health check, and the one that remembers the
-// organisation of a repeated POST /orgs.
+// The gate: one Durable Object per organisation, through which every request of the organisation passes. Only
+// RPC and alarm; the rest is in `gate/` and the domains. Two more objects with their own names: the gate used
+// by the health check, and the one that remembers the organisation of a repeated POST /orgs.
 
 import { DurableObject } from 'cloudflare:workers';
 import { DAY } from '../db/rows';
@@ -39,7 +39,8 @@ const olderThanDatabase = (org: string) =>
 /** The gate's storage was last written long ago, so it may be a copy, and D1 is away. */
 const notCompared = () =>
   refuse('UNAVAILABLE', {
-    message: 'The database does not respond, and this organisation was at rest for hours. It is not served until both can be compared.',
+    message:
+      'The database does not respond, and this organisation was at rest for hours. It is not served until both can be compared.',
     retry_after: 5,
   });
 
@@ -51,9 +52,10 @@ const ofAnother = (org: string) =>
   });
 
 /**
- * Storage whose transactions cost nothing of their own. What a turn writes commits as a whole once the turn has ended, and a gate that is
- * aborted before commits nothing: the runtime refuses to commit for it (workerd, `ActorSqlite::onWrite`). So a transaction that fails
- * resets the gate, which memory needs in any case: it would no longer match storage.
+ * Storage whose transactions cost nothing of their own. What a turn writes commits as a whole once the turn
+ * has ended, and a gate that is aborted before commits nothing: the runtime refuses to commit for it
+ * (workerd, `ActorSqlite::onWrite`). So a transaction that fails resets the gate, which memory needs in any
+ * case: it would no longer match storage.
  */
 function resetting(ctx: DurableObjectState): DurableObjectStorage {
   const { storage } = ctx;
@@ -74,7 +76,10 @@ function resetting(ctx: DurableObjectState): DurableObjectStorage {
   });
 }
 
-export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rpc.DurableObjectBranded>, AgreementCalls {
+export class Gate
+  extends DurableObject<Env>
+  implements Omit<GateCalls, keyof Rpc.DurableObjectBranded>, AgreementCalls
+{
   readonly core!: Core;
 
   /** Its storage was written by a newer release and must not be touched. */
@@ -93,7 +98,8 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
       if (this.isNewer) return;
       this.core = createCore(resetting(ctx), env, this.catalogue().rules);
       openParts(this.core);
-      if (this.org && !this.isOfAnother() && intents(this.core).unsettled().length) this.core.schedule.at('settle', Date.now());
+      if (this.org && !this.isOfAnother() && intents(this.core).unsettled().length)
+        this.core.schedule.at('settle', Date.now());
     } catch (error) {
       // Only a reset can be performed on it.
       this.broken = error ?? new Error('unknown');
@@ -113,27 +119,56 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
   async call(asked: Ask): Promise<Reply> {
     const ask = readAsk(asked);
     this.mustBeWhole();
-    if (this.isNewer) return writeReply({ outcome: fail(newerStorage()), rate_limit: null, credential: null, replay: null, d1_calls: 0 });
+    if (this.isNewer)
+      return writeReply({
+        outcome: fail(newerStorage()),
+        rate_limit: null,
+        credential: null,
+        replay: null,
+        d1_calls: 0,
+      });
     if (this.org === null) await this.begin(ask);
     // safety: gate-of-another-refuses
     if (this.isOfAnother()) {
-      console.error(JSON.stringify({ level: 'error', event: 'gate_of_another', org: ask.org, storage_of: this.org }));
-      return writeReply({ outcome: fail(ofAnother(ask.org)), rate_limit: null, credential: null, replay: null, d1_calls: 0 });
+      console.error(
+        JSON.stringify({ level: 'error', event: 'gate_of_another', org: ask.org, storage_of: this.org }),
+      );
+      return writeReply({
+        outcome: fail(ofAnother(ask.org)),
+        rate_limit: null,
+        credential: null,
+        replay: null,
+        d1_calls: 0,
+      });
     }
     const behind = await isBehind(this.core);
     // safety: stale-gate-waits-for-database
     if (behind === null && marks(this.core).isStale())
-      return writeReply({ outcome: fail(notCompared()), rate_limit: null, credential: null, replay: null, d1_calls: 1 });
+      return writeReply({
+        outcome: fail(notCompared()),
+        rate_limit: null,
+        credential: null,
+        replay: null,
+        d1_calls: 1,
+      });
     // safety: older-gate-refuses
     if (behind)
-      return writeReply({ outcome: fail(olderThanDatabase(ask.org)), rate_limit: null, credential: null, replay: null, d1_calls: 1 });
+      return writeReply({
+        outcome: fail(olderThanDatabase(ask.org)),
+        rate_limit: null,
+        credential: null,
+        replay: null,
+        d1_calls: 1,
+      });
     const reply = answer(this.core, this.catalogue(), ask);
     // A change is completed even if the client disconnects.
     if (this.catalogue().operations[ask.operation]?.change) this.ctx.waitUntil(reply);
     return writeReply(await reply);
   }
 
-  /** Whether its storage is that of another organisation. The name of a Durable Object is its organisation. */
+  /**
+   * Whether its storage is that of another organisation. The name of a Durable Object is its organisation.
+   */
   private isOfAnother(): boolean {
     const { org } = this;
     if (this.isOwn || org === null) return false;
@@ -149,7 +184,10 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
     throw this.broken;
   }
 
-  /** Deletes all that it stores and ends: the next call begins from D1. What is under way ends with it, and D1 refuses its earlier epoch. */
+  /**
+   * Deletes all that it stores and ends: the next call begins from D1. What is under way ends with it, and D1
+   * refuses its earlier epoch.
+   */
   async reset(): Promise<void> {
     // safety: newer-storage-not-reset
     if (this.isNewer) throw new Error('its storage was written by a newer release');
@@ -166,9 +204,10 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
     await locks(this.core).run(['begin'], async () => {
       if (this.org !== null) return;
       this.core.org = ask.org;
-      const isThere = ask.action === 'org.create' || (ask.keys && (await recover(this.core, ask.keys.row, ask.request)));
-      // A token of an organisation that D1 does not know belongs to one that D1 has lost: beginning a new one would hide it once it is
-      // restored.
+      const isThere =
+        ask.action === 'org.create' || (ask.keys && (await recover(this.core, ask.keys.row, ask.request)));
+      // A token of an organisation that D1 does not know belongs to one that D1 has lost: beginning a new one
+      // would hide it once it is restored.
       // safety: org-known-to-database
       if (!isThere) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 60 }));
       this.core.meta.set('org', ask.org);
@@ -191,7 +230,10 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
     await runTasks(this.core);
   }
 
-  /** For the health check: whether this gate and D1 agree. A gate without state loads it from D1 at its next request. */
+  /**
+   * For the health check: whether this gate and D1 agree. A gate without state loads it from D1 at its next
+   * request.
+   */
   async vitals(): Promise<Vitals> {
     if (this.isNewer) return 'newer';
     if (this.isOfAnother()) return 'another';
@@ -203,11 +245,15 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
     return this.isNewer || this.org === null ? { differ: [], next: null } : agreementOf(this.core, from);
   }
 
-  /** On the gate of the health check: a write and a read of its storage. `sent`: a probe was sent to the queue; `came`: one arrived. */
+  /**
+   * On the gate of the health check: a write and a read of its storage. `sent`: a probe was sent to the
+   * queue; `came`: one arrived.
+   */
   async pulse(event?: 'sent' | 'came', at = Date.now()): Promise<Pulse> {
     if (event) this.core.meta.set(`probe:${event}`, String(at));
     this.core.meta.set('pulse', String(at));
-    if (this.core.meta.get('pulse') !== String(at)) throw new Error('storage does not return what was written');
+    if (this.core.meta.get('pulse') !== String(at))
+      throw new Error('storage does not return what was written');
     const time = (key: string) => (this.core.meta.get(key) === null ? null : Number(this.core.meta.get(key)));
     return { sent: time('probe:sent'), came: time('probe:came'), survey: this.core.meta.get('survey') };
   }
@@ -223,9 +269,15 @@ export class Gate extends DurableObject<Env> implements Omit<GateCalls, keyof Rp
     return JSON.parse(this.core.meta.get('survey') ?? '{}').hadOrgs === true;
   }
 
-  /** The organisation id for an Idempotency-Key of POST /orgs: the proposed one, or that of the first such request within a day. */
+  /**
+   * The organisation id for an Idempotency-Key of POST /orgs: the proposed one, or that of the first such
+   * request within a day.
+   */
   async reserve(key: string, proposed: string, now = Date.now()): Promise<string> {
-    const kept = JSON.parse(this.core.meta.get(`found:${key}`) ?? 'null') as { org: string; at: number } | null;
+    const kept = JSON.parse(this.core.meta.get(`found:${key}`) ?? 'null') as {
+      org: string;
+      at: number;
+    } | null;
     if (kept && now - kept.at < DAY) return kept.org;
     this.ctx.storage.sql.exec("delete from meta where key like 'found:%' and value ->> 'at' < ?", now - DAY);
     this.core.meta.set(`found:${key}`, JSON.stringify({ org: proposed, at: now }));

@@ -1,5 +1,6 @@
-// Whether D1 holds the rows of an organisation's gate, and no others, a page at a time: for the survey of the health check. Invariants: it
-// changes nothing; a change that is under way, or a row that has ended, is never taken for a difference; it tells ids, never contents.
+// Whether D1 holds the rows of an organisation's gate, and no others, a page at a time: for the survey of the
+// health check. Invariants: it changes nothing; a change that is under way, or a row that has ended, is never
+// taken for a difference; it tells ids, never contents.
 import { isBrief, type RowKind, type RowTypes, readable, rowKinds, sweepAt, tableName } from '../db/rows';
 import type { CredentialRow, SecretRow } from '../db/schema';
 import { hasVersion } from '../domains/secrets/rules';
@@ -81,7 +82,9 @@ async function look(core: Core, page: Page): Promise<Look> {
   for (const [at, kind] of page.kinds.entries()) {
     const here = core.rows.after(kind, at === 0 ? page.after : '', PAGE);
     const there = JSON.parse(stored[kind] ?? '[]') as There[];
-    const ends = [here.at(-1)?.id, there.at(-1)?.[0]].filter((id, side) => id !== undefined && [here, there][side]?.length === PAGE);
+    const ends = [here.at(-1)?.id, there.at(-1)?.[0]].filter(
+      (id, side) => id !== undefined && [here, there][side]?.length === PAGE,
+    );
     const end = ends.sort()[0];
     const within = (id: string) => (end === undefined || id <= end) && !changing.has(id);
     for (const { id, state } of await differing(
@@ -124,7 +127,9 @@ async function differing<K extends RowKind>(
     const secret = kind === 'secret' ? (row as SecretRow) : null;
     const isWhole = other?.whole !== 0 || !secret || !hasVersion(secret, secret.version);
     // safety: lost-rows-told
-    return (other?.mac === row.mac && isWhole) || !stays(row) ? [] : [{ id: row.id, state: `${row.mac} ${other?.mac} ${isWhole}` }];
+    return (other?.mac === row.mac && isWhole) || !stays(row)
+      ? []
+      : [{ id: row.id, state: `${row.mac} ${other?.mac} ${isWhole}` }];
   });
   const surplus = [...stored.keys()].slice(0, TOLD);
   if (surplus.length === 0) return found;

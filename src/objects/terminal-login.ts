@@ -1,8 +1,15 @@
-// A terminal login (RFC 8628), from its start until it expires ten minutes later, before the organisation is known: one Durable Object per
-// user code, named by a keyed digest of the code. Invariants: it stores the digest of the device code and no token; a decision is final; a
-// poll writes nothing; it deletes itself.
+// A terminal login (RFC 8628), from its start until it expires ten minutes later, before the organisation is
+// known: one Durable Object per user code, named by a keyed digest of the code. Invariants: it stores the
+// digest of the device code and no token; a decision is final; a poll writes nothing; it deletes itself.
 import { DurableObject } from 'cloudflare:workers';
-import { type Asking, CODE_LIVES, type Decision, INTERVAL, type Polled, type Started } from '../auth/terminal-login';
+import {
+  type Asking,
+  CODE_LIVES,
+  type Decision,
+  INTERVAL,
+  type Polled,
+  type Started,
+} from '../auth/terminal-login';
 import { equal } from '../crypto/digest';
 import type { Env } from '../env';
 
@@ -30,7 +37,10 @@ const shownOf = ({ session, client_name, ip, place, created_at, decided }: Kept)
 });
 
 export class DeviceLogin extends DurableObject<Env> {
-  /** When the terminal last polled, and its interval. In memory: the object stays in memory while a terminal polls. */
+  /**
+   * When the terminal last polled, and its interval. In memory: the object stays in memory while a terminal
+   * polls.
+   */
   private polled: { at: number; interval: number } | null = null;
 
   /** The current time; tests override it. */
@@ -62,14 +72,15 @@ export class DeviceLogin extends DurableObject<Env> {
   }
 
   /**
-   * Reserves the login for one organisation, whose gate then begins the session: no other can confirm it any more, and no one can deny it.
-   * Null if another has it, or denied it.
+   * Reserves the login for one organisation, whose gate then begins the session: no other can confirm it any
+   * more, and no one can deny it. Null if another has it, or denied it.
    */
   async claim(org: string): Promise<Asking | null> {
     const kept = await this.live();
     // safety: device-login-claimed-once
     if (!kept || (kept.decided ?? kept.claimed ?? org) !== org) return null;
-    if (kept.claimed === undefined) await this.ctx.storage.put('login', { ...kept, claimed: org } satisfies Kept);
+    if (kept.claimed === undefined)
+      await this.ctx.storage.put('login', { ...kept, claimed: org } satisfies Kept);
     return shownOf(kept);
   }
 

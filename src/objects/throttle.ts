@@ -1,6 +1,6 @@
-// Refused attempts by one client address, for requests without a credential to count by: 20 in any minute, then 429. One Durable Object per
-// address (an IPv6 network counts as one). Invariant: successful requests are never counted or delayed, except those of `countAttempt`, which
-// have their own Durable Objects.
+// Refused attempts by one client address, for requests without a credential to count by: 20 in any minute,
+// then 429. One Durable Object per address (an IPv6 network counts as one). Invariant: successful requests
+// are never counted or delayed, except those of `countAttempt`, which have their own Durable Objects.
 import { DurableObject } from 'cloudflare:workers';
 import type { Env } from '../env';
 
@@ -8,9 +8,14 @@ const MOST = 20;
 const WINDOW = 60_000;
 
 export class Throttle extends DurableObject<Env> {
-  /** Counts one attempt, of at most `most` per minute. Returns 0, or how many seconds to wait before the next one. */
+  /**
+   * Counts one attempt, of at most `most` per minute. Returns 0, or how many seconds to wait before the next
+   * one.
+   */
   async refused(most = MOST, now = Date.now()): Promise<number> {
-    const times = ((await this.ctx.storage.get<number[]>('times')) ?? []).filter((time) => time > now - WINDOW);
+    const times = ((await this.ctx.storage.get<number[]>('times')) ?? []).filter(
+      (time) => time > now - WINDOW,
+    );
     if (times.length >= most) return Math.ceil(((times[0] as number) + WINDOW - now) / 1000);
     await this.ctx.storage.put('times', [...times, now]);
     await this.ctx.storage.setAlarm(now + WINDOW);
@@ -20,7 +25,10 @@ export class Throttle extends DurableObject<Env> {
   /** The times of attempts that are counted in memory alone. */
   private recent: number[] = [];
 
-  /** The same for attempts that happen often and cost little: it writes nothing, and forgets them if the object is evicted. */
+  /**
+   * The same for attempts that happen often and cost little: it writes nothing, and forgets them if the
+   * object is evicted.
+   */
   async counted(most: number, now = Date.now()): Promise<number> {
     this.recent = this.recent.filter((time) => time > now - WINDOW);
     if (this.recent.length >= most) return Math.ceil(((this.recent[0] as number) + WINDOW - now) / 1000);

@@ -21,7 +21,12 @@ function callersOf(route: Route): string {
   if (kinds.includes('system')) return `Accepts ${listOf(kinds)}.`;
   if (owner) return 'Accepts a browser session of an owner, or an API key with the scope `*` and no limits.';
   const names = scopes.map((scope) => `\`${scope}\``);
-  const needed = names.length === 0 ? 'no scope' : names.length === 1 ? `the scope ${names[0]}` : `one of the scopes ${names.join(', ')}`;
+  const needed =
+    names.length === 0
+      ? 'no scope'
+      : names.length === 1
+        ? `the scope ${names[0]}`
+        : `one of the scopes ${names.join(', ')}`;
   const others = kinds === usualKinds ? '' : ` Accepts ${listOf(kinds)}.`;
   return `Needs ${needed}.${others}`;
 }

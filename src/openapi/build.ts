@@ -1,5 +1,6 @@
-// The OpenAPI 3.1 document, generated from the route declarations by `npm run openapi`; the Worker serves what that wrote. Invariant: every
-// operation documents its access, its responses with an example each, and every refusal it can return; nothing here is specific to a route.
+// The OpenAPI 3.1 document, generated from the route declarations by `npm run openapi`; the Worker serves
+// what that wrote. Invariant: every operation documents its access, its responses with an example each, and
+// every refusal it can return; nothing here is specific to a route.
 
 import { OpenAPIHono } from '@hono/zod-openapi';
 import { tags } from '../domains';
@@ -37,9 +38,15 @@ export function openapiDocument(routes: Route[], base: string): Document {
     });
   }
   // The generator's types cover the whole standard; this document uses only the part in Document.
-  const made = hono.getOpenAPI31Document({ openapi: '3.1.0', info: { title: '', version } }) as unknown as Document;
+  const made = hono.getOpenAPI31Document({
+    openapi: '3.1.0',
+    info: { title: '', version },
+  }) as unknown as Document;
   const schemas: Schemas = withExamples(
-    named({ ...made.components?.schemas, Error: { ...errorSchema, example: errorExample('NOT_FOUND', base) } }),
+    named({
+      ...made.components?.schemas,
+      Error: { ...errorSchema, example: errorExample('NOT_FOUND', base) },
+    }),
   );
   const names = [...new Set(routes.map((route) => route.tag))];
   const document: Document = {
@@ -65,19 +72,31 @@ export function openapiDocument(routes: Route[], base: string): Document {
   };
   for (const [route, id] of operationIds(routes)) {
     const generated = made.paths[route.path]?.[route.method] as Operation;
-    document.paths[route.path] = { ...document.paths[route.path], [route.method]: operationOf(route, id, generated, document, base) };
+    document.paths[route.path] = {
+      ...document.paths[route.path],
+      [route.method]: operationOf(route, id, generated, document, base),
+    };
   }
   keepUsed(document);
   shareRepeated(document);
   return document;
 }
 
-function operationOf(route: Route, id: string, generated: Operation, document: Document, base: string): Operation {
+function operationOf(
+  route: Route,
+  id: string,
+  generated: Operation,
+  document: Document,
+  base: string,
+): Operation {
   const { components } = document;
   const { schemas } = components;
   const byBootstrap = route.need.kinds.includes('system');
   const isUnlimited = byBootstrap || route.public !== undefined;
-  const requestBody = generated.requestBody && route.body && bodyOf(generated.requestBody.content, !route.body.optional, schemas);
+  const requestBody =
+    generated.requestBody &&
+    route.body &&
+    bodyOf(generated.requestBody.content, !route.body.optional, schemas);
   return {
     operationId: id,
     ...(route.isPage && { servers: [{ url: base }] }),
@@ -91,7 +110,11 @@ function operationOf(route: Route, id: string, generated: Operation, document: D
   };
 }
 
-const bodyOf = (content: Record<string, Media>, required: boolean, schemas: Schemas): Operation['requestBody'] => {
+const bodyOf = (
+  content: Record<string, Media>,
+  required: boolean,
+  schemas: Schemas,
+): Operation['requestBody'] => {
   const schema = content['application/json']?.schema ?? {};
   return {
     required,

@@ -1,5 +1,5 @@
-// Examples from JSON schemas: a schema's own example takes precedence; otherwise the type, the format and the field's name decide.
-// Invariant: pure; the same schema always gives the same example.
+// Examples from JSON schemas: a schema's own example takes precedence; otherwise the type, the format and the
+// field's name decide. Invariant: pure; the same schema always gives the same example.
 
 import { exampleId } from '../db/ids';
 import { examples } from '../domains';
@@ -109,7 +109,12 @@ interface Options {
 }
 
 /** An example that is valid for the schema. */
-export function exampleOf(schema: Schema, schemas: Schemas, options: Options = {}, path: string[] = []): unknown {
+export function exampleOf(
+  schema: Schema,
+  schemas: Schemas,
+  options: Options = {},
+  path: string[] = [],
+): unknown {
   const owner = schema.$ref ? nameOf(schema.$ref) : null;
   const whole = resolved(schema, schemas);
   if (whole.example !== undefined) return whole.example;
@@ -126,13 +131,25 @@ export function exampleOf(schema: Schema, schemas: Schemas, options: Options = {
   if (types.includes('null')) return null;
   if (types.includes('array')) return whole.items ? [exampleOf(whole.items, schemas, options, path)] : [];
   if (types.includes('object'))
-    return typeof whole.additionalProperties === 'object' ? { key: exampleOf(whole.additionalProperties, schemas, options, path) } : {};
-  if (types.includes('integer') || types.includes('number')) return whole.minimum && whole.minimum > 0 ? whole.minimum : 1;
+    return typeof whole.additionalProperties === 'object'
+      ? { key: exampleOf(whole.additionalProperties, schemas, options, path) }
+      : {};
+  if (types.includes('integer') || types.includes('number'))
+    return whole.minimum && whole.minimum > 0 ? whole.minimum : 1;
   if (types.includes('boolean')) return false;
-  return whole.format === 'date-time' ? '2026-11-21T12:00:00.000Z' : whole.format === 'email' ? 'ann@example.com' : 'text';
+  return whole.format === 'date-time'
+    ? '2026-11-21T12:00:00.000Z'
+    : whole.format === 'email'
+      ? 'ann@example.com'
+      : 'text';
 }
 
-function objectOf(whole: Schema, schemas: Schemas, options: Options, owners: string[]): Record<string, unknown> {
+function objectOf(
+  whole: Schema,
+  schemas: Schemas,
+  options: Options,
+  owners: string[],
+): Record<string, unknown> {
   const { properties = {}, required = [] } = whole;
   const all = Object.keys(properties);
   const needed = all.filter((name) => required.includes(name));
@@ -148,13 +165,19 @@ function objectOf(whole: Schema, schemas: Schemas, options: Options, owners: str
 }
 
 /**
- * The example value of a field: by its schema and field name first; by field name alone only if the field allows the value and has no
- * example of its own.
+ * The example value of a field: by its schema and field name first; by field name alone only if the field
+ * allows the value and has no example of its own.
  */
-function wordFor(name: string, schema: Schema, schemas: Schemas, owner: string | undefined): { known: boolean; word?: unknown } {
+function wordFor(
+  name: string,
+  schema: Schema,
+  schemas: Schemas,
+  owner: string | undefined,
+): { known: boolean; word?: unknown } {
   const exact = `${owner}.${name}`;
   const own = words[exact];
-  if (exact in words && (own == null || typeof own === 'object' || fits(own, resolved(schema, schemas)))) return { known: true, word: own };
+  if (exact in words && (own == null || typeof own === 'object' || fits(own, resolved(schema, schemas))))
+    return { known: true, word: own };
   if (!(name in words)) return { known: false };
   const word = words[name];
   const whole = resolved(schema, schemas);
@@ -169,7 +192,9 @@ function fits(word: unknown, schema: Schema): boolean {
   return typesOf(schema).includes(type);
 }
 
-/** The schemas, with the example values of fields in them: tools compose the example of a response from these. */
+/**
+ * The schemas, with the example values of fields in them: tools compose the example of a response from these.
+ */
 export function withExamples(schemas: Schemas): Schemas {
   const visit = (schema: Schema, owner: string): Schema => {
     const { properties, items, allOf, anyOf, oneOf } = schema;
@@ -184,7 +209,8 @@ export function withExamples(schemas: Schemas): Schemas {
         properties: Object.fromEntries(
           Object.entries(properties).map(([name, field]) => {
             const { known, word } = wordFor(name, field, schemas, owner);
-            const isPlain = known && word !== undefined && word !== null && !field.$ref && field.example === undefined;
+            const isPlain =
+              known && word !== undefined && word !== null && !field.$ref && field.example === undefined;
             return [name, { ...visit(field, owner), ...(isPlain && { example: word }) }];
           }),
         ),

@@ -1,5 +1,5 @@
-// Names for parts of schemas that generated clients turn into types: unions and their members. Without names, a generator may invent the
-// same name twice. Invariant: the described requests and responses do not change.
+// Names for parts of schemas that generated clients turn into types: unions and their members. Without names,
+// a generator may invent the same name twice. Invariant: the described requests and responses do not change.
 import type { Schema, Schemas } from './examples';
 
 /** The schemas, with each union of arrays or objects as a named schema, and each object in a union too. */
@@ -28,7 +28,9 @@ export function named(schemas: Schemas): Schemas {
     if (schema.$ref) return schema;
     const seen: Schema = { ...schema };
     if (schema.properties)
-      seen.properties = mapped(schema.properties, (part, field) => visit(part, `${stem(name)}${pascal(field)}`, false));
+      seen.properties = mapped(schema.properties, (part, field) =>
+        visit(part, `${stem(name)}${pascal(field)}`, false),
+      );
     if (schema.items) seen.items = visit(schema.items, `${name}Item`, false);
     if (typeof schema.additionalProperties === 'object')
       seen.additionalProperties = visit(schema.additionalProperties, `${name}Value`, false);
@@ -42,7 +44,8 @@ export function named(schemas: Schemas): Schemas {
         if (within.items?.enum) within.items = refer(`${name}Item`, within.items);
         return isObject(part) ? refer(own, within) : within;
       });
-      if (!isWhole && parts.some((part) => part.$ref || part.type === 'array' || isObject(part))) return refer(name, seen);
+      if (!isWhole && parts.some((part) => part.$ref || part.type === 'array' || isObject(part)))
+        return refer(name, seen);
     }
     return seen;
   };
@@ -56,7 +59,11 @@ const isObject = ({ $ref, type }: Schema) => !$ref && type === 'object';
 /** The value that distinguishes an object from the other members of a union. */
 function kindOf({ properties }: Schema): string | undefined {
   const { const: only, enum: [first, ...others] = [] } = properties?.kind ?? {};
-  return typeof only === 'string' ? only : typeof first === 'string' && others.length === 0 ? first : undefined;
+  return typeof only === 'string'
+    ? only
+    : typeof first === 'string' && others.length === 0
+      ? first
+      : undefined;
 }
 
 const mapped = (parts: Record<string, Schema>, change: (part: Schema, name: string) => Schema) =>
@@ -65,4 +72,5 @@ const mapped = (parts: Record<string, Schema>, change: (part: Schema, name: stri
 /** A name without the suffix that distinguishes requests from responses: both contain the same parts. */
 const stem = (name: string) => name.replace(/(In|Patch|Page)$/, '');
 
-const pascal = (words: string) => words.replace(/(^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, _between, first: string) => first.toUpperCase());
+const pascal = (words: string) =>
+  words.replace(/(^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, _between, first: string) => first.toUpperCase());

@@ -1,4 +1,5 @@
-// The operation ids of routes: their names in the OpenAPI document, in generated clients and in links to the reference.
+// The operation ids of routes: their names in the OpenAPI document, in generated clients and in links to the
+// reference.
 import type { Route } from '../http/route';
 
 /** The operation id of each route, in order. Each is unique. */
@@ -7,7 +8,11 @@ export function operationIds(routes: Route[]): Map<Route, string> {
   return new Map(
     routes.map((route) => {
       const own = idOf(route.operation ?? route.action);
-      const id = !taken.has(own) ? own : route.path.endsWith('}') ? `${own}_one` : idOf(`${route.method} ${route.path}`);
+      const id = !taken.has(own)
+        ? own
+        : route.path.endsWith('}')
+          ? `${own}_one`
+          : idOf(`${route.method} ${route.path}`);
       taken.add(id);
       return [route, id];
     }),

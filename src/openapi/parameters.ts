@@ -16,7 +16,8 @@ const pathDescriptions: Record<string, string> = {
 const pathExamples: Record<string, string> = { name: 'DATABASE_URL', environment: 'production' };
 
 const queryDescriptions: Record<string, string> = {
-  environment: 'Id or slug of the environment. By default, lists cover all environments; other requests use the default environment.',
+  environment:
+    'Id or slug of the environment. By default, lists cover all environments; other requests use the default environment.',
   type: 'Only secrets of this type.',
   prefix: 'Only secrets whose names start with this prefix.',
   status: 'Only secrets with this status. Without it, all except deleted ones.',
@@ -42,7 +43,8 @@ const parameters: Record<string, Parameter> = {
     name: 'X-Access-Reason',
     in: 'header',
     required: false,
-    description: 'The reason for the request, stored in its audit log entry. 1 to 256 printable characters in UTF-8.',
+    description:
+      'The reason for the request, stored in its audit log entry. 1 to 256 printable characters in UTF-8.',
     schema: { type: 'string', minLength: 1, maxLength: 1024 },
     example: 'deploying release 42',
   },
@@ -77,7 +79,8 @@ const parameters: Record<string, Parameter> = {
     name: 'Last-Event-ID',
     in: 'header',
     required: false,
-    description: 'The id of the last event that the client received: the stream continues after it. Takes precedence over after.',
+    description:
+      'The id of the last event that the client received: the stream continues after it. Takes precedence over after.',
     schema: { type: 'string', maxLength: 15 },
     example: '42',
   },
@@ -94,16 +97,22 @@ const parameters: Record<string, Parameter> = {
     name: 'If-None-Match',
     in: 'header',
     required: false,
-    description: 'The ETag of the copy that you have. If it is still current, the response is 304 without a body.',
+    description:
+      'The ETag of the copy that you have. If it is still current, the response is 304 without a body.',
     schema: { type: 'string', maxLength: 1000 },
     example: '"v1"',
   },
 };
 
-export function parametersOf(route: Route, generated: Operation, components: Components): (Parameter | Ref)[] {
+export function parametersOf(
+  route: Route,
+  generated: Operation,
+  components: Components,
+): (Parameter | Ref)[] {
   const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']): Parameter => {
     const resource = resourceOf(route, name);
-    const words = resource && `Id${resource.words === 'environment' ? ' or slug' : ''} of the ${resource.words}.`;
+    const words =
+      resource && `Id${resource.words === 'environment' ? ' or slug' : ''} of the ${resource.words}.`;
     return {
       name,
       in: 'path',
@@ -121,7 +130,11 @@ export function parametersOf(route: Route, generated: Operation, components: Com
         name: found.name,
         in: 'query',
         required: found.required ?? false,
-        description: found.description ?? description ?? queryDescriptions[found.name] ?? `The ${found.name.replaceAll('_', ' ')}.`,
+        description:
+          found.description ??
+          description ??
+          queryDescriptions[found.name] ??
+          `The ${found.name.replaceAll('_', ' ')}.`,
         schema,
         example: exampleFor(found.name, schema, components.schemas),
       };
@@ -179,7 +192,8 @@ const singular: Record<string, string> = {
 
 /** The resource that an id in a path refers to, by the collection before it. */
 function resourceOf(route: Route, name: string): { words: string; kind: IdKind } | null {
-  const collection = name in pathExamples ? undefined : new RegExp(`([a-z-]+)/\\{${name}\\}`).exec(route.path)?.[1];
+  const collection =
+    name in pathExamples ? undefined : new RegExp(`([a-z-]+)/\\{${name}\\}`).exec(route.path)?.[1];
   if (collection === undefined) return null;
   const words = singular[collection] ?? collection.replace(/s$/, '').replaceAll('-', ' ');
   const kind = kinds[collection];

@@ -1,4 +1,5 @@
-// The error responses of operations, by status. Each names its codes: their pages (`/docs/errors/CODE`) have examples.
+// The error responses of operations, by status. Each names its codes: their pages (`/docs/errors/CODE`) have
+// examples.
 import { type Code, catalogue, errorBody, refuse } from '../errors';
 import type { Route } from '../http/route';
 import type { Answer, Components } from './document';
@@ -47,7 +48,11 @@ export const errorSchema: Schema = {
             expires_at: { type: 'string', format: 'date-time' },
           },
         },
-        retry_after: { type: 'integer', minimum: 0, description: 'How many seconds to wait before repeating the request.' },
+        retry_after: {
+          type: 'integer',
+          minimum: 0,
+          description: 'How many seconds to wait before repeating the request.',
+        },
       },
     },
   },
@@ -76,7 +81,8 @@ const waiting: Code[] = ['APPROVAL_REQUIRED', 'APPROVAL_MISMATCH'];
 const creating: Code[] = ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_KEY_REUSED'];
 
 /** Whether a credential that is bound to a device can send a request to the route. */
-export const takesProof = ({ public: isPublic, need }: Route): boolean => !isPublic && !need.kinds.includes('system');
+export const takesProof = ({ public: isPublic, need }: Route): boolean =>
+  !isPublic && !need.kinds.includes('system');
 
 /** Every refusal that a route can give, in the order of the catalogue. */
 export function refusalsOf(route: Route): Code[] {
@@ -96,21 +102,33 @@ export function refusalsOf(route: Route): Code[] {
 
 /** The example body for a code. */
 export function errorExample(code: Code, base: string) {
-  if (code === 'VALIDATION_FAILED') return errorBody(refuse(code, { details: [{ path: 'name', message: 'is not a known field' }] }), base);
+  if (code === 'VALIDATION_FAILED')
+    return errorBody(refuse(code, { details: [{ path: 'name', message: 'is not a known field' }] }), base);
   const waits: Code[] = ['RATE_LIMITED', 'IDEMPOTENCY_IN_PROGRESS', 'UNAVAILABLE', 'OVERLOADED'];
-  return errorBody(refuse(code, waits.includes(code) ? { retry_after: code === 'RATE_LIMITED' ? 12 : 1 } : {}), base);
+  return errorBody(
+    refuse(code, waits.includes(code) ? { retry_after: code === 'RATE_LIMITED' ? 12 : 1 } : {}),
+    base,
+  );
 }
 
 /**
- * The error responses of a route: one for each status with a refusal of its own, and `default` for the statuses with only refusals that
- * every route shares.
+ * The error responses of a route: one for each status with a refusal of its own, and `default` for the
+ * statuses with only refusals that every route shares.
  */
-export function refusedOf(route: Route, components: Components, isUnlimited: boolean): Record<string, Answer> {
+export function refusedOf(
+  route: Route,
+  components: Components,
+  isUnlimited: boolean,
+): Record<string, Answer> {
   const statusFor = (code: Code) => route.statuses?.[code] ?? catalogue[code].status;
   const codes = refusalsOf(route);
   const own = new Set(codes.filter((code) => !shared.has(code)).map(statusFor));
-  const byResponse = Map.groupBy(codes, (code) => (own.has(statusFor(code)) ? String(statusFor(code)) : 'default'));
-  return Object.fromEntries([...byResponse].map(([key, some]) => [key, responseOf(some, components, isUnlimited)]));
+  const byResponse = Map.groupBy(codes, (code) =>
+    own.has(statusFor(code)) ? String(statusFor(code)) : 'default',
+  );
+  return Object.fromEntries(
+    [...byResponse].map(([key, some]) => [key, responseOf(some, components, isUnlimited)]),
+  );
 }
 
 function responseOf(codes: Code[], components: Components, isUnlimited: boolean): Answer {
@@ -122,7 +140,9 @@ function responseOf(codes: Code[], components: Components, isUnlimited: boolean)
   if (has('RATE_LIMITED', 'UNAVAILABLE', 'IDEMPOTENCY_IN_PROGRESS')) names.push('Retry-After');
   return {
     // Links where they help most: `default` is the same almost everywhere.
-    description: codes.map((code) => (own.has(code) ? `[\`${code}\`](/docs/errors/${code})` : `\`${code}\``)).join(', '),
+    description: codes
+      .map((code) => (own.has(code) ? `[\`${code}\`](/docs/errors/${code})` : `\`${code}\``))
+      .join(', '),
     headers: headersOf(names, components),
     content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
   };

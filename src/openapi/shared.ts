@@ -1,5 +1,5 @@
-// Moves what several operations repeat into components, so that the document contains it once. Invariant: with its references resolved, the
-// document says the same as before.
+// Moves what several operations repeat into components, so that the document contains it once. Invariant:
+// with its references resolved, the document says the same as before.
 import type { Document, Operation, Parameter, PathItem, Ref } from './document';
 
 /** A part at its place in an operation, and what to call it if several places share it. */
@@ -37,17 +37,24 @@ export const operationsOf = ({ parameters: _, ...methods }: PathItem): Operation
 function raiseParameters(item: PathItem): void {
   const operations = operationsOf(item);
   if (operations.length < 2) return;
-  const takes = ({ parameters = [] }: Operation, text: string) => parameters.some((part) => JSON.stringify(part) === text);
-  const isCommon = (part: Parameter | Ref) => operations.every((operation) => takes(operation, JSON.stringify(part)));
+  const takes = ({ parameters = [] }: Operation, text: string) =>
+    parameters.some((part) => JSON.stringify(part) === text);
+  const isCommon = (part: Parameter | Ref) =>
+    operations.every((operation) => takes(operation, JSON.stringify(part)));
   item.parameters = operations[0]?.parameters?.filter(isCommon) ?? [];
-  for (const operation of operations) operation.parameters = operation.parameters?.filter((part) => !isRaised(part, item)) ?? [];
+  for (const operation of operations)
+    operation.parameters = operation.parameters?.filter((part) => !isRaised(part, item)) ?? [];
 }
 
 const isRaised = (part: Parameter | Ref, { parameters = [] }: PathItem) =>
   parameters.some((raised) => JSON.stringify(raised) === JSON.stringify(part));
 
 /** Replaces equal parts by references to one component. */
-function share<T extends object>(kind: 'parameters' | 'responses', all: Record<string, T>, places: Place<T>[]): void {
+function share<T extends object>(
+  kind: 'parameters' | 'responses',
+  all: Record<string, T>,
+  places: Place<T>[],
+): void {
   const parts = places.filter((place): place is Place<T> & { part: T } => !('$ref' in place.part));
   for (const [first, ...others] of Map.groupBy(parts, ({ part }) => JSON.stringify(part)).values()) {
     if (!first || others.length === 0) continue;

@@ -1,6 +1,7 @@
-// The console: one page for every address below /console, and the files that it loads. Invariants: the page runs only its own scripts and
-// styles, cannot turn text into script or markup (trusted types), cannot be framed, and calls only this deployment; a file with a content
-// hash in its name may be cached for ever, the page never.
+// The console: one page for every address below /console, and the files that it loads. Invariants: the page
+// runs only its own scripts and styles, cannot turn text into script or markup (trusted types), cannot be
+// framed, and calls only this deployment; a file with a content hash in its name may be cached for ever, the
+// page never.
 import type { Env } from '../env';
 
 const types: Record<string, string> = {
@@ -9,7 +10,9 @@ const types: Record<string, string> = {
   svg: 'image/svg+xml',
 };
 
-/** Without `style-src 'unsafe-inline'`: the console positions elements through the CSSOM, which this allows. */
+/**
+ * Without `style-src 'unsafe-inline'`: the console positions elements through the CSSOM, which this allows.
+ */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -45,5 +48,7 @@ export async function consoleFile({ ASSETS }: Env, name: string): Promise<Respon
   if (!type || !types[type]) return null;
   const found = await ASSETS.fetch(`http://assets/console/assets/${name}`);
   if (!found.ok) return null;
-  return new Response(found.body, { headers: { 'Content-Type': types[type], 'Cache-Control': 'public, max-age=31536000, immutable' } });
+  return new Response(found.body, {
+    headers: { 'Content-Type': types[type], 'Cache-Control': 'public, max-age=31536000, immutable' },
+  });
 }

@@ -1,5 +1,6 @@
-// The documentation of a deployment: the OpenAPI document, the reference rendered from it, and a page for every error code. Invariants: no
-// page needs a credential or shows data of an organisation; each is rendered once per isolate and base URL.
+// The documentation of a deployment: the OpenAPI document, the reference rendered from it, and a page for
+// every error code. Invariants: no page needs a credential or shows data of an organisation; each is rendered
+// once per isolate and base URL.
 import { createHash } from 'node:crypto';
 import type { Hono } from 'hono';
 import { html } from 'hono/html';
@@ -27,7 +28,11 @@ interface Served {
 const served = (routes: Route[], ids: Map<Route, string>): Served[] => [
   { path: '/docs', most: 1, render: reference },
   { path: '/docs/errors', most: 1, render: errorList },
-  { path: '/docs/errors/:code', most: 2 * codes.length, render: (base, code) => errorPage(code as Code, base, routes, ids) },
+  {
+    path: '/docs/errors/:code',
+    most: 2 * codes.length,
+    render: (base, code) => errorPage(code as Code, base, routes, ids),
+  },
 ];
 
 export function docsRoutes(app: Hono<App>, routes: Route[]): void {

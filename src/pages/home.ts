@@ -1,5 +1,5 @@
-// The page at `/`: what this deployment is, and links for users and programs. Invariant: it contains only public information, the same
-// for everyone.
+// The page at `/`: what this deployment is, and links for users and programs. Invariant: it contains only
+// public information, the same for everyone.
 import { html } from 'hono/html';
 import { page, responseOf } from '../http/page';
 import { remember } from '../http/remember';
@@ -39,7 +39,9 @@ const rendered = remember(2, (base: string) =>
 /** HTML for browsers, JSON for programs. @param base the origin of the links */
 export function home(base: string, isBrowser: boolean): Response {
   const links = Object.entries(paths).map(([name, path]) => [name, `${base}${path}`]);
-  const response = isBrowser ? responseOf(rendered(base)) : Response.json({ name: NAME, version, ...Object.fromEntries(links) });
+  const response = isBrowser
+    ? responseOf(rendered(base))
+    : Response.json({ name: NAME, version, ...Object.fromEntries(links) });
   response.headers.set('Vary', 'Accept');
   return response;
 }

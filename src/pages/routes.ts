@@ -1,4 +1,5 @@
-// What this deployment serves besides its API and documentation: the pages, the files that pages load, and its public keys.
+// What this deployment serves besides its API and documentation: the pages, the files that pages load, and
+// its public keys.
 import type { Hono } from 'hono';
 import { type Env, settingsOf } from '../env';
 import { ApiError, refuse } from '../errors';
@@ -29,12 +30,15 @@ const paths: Record<string, (env: Env, base: string, isBrowser: boolean) => Resp
   '/enrol': (_env, base) => responseOf(enrolPage(new URL(base).origin)),
   '/device': (_env, base) => responseOf(devicePage(new URL(base).origin)),
   '/sign-in': (_env, base) => responseOf(signInPage(new URL(base).origin)),
-  ...Object.fromEntries(Object.keys(assetTypes).map((name) => [`/assets/${name}`, (env: Env) => asset(env, name)])),
+  ...Object.fromEntries(
+    Object.keys(assetTypes).map((name) => [`/assets/${name}`, (env: Env) => asset(env, name)]),
+  ),
   '/.well-known/jwks.json': publicKeys,
 };
 
 export function pageRoutes(app: Hono<App>): void {
-  // The same page for every id: the script requests a link's contents by POST, so merely opening the page reveals nothing.
+  // The same page for every id: the script requests a link's contents by POST, so merely opening the page
+  // reveals nothing.
   app.get('/s/:id', (c) => {
     c.get('trace').route = '/s/{id}';
     return responseOf(sharePage);
@@ -46,7 +50,9 @@ export function pageRoutes(app: Hono<App>): void {
     const found = await consoleFile(c.env, c.req.param('name'));
     if (!found)
       throw new ApiError(
-        refuse('NOT_FOUND', { message: 'The console has no such file. Reload the page: a newer version may be deployed.' }),
+        refuse('NOT_FOUND', {
+          message: 'The console has no such file. Reload the page: a newer version may be deployed.',
+        }),
       );
     return found;
   });

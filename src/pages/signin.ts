@@ -1,12 +1,18 @@
-// The pages for registering a first passkey and for signing in. Invariant: they load nothing from other hosts, and show no data of an
-// organisation before sign-in.
+// The pages for registering a first passkey and for signing in. Invariant: they load nothing from other
+// hosts, and show no data of an organisation before sign-in.
 import { html } from 'hono/html';
 import { type Markup, page, type Rendered } from '../http/page';
 import { remember } from '../http/remember';
 
 const scripts = ['/assets/webauthn.js', '/assets/session.js', '/assets/passkey.js'];
 
-const shell = (origin: string, name: 'enrol' | 'sign-in', title: string, lead: Markup, action: string): Rendered =>
+const shell = (
+  origin: string,
+  name: 'enrol' | 'sign-in',
+  title: string,
+  lead: Markup,
+  action: string,
+): Rendered =>
   page(
     title,
     html`<main class="card">

@@ -1,5 +1,5 @@
-// The page on which members confirm terminal logins. Invariant: it is the same for every code, live or not; a code in the address is only
-// filled in, and looked up after the member has signed in.
+// The page on which members confirm terminal logins. Invariant: it is the same for every code, live or not; a
+// code in the address is only filled in, and looked up after the member has signed in.
 import { html } from 'hono/html';
 import { page, type Rendered } from '../http/page';
 import { remember } from '../http/remember';

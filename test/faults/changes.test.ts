@@ -10,7 +10,8 @@ import { type Answer, type Caller, db, newOrg, newSecret, useWorld } from '../su
 
 useWorld();
 
-const marksOf = (o: Caller) => inGate(o, (_gate, state) => state.storage.sql.exec('select count(*) n from marks').one().n);
+const marksOf = (o: Caller) =>
+  inGate(o, (_gate, state) => state.storage.sql.exec('select count(*) n from marks').one().n);
 
 describe('fault: a change whose D1 batch fails', () => {
   it('before it takes effect is 503, did nothing, and can be repeated', async () => {
@@ -19,7 +20,11 @@ describe('fault: a change whose D1 batch fails', () => {
     let batches = 0;
     faults.fail = (kind) => (kind === 'batch' && ++batches === 1 ? 'before' : null);
     const refused = await o.patch(`/secrets/${id}`, { value: 'two' });
-    expect([refused.status, refused.json.error.code, refused.json.error.retry_after]).toEqual([503, 'UNAVAILABLE', 1]);
+    expect([refused.status, refused.json.error.code, refused.json.error.retry_after]).toEqual([
+      503,
+      'UNAVAILABLE',
+      1,
+    ]);
     expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ version: 1, value: 'one' });
     expect((await o.patch(`/secrets/${id}`, { value: 'two' })).json.version).toBe(2);
     expect(await marksOf(o)).toBe(0);
@@ -36,24 +41,29 @@ describe('fault: a change whose D1 batch fails', () => {
     expect((await o.patch(`/secrets/${id}`, { value: 'three' })).json.version).toBe(3);
   });
 
-  it.each(['before', 'after'] as const)('%s it takes effect, while D1 stays unavailable, is settled by the next call', async (how) => {
-    const o = await newOrg();
-    const { id } = await newSecret(o, { value: 'one' });
-    const other = await newSecret(o, { value: 'other' });
-    let batches = 0;
-    faults.fail = (kind) => (kind === 'batch' && ++batches === 1 ? how : 'before');
-    const doubtful = await o.patch(`/secrets/${id}`, { value: 'two' }, { 'Idempotency-Key': 'x' });
-    expect(doubtful.status).toBe(503);
-    // What is in doubt is told neither way; everything else goes on.
-    expect((await o.get(`/secrets/${id}`)).status).toBe(503);
-    expect((await o.get(`/secrets/${other.id}`)).json.value).toBe('other');
-    reset();
-    const after = (await o.get(`/secrets/${id}`)).json;
-    expect([after.version, after.value]).toEqual(how === 'after' ? [2, 'two'] : [1, 'one']);
-    expect(await marksOf(o)).toBe(0);
-    expect((await o.patch(`/secrets/${id}`, { value: 'three' })).json.version).toBe(how === 'after' ? 3 : 2);
-    expect((await o.get('/audit-log/verify')).json).toMatchObject({ ok: true });
-  });
+  it.each(['before', 'after'] as const)(
+    '%s it takes effect, while D1 stays unavailable, is settled by the next call',
+    async (how) => {
+      const o = await newOrg();
+      const { id } = await newSecret(o, { value: 'one' });
+      const other = await newSecret(o, { value: 'other' });
+      let batches = 0;
+      faults.fail = (kind) => (kind === 'batch' && ++batches === 1 ? how : 'before');
+      const doubtful = await o.patch(`/secrets/${id}`, { value: 'two' }, { 'Idempotency-Key': 'x' });
+      expect(doubtful.status).toBe(503);
+      // What is in doubt is told neither way; everything else goes on.
+      expect((await o.get(`/secrets/${id}`)).status).toBe(503);
+      expect((await o.get(`/secrets/${other.id}`)).json.value).toBe('other');
+      reset();
+      const after = (await o.get(`/secrets/${id}`)).json;
+      expect([after.version, after.value]).toEqual(how === 'after' ? [2, 'two'] : [1, 'one']);
+      expect(await marksOf(o)).toBe(0);
+      expect((await o.patch(`/secrets/${id}`, { value: 'three' })).json.version).toBe(
+        how === 'after' ? 3 : 2,
+      );
+      expect((await o.get('/audit-log/verify')).json).toMatchObject({ ok: true });
+    },
+  );
 
   it('and whose gate is evicted is settled by the next gate', async () => {
     const o = await newOrg();
@@ -96,7 +106,8 @@ describe('fault: a change whose D1 batch fails', () => {
   it('is not reported as an integrity violation if D1 refuses it and then does not answer', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { value: 'one' });
-    const raise = (by: number) => db.prepare('update fences set epoch = epoch + ? where org_id = ?').bind(by, o.id).run();
+    const raise = (by: number) =>
+      db.prepare('update fences set epoch = epoch + ? where org_id = ?').bind(by, o.id).run();
     await raise(1);
     faults.fail = (kind) => (kind === 'read' ? 'before' : null);
     const refused = await o.patch(`/secrets/${id}`, { value: 'two' });
@@ -117,7 +128,8 @@ describe('fault: a change whose D1 batch fails', () => {
     expect((await o.del(`/api-keys/${key.id}`)).status).toBe(503);
     for (const caller of [key.o, child.o]) expect((await caller.get(`/secrets/${id}`)).status).toBe(503);
     reset();
-    for (const caller of [key.o, child.o]) expect((await caller.get(`/secrets/${id}`)).json.error.code).toBe('TOKEN_REVOKED');
+    for (const caller of [key.o, child.o])
+      expect((await caller.get(`/secrets/${id}`)).json.error.code).toBe('TOKEN_REVOKED');
   });
 
   it('idempotency: is found by its key when it is repeated, and not done twice', async () => {
@@ -142,7 +154,10 @@ describe('fault: a request in flight', () => {
     faults.rpc = (n) => (n === 1 ? { fate: 'after', retryable: true } : null);
     const { status, json } = await o.post('/secrets', { name: 'ONCE', type: 'generic', value: 'v' });
     expect([status, faults.gate]).toEqual([201, 2]);
-    const entries = (await o.get('/audit-log?action=secret.create')).json.data as { resource: string; status: number }[];
+    const entries = (await o.get('/audit-log?action=secret.create')).json.data as {
+      resource: string;
+      status: number;
+    }[];
     expect(entries.map((entry) => [entry.resource, entry.status])).toEqual([[json.id, 201]]);
   });
 
@@ -155,7 +170,10 @@ describe('fault: a request in flight', () => {
       [reader.o, 403],
     ] as const) {
       const answer = await caller.get(`/secrets/${id}`);
-      const [entry] = await inCore(o, ({ auditLog }) => auditLog.newest({}, Number.MAX_SAFE_INTEGER, 1).entries);
+      const [entry] = await inCore(
+        o,
+        ({ auditLog }) => auditLog.newest({}, Number.MAX_SAFE_INTEGER, 1).entries,
+      );
       expect(entry).toMatchObject({ status, request_id: answer.headers.get('request-id') });
     }
   });
@@ -166,22 +184,25 @@ describe('fault: a request in flight', () => {
     'all values, for D1': (o) => o.get('/environments/production/values'),
     'a list of versions, for D1': (o, id) => o.get(`/secrets/${id}/versions`),
   };
-  it.each(Object.entries(waiting))('revocation: a request whose caller is revoked while it waits is refused: %s', async (what, ask) => {
-    const o = await newOrg();
-    const { id } = await newSecret(o);
-    const key = await newKey(o);
-    await inCore(o, (core) => ciphertexts(core).clear());
-    const { held, release } = holdNext();
-    const first = what.endsWith('lock') ? o.patch(`/secrets/${id}`, { value: 'one' }) : null;
-    if (first) await held();
-    const answer = ask(key.o, id);
-    await held();
-    await until(() => inCore(o, (core) => lastUsed(core).of(key.id) !== null));
-    expect((await o.del(`/api-keys/${key.id}`)).status).toBe(204);
-    release();
-    expect((await answer).json.error?.code).toBe('TOKEN_REVOKED');
-    if (first) expect((await first).json.version).toBe(2);
-  });
+  it.each(Object.entries(waiting))(
+    'revocation: a request whose caller is revoked while it waits is refused: %s',
+    async (what, ask) => {
+      const o = await newOrg();
+      const { id } = await newSecret(o);
+      const key = await newKey(o);
+      await inCore(o, (core) => ciphertexts(core).clear());
+      const { held, release } = holdNext();
+      const first = what.endsWith('lock') ? o.patch(`/secrets/${id}`, { value: 'one' }) : null;
+      if (first) await held();
+      const answer = ask(key.o, id);
+      await held();
+      await until(() => inCore(o, (core) => lastUsed(core).of(key.id) !== null));
+      expect((await o.del(`/api-keys/${key.id}`)).status).toBe(204);
+      release();
+      expect((await answer).json.error?.code).toBe('TOKEN_REVOKED');
+      if (first) expect((await first).json.version).toBe(2);
+    },
+  );
 
   it('purge: a request that reads a ciphertext while the secret is purged neither returns nor caches it', async () => {
     const o = await newOrg();
@@ -217,10 +238,13 @@ describe('concurrency: with random delays of D1', () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     faults.delay = 8;
-    const made = await Promise.all(Array.from({ length: 50 }, (_, i) => o.patch(`/secrets/${id}`, { value: `v${i}` })));
+    const made = await Promise.all(
+      Array.from({ length: 50 }, (_, i) => o.patch(`/secrets/${id}`, { value: `v${i}` })),
+    );
     const versions = made.map(({ json }) => json.version as number);
     expect([...versions].sort((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, i) => i + 2));
-    for (const [i, version] of versions.entries()) expect((await o.get(`/secrets/${id}?version=${version}`)).json.value).toBe(`v${i}`);
+    for (const [i, version] of versions.entries())
+      expect((await o.get(`/secrets/${id}?version=${version}`)).json.value).toBe(`v${i}`);
   });
 
   it('revocation: reads in flight are refused once their credential, its parent or the secret is gone', async () => {
@@ -231,7 +255,11 @@ describe('concurrency: with random delays of D1', () => {
       const child = await newSession(parent.o);
       faults.delay = 10;
       const before = Array.from({ length: 10 }, () => child.o.get(`/secrets/${id}`));
-      const path = { token: `/access-tokens/${child.id}`, parent: `/api-keys/${parent.id}`, secret: `/secrets/${id}` }[end];
+      const path = {
+        token: `/access-tokens/${child.id}`,
+        parent: `/api-keys/${parent.id}`,
+        secret: `/secrets/${id}`,
+      }[end];
       expect((await o.del(path)).status).toBe(204);
       const after = await Promise.all(Array.from({ length: 10 }, () => child.o.get(`/secrets/${id}`)));
       expect(new Set(after.map(({ status }) => status))).toEqual(new Set([end === 'secret' ? 404 : 401]));
@@ -247,7 +275,8 @@ describe('concurrency: with random delays of D1', () => {
     const minting = Array.from({ length: 20 }, () => parent.o.post('/access-tokens', { ttlSeconds: 60 }));
     expect((await o.del(`/api-keys/${parent.id}`)).status).toBe(204);
     for (const made of await Promise.all(minting)) {
-      if (made.status === 201) expect((await o.as(made.json.token).get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
+      if (made.status === 201)
+        expect((await o.as(made.json.token).get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
       else expect(made.json.error.code).toBe('TOKEN_REVOKED');
     }
     expect((await o.get('/access-tokens')).json.data).toEqual([]);
@@ -296,8 +325,10 @@ describe('concurrency: with random delays of D1', () => {
 
   it('an environment and a secret in it are never deleted and created together', async () => {
     const o = await newOrg();
-    const environment = async () => (await o.post('/environments', { name: `e ${crypto.randomUUID().slice(0, 8)}` })).json;
-    const create = ({ slug }: { slug: string }) => o.post('/secrets', { name: 'N', type: 'generic', value: 'v', environment: slug });
+    const environment = async () =>
+      (await o.post('/environments', { name: `e ${crypto.randomUUID().slice(0, 8)}` })).json;
+    const create = ({ slug }: { slug: string }) =>
+      o.post('/secrets', { name: 'N', type: 'generic', value: 'v', environment: slug });
     const going = await environment();
     const leaving = holdNext();
     const deleted = o.del(`/environments/${going.id}`);
@@ -319,11 +350,14 @@ describe('concurrency: with random delays of D1', () => {
     const o = await newOrg();
     faults.delay = 10;
     const all = await Promise.all(
-      Array.from({ length: 20 }, () => o.post('/api-keys', { name: 'twin', scopes: ['org:read'] }, { 'Idempotency-Key': 'twin' })),
+      Array.from({ length: 20 }, () =>
+        o.post('/api-keys', { name: 'twin', scopes: ['org:read'] }, { 'Idempotency-Key': 'twin' }),
+      ),
     );
     const made = all.filter(({ status }) => status === 201);
     expect(new Set(made.map(({ text }) => text)).size).toBe(1);
-    for (const { status, json } of all) if (status !== 201) expect(json.error.code).toBe('IDEMPOTENCY_IN_PROGRESS');
+    for (const { status, json } of all)
+      if (status !== 201) expect(json.error.code).toBe('IDEMPOTENCY_IN_PROGRESS');
     expect((await o.get('/api-keys')).json.data).toHaveLength(2);
   });
 });

@@ -1,5 +1,5 @@
-// /healthz and the gates after a clock that was wrong: behind the audit log, or ahead and then put right. Nothing stands still until the
-// clock has passed the time that it once showed.
+// /healthz and the gates after a clock that was wrong: behind the audit log, or ahead and then put right.
+// Nothing stands still until the clock has passed the time that it once showed.
 
 import { describe, expect, it } from 'vitest';
 import { closeSegments, SEGMENT } from '../../src/gate/audit/segments';
@@ -61,7 +61,8 @@ describe('clock: moved while the service runs', () => {
 
 describe('rate limit: after the clock was ahead', () => {
   /** Whether a request of a caller with a limit of five a minute is admitted. */
-  const admits = (o: Caller, id: string, now: number) => inCore(o, (core) => rateLimit(core).take([{ id, limit: 5 }], now, 'no').ok);
+  const admits = (o: Caller, id: string, now: number) =>
+    inCore(o, (core) => rateLimit(core).take([{ id, limit: 5 }], now, 'no').ok);
 
   it('requests made meanwhile leave the window a minute after it was put right', async () => {
     const o = await newOrg();
@@ -86,7 +87,9 @@ describe('rate limit: after the clock was ahead', () => {
     for (let n = 0; n < 5; n++) await idle.o.get('/secrets');
     faults.clock = later;
     for (let n = 0; n < 5; n++) await busy.o.get('/secrets');
-    const counted = await inCore(o, ({ auditLog }) => [...auditLog.since(later - WINDOW, later)].map(({ actor }) => actor));
+    const counted = await inCore(o, ({ auditLog }) =>
+      [...auditLog.since(later - WINDOW, later)].map(({ actor }) => actor),
+    );
     expect(counted).toEqual(Array(5).fill(busy.id));
   });
 });
@@ -105,7 +108,10 @@ describe('audit log: after the clock was ahead', () => {
       await closeSegments(core, now);
       append(now + 2 * WINDOW);
       await closeSegments(core, now + 2 * WINDOW);
-      return { size: core.auditLog.size(), kept: core.storage.sql.exec('select count(*) n from audit').one().n };
+      return {
+        size: core.auditLog.size(),
+        kept: core.storage.sql.exec('select count(*) n from audit').one().n,
+      };
     });
     expect(size).toBeLessThan(SEGMENT);
     // The newest ones stay for a minute, for the rate limits.
@@ -116,7 +122,10 @@ describe('audit log: after the clock was ahead', () => {
 
 describe('clock: accepted by the operator', () => {
   const accept = (o: Caller, token = BOOTSTRAP) =>
-    send('POST', `/api/v1/orgs/${o.id}/clock/accept`, { token, body: { reason: 'the battery of the clock was empty' } });
+    send('POST', `/api/v1/orgs/${o.id}/clock/accept`, {
+      token,
+      body: { reason: 'the battery of the clock was empty' },
+    });
 
   it('is ok from then on, and degraded again once the clock is set back further, or leaps again', async () => {
     const o = await newOrg();
@@ -195,7 +204,8 @@ describe('clock: accepted by the operator', () => {
       core.storage.sql.exec("insert into sync_due values ('int_x', 'env_x', ?)", far);
     };
     await inCore(o, put);
-    const asked = () => faults.queued.filter((message) => (message as { job?: string }).job === 'deliver').length;
+    const asked = () =>
+      faults.queued.filter((message) => (message as { job?: string }).job === 'deliver').length;
     const run = () => inCore(o, (core) => runTasks(core, Date.now() + 2 * WINDOW));
     const before = asked();
     await run();
@@ -203,10 +213,18 @@ describe('clock: accepted by the operator', () => {
     await accept(o);
     await run();
     expect(asked()).toBe(before + 1);
-    const due = await inCore(o, ({ storage }) => storage.sql.exec<{ at: number }>("select at from due where task = 'retention'").one().at);
+    const due = await inCore(
+      o,
+      ({ storage }) =>
+        storage.sql.exec<{ at: number }>("select at from due where task = 'retention'").one().at,
+    );
     expect(due).toBeLessThan(Date.now() + 3 * HOUR);
     const latest = await inCore(o, ({ storage }) =>
-      storage.sql.exec<{ n: number }>('select max(leased_until, asked_until, started, (select at from sync_due)) n from sync_runs').one(),
+      storage.sql
+        .exec<{ n: number }>(
+          'select max(leased_until, asked_until, started, (select at from sync_due)) n from sync_runs',
+        )
+        .one(),
     );
     expect(latest.n).toBeLessThan(Date.now() + HOUR);
   });

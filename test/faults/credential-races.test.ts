@@ -1,6 +1,7 @@
-// Races between everything that makes a credential and everything that ends the one who makes it: whichever comes first, what was made is
-// dead once both have been answered, unless the contract says that it lives on. The list of what makes credentials comes from the table of
-// actions, and the gate makes none for any other action.
+// Races between everything that makes a credential and everything that ends the one who makes it: whichever
+// comes first, what was made is dead once both have been answered, unless the contract says that it lives on.
+// The list of what makes credentials comes from the table of actions, and the gate makes none for any other
+// action.
 import { describe, expect, it } from 'vitest';
 import { actions } from '../../src/domains';
 import { type Browser, newBrowser, newEnrolment, newSignedIn, ORIGIN, signIn } from '../support/browser';
@@ -34,7 +35,9 @@ const post =
   () =>
     o.post(path, body);
 
-/** Each action that makes a credential, as the maker does it. Null: nobody who can be ended makes one by it. */
+/**
+ * Each action that makes a credential, as the maker does it. Null: nobody who can be ended makes one by it.
+ */
 const making: Record<string, Make | null> = {
   'org.create': null,
   'org.recover': null,
@@ -126,7 +129,10 @@ const makers: Record<string, { make: string[]; start(world: World): Promise<Make
 };
 
 /** Each way of ending the maker, with what it leaves alive by the contract. */
-const ending: Record<string, { of: (maker: string) => boolean; end(maker: Maker, world: World): Promise<Answer>; spares: string[] }> = {
+const ending: Record<
+  string,
+  { of: (maker: string) => boolean; end(maker: Maker, world: World): Promise<Answer>; spares: string[] }
+> = {
   contain: {
     of: () => true,
     end: ({ id }, { o }) => o.post(`/credentials/${id}/contain`, {}),
@@ -138,7 +144,11 @@ const ending: Record<string, { of: (maker: string) => boolean; end(maker: Maker,
     end: (_, { o }) => o.post('/panic', { reason: 'a laptop was stolen', api_keys: true }),
     spares: [],
   },
-  'delete the organisation': { of: () => true, end: (_, { o }) => o.del('', { confirm: 'an org' }), spares: [] },
+  'delete the organisation': {
+    of: () => true,
+    end: (_, { o }) => o.del('', { confirm: 'an org' }),
+    spares: [],
+  },
   'remove the member': {
     of: (maker) => maker.includes('member'),
     end: ({ member }, { o }) => o.del(`/members/${member}?revoke_credentials=true`),
@@ -147,15 +157,32 @@ const ending: Record<string, { of: (maker: string) => boolean; end(maker: Maker,
   'revoke the API key': {
     of: (maker) => maker === 'an API key',
     end: ({ id }, { o }) => o.del(`/api-keys/${id}`),
-    spares: ['api_key.create', 'api_key.rotate', 'agent.create', 'provider_token.create', 'break_glass.create', 'trust.create'],
+    spares: [
+      'api_key.create',
+      'api_key.rotate',
+      'agent.create',
+      'provider_token.create',
+      'break_glass.create',
+      'trust.create',
+    ],
   },
-  'delete the trust': { of: (maker) => maker === 'a trust', end: ({ id }, { o }) => o.del(`/trusts/${id}`), spares: [] },
-  'revoke the agent': { of: (maker) => maker === 'an agent', end: ({ id }, { o }) => o.del(`/agent-credentials/${id}`), spares: [] },
+  'delete the trust': {
+    of: (maker) => maker === 'a trust',
+    end: ({ id }, { o }) => o.del(`/trusts/${id}`),
+    spares: [],
+  },
+  'revoke the agent': {
+    of: (maker) => maker === 'an agent',
+    end: ({ id }, { o }) => o.del(`/agent-credentials/${id}`),
+    spares: [],
+  },
 };
 
 /** Whether what was made may be used: a token by itself, a trust by an exchange. */
 const isAlive = async ({ o }: World, { json }: Answer) =>
-  json.id?.startsWith('trs_') ? (await exchange(o, json, await issuer.sign())).status === 201 : alive(json.token);
+  json.id?.startsWith('trs_')
+    ? (await exchange(o, json, await issuer.sign())).status === 201
+    : alive(json.token);
 
 const alive = async (token: string) => (await send('GET', '/api/v1/whoami', { token })).status === 200;
 

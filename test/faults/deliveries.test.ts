@@ -1,12 +1,22 @@
-// Every storage statement, D1 call and gate call on the way of events to webhooks fails once before and once after taking effect, and the
-// gate is reset there, while the queue delivers each message twice. Afterwards each event has reached each living endpoint, what a dead one
-// did not get is a dead letter, and an endpoint that is gone is disabled once, with one event.
+// Every storage statement, D1 call and gate call on the way of events to webhooks fails once before and once
+// after taking effect, and the gate is reset there, while the queue delivers each message twice. Afterwards
+// each event has reached each living endpoint, what a dead one did not get is a dead letter, and an endpoint
+// that is gone is disabled once, with one event.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { type Fault, faults, faultsOf, reset } from '../support/faults';
 import { evict, inCore } from '../support/gate';
 import { sampled } from '../support/sampled';
 import { DAY, HOUR } from '../support/time';
-import { askedFor, attendTo, deliverAll, deliveriesOf, newWebhook, type Received, raise, useReceivers } from '../support/webhooks';
+import {
+  askedFor,
+  attendTo,
+  deliverAll,
+  deliveriesOf,
+  newWebhook,
+  type Received,
+  raise,
+  useReceivers,
+} from '../support/webhooks';
 import { type Caller, newOrg, useWorld } from '../support/world';
 
 useWorld();
@@ -21,7 +31,10 @@ afterEach(() => vi.unstubAllGlobals());
 
 const answers = (status: number) => () => new Response('no', { status });
 
-/** What a gate and a queue do of their own accord: the tasks, then a job for each message, which comes twice. It may be cut off anywhere. */
+/**
+ * What a gate and a queue do of their own accord: the tasks, then a job for each message, which comes twice.
+ * It may be cut off anywhere.
+ */
 async function turn(o: Caller) {
   const asked = await askedFor(o).catch(() => []);
   for (const id of asked) for (let copy = 0; copy < 2; copy++) await attendTo(o, id).catch(() => {});
@@ -55,10 +68,16 @@ async function deliverOnce(fault?: Fault) {
   }
   const names = ({ host }: { host: string }) =>
     [
-      ...new Set(received.filter((one) => one.host === host && one.event.type === 'SECRET_CREATED').map(({ event }) => event.data.name)),
+      ...new Set(
+        received
+          .filter((one) => one.host === host && one.event.type === 'SECRET_CREATED')
+          .map(({ event }) => event.data.name),
+      ),
     ].sort();
   const fates = async ({ id }: { id: string }) =>
-    (await deliveriesOf(o, id)).filter(({ event_type }) => event_type === 'SECRET_CREATED').map(({ status }) => status);
+    (await deliveriesOf(o, id))
+      .filter(({ event_type }) => event_type === 'SECRET_CREATED')
+      .map(({ status }) => status);
   const outcome = {
     names: { living: names(living), flaky: names(flaky) },
     fates: { living: await fates(living), flaky: await fates(flaky), gone: await fates(gone) },
@@ -66,8 +85,13 @@ async function deliverOnce(fault?: Fault) {
     events: await inCore(o, ({ outbox }) =>
       outbox.oldest(1000).flatMap(({ type, data }) => (type === 'WEBHOOK_DISABLED' ? [data.webhook_id] : [])),
     ),
-    told: [...new Set(received.flatMap(({ host, event }) => (host === living.host && event.type === 'WEBHOOK_DISABLED' ? [event.id] : [])))]
-      .length,
+    told: [
+      ...new Set(
+        received.flatMap(({ host, event }) =>
+          host === living.host && event.type === 'WEBHOOK_DISABLED' ? [event.id] : [],
+        ),
+      ),
+    ].length,
     gone: gone.id,
   };
   return { calls, outcome };

@@ -1,4 +1,5 @@
-// A gate whose storage cannot be opened hurts its organisation alone, and a reset gives that organisation a new gate from D1.
+// A gate whose storage cannot be opened hurts its organisation alone, and a reset gives that organisation a
+// new gate from D1.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { problemOf } from '../model/invariants';
 import { newKey } from '../support/credentials';
@@ -52,7 +53,12 @@ describe('gate: reset', () => {
     expect(codeOf(await revoked.o.get('/secrets'))).toEqual([401, 'TOKEN_REVOKED']);
     expect((await o.patch(`/secrets/${id}`, { value: 'w' })).json.version).toBe(2);
     const [entry] = (await o.get('/audit-log?action=org.reset_gate')).json.data;
-    expect(entry).toMatchObject({ reason: 'its storage is broken', resource: o.id, missing: json.missing, actor: { kind: 'system' } });
+    expect(entry).toMatchObject({
+      reason: 'its storage is broken',
+      resource: o.id,
+      missing: json.missing,
+      actor: { kind: 'system' },
+    });
     expect(logged.map(({ event }) => event)).toContain('gate_loaded_from_database');
     expect(await problemOf(o)).toBe(null);
   });
@@ -78,13 +84,25 @@ describe('gate: reset', () => {
     const before = await begun();
     for (const caller of [o, other])
       expect(
-        (await send('POST', `/api/v1/orgs/${o.id}/gate/reset`, { token: caller.token, body: { reason: 'x' } })).status,
+        (
+          await send('POST', `/api/v1/orgs/${o.id}/gate/reset`, {
+            token: caller.token,
+            body: { reason: 'x' },
+          })
+        ).status,
       ).toBeGreaterThan(400);
     expect((await reset(o, 'b'.repeat(40))).status).toBe(401);
     expect(
-      (await send('POST', '/api/v1/orgs/org_00000000000000000000000000/gate/reset', { token: BOOTSTRAP, body: { reason: 'x' } })).status,
+      (
+        await send('POST', '/api/v1/orgs/org_00000000000000000000000000/gate/reset', {
+          token: BOOTSTRAP,
+          body: { reason: 'x' },
+        })
+      ).status,
     ).toBe(404);
-    expect((await send('POST', `/api/v1/orgs/${o.id}/gate/reset`, { token: BOOTSTRAP, body: {} })).status).toBe(400);
+    expect(
+      (await send('POST', `/api/v1/orgs/${o.id}/gate/reset`, { token: BOOTSTRAP, body: {} })).status,
+    ).toBe(400);
     expect(await begun()).toBe(before);
   });
 
@@ -98,7 +116,11 @@ describe('gate: reset', () => {
     const before = await epoch();
     await db.prepare(sql).bind(o.id).run();
     const refused = await reset(o);
-    expect([...codeOf(refused), refused.json.error.message]).toEqual([409, 'CONFLICT', expect.stringContaining('Restore')]);
+    expect([...codeOf(refused), refused.json.error.message]).toEqual([
+      409,
+      'CONFLICT',
+      expect.stringContaining('Restore'),
+    ]);
     expect([await epoch(), (await key.o.get('/secrets')).status]).toEqual([before, 200]);
   });
 
@@ -114,10 +136,14 @@ describe('gate: reset', () => {
 
   it('storage of a newer release stays', async () => {
     const o = await newOrg();
-    await inGate(o, (_, { storage }) => storage.sql.exec("update meta set value = '999' where key = 'schema'").toArray());
+    await inGate(o, (_, { storage }) =>
+      storage.sql.exec("update meta set value = '999' where key = 'schema'").toArray(),
+    );
     await evict(o);
     expect(codeOf(await reset(o))).toEqual([503, 'UNAVAILABLE']);
-    await inGate(o, (_, { storage }) => storage.sql.exec("update meta set value = '5' where key = 'schema'").toArray());
+    await inGate(o, (_, { storage }) =>
+      storage.sql.exec("update meta set value = '5' where key = 'schema'").toArray(),
+    );
     await evict(o);
     expect((await o.get('/audit-log?action=integrity.alarm')).json.data).toEqual([]);
   });

@@ -10,22 +10,39 @@ import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send } from '../support/
 useHealth();
 
 describe('health: a database that awaits adoption', () => {
-  const tables = ['orgs', 'org_keys', 'environments', 'members', 'credentials', 'secrets', 'secret_versions', 'fences', 'commits'];
-  const backUp = () => Promise.all(tables.map(async (name) => (await db.prepare(`select * from ${name}`).all()).results));
+  const tables = [
+    'orgs',
+    'org_keys',
+    'environments',
+    'members',
+    'credentials',
+    'secrets',
+    'secret_versions',
+    'fences',
+    'commits',
+  ];
+  const backUp = () =>
+    Promise.all(tables.map(async (name) => (await db.prepare(`select * from ${name}`).all()).results));
   async function putBack(backup: Record<string, unknown>[][]) {
     const rows = tables.flatMap((name, at) =>
       (backup[at] ?? []).map((row) =>
-        db.prepare(`insert into ${name} (${Object.keys(row)}) values (${Object.keys(row).map(() => '?')})`).bind(...Object.values(row)),
+        db
+          .prepare(`insert into ${name} (${Object.keys(row)}) values (${Object.keys(row).map(() => '?')})`)
+          .bind(...Object.values(row)),
       ),
     );
     await db.batch([...tables.map((name) => db.prepare(`delete from ${name}`)), ...rows]);
   }
-  const adopt = (o: Caller) => send('POST', `/api/v1/orgs/${o.id}/adopt`, { token: BOOTSTRAP, body: { reason: 'a drill' } });
+  const adopt = (o: Caller) =>
+    send('POST', `/api/v1/orgs/${o.id}/adopt`, { token: BOOTSTRAP, body: { reason: 'a drill' } });
 
   it.each<[string, (o: Caller, secret: string) => Promise<unknown>]>([
     ['a new secret', (o) => newSecret(o)],
     ['a new value', (o, secret) => o.patch(`/secrets/${secret}`, { value: 'later' })],
-    ['a deleted environment', async (o) => o.del(`/environments/${(await o.get('/environments')).json.data[0].id}`)],
+    [
+      'a deleted environment',
+      async (o) => o.del(`/environments/${(await o.get('/environments')).json.data[0].id}`),
+    ],
     [
       'a new secret, before a session token',
       async (o) => {

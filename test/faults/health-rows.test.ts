@@ -12,7 +12,10 @@ useHealth();
 describe('health: the row of an organisation', () => {
   it('is degraded while the database lacks the row of an organisation that has a key', async () => {
     const o = await newOrg();
-    const row = await db.prepare('select * from orgs where id = ?').bind(o.id).first<Record<string, unknown>>();
+    const row = await db
+      .prepare('select * from orgs where id = ?')
+      .bind(o.id)
+      .first<Record<string, unknown>>();
     await db.prepare('delete from orgs where id = ?').bind(o.id).run();
     await schedule();
     expect(await verdict()).toEqual([200, 'degraded', ['organisation_rows']]);
@@ -32,14 +35,19 @@ it('health: the gate tells each hour of an organisation that D1 has lost with it
   const o = await newOrg();
   await runTasksLater(o, 2 * HOUR);
   expect(lines().map(({ event }) => event)).not.toContain('org_row_missing');
-  await db.batch([db.prepare('delete from orgs where id = ?').bind(o.id), db.prepare('delete from org_keys where org_id = ?').bind(o.id)]);
+  await db.batch([
+    db.prepare('delete from orgs where id = ?').bind(o.id),
+    db.prepare('delete from org_keys where org_id = ?').bind(o.id),
+  ]);
   await runTasksLater(o, 4 * HOUR);
   expect(lines()).toContainEqual(expect.objectContaining({ event: 'org_row_missing', org: o.id }));
 });
 
 describe('health: rows that D1 and a gate do not both have', () => {
   const told = (o: Caller) =>
-    lines().filter(({ event, org }) => event === 'rows_differ' && org === o.id) as unknown as { rows: string[] }[];
+    lines().filter(({ event, org }) => event === 'rows_differ' && org === o.id) as unknown as {
+      rows: string[];
+    }[];
   const key = (o: Caller, name: string) => o.post('/api-keys', { name, scopes: ['secrets:read'] });
   /** A row of a table, and how to put it back. */
   async function take(table: string, where: string, ...values: string[]) {
@@ -58,20 +66,31 @@ describe('health: rows that D1 and a gate do not both have', () => {
         .bind(...Object.values(row))
         .run();
   }
-  /** What the gate holds last is a change of something else, so that the adoption check has nothing to tell. */
+  /**
+   * What the gate holds last is a change of something else, so that the adoption check has nothing to tell.
+   */
   const settle = (o: Caller) => o.patch('', { name: `Renamed ${Math.random()}` });
 
   it.each<[string, (o: Caller) => Promise<() => unknown>]>([
     ['a secret that D1 lost', async (o) => take('secrets', 'id = ?', (await newSecret(o)).id)],
-    ['the current version of a secret', async (o) => take('secret_versions', 'secret_id = ?', (await newSecret(o)).id)],
+    [
+      'the current version of a secret',
+      async (o) => take('secret_versions', 'secret_id = ?', (await newSecret(o)).id),
+    ],
     ['a key that D1 lost', async (o) => take('credentials', 'id = ?', (await key(o, 'ci')).json.id)],
     [
       'a key that was deleted, and put back in D1',
       async (o) => {
         const { id } = (await key(o, 'ci')).json;
-        const { results } = await db.prepare('select * from credentials where id = ?').bind(id).all<Record<string, unknown>>();
+        const { results } = await db
+          .prepare('select * from credentials where id = ?')
+          .bind(id)
+          .all<Record<string, unknown>>();
         await o.del(`/api-keys/${id}`);
-        const revoked = await db.prepare('select revoked_at, revision, mac from credentials where id = ?').bind(id).first();
+        const revoked = await db
+          .prepare('select revoked_at, revision, mac from credentials where id = ?')
+          .bind(id)
+          .first();
         const put = (row: Record<string, unknown>) =>
           db
             .prepare('update credentials set revoked_at = ?, revision = ?, mac = ? where id = ?')
@@ -113,7 +132,8 @@ describe('health: rows that D1 and a gate do not both have', () => {
     const { id } = await newSecret(o);
     await inCore(o, ({ rows }) => {
       const secret = rows.get('secret', id);
-      for (let n = 0; secret && n < 1100; n++) rows.put('secret', { ...secret, id: `sec_${n}`, name: `S${n}` });
+      for (let n = 0; secret && n < 1100; n++)
+        rows.put('secret', { ...secret, id: `sec_${n}`, name: `S${n}` });
     });
     const before = await inGate(o, (gate) => gate.agreement(null));
     let at = before.next;

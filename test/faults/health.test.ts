@@ -1,17 +1,33 @@
-// /healthz over a vault that is damaged: whether callers can be served, how many cannot, and nothing that names an organisation.
+// /healthz over a vault that is damaged: whether callers can be served, how many cannot, and nothing that
+// names an organisation.
 
 import { describe, expect, it } from 'vitest';
 import { newSession } from '../support/credentials';
 import { faults } from '../support/faults';
 import { evict, inCore, inGate, loseStorage } from '../support/gate';
-import { CHECKS, events, forgetLines, HEALTH, healthz, lines, schedule, useHealth, verdict, worker } from '../support/health';
+import {
+  CHECKS,
+  events,
+  forgetLines,
+  HEALTH,
+  healthz,
+  lines,
+  schedule,
+  useHealth,
+  verdict,
+  worker,
+} from '../support/health';
 import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send } from '../support/world';
 
 useHealth();
 
 /** Replaces a table of a gate by one that this release cannot use, as a damaged file would be. */
 async function damage(o: Caller) {
-  await inGate(o, (_gate, { storage }) => void storage.sql.exec('alter table marks rename to lost; create table marks (other text)'));
+  await inGate(
+    o,
+    (_gate, { storage }) =>
+      void storage.sql.exec('alter table marks rename to lost; create table marks (other text)'),
+  );
   await evict(o);
 }
 
@@ -72,7 +88,11 @@ describe('health: down, because nobody can be served', () => {
   it('with a master key of the right id and other bytes', async () => {
     await newOrg();
     await schedule();
-    expect(await verdict(`k1:${Buffer.alloc(32, 1).toString('base64')}`)).toEqual([503, 'down', ['keys', 'organisations']]);
+    expect(await verdict(`k1:${Buffer.alloc(32, 1).toString('base64')}`)).toEqual([
+      503,
+      'down',
+      ['keys', 'organisations'],
+    ]);
     const { checks } = await healthz(`k1:${Buffer.alloc(32, 1).toString('base64')}`);
     expect(checks.find(({ name }) => name === 'keys')?.message).toContain('other bytes');
   });
@@ -82,7 +102,9 @@ describe('health: down, because nobody can be served', () => {
     await schedule();
     const { status, checks } = await healthz(`k9:${Buffer.alloc(32, 1).toString('base64')}`);
     expect(status).toBe(503);
-    expect(checks.find(({ name }) => name === 'keys')?.message).toContain('does not contain the master key k1');
+    expect(checks.find(({ name }) => name === 'keys')?.message).toContain(
+      'does not contain the master key k1',
+    );
   });
 
   it('without the deployment key, and makes none', async () => {
@@ -97,7 +119,9 @@ describe('health: down, because nobody can be served', () => {
     const o = await newOrg();
     await schedule();
     expect(await verdict()).toEqual([200, 'ok', []]);
-    await db.batch(['deployment_keys', 'org_keys', 'orgs'].map((table) => db.prepare(`delete from ${table}`)));
+    await db.batch(
+      ['deployment_keys', 'org_keys', 'orgs'].map((table) => db.prepare(`delete from ${table}`)),
+    );
     const { status, failing, checks } = await healthz();
     expect([status, failing]).toEqual([503, ['keys']]);
     expect(checks.find(({ name }) => name === 'keys')?.message).toContain('lost or emptied');
@@ -118,11 +142,18 @@ describe('health: down, because nobody can be served', () => {
 
   it('with an empty database, where it is not known whether it had organisations: no key is made', async () => {
     faults.isolate++;
-    await inGate(HEALTH, (_gate, { storage }) => void storage.sql.exec('alter table meta rename to lost; create table meta (other text)'));
+    await inGate(
+      HEALTH,
+      (_gate, { storage }) =>
+        void storage.sql.exec('alter table meta rename to lost; create table meta (other text)'),
+    );
     await evict(HEALTH);
     expect((await send('GET', '/.well-known/jwks.json')).status).toBeGreaterThanOrEqual(500);
     expect((await db.prepare('select * from deployment_keys').all()).results).toEqual([]);
-    await inGate(HEALTH, (_gate, { storage }) => void storage.sql.exec('drop table meta; alter table lost rename to meta'));
+    await inGate(
+      HEALTH,
+      (_gate, { storage }) => void storage.sql.exec('drop table meta; alter table lost rename to meta'),
+    );
     await evict(HEALTH);
   });
 
@@ -142,7 +173,9 @@ describe('health: down, because nobody can be served', () => {
     const { status, is, failing, checks } = await healthz();
     await db.prepare('alter table lost rename to org_keys').run();
     expect([status, is, failing]).toEqual([503, 'down', ['tables']]);
-    expect(checks.find(({ name }) => name === 'tables')?.message).toContain('lacks the table org_keys: rows are lost');
+    expect(checks.find(({ name }) => name === 'tables')?.message).toContain(
+      'lacks the table org_keys: rows are lost',
+    );
     expect(await verdict()).toEqual([200, 'ok', []]);
   });
 
@@ -175,7 +208,10 @@ describe('health: degraded, because some cannot be served', () => {
     const one = await newOrg();
     const two = await newOrg();
     await schedule();
-    const row = await db.prepare('select * from org_keys where org_id = ?').bind(two.id).first<{ key_sealed: string }>();
+    const row = await db
+      .prepare('select * from org_keys where org_id = ?')
+      .bind(two.id)
+      .first<{ key_sealed: string }>();
     await db.prepare("update org_keys set key_sealed = 'x' where org_id = ?").bind(two.id).run();
     expect(await verdict()).toEqual([200, 'degraded', ['organisations']]);
     await schedule();
@@ -183,8 +219,13 @@ describe('health: degraded, because some cannot be served', () => {
     expect([found.status, found.is, found.failing]).toEqual([200, 'degraded', ['organisations']]);
     expect(found.checks.find(({ name }) => name === 'organisations')?.message).toContain('1 organisation');
     for (const { id } of [one, two]) expect(text).not.toContain(id);
-    expect(lines()).toContainEqual(expect.objectContaining({ level: 'error', event: 'org_key_does_not_open', org: two.id }));
-    await db.prepare('update org_keys set key_sealed = ? where org_id = ?').bind(row?.key_sealed, two.id).run();
+    expect(lines()).toContainEqual(
+      expect.objectContaining({ level: 'error', event: 'org_key_does_not_open', org: two.id }),
+    );
+    await db
+      .prepare('update org_keys set key_sealed = ? where org_id = ?')
+      .bind(row?.key_sealed, two.id)
+      .run();
     await schedule();
     expect(await verdict()).toEqual([200, 'ok', []]);
   });
@@ -204,7 +245,8 @@ describe('health: degraded, because some cannot be served', () => {
   it('with a gate that answers and cannot write, as on a full disk, until it can', async () => {
     await newOrg();
     const two = await newOrg();
-    const full = "create trigger full before insert on meta begin select raise(abort, 'database or disk is full'); end";
+    const full =
+      "create trigger full before insert on meta begin select raise(abort, 'database or disk is full'); end";
     await inGate(two, (_gate, { storage }) => void storage.sql.exec(full));
     await schedule();
     expect(await verdict()).toEqual([200, 'degraded', ['gates']]);
@@ -244,7 +286,10 @@ describe('health: degraded, because some cannot be served', () => {
     await inCore(HEALTH, ({ meta }) => {
       meta.set('probe:sent', ago(600_000));
       meta.set('probe:came', ago(599_000));
-      meta.set('survey', JSON.stringify({ ...JSON.parse(meta.get('survey') ?? ''), at: Date.now() - 600_000 }));
+      meta.set(
+        'survey',
+        JSON.stringify({ ...JSON.parse(meta.get('survey') ?? ''), at: Date.now() - 600_000 }),
+      );
     });
     expect(await verdict()).toEqual([200, 'degraded', ['schedule']]);
     await inCore(HEALTH, ({ meta }) => meta.set('probe:sent', ago(500_000)));

@@ -1,4 +1,5 @@
-// A new master key: keys are re-wrapped while the service goes on, whatever fails in between, until the old one can be taken away.
+// A new master key: keys are re-wrapped while the service goes on, whatever fails in between, until the old
+// one can be taken away.
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { wrap } from '../../src/keys/keyring';
@@ -24,7 +25,10 @@ beforeEach(async () => {
 });
 
 const rewrap = (cursor?: string) =>
-  send('POST', '/api/v1/deployment/keys/rewrap', { token: BOOTSTRAP, ...(cursor !== undefined && { body: { cursor } }) });
+  send('POST', '/api/v1/deployment/keys/rewrap', {
+    token: BOOTSTRAP,
+    ...(cursor !== undefined && { body: { cursor } }),
+  });
 
 /** One walk over all keys, from the first; what each call said. */
 async function walk() {
@@ -47,7 +51,9 @@ async function many(count: number) {
     return { org_id, ...wrap([master], 'org key', org_id, crypto.getRandomValues(new Uint8Array(32))) };
   });
   await db
-    .prepare("insert into org_keys select value ->> 'org_id', value ->> 'master_id', value ->> 'key_sealed', 1 from json_each(?)")
+    .prepare(
+      "insert into org_keys select value ->> 'org_id', value ->> 'master_id', value ->> 'key_sealed', 1 from json_each(?)",
+    )
     .bind(JSON.stringify(rows))
     .run();
 }
@@ -55,7 +61,9 @@ async function many(count: number) {
 const wraps = async () =>
   (
     await db
-      .prepare('select id owner, master_id, key_sealed from deployment_keys union all select org_id, master_id, key_sealed from org_keys')
+      .prepare(
+        'select id owner, master_id, key_sealed from deployment_keys union all select org_id, master_id, key_sealed from org_keys',
+      )
       .all<{ owner: string; master_id: string; key_sealed: string }>()
   ).results;
 const under = async (id: string) => (await wraps()).filter(({ master_id }) => master_id === id).length;
@@ -142,7 +150,8 @@ describe('key rotation: re-wrapping', () => {
     await many(120);
     deploy(BOTH);
     faults.delay = 10;
-    for (const said of await Promise.all([walk(), walk(), walk()])) expect(said.at(-1)).toEqual({ done: 122, total: 122, next: null });
+    for (const said of await Promise.all([walk(), walk(), walk()]))
+      expect(said.at(-1)).toEqual({ done: 122, total: 122, next: null });
     reset();
     deploy(NEW);
     await expectReadable(o, [secret]);
@@ -156,11 +165,18 @@ describe('key rotation: re-wrapping', () => {
     const at = (await wraps()).find(({ owner }) => owner === o.id);
     const other = wrap([{ id: 'k1', key: new Uint8Array(32).fill(7) }], 'org key', o.id, new Uint8Array(32));
     faults.before = async (kind) => {
-      if (kind === 'batch') await db.prepare('update org_keys set key_sealed = ? where org_id = ?').bind(other.key_sealed, o.id).run();
+      if (kind === 'batch')
+        await db
+          .prepare('update org_keys set key_sealed = ? where org_id = ?')
+          .bind(other.key_sealed, o.id)
+          .run();
     };
     expect((await rewrap()).json).toMatchObject({ done: 1, total: 2 });
     reset();
-    expect((await wraps()).find(({ owner }) => owner === o.id)).toEqual({ ...at, key_sealed: other.key_sealed });
+    expect((await wraps()).find(({ owner }) => owner === o.id)).toEqual({
+      ...at,
+      key_sealed: other.key_sealed,
+    });
     await db.prepare('update org_keys set key_sealed = ? where org_id = ?').bind(at?.key_sealed, o.id).run();
     expect((await rewrap()).json).toMatchObject({ done: 2, total: 2 });
     deploy(NEW);
@@ -199,23 +215,26 @@ describe('key rotation: re-wrapping', () => {
     ['before', 'read', 0],
     ['before', 'batch', 0],
     ['after', 'batch', 2],
-  ])('that fails %s D1 takes a %s is 503, leaves every key usable, and can be repeated', async (how, what, changed) => {
-    const o = await newOrg();
-    const secret = await newSecret(o);
-    deploy(BOTH);
-    await o.get(`/secrets/${secret.id}`);
-    const failing: Faults['fail'] = (kind) => (kind === what ? how : null);
-    faults.fail = failing;
-    const refused = await rewrap();
-    expect([refused.status, refused.json.error.code]).toEqual([503, 'UNAVAILABLE']);
-    reset();
-    expect(await under('k2')).toBe(changed);
-    deploy(BOTH);
-    await expectReadable(o, [secret]);
-    expect((await walk()).at(-1)).toEqual({ done: 2, total: 2, next: null });
-    deploy(NEW);
-    await expectReadable(o, [secret]);
-  });
+  ])(
+    'that fails %s D1 takes a %s is 503, leaves every key usable, and can be repeated',
+    async (how, what, changed) => {
+      const o = await newOrg();
+      const secret = await newSecret(o);
+      deploy(BOTH);
+      await o.get(`/secrets/${secret.id}`);
+      const failing: Faults['fail'] = (kind) => (kind === what ? how : null);
+      faults.fail = failing;
+      const refused = await rewrap();
+      expect([refused.status, refused.json.error.code]).toEqual([503, 'UNAVAILABLE']);
+      reset();
+      expect(await under('k2')).toBe(changed);
+      deploy(BOTH);
+      await expectReadable(o, [secret]);
+      expect((await walk()).at(-1)).toEqual({ done: 2, total: 2, next: null });
+      deploy(NEW);
+      await expectReadable(o, [secret]);
+    },
+  );
 });
 
 describe('key rotation: a key whose master key is missing', () => {
@@ -249,38 +268,55 @@ describe('key rotation: a key whose master key is missing', () => {
 });
 
 describe('deployment key: missing from a vault that has organisations', () => {
-  const refusalOf = ({ status, json }: Awaited<ReturnType<typeof send>>) => [status, json.error?.code, json.error?.message];
+  const refusalOf = ({ status, json }: Awaited<ReturnType<typeof send>>) => [
+    status,
+    json.error?.code,
+    json.error?.message,
+  ];
   const missing = [503, 'MISCONFIGURED', expect.stringContaining('not the deployment key')];
   const found = () =>
-    send('POST', '/api/v1/orgs', { token: BOOTSTRAP, body: { name: 'new', owner: { email: 'ann@example.com', name: 'Ann' } } });
+    send('POST', '/api/v1/orgs', {
+      token: BOOTSTRAP,
+      body: { name: 'new', owner: { email: 'ann@example.com', name: 'Ann' } },
+    });
 
   it.each<[string, string[]]>([
     ['its row', ['deployment_keys']],
     ['its row and those of the organisations', ['deployment_keys', 'org_keys']],
     ['its row and the organisations, of which keys are left', ['deployment_keys', 'orgs']],
-  ])('is not replaced after the loss of %s, by no request; with the row back, everything works', async (_what, lost) => {
-    const o = await newOrg();
-    const secret = await newSecret(o);
-    const tables = await Promise.all(lost.map(async (name) => ({ name, rows: (await db.prepare(`select * from ${name}`).all()).results })));
-    await db.batch(lost.map((name) => db.prepare(`delete from ${name}`)));
-    deploy(OLD);
-    const logged: string[] = [];
-    vi.spyOn(console, 'error').mockImplementation((line) => void logged.push(line));
-    const answers = [await found(), await o.get('/secrets'), await send('GET', '/api/v1/orgs', { token: BOOTSTRAP }), await rewrap()];
-    const raced = await Promise.all([found(), found(), o.get('/secrets')]);
-    vi.restoreAllMocks();
-    for (const answer of [...answers, ...raced]) expect(refusalOf(answer)).toEqual(missing);
-    expect(logged.map((line) => JSON.parse(line).event)).toContain('deployment_key_missing');
-    expect((await db.prepare('select * from deployment_keys').all()).results).toEqual([]);
-    for (const { name, rows } of tables)
-      for (const row of rows)
-        await db
-          .prepare(`insert into ${name} (${Object.keys(row)}) values (${Object.keys(row).map(() => '?')})`)
-          .bind(...Object.values(row))
-          .run();
-    await expectReadable(o, [secret]);
-    expect((await found()).status).toBe(201);
-  });
+  ])(
+    'is not replaced after the loss of %s, by no request; with the row back, everything works',
+    async (_what, lost) => {
+      const o = await newOrg();
+      const secret = await newSecret(o);
+      const tables = await Promise.all(
+        lost.map(async (name) => ({ name, rows: (await db.prepare(`select * from ${name}`).all()).results })),
+      );
+      await db.batch(lost.map((name) => db.prepare(`delete from ${name}`)));
+      deploy(OLD);
+      const logged: string[] = [];
+      vi.spyOn(console, 'error').mockImplementation((line) => void logged.push(line));
+      const answers = [
+        await found(),
+        await o.get('/secrets'),
+        await send('GET', '/api/v1/orgs', { token: BOOTSTRAP }),
+        await rewrap(),
+      ];
+      const raced = await Promise.all([found(), found(), o.get('/secrets')]);
+      vi.restoreAllMocks();
+      for (const answer of [...answers, ...raced]) expect(refusalOf(answer)).toEqual(missing);
+      expect(logged.map((line) => JSON.parse(line).event)).toContain('deployment_key_missing');
+      expect((await db.prepare('select * from deployment_keys').all()).results).toEqual([]);
+      for (const { name, rows } of tables)
+        for (const row of rows)
+          await db
+            .prepare(`insert into ${name} (${Object.keys(row)}) values (${Object.keys(row).map(() => '?')})`)
+            .bind(...Object.values(row))
+            .run();
+      await expectReadable(o, [secret]);
+      expect((await found()).status).toBe(201);
+    },
+  );
 
   it('is made once in an empty vault, by the first of many requests', async () => {
     const answers = await Promise.all([found(), found(), found()]);
@@ -306,7 +342,8 @@ describe('key rotation: cursor', () => {
     await newOrg();
     await newOrg();
     const foreign = (await send('GET', '/api/v1/orgs?limit=1', { token: BOOTSTRAP })).json.next_cursor;
-    for (const cursor of [foreign, 'x', '']) expect((await rewrap(cursor)).json.error.code).toBe('INVALID_CURSOR');
+    for (const cursor of [foreign, 'x', ''])
+      expect((await rewrap(cursor)).json.error.code).toBe('INVALID_CURSOR');
   });
 });
 

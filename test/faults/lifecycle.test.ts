@@ -1,4 +1,5 @@
-// What happens in time: budgets over eviction, segments moved to D1, purges, replays, a gate that lost its storage, an org that ends.
+// What happens in time: budgets over eviction, segments moved to D1, purges, replays, a gate that lost its
+// storage, an org that ends.
 import { describe, expect, it, vi } from 'vitest';
 import { runTasks } from '../../src/gate/tasks/run';
 import { problemOf } from '../model/invariants';
@@ -42,7 +43,10 @@ describe('audit log', () => {
     await inGate(o, (gate) => gate.core.schedule.at('segments', Date.now()));
     await runTasksLater(o, 600_000);
     expect(
-      (await db.prepare('select first_sequence, last_sequence from audit_segments where org_id = ?').bind(o.id).first()) as object,
+      (await db
+        .prepare('select first_sequence, last_sequence from audit_segments where org_id = ?')
+        .bind(o.id)
+        .first()) as object,
     ).toEqual({ first_sequence: 1, last_sequence: 1000 });
 
     const sequences: number[] = [];
@@ -78,10 +82,19 @@ describe('audit log', () => {
   it('keeps entries that D1 rejects', async () => {
     const o = await newOrg();
     await inGate(o, ({ core }) => {
-      const draft = { action: 'org.read', resource: o.id, environment: null, version: null, reason: null, ip: '', user_agent: null };
+      const draft = {
+        action: 'org.read',
+        resource: o.id,
+        environment: null,
+        version: null,
+        reason: null,
+        ip: '',
+        user_agent: null,
+      };
       const actor = { kind: 'api_key', id: o.keyId, parent_id: null, name: null };
       core.storage.transactionSync(() => {
-        for (let i = 0; i < 1100; i++) core.auditLog.append({ ...draft, actor, request_id: `req_${i}` }, 200, Date.now());
+        for (let i = 0; i < 1100; i++)
+          core.auditLog.append({ ...draft, actor, request_id: `req_${i}` }, 200, Date.now());
       });
       core.schedule.at('segments', Date.now());
     });
@@ -96,10 +109,14 @@ describe('audit log', () => {
     faults.clock = Date.now();
     const o = await newOrg();
     const key = await newKey(o);
-    for (let i = 0; i < 12; i++) await Promise.all(Array.from({ length: 100 }, () => key.o.get('/environments')));
+    for (let i = 0; i < 12; i++)
+      await Promise.all(Array.from({ length: 100 }, () => key.o.get('/environments')));
     for (let i = 0; i < 7; i++) expect((await key.o.get('/environments')).status).toBe(429);
     await runTasksLater(o, 120_000);
-    const entries = (await o.get(`/audit-log?actor=${key.id}&outcome=denied`)).json.data as { status: number; count: number }[];
+    const entries = (await o.get(`/audit-log?actor=${key.id}&outcome=denied`)).json.data as {
+      status: number;
+      count: number;
+    }[];
     expect(entries.every(({ status }) => status === 429)).toBe(true);
     expect(entries.reduce((sum, { count }) => sum + count, 0)).toBe(7);
     expect(entries.length).toBeLessThanOrEqual(2);
@@ -155,8 +172,14 @@ describe('expiry and purge', () => {
     const start = Date.now();
     const leap = Date.now() + 3650 * DAY;
     const kept = async () => {
-      const gate = await inCore(o, ({ rows }) => [rows.get('secret', id), rows.get('credential', key.id)].map((row) => row !== null));
-      return [...gate, (await db.prepare('select count(*) n from audit_segments where org_id = ?').bind(o.id).first('n')) === 1];
+      const gate = await inCore(o, ({ rows }) =>
+        [rows.get('secret', id), rows.get('credential', key.id)].map((row) => row !== null),
+      );
+      return [
+        ...gate,
+        (await db.prepare('select count(*) n from audit_segments where org_id = ?').bind(o.id).first('n')) ===
+          1,
+      ];
     };
     await run(start);
     for (let hour = 0; hour < 3; hour++) await run(leap + hour * HOUR);
@@ -213,7 +236,9 @@ describe('expiry and purge', () => {
     const key = await newKey(o);
     await o.del(`/api-keys/${key.id}`);
     await runTasksLater(o, 7 * DAY + 1000);
-    expect(await db.prepare('select count(*) n from secret_versions where secret_id = ?').bind(id).first('n')).toBe(0);
+    expect(
+      await db.prepare('select count(*) n from secret_versions where secret_id = ?').bind(id).first('n'),
+    ).toBe(0);
     expect((await o.post(`/secrets/${id}/restore`)).status).toBe(404);
     expect(await inGate(o, (gate) => gate.core.rows.get('credential', token.id))).toBe(null);
     expect((await key.o.get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
@@ -228,7 +253,11 @@ describe('idempotency: a stored response', () => {
     const body = { name: 'k', scopes: ['org:read'] };
     const first = await o.post('/api-keys', body, { 'Idempotency-Key': '"quoted"' });
     const again = await o.post('/api-keys', body, { 'Idempotency-Key': 'quoted' });
-    expect([again.status, again.text, again.headers.get('idempotency-replayed')]).toEqual([201, first.text, 'true']);
+    expect([again.status, again.text, again.headers.get('idempotency-replayed')]).toEqual([
+      201,
+      first.text,
+      'true',
+    ]);
     const child = await newSession(o);
     const theirs = await child.o.post('/api-keys', body, { 'Idempotency-Key': 'quoted' });
     expect([theirs.status, theirs.json.id, theirs.json.token]).toEqual([201, first.json.id, null]);
@@ -236,16 +265,23 @@ describe('idempotency: a stored response', () => {
     const stranger = await newKey(o);
     const apart = await stranger.o.post('/api-keys', body, { 'Idempotency-Key': 'quoted' });
     expect([apart.status, apart.json.id === first.json.id]).toEqual([201, false]);
-    expect((await weak.o.post('/api-keys', body, { 'Idempotency-Key': 'quoted' })).json.error.code).toBe('SCOPE_EXCEEDS_PARENT');
-    expect((await o.post('/api-keys', { ...body, name: 'other' }, { 'Idempotency-Key': 'quoted' })).json.error.code).toBe(
-      'IDEMPOTENCY_KEY_REUSED',
+    expect((await weak.o.post('/api-keys', body, { 'Idempotency-Key': 'quoted' })).json.error.code).toBe(
+      'SCOPE_EXCEEDS_PARENT',
     );
+    expect(
+      (await o.post('/api-keys', { ...body, name: 'other' }, { 'Idempotency-Key': 'quoted' })).json.error
+        .code,
+    ).toBe('IDEMPOTENCY_KEY_REUSED');
   });
 
   it('of POST /orgs creates one org, and returns its key to the bootstrap token', async () => {
     const body = { name: 'Once', owner: { email: 'a@example.com', name: 'A' } };
     const found = (payload = body) =>
-      send('POST', '/api/v1/orgs', { token: BOOTSTRAP, body: payload, headers: { 'Idempotency-Key': 'found' } });
+      send('POST', '/api/v1/orgs', {
+        token: BOOTSTRAP,
+        body: payload,
+        headers: { 'Idempotency-Key': 'found' },
+      });
     const first = await found();
     const again = await found();
     expect([again.status, again.text]).toEqual([201, first.text]);
@@ -324,16 +360,24 @@ describe('organisation: deletion', () => {
     expect((await o.del('', { confirm: name })).status).toBe(204);
     expect((await o.get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
     // What remains for now is ciphertext without a key, and the entry that says who ended it.
-    expect(await db.prepare('select count(*) n from org_keys where org_id = ?').bind(o.id).first('n')).toBe(0);
-    expect(await db.prepare('select count(*) n from secret_versions where org_id = ?').bind(o.id).first('n')).toBe(1);
+    expect(await db.prepare('select count(*) n from org_keys where org_id = ?').bind(o.id).first('n')).toBe(
+      0,
+    );
+    expect(
+      await db.prepare('select count(*) n from secret_versions where org_id = ?').bind(o.id).first('n'),
+    ).toBe(1);
     const last = await inGate(
       o,
-      ({ core }) => core.auditLog.newest({ action: 'org.delete', outcome: 'success' }, Number.MAX_SAFE_INTEGER, 1).entries[0],
+      ({ core }) =>
+        core.auditLog.newest({ action: 'org.delete', outcome: 'success' }, Number.MAX_SAFE_INTEGER, 1)
+          .entries[0],
     );
     expect(last).toMatchObject({ status: 204, actor: { id: o.keyId } });
     for (let i = 0; i < 3; i++) await runTasksLater(o, 60_000 * (i + 1));
     expect(await db.prepare('select count(*) n from secrets where org_id = ?').bind(o.id).first('n')).toBe(0);
-    const list = (await send('GET', '/api/v1/orgs?limit=100', { token: BOOTSTRAP })).json.data as { id: string }[];
+    const list = (await send('GET', '/api/v1/orgs?limit=100', { token: BOOTSTRAP })).json.data as {
+      id: string;
+    }[];
     expect(list.some(({ id }) => id === o.id)).toBe(false);
   });
 

@@ -1,4 +1,5 @@
-// The alerts of docs/operations/monitoring.md: each filter of a log line fires when its cause is there, and none while everything works.
+// The alerts of docs/operations/monitoring.md: each filter of a log line fires when its cause is there, and
+// none while everything works.
 
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
@@ -50,7 +51,8 @@ const alerts = Object.fromEntries(
 const passes = (filter: string, line: Line): boolean =>
   filter.split(' or ').some((all) =>
     all.split(' and ').every((term) => {
-      const [, name = '', operator, value = ''] = /^(\w+) (exists|=|!=|>=)(?: (.+))?$/.exec(term) ?? expect.fail(`not a term: ${term}`);
+      const [, name = '', operator, value = ''] =
+        /^(\w+) (exists|=|!=|>=)(?: (.+))?$/.exec(term) ?? expect.fail(`not a term: ${term}`);
       const is = line[name];
       const wanted = operator === 'exists' ? null : JSON.parse(value);
       if (operator === 'exists') return is !== undefined;
@@ -58,7 +60,10 @@ const passes = (filter: string, line: Line): boolean =>
       return operator === '!=' ? is !== wanted : (is as number) >= wanted;
     }),
   );
-const fired = () => Object.entries(alerts).flatMap(([name, filter]) => (lines.some((line) => passes(filter, line)) ? [name] : []));
+const fired = () =>
+  Object.entries(alerts).flatMap(([name, filter]) =>
+    lines.some((line) => passes(filter, line)) ? [name] : [],
+  );
 
 /** From here on the Worker is a new isolate. */
 const isolate = (variables: Partial<Env> = {}) => {
@@ -76,7 +81,11 @@ const message = (body: object, attempts = 1, age = 0) => ({
 });
 async function deliver(...messages: ReturnType<typeof message>[]) {
   const context = createExecutionContext();
-  await worker.queue?.({ queue: 'secrets-vault', messages } as never, faulty(env as unknown as Env, db), context);
+  await worker.queue?.(
+    { queue: 'secrets-vault', messages } as never,
+    faulty(env as unknown as Env, db),
+    context,
+  );
   await waitOnExecutionContext(context);
 }
 const job = (o: Caller, name = 'checkpoint') => ({ kind: 'job', job: name, org: o.id });
@@ -84,12 +93,20 @@ const job = (o: Caller, name = 'checkpoint') => ({ kind: 'job', job: name, org: 
 /** A row of D1 and of the gate, altered in both: what neither could be without the keys. */
 async function alter(o: Caller, kind: 'webhook' | 'integration', id: string, field: string) {
   await inCore(o, ({ rows, storage }) =>
-    storage.transactionSync(() => rows.put(kind, { ...(rows.get(kind, id) as object), [field]: 'altered' } as never)),
+    storage.transactionSync(() =>
+      rows.put(kind, { ...(rows.get(kind, id) as object), [field]: 'altered' } as never),
+    ),
   );
 }
 
 const found = (o: Caller, event: IntegrityViolation['event']) =>
-  inCore(o, (core) => reportViolation(core, { event, resource: o.id }, { request_id: crypto.randomUUID(), ip: '', user_agent: null }));
+  inCore(o, (core) =>
+    reportViolation(
+      core,
+      { event, resource: o.id },
+      { request_id: crypto.randomUUID(), ip: '', user_agent: null },
+    ),
+  );
 
 /** What causes each alert. */
 const causes: Record<string, Record<string, (o: Caller) => Promise<unknown>>> = {
@@ -132,8 +149,15 @@ const causes: Record<string, Record<string, (o: Caller) => Promise<unknown>>> = 
     },
     connection_does_not_open: async (o) => {
       const config = { webhookUrl: 'https://hooks.slack.com/services/T0/B0/x' };
-      const { id } = (await o.post('/integrations', { kind: 'notify', platform: 'slack', name: 'c', config, events: ['SECRET_CREATED'] }))
-        .json;
+      const { id } = (
+        await o.post('/integrations', {
+          kind: 'notify',
+          platform: 'slack',
+          name: 'c',
+          config,
+          events: ['SECRET_CREATED'],
+        })
+      ).json;
       await alter(o, 'integration', id, 'credentials_sealed');
       await raise(o, 'one');
       await inCore(o, async (core) => {
@@ -189,10 +213,19 @@ const causes: Record<string, Record<string, (o: Caller) => Promise<unknown>>> = 
         .run();
       await o.get('/secrets');
       await inGate(o, ({ core }) => {
-        const draft = { action: 'org.read', resource: o.id, environment: null, version: null, reason: null, ip: '', user_agent: null };
+        const draft = {
+          action: 'org.read',
+          resource: o.id,
+          environment: null,
+          version: null,
+          reason: null,
+          ip: '',
+          user_agent: null,
+        };
         const actor = { kind: 'api_key', id: null, parent_id: null, name: null };
         core.storage.transactionSync(() => {
-          for (let i = 0; i < 1000; i++) core.auditLog.append({ ...draft, actor, request_id: `req_${i}` }, 200, Date.now());
+          for (let i = 0; i < 1000; i++)
+            core.auditLog.append({ ...draft, actor, request_id: `req_${i}` }, 200, Date.now());
         });
         core.schedule.at('segments', Date.now());
       });
@@ -229,25 +262,26 @@ const causes: Record<string, Record<string, (o: Caller) => Promise<unknown>>> = 
   'A program reads too often': {
     'a request over the limit': async (o) => {
       faults.clock = Date.now();
-      for (let n = 0; n < 12; n++) await Promise.all(Array.from({ length: 110 }, () => o.get('/environments')));
+      for (let n = 0; n < 12; n++)
+        await Promise.all(Array.from({ length: 110 }, () => o.get('/environments')));
     },
   },
 };
 
 describe('monitoring: alerts', () => {
-  it.each(Object.entries(causes).flatMap(([alert, by]) => Object.entries(by).map(([cause, run]) => ({ alert, cause, run }))))(
-    '"$alert" fires at $cause',
-    { timeout: 120_000 },
-    async ({ alert, cause, run }) => {
-      const o = await newOrg();
-      lines = [];
-      await run(o);
-      reset();
-      expect(alerts[alert], 'it stands in the page').toBeDefined();
-      expect(fired()).toContain(alert);
-      if (/^\w+$/.test(cause)) expect(events()).toContain(cause);
-    },
-  );
+  it.each(
+    Object.entries(causes).flatMap(([alert, by]) =>
+      Object.entries(by).map(([cause, run]) => ({ alert, cause, run })),
+    ),
+  )('"$alert" fires at $cause', { timeout: 120_000 }, async ({ alert, cause, run }) => {
+    const o = await newOrg();
+    lines = [];
+    await run(o);
+    reset();
+    expect(alerts[alert], 'it stands in the page').toBeDefined();
+    expect(fired()).toContain(alert);
+    if (/^\w+$/.test(cause)) expect(events()).toContain(cause);
+  });
 
   it.each(['database_diverged', 'credential_altered', 'credential_put_back', 'value_does_not_open'] as const)(
     '"The storage was altered" fires at %s',
@@ -283,7 +317,8 @@ describe('monitoring: the queue', () => {
       { level: 'warn', event: 'message_failed', job: 'checkpoint', org: o.id, attempts: 1 },
       { level: 'error', event: 'message_dead', job: 'checkpoint', org: o.id, attempts: MAX_RETRIES + 1 },
     ]);
-    for (const one of [first, last]) expect([one.ack.mock.calls.length, one.retry.mock.calls.length]).toEqual([0, 1]);
+    for (const one of [first, last])
+      expect([one.ack.mock.calls.length, one.retry.mock.calls.length]).toEqual([0, 1]);
   });
 
   it('a message that fails is tried for hours, and waits longer each time, as the queue allows', async () => {
@@ -292,7 +327,9 @@ describe('monitoring: the queue', () => {
     isolate();
     const tried = Array.from({ length: MAX_RETRIES }, (_, n) => message(job(o), n + 1));
     await deliver(...tried);
-    const waits = tried.flatMap(({ retry }) => retry.mock.calls.map(([how]) => (how as { delaySeconds: number }).delaySeconds));
+    const waits = tried.flatMap(({ retry }) =>
+      retry.mock.calls.map(([how]) => (how as { delaySeconds: number }).delaySeconds),
+    );
     expect(waits).toEqual(waits.toSorted((a, b) => a - b));
     expect(waits[0]).toBeLessThan(60);
     // Cloudflare Queues delays a message by twelve hours at most.
@@ -315,7 +352,8 @@ describe('monitoring: backlog', () => {
       outbox: { head: () => head, moved: () => 0 },
       parts: new Map([[intents, { unsettled: () => [] }]]),
     } as unknown as Core);
-  const told = () => lines.map(({ kind, count, warns_from, org, level }) => ({ kind, count, warns_from, org, level }));
+  const told = () =>
+    lines.map(({ kind, count, warns_from, org, level }) => ({ kind, count, warns_from, org, level }));
 
   it('an organisation shows what waits, and warns of a change in doubt and of late deliveries', async () => {
     const o = await newOrg();
@@ -360,13 +398,27 @@ describe('monitoring: backlog', () => {
       expect(told()).toEqual([]);
       const ill = waiting(core, 60_000, 1, warnings.events);
       for (const later of [0, 5000, 30_000, 59_999]) ill.warn(o.id, 1e12 + later);
-      const line = (kind: keyof typeof warnings, count: number) => ({ kind, count, warns_from: warnings[kind], org: o.id, level: 'warn' });
-      const once = [line('audit_entries', 60_000), line('audit_entries_refused', 1), line('events', warnings.events)];
+      const line = (kind: keyof typeof warnings, count: number) => ({
+        kind,
+        count,
+        warns_from: warnings[kind],
+        org: o.id,
+        level: 'warn',
+      });
+      const once = [
+        line('audit_entries', 60_000),
+        line('audit_entries_refused', 1),
+        line('events', warnings.events),
+      ];
       expect(told()).toEqual(once);
       ill.warn(o.id, 1e12 + 70_000);
       expect(told()).toEqual([...once, ...once]);
     });
-    expect(fired()).toEqual(['Audit entries cannot leave a gate', 'Audit entries are about to be refused', 'Events or deliveries pile up']);
+    expect(fired()).toEqual([
+      'Audit entries cannot leave a gate',
+      'Audit entries are about to be refused',
+      'Events or deliveries pile up',
+    ]);
     for (const [kind, from] of Object.entries(warnings))
       expect(page).toMatch(new RegExp(`\\| \`${kind}\` \\| ${from.toLocaleString('en')} `));
   });
@@ -377,16 +429,19 @@ it.each([
   { kind: 'job', job: 'later', org: 'org_0123456789ABCDEFGHIJKL' },
   { kind: 'job', job: 'toString', org: 'org_0123456789ABCDEFGHIJKL' },
   { kind: 'job', job: 'deliver' },
-])('queue: a message that this release does not know is logged and retried, and goes to the dead letters', async (body) => {
-  const first = message(body);
-  const last = message(body, MAX_RETRIES + 1);
-  await deliver(first, last);
-  for (const { ack, retry } of [first, last]) {
-    expect(retry).toHaveBeenCalledOnce();
-    expect(ack).not.toHaveBeenCalled();
-  }
-  expect(events()).toEqual(['message_failed', 'message_dead']);
-});
+])(
+  'queue: a message that this release does not know is logged and retried, and goes to the dead letters',
+  async (body) => {
+    const first = message(body);
+    const last = message(body, MAX_RETRIES + 1);
+    await deliver(first, last);
+    for (const { ack, retry } of [first, last]) {
+      expect(retry).toHaveBeenCalledOnce();
+      expect(ack).not.toHaveBeenCalled();
+    }
+    expect(events()).toEqual(['message_failed', 'message_dead']);
+  },
+);
 
 it('queue: a message without a body is retried, and those beside it are done', async () => {
   const o = await newOrg();

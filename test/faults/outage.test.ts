@@ -1,11 +1,20 @@
-// A week's outage: of the gate and its queue, of the receivers, or of D1. Afterwards each event has arrived once, what a receiver missed for too
-// long is a dead letter of an endpoint that is disabled and arrives once it is enabled, and whatever was scheduled is told late, but once.
+// A week's outage: of the gate and its queue, of the receivers, or of D1. Afterwards each event has arrived
+// once, what a receiver missed for too long is a dead letter of an endpoint that is disabled and arrives once
+// it is enabled, and whatever was scheduled is told late, but once.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ATTENDED } from '../../src/delivery/gate/task';
 import { faults } from '../support/faults';
 import { evict, inCore } from '../support/gate';
 import { DAY, HOUR, MINUTE } from '../support/time';
-import { askedFor, attendTo, deliveriesOf, newWebhook, type Received, raise, useReceivers } from '../support/webhooks';
+import {
+  askedFor,
+  attendTo,
+  deliveriesOf,
+  newWebhook,
+  type Received,
+  raise,
+  useReceivers,
+} from '../support/webhooks';
 import { type Caller, newOrg, newSecret, useWorld } from '../support/world';
 
 useWorld();
@@ -42,7 +51,9 @@ async function aWeek(o: Caller, isAway = false) {
   faults.clock = START + 7 * DAY + HOUR;
 }
 
-/** An organisation with a webhook for all, one that fails from the start, and what is scheduled for the week. */
+/**
+ * An organisation with a webhook for all, one that fails from the start, and what is scheduled for the week.
+ */
 async function prepared() {
   const o = await newOrg();
   const living = await newWebhook(o);
@@ -65,15 +76,23 @@ const told = (o: Caller) =>
       .map(({ type, data }) => [type, data.name, ...(data.days ? [data.days] : [])].join(' '))
       .sort(),
   );
-const requestsTo = ({ host }: { host: string }) => received.filter((one) => one.host === host).map(({ event }) => event.id as string);
+const requestsTo = ({ host }: { host: string }) =>
+  received.filter((one) => one.host === host).map(({ event }) => event.id as string);
 const eventsOf = (o: Caller) => inCore(o, ({ outbox }) => outbox.oldest(5000));
 /** Whether an endpoint for all has got each event since it was made, in one request. */
 async function hasEachOnce(o: Caller, endpoint: { host: string }) {
-  const ids = (await eventsOf(o)).filter(({ type }) => !['MEMBER_ADDED', 'CREDENTIAL_CREATED'].includes(type)).map(({ id }) => id);
+  const ids = (await eventsOf(o))
+    .filter(({ type }) => !['MEMBER_ADDED', 'CREDENTIAL_CREATED'].includes(type))
+    .map(({ id }) => id);
   expect(requestsTo(endpoint).sort()).toEqual(ids.sort());
 }
 
-const LATE = ['SECRET_EXPIRED over', 'SECRET_EXPIRING far 7', 'SECRET_EXPIRING near 1', 'SECRET_EXPIRING near 7'];
+const LATE = [
+  'SECRET_EXPIRED over',
+  'SECRET_EXPIRING far 7',
+  'SECRET_EXPIRING near 1',
+  'SECRET_EXPIRING near 7',
+];
 const IN_TIME = [...LATE, 'SECRET_EXPIRING over 1'];
 
 describe("a week's outage", () => {
@@ -97,7 +116,9 @@ describe("a week's outage", () => {
     delete receivers[failing.host];
     faults.clock = clock() + 12 * HOUR;
     await work(o);
-    expect((await deliveriesOf(o, failing.id)).map(({ status }) => status)).toEqual(Array(5).fill('delivered'));
+    expect((await deliveriesOf(o, failing.id)).map(({ status }) => status)).toEqual(
+      Array(5).fill('delivered'),
+    );
     expect((await o.get('/audit-log/verify')).json.ok).toBe(true);
   });
 
@@ -126,7 +147,8 @@ describe("a week's outage", () => {
       delete receivers[one.host];
       received.length = 0;
       await o.patch(`/webhooks/${one.id}`, { enabled: true });
-      const again = (await o.post(`/webhooks/${one.id}/redeliver`, { since: new Date(START).toISOString() })).json;
+      const again = (await o.post(`/webhooks/${one.id}/redeliver`, { since: new Date(START).toISOString() }))
+        .json;
       expect(again).toEqual({ redelivered: log.length, has_more: false });
       await work(o);
       expect(requestsTo(one).sort()).toEqual(log.map(({ event_id }) => event_id).sort());
@@ -146,7 +168,11 @@ describe("a week's outage", () => {
     await hasEachOnce(o, living);
     expect((await told(o)).filter((one) => one.includes('EXPIR'))).toEqual(IN_TIME);
     // What is not tried does not fail.
-    expect((await deliveriesOf(o, failing.id)).every(({ status, attempts }) => status === 'delivered' && attempts === 1)).toBe(true);
+    expect(
+      (await deliveriesOf(o, failing.id)).every(
+        ({ status, attempts }) => status === 'delivered' && attempts === 1,
+      ),
+    ).toBe(true);
     expect((await o.get('/audit-log/verify')).json.ok).toBe(true);
   });
 });

@@ -1,5 +1,6 @@
-// A database put back from a backup, under a gate that has lived on: refused until it is adopted, and then neither more nor less than
-// what the backup holds is readable, and nothing that has ended since is alive again.
+// A database put back from a backup, under a gate that has lived on: refused until it is adopted, and then
+// neither more nor less than what the backup holds is readable, and nothing that has ended since is alive
+// again.
 import { describe, expect, it } from 'vitest';
 import { hashOf } from '../../src/gate/audit/chain';
 import { ciphertexts } from '../../src/gate/rows/ciphertexts';
@@ -31,7 +32,9 @@ const TABLES = [
 type Backup = Record<string, Record<string, unknown>[]>;
 
 async function backUp(): Promise<Backup> {
-  const found = await db.batch<Record<string, unknown>>(TABLES.map((table) => db.prepare(`select * from ${table}`)));
+  const found = await db.batch<Record<string, unknown>>(
+    TABLES.map((table) => db.prepare(`select * from ${table}`)),
+  );
   return Object.fromEntries(TABLES.map((table, i) => [table, found[i]?.results ?? []]));
 }
 
@@ -40,7 +43,9 @@ async function putBack(backup: Backup): Promise<void> {
     db.prepare(`delete from ${table}`),
     ...(backup[table] ?? []).map((row) => {
       const columns = Object.keys(row);
-      return db.prepare(`insert into ${table} (${columns}) values (${columns.map(() => '?')})`).bind(...Object.values(row));
+      return db
+        .prepare(`insert into ${table} (${columns}) values (${columns.map(() => '?')})`)
+        .bind(...Object.values(row));
     }),
   ]);
   await db.batch(statements);
@@ -106,7 +111,8 @@ describe('restore: a database from a backup', () => {
       [strict.id, '^[a-z]'],
       [later, '[a-z]$'],
     ]);
-    const named = async (name: string) => (await o.post('/secrets', { name, type: 'generic', value: 'v' })).status;
+    const named = async (name: string) =>
+      (await o.post('/secrets', { name, type: 'generic', value: 'v' })).status;
     expect([await named('A'), await named('a1'), await named('a')]).toEqual([422, 422, 201]);
     expect(codeOf(await o.patch(`/policies/${strict.id}`, { enabled: false }))).toEqual([200, undefined]);
     expect(await problemOf(o)).toBeNull();
@@ -134,7 +140,8 @@ describe('restore: a database from a backup', () => {
       'shortened',
     ]);
 
-    for (const ended of [key, session]) expect((await ended.o.get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
+    for (const ended of [key, session])
+      expect((await ended.o.get('/secrets')).json.error.code).toBe('TOKEN_REVOKED');
     expect((await narrowed.o.get('/secrets')).json.error.code).toBe('ADDRESS_NOT_ALLOWED');
     expect((await later.o.get('/secrets')).status).toBe(200);
     expect(await problemOf(o)).toBe(null);
@@ -168,7 +175,10 @@ describe('restore: a database from a backup', () => {
     const { o, key, backup } = await drill();
     await putBack(backup);
     await loseStorage(o);
-    expect((await adopt(o)).json).toMatchObject({ kept_revocations: [], gate_loaded_at: expect.stringMatching(/^\d{4}-/) });
+    expect((await adopt(o)).json).toMatchObject({
+      kept_revocations: [],
+      gate_loaded_at: expect.stringMatching(/^\d{4}-/),
+    });
     expect((await key.o.get('/secrets')).status).toBe(200);
   });
 
@@ -226,7 +236,11 @@ describe('restore: a database from a backup', () => {
     }
     expect((await adopt(o)).status).toBe(200);
     const told = (await adopt(o)).json;
-    expect(told).toMatchObject({ restored: 3, lost: 1, lost_versions: [{ id: ids.changed, from: 3, to: 4 }] });
+    expect(told).toMatchObject({
+      restored: 3,
+      lost: 1,
+      lost_versions: [{ id: ids.changed, from: 3, to: 4 }],
+    });
     expect((await adopt(o)).json).toEqual(told);
     expect((await o.get('/audit-log?action=org.adopt')).json.data[0].adopted).toBe(undefined);
     expect(await read(o, ids.changed)).toBe('changed: second');
@@ -284,7 +298,9 @@ describe('restore: a database from a backup', () => {
     faults.delay = 5;
     const [adopted, ...changes] = await Promise.all([
       adopt(o),
-      ...Array.from({ length: 10 }, (_, i) => o.patch(`/secrets/${ids.changed}`, { value: `meanwhile ${i}` })),
+      ...Array.from({ length: 10 }, (_, i) =>
+        o.patch(`/secrets/${ids.changed}`, { value: `meanwhile ${i}` }),
+      ),
     ]);
     reset();
     expect(adopted.status).toBe(200);

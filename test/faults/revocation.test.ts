@@ -1,5 +1,5 @@
-// Revocation under load: fifty readers are in flight when a credential, or one that it descends from, ends. Not one read that started
-// after the reply to that succeeds, of any kind of credential.
+// Revocation under load: fifty readers are in flight when a credential, or one that it descends from, ends.
+// Not one read that started after the reply to that succeeds, of any kind of credential.
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { another, signIn } from '../support/browser';
@@ -49,7 +49,11 @@ const races: Record<string, (o: Caller) => Promise<Race>> = {
   },
   'a break-glass token, revoked': async (o) => {
     const emergency = await newBreakGlass(o);
-    return { token: emergency.token, end: () => o.del(`/break-glass-tokens/${emergency.id}`), reads: [50, 10] };
+    return {
+      token: emergency.token,
+      end: () => o.del(`/break-glass-tokens/${emergency.id}`),
+      reads: [50, 10],
+    };
   },
   'a provider token, revoked': async (o) => {
     const provider = await newProvider(o);
@@ -63,7 +67,10 @@ const races: Record<string, (o: Caller) => Promise<Race>> = {
     const browser = await signIn(o, 'developer');
     const other = await another(browser);
     const sid = decodeJwt(browser.token).sid as string;
-    return { token: browser.token, end: () => send('DELETE', `/api/v1/auth/sessions/${sid}`, { token: other.token }) };
+    return {
+      token: browser.token,
+      end: () => send('DELETE', `/api/v1/auth/sessions/${sid}`, { token: other.token }),
+    };
   },
   'a member, removed': async (o) => {
     const browser = await signIn(o, 'developer');
@@ -89,11 +96,17 @@ const races: Record<string, (o: Caller) => Promise<Race>> = {
 const narrowings: Record<string, (o: Caller) => Promise<{ token: string; narrow(): Promise<Answer> }>> = {
   'an agent, given other names': async (o) => {
     const agent = await newAgent(o, { rate_limit: 6000 });
-    return { token: agent.token, narrow: () => o.patch(`/agent-credentials/${agent.id}`, { secrets: ['a'] }) };
+    return {
+      token: agent.token,
+      narrow: () => o.patch(`/agent-credentials/${agent.id}`, { secrets: ['a'] }),
+    };
   },
   'a member, given a lesser role': async (o) => {
     const browser = await signIn(o, 'developer');
-    return { token: browser.token, narrow: () => o.patch(`/members/${browser.member.id}`, { role: 'viewer' }) };
+    return {
+      token: browser.token,
+      narrow: () => o.patch(`/members/${browser.member.id}`, { role: 'viewer' }),
+    };
   },
   'a member, whose grant is taken away': async (o) => {
     const browser = await signIn(o, 'viewer');

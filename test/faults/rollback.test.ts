@@ -1,28 +1,41 @@
-// Storage that was put back from a copy: of the gate, of D1, or of both to different times. Whatever is adopted or reset afterwards, nothing
-// that one of the two recorded as ended is alive.
+// Storage that was put back from a copy: of the gate, of D1, or of both to different times. Whatever is
+// adopted or reset afterwards, nothing that one of the two recorded as ended is alive.
 import { exports } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { runTasks } from '../../src/gate/tasks/run';
 import { type Backup, backUp, putBack } from '../support/backups';
 import { newKey, newSession } from '../support/credentials';
 import { faults } from '../support/faults';
-import { copyStorage, evict, inCore, inGate, putBackStorage, runTasksLater, type StorageCopy } from '../support/gate';
+import {
+  copyStorage,
+  evict,
+  inCore,
+  inGate,
+  putBackStorage,
+  runTasksLater,
+  type StorageCopy,
+} from '../support/gate';
 import { DAY, HOUR } from '../support/time';
 import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../support/world';
 
 useWorld();
 
-const worker = exports.default as unknown as { scheduled(event: { scheduledTime: Date; cron: string }): Promise<unknown> };
+const worker = exports.default as unknown as {
+  scheduled(event: { scheduledTime: Date; cron: string }): Promise<unknown>;
+};
 
 let logged: { event?: string; org?: string; storage_of?: string }[] = [];
 beforeEach(() => {
   logged = [];
   vi.restoreAllMocks();
-  for (const level of ['warn', 'error'] as const) vi.spyOn(console, level).mockImplementation((line) => void logged.push(JSON.parse(line)));
+  for (const level of ['warn', 'error'] as const)
+    vi.spyOn(console, level).mockImplementation((line) => void logged.push(JSON.parse(line)));
 });
 
-const adopt = (o: Caller) => send('POST', `/api/v1/orgs/${o.id}/adopt`, { token: BOOTSTRAP, body: { reason: 'restored' } });
-const resetGate = (o: Caller) => send('POST', `/api/v1/orgs/${o.id}/gate/reset`, { token: BOOTSTRAP, body: { reason: 'older than D1' } });
+const adopt = (o: Caller) =>
+  send('POST', `/api/v1/orgs/${o.id}/adopt`, { token: BOOTSTRAP, body: { reason: 'restored' } });
+const resetGate = (o: Caller) =>
+  send('POST', `/api/v1/orgs/${o.id}/gate/reset`, { token: BOOTSTRAP, body: { reason: 'older than D1' } });
 const codeOf = async (o: Caller, route = '/secrets') => {
   const { status, json } = await o.get(route);
   return json.error?.code ?? status;
@@ -37,9 +50,14 @@ describe('restore: a gate whose storage is older than D1', () => {
     await putBackStorage(o, copy);
 
     expect(await codeOf(key.o)).toBe('UNAVAILABLE');
-    expect((await o.post('/secrets', { name: 'A', type: 'generic', value: 'v' })).json.error.code).toBe('UNAVAILABLE');
+    expect((await o.post('/secrets', { name: 'A', type: 'generic', value: 'v' })).json.error.code).toBe(
+      'UNAVAILABLE',
+    );
     const refused = await adopt(o);
-    expect([refused.status, refused.json.error.message]).toEqual([503, expect.stringContaining(`npm run gate -- reset ${o.id}`)]);
+    expect([refused.status, refused.json.error.message]).toEqual([
+      503,
+      expect.stringContaining(`npm run gate -- reset ${o.id}`),
+    ]);
     expect(await inGate(o, (gate) => gate.vitals())).toBe('behind');
     await expect(inGate(o, (gate) => gate.alarm())).rejects.toThrow('older than the database');
     expect(logged).toContainEqual(expect.objectContaining({ event: 'gate_behind', org: o.id }));
@@ -118,7 +136,10 @@ describe('restore: a gate whose storage is older than D1', () => {
     await db.prepare('delete from commits where org_id = ?').bind(o.id).run();
     const adopted = await adopt(o);
     expect([adopted.status, adopted.json.newer]).toEqual([200, 2]);
-    expect([await codeOf(revoked.o), (await o.get('/environments/production')).json.name]).toEqual(['TOKEN_REVOKED', 'Live']);
+    expect([await codeOf(revoked.o), (await o.get('/environments/production')).json.name]).toEqual([
+      'TOKEN_REVOKED',
+      'Live',
+    ]);
     const [entry] = (await o.get('/audit-log?action=org.adopt')).json.data;
     expect(entry.adopted.newer).toBe(2);
     await evict(o);
@@ -150,7 +171,10 @@ describe('restore: a gate whose storage is older than D1', () => {
 it('restore: a newer row in D1 with a wrong MAC is not adopted', async () => {
   const o = await newOrg();
   const key = await newKey(o);
-  await db.prepare('update credentials set revision = revision + 1, revoked_at = 1 where id = ?').bind(key.id).run();
+  await db
+    .prepare('update credentials set revision = revision + 1, revoked_at = 1 where id = ?')
+    .bind(key.id)
+    .run();
   expect((await adopt(o)).json.newer).toBe(0);
   expect(await codeOf(key.o)).toBe(200);
 });
@@ -164,13 +188,20 @@ describe('restore: a gate with the storage of another organisation', () => {
     await putBackStorage(other, mine);
     for (const org of [o, other]) {
       const refused = await org.get('/secrets');
-      expect([refused.status, refused.json.error.message]).toEqual([503, expect.stringContaining(`npm run gate -- reset ${org.id}`)]);
-      expect((await org.post('/secrets', { name: 'A', type: 'generic', value: 'v' })).json.error.code).toBe('UNAVAILABLE');
+      expect([refused.status, refused.json.error.message]).toEqual([
+        503,
+        expect.stringContaining(`npm run gate -- reset ${org.id}`),
+      ]);
+      expect((await org.post('/secrets', { name: 'A', type: 'generic', value: 'v' })).json.error.code).toBe(
+        'UNAVAILABLE',
+      );
       expect((await adopt(org)).status).toBe(503);
       expect(await inGate(org, (gate) => gate.vitals())).toBe('another');
       await expect(inGate(org, (gate) => gate.alarm())).rejects.toThrow('another organisation');
     }
-    expect(logged).toContainEqual(expect.objectContaining({ event: 'gate_of_another', org: o.id, storage_of: other.id }));
+    expect(logged).toContainEqual(
+      expect.objectContaining({ event: 'gate_of_another', org: o.id, storage_of: other.id }),
+    );
     logged = [];
     const told = (of: Caller) => logged.filter(({ org }) => org === of.id).map(({ event }) => event);
     for (let n = 0; n < 50 && !(told(o).length && told(other).length); n++)
@@ -178,7 +209,10 @@ describe('restore: a gate with the storage of another organisation', () => {
     for (const org of [o, other]) expect(new Set(told(org))).toEqual(new Set(['gate_of_another']));
     for (const org of [o, other]) {
       expect((await resetGate(org)).status).toBe(200);
-      expect([await codeOf(org), (await org.post('/secrets', { name: 'A', type: 'generic', value: 'v' })).status]).toEqual([200, 201]);
+      expect([
+        await codeOf(org),
+        (await org.post('/secrets', { name: 'A', type: 'generic', value: 'v' })).status,
+      ]).toEqual([200, 201]);
     }
   });
 });
@@ -231,23 +265,28 @@ async function history(o: Caller, below: (n: number) => number): Promise<Moment[
 }
 
 describe('restore: the gate, D1 or both at an earlier moment', () => {
-  it.each(Array.from({ length: 12 }, (_, seed) => seed))('leaves nothing alive that either recorded as ended (%i)', async (seed) => {
-    const o = await newOrg();
-    const below = numbers(seed);
-    const moments = await history(o, below);
-    const gate = below(moments.length);
-    const d1 = below(moments.length);
-    await putBackStorage(o, (moments[gate] as Moment).gate);
-    await putBack((moments[d1] as Moment).d1);
-    if (below(2)) await db.prepare('update fences set epoch = epoch + 1000 where org_id = ?').bind(o.id).run();
-    const { ended } = moments[Math.max(gate, d1)] as Moment;
-    const alive = async () => (await Promise.all(ended.map((token) => codeOf(token)))).filter((code) => code === 200);
-    expect(await alive()).toEqual([]);
-    const adopted = await adopt(o);
-    if (adopted.status !== 200) expect([adopted.status, (await resetGate(o)).status]).toEqual([503, 200]);
-    expect(await alive()).toEqual([]);
-    await evict(o);
-    expect([await codeOf(o), await alive()]).toEqual([200, []]);
-    expect((await o.post('/secrets', { name: 'AFTER', type: 'generic', value: 'v' })).status).toBe(201);
-  });
+  it.each(Array.from({ length: 12 }, (_, seed) => seed))(
+    'leaves nothing alive that either recorded as ended (%i)',
+    async (seed) => {
+      const o = await newOrg();
+      const below = numbers(seed);
+      const moments = await history(o, below);
+      const gate = below(moments.length);
+      const d1 = below(moments.length);
+      await putBackStorage(o, (moments[gate] as Moment).gate);
+      await putBack((moments[d1] as Moment).d1);
+      if (below(2))
+        await db.prepare('update fences set epoch = epoch + 1000 where org_id = ?').bind(o.id).run();
+      const { ended } = moments[Math.max(gate, d1)] as Moment;
+      const alive = async () =>
+        (await Promise.all(ended.map((token) => codeOf(token)))).filter((code) => code === 200);
+      expect(await alive()).toEqual([]);
+      const adopted = await adopt(o);
+      if (adopted.status !== 200) expect([adopted.status, (await resetGate(o)).status]).toEqual([503, 200]);
+      expect(await alive()).toEqual([]);
+      await evict(o);
+      expect([await codeOf(o), await alive()]).toEqual([200, []]);
+      expect((await o.post('/secrets', { name: 'AFTER', type: 'generic', value: 'v' })).status).toBe(201);
+    },
+  );
 });

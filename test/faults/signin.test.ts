@@ -1,5 +1,6 @@
-// Every storage statement, D1 call and gate call of an enrolment, a login, a confirmation, a refresh, a sign-out and a terminal login fails once before
-// and once after taking effect, and the gate is reset there. Afterwards nothing is half done: what was begun is whole, and what was asked again is done.
+// Every storage statement, D1 call and gate call of an enrolment, a login, a confirmation, a refresh, a
+// sign-out and a terminal login fails once before and once after taking effect, and the gate is reset there.
+// Afterwards nothing is half done: what was begun is whole, and what was asked again is done.
 import { decodeJwt } from 'jose';
 import { expect, it } from 'vitest';
 import { runTasks } from '../../src/gate/tasks/run';
@@ -38,7 +39,9 @@ const rowsOf = async (o: Caller, member: string) => {
     sessions: await count(
       "select count(*) n from credentials where org_id = ? and member_id = ? and kind = 'browser' and revoked_at is null",
     ),
-    enrolling: await count('select count(*) n from members where org_id = ? and id = ? and enrolment_hash is not null'),
+    enrolling: await count(
+      'select count(*) n from members where org_id = ? and id = ? and enrolment_hash is not null',
+    ),
   };
 };
 
@@ -62,7 +65,10 @@ const steps: Record<string, (o: Caller) => Promise<Step>> = {
         expect(
           await inCore(
             o,
-            (core) => core.outbox.oldest(1000).filter(({ type, data }) => type === 'MEMBER_ENROLLED' && data.member_id === id).length,
+            (core) =>
+              core.outbox
+                .oldest(1000)
+                .filter(({ type, data }) => type === 'MEMBER_ENROLLED' && data.member_id === id).length,
           ),
         ).toBe(1);
         expect((await attempt()).status).toBe(410);
@@ -207,22 +213,29 @@ async function run(o: Caller, step: Step, fault?: Fault): Promise<void> {
   if (!done(answer)) answer = await step.send();
   for (const land of orphans) await land().catch(() => {});
   // What was done, its reply lost, cannot be done again: the person goes on from there.
-  for (let i = 0; i < 3 && !done(answer); i++) answer = await (answer.status === 503 ? step.send() : step.anew());
+  for (let i = 0; i < 3 && !done(answer); i++)
+    answer = await (answer.status === 503 ? step.send() : step.anew());
   expect(done(answer), `${fault.what}: ${answer.text}`).toBe(true);
   await inCore(o, (core) => runTasks(core, Date.now() + 10_000));
   await step.check();
 }
 
-it.each(Object.keys(steps))('sign-in fault: to %s is done completely or not at all, whatever call fails', async (what) => {
-  const prepare = steps[what] as (o: Caller) => Promise<Step>;
-  let { o } = await newSignedIn();
-  await run(o, await prepare(o));
-  const { statements, d1, gate } = faults;
-  expect(statements).toBeGreaterThan(3);
-  let used = 0;
-  for (const fault of sampled([...faultsOf({ statements, d1, gate })], what.includes('terminal') ? 12 : 4)) {
-    if (++used % 60 === 0) ({ o } = await newSignedIn());
-    await run(o, await prepare(o), fault);
-  }
-  expect((await o.get('/audit-log/verify')).json).toMatchObject({ ok: true });
-});
+it.each(Object.keys(steps))(
+  'sign-in fault: to %s is done completely or not at all, whatever call fails',
+  async (what) => {
+    const prepare = steps[what] as (o: Caller) => Promise<Step>;
+    let { o } = await newSignedIn();
+    await run(o, await prepare(o));
+    const { statements, d1, gate } = faults;
+    expect(statements).toBeGreaterThan(3);
+    let used = 0;
+    for (const fault of sampled(
+      [...faultsOf({ statements, d1, gate })],
+      what.includes('terminal') ? 12 : 4,
+    )) {
+      if (++used % 60 === 0) ({ o } = await newSignedIn());
+      await run(o, await prepare(o), fault);
+    }
+    expect((await o.get('/audit-log/verify')).json).toMatchObject({ ok: true });
+  },
+);

@@ -1,4 +1,5 @@
-// What a gate stores goes forward one version at a time; storage of a newer release is refused, and left as it is.
+// What a gate stores goes forward one version at a time; storage of a newer release is refused, and left as
+// it is.
 import { describe, expect, it } from 'vitest';
 import { createOutbox } from '../../src/gate/events/outbox';
 import { isNewer, STORAGE_VERSION, upgrade } from '../../src/gate/storage-version';
@@ -43,7 +44,8 @@ describe('storage version: upgrade of a gate', () => {
         .toArray()
         .map(({ name }) => name),
     }));
-    // The failed transaction resets the gate; what was not durable yet may go with it, a half step never stays.
+    // The failed transaction resets the gate; what was not durable yet may go with it, a half step never
+    // stays.
     expect([
       { at: '2', tables: ['half'] },
       { at: String(STORAGE_VERSION), tables: [] },
@@ -57,7 +59,8 @@ describe('storage version: upgrade of a gate', () => {
       storage.sql.exec(
         'create table outbox (id text primary key, type text not null, at integer not null, data text not null) without rowid',
       );
-      for (const id of ['evt_c', 'evt_a', 'evt_b']) storage.sql.exec("insert into outbox values (?, 'DEVICE_BLOCKED', 1, '{}')", id);
+      for (const id of ['evt_c', 'evt_a', 'evt_b'])
+        storage.sql.exec("insert into outbox values (?, 'DEVICE_BLOCKED', 1, '{}')", id);
       core.meta.set('schema', '4');
       upgrade(core.storage, core.meta);
       return createOutbox(storage.sql, core.meta).oldest(10);

@@ -1,5 +1,6 @@
-// Every storage statement, D1 call and gate call of every change fails once before and once after taking effect, and the gate is reset
-// there. Afterwards the change, repeated, has taken effect exactly once, and nothing is left half done.
+// Every storage statement, D1 call and gate call of every change fails once before and once after taking
+// effect, and the gate is reset there. Afterwards the change, repeated, has taken effect exactly once, and
+// nothing is left half done.
 import { expect, it } from 'vitest';
 import { runTasks } from '../../src/gate/tasks/run';
 import { problemOf } from '../model/invariants';
@@ -14,7 +15,17 @@ import { newPolicy } from '../support/policies';
 import { sampled } from '../support/sampled';
 import { newLink, view } from '../support/shares';
 import { attendTo, newWebhook, plantGone } from '../support/webhooks';
-import { type Answer, BOOTSTRAP, type Caller, db, GENERATED, newOrg, newSecret, send, useWorld } from '../support/world';
+import {
+  type Answer,
+  BOOTSTRAP,
+  type Caller,
+  db,
+  GENERATED,
+  newOrg,
+  newSecret,
+  send,
+  useWorld,
+} from '../support/world';
 
 useWorld();
 
@@ -31,27 +42,36 @@ const changes: Record<string, (o: Caller) => Promise<Change>> = {
     return { send: (h) => o.post('/secrets', body, h), done: [201] };
   },
   'change a value': async (o) => change(o, (id) => (h) => o.patch(`/secrets/${id}`, { value: 'second' }, h)),
-  'rename a secret': async (o) => change(o, (id) => (h) => o.patch(`/secrets/${id}`, { name: `renamed-${id}` }, h)),
-  'rotate to a value': async (o) => change(o, (id) => (h) => o.post(`/secrets/${id}/rotate`, { value: 'second' }, h)),
-  'rotate to a generated value': async (o) => change(o, (id) => (h) => o.post(`/secrets/${id}/rotate`, {}, h)),
+  'rename a secret': async (o) =>
+    change(o, (id) => (h) => o.patch(`/secrets/${id}`, { name: `renamed-${id}` }, h)),
+  'rotate to a value': async (o) =>
+    change(o, (id) => (h) => o.post(`/secrets/${id}/rotate`, { value: 'second' }, h)),
+  'rotate to a generated value': async (o) =>
+    change(o, (id) => (h) => o.post(`/secrets/${id}/rotate`, {}, h)),
   'replace a value where that destroys an old version': async (o) => {
     const { id } = await newLongSecret(o);
     return { send: (h) => o.post(`/secrets/${id}/rotate`, { value: 'one more' }, h), done: [200] };
   },
   'roll back': async (o) => change(o, (id) => (h) => o.post(`/secrets/${id}/rollback`, { version: 1 }, h)),
   'delete a secret': async (o) => change(o, (id) => (h) => o.del(`/secrets/${id}`, undefined, h), [204, 404]),
-  'destroy a secret': async (o) => change(o, (id) => (h) => o.del(`/secrets/${id}?permanent=true`, undefined, h), [204, 404]),
+  'destroy a secret': async (o) =>
+    change(o, (id) => (h) => o.del(`/secrets/${id}?permanent=true`, undefined, h), [204, 404]),
   'restore a secret': async (o) => {
     const { id } = await newSecret(o);
     await o.del(`/secrets/${id}`);
     return { send: (h) => o.post(`/secrets/${id}/restore`, undefined, h), done: [200] };
   },
-  'issue a new name': async (o) => provide(o, 'issue', { secretName: `n-${++made}`, value: 'v', ttlSeconds: 60 }, [201]),
+  'issue a new name': async (o) =>
+    provide(o, 'issue', { secretName: `n-${++made}`, value: 'v', ttlSeconds: 60 }, [201]),
   'issue a name that a person made': async (o) =>
     provide(o, 'issue', { secretName: (await newSecret(o)).name, value: 'second', ttlSeconds: 60 }),
-  'rotate as a provider': async (o) => provide(o, 'rotate', { secretName: (await newSecret(o)).name, newValue: 'second' }),
+  'rotate as a provider': async (o) =>
+    provide(o, 'rotate', { secretName: (await newSecret(o)).name, newValue: 'second' }),
   'revoke as a provider': async (o) => provide(o, 'revoke', { secretName: (await newSecret(o)).name }),
-  'create a key': async (o) => ({ send: (h) => o.post('/api-keys', { name: 'k', scopes: ['org:read'] }, h), done: [201] }),
+  'create a key': async (o) => ({
+    send: (h) => o.post('/api-keys', { name: 'k', scopes: ['org:read'] }, h),
+    done: [201],
+  }),
   'limit a key': async (o) => {
     const { id } = await newKey(o);
     // Changing addresses to what they are is a change too: repeated, it is one more.
@@ -76,7 +96,10 @@ const changes: Record<string, (o: Caller) => Promise<Change>> = {
     await newSecret(key.o, GENERATED);
     return { send: (h) => o.post(`/credentials/${key.id}/contain`, { rotate: 'generated' }, h), done: [200] };
   },
-  'mint a session token': async (o) => ({ send: (h) => o.post('/access-tokens', { ttlSeconds: 60 }, h), done: [201] }),
+  'mint a session token': async (o) => ({
+    send: (h) => o.post('/access-tokens', { ttlSeconds: 60 }, h),
+    done: [201],
+  }),
   'revoke a session token': async (o) => {
     const { id } = await newSession(o);
     return { send: (h) => o.del(`/access-tokens/${id}`, undefined, h), done: [204] };
@@ -87,20 +110,27 @@ const changes: Record<string, (o: Caller) => Promise<Change>> = {
   }),
   'narrow an agent': async (o) => {
     const { id } = await newAgent(o);
-    return { send: (h) => o.patch(`/agent-credentials/${id}`, { secrets: ['app/*'], rate_limit: 9 }, h), done: [200] };
+    return {
+      send: (h) => o.patch(`/agent-credentials/${id}`, { secrets: ['app/*'], rate_limit: 9 }, h),
+      done: [200],
+    };
   },
   'revoke an agent': async (o) => {
     const { id } = await newAgent(o);
     return { send: (h) => o.del(`/agent-credentials/${id}`, undefined, h), done: [204] };
   },
-  'create a provider token': async (o) => ({ send: (h) => o.post('/provider-tokens', { name: 'p', scopes: ['issue'] }, h), done: [201] }),
+  'create a provider token': async (o) => ({
+    send: (h) => o.post('/provider-tokens', { name: 'p', scopes: ['issue'] }, h),
+    done: [201],
+  }),
   'revoke a provider token': async (o) => {
     const { id } = await newProvider(o);
     return { send: (h) => o.del(`/provider-tokens/${id}`, undefined, h), done: [204] };
   },
   'issue a break-glass token': async (o) => {
     // Five may be alive.
-    for (const { id } of (await o.get('/break-glass-tokens')).json.data as { id: string }[]) await o.del(`/break-glass-tokens/${id}`);
+    for (const { id } of (await o.get('/break-glass-tokens')).json.data as { id: string }[])
+      await o.del(`/break-glass-tokens/${id}`);
     return { send: (h) => o.post('/break-glass-tokens', { reason: 'the database is down' }, h), done: [201] };
   },
   'end a break-glass token': async (o) => {
@@ -153,7 +183,10 @@ const changes: Record<string, (o: Caller) => Promise<Change>> = {
   },
   grant: async (o) => {
     const { id } = await newMember(o);
-    return { send: (h) => o.post('/grants', { grantee: { type: 'member', id }, permission: 'read' }, h), done: [201] };
+    return {
+      send: (h) => o.post('/grants', { grantee: { type: 'member', id }, permission: 'read' }, h),
+      done: [201],
+    };
   },
   'share a secret by a link': async (o) => {
     const { id } = await newSecret(o);
@@ -206,9 +239,13 @@ const changes: Record<string, (o: Caller) => Promise<Change>> = {
     return { send: (h) => o.del(`/policies/${id}`, undefined, h), done: [204, 404] };
   },
   'break a naming policy': async (o) => {
-    // The refusal and its event are in one turn: either both are there, or neither is and the repeat makes them.
+    // The refusal and its event are in one turn: either both are there, or neither is and the repeat makes
+    // them.
     await newPolicy(o, 'naming', { pattern: '^[a-z]' });
-    return { send: (h) => o.post('/secrets', { name: 'REFUSED', type: 'generic', value: 'v' }, h), done: [422] };
+    return {
+      send: (h) => o.post('/secrets', { name: 'REFUSED', type: 'generic', value: 'v' }, h),
+      done: [422],
+    };
   },
   'hold a change for approval': async (o) => {
     await newApprovalPolicy(o, ['secret.update'], { applies_to: { names: ['held-*'] } });
@@ -225,7 +262,10 @@ const changes: Record<string, (o: Caller) => Promise<Change>> = {
     const { id } = await newSecret(o, { name: `held-${++made}` });
     const held = approvalIn(await o.patch(`/secrets/${id}`, { value: 'second' }));
     await plantApproval(o, held.id);
-    return { send: (h) => o.patch(`/secrets/${id}`, { value: 'second' }, { ...h, ...under(held.id) }), done: [200, 409] };
+    return {
+      send: (h) => o.patch(`/secrets/${id}`, { value: 'second' }, { ...h, ...under(held.id) }),
+      done: [200, 409],
+    };
   },
   'read under an approval': async (o) => {
     await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['held-*'] } });
@@ -266,7 +306,10 @@ const changes: Record<string, (o: Caller) => Promise<Change>> = {
   },
   'create an agent that is bound to a device': async (o) => {
     const { id: device_id } = await newDevice(o);
-    return { send: (h) => o.post('/agent-credentials', { name: 'a', scopes: ['secrets:read'], device_id }, h), done: [201] };
+    return {
+      send: (h) => o.post('/agent-credentials', { name: 'a', scopes: ['secrets:read'], device_id }, h),
+      done: [201],
+    };
   },
   'create a secret with the proof of a device': async (o) => {
     const { id: device_id, keys } = await newDevice(o);
@@ -280,7 +323,10 @@ const changes: Record<string, (o: Caller) => Promise<Change>> = {
   },
   'change a webhook': async (o) => {
     const { id } = await newWebhook(o, { events: QUIET });
-    return { send: (h) => o.patch(`/webhooks/${id}`, { url: 'https://hooks.example.com/other', enabled: false }, h), done: [200] };
+    return {
+      send: (h) => o.patch(`/webhooks/${id}`, { url: 'https://hooks.example.com/other', enabled: false }, h),
+      done: [200],
+    };
   },
   'rotate the secret of a webhook': async (o) => {
     const { id } = await newWebhook(o, { events: QUIET });
@@ -298,16 +344,27 @@ const changes: Record<string, (o: Caller) => Promise<Change>> = {
         () => 204,
         () => 503,
       );
-    return { send: async () => ({ status: await job(), json: null, text: '', headers: new Headers() }), done: [204] };
+    return {
+      send: async () => ({ status: await job(), json: null, text: '', headers: new Headers() }),
+      done: [204],
+    };
   },
   'import secrets': async (o) => {
     // One exists: its value is encrypted anew, in a second call of the gate.
     const names = [(await newSecret(o)).name, `n-${++made}`, `n-${++made}`];
     const data = Object.fromEntries(names.map((name) => [name, 'imported']));
-    return { send: (h) => o.post('/integrations/import', { source: 'svc', onConflict: 'overwrite', data }, h), done: [200] };
+    return {
+      send: (h) => o.post('/integrations/import', { source: 'svc', onConflict: 'overwrite', data }, h),
+      done: [200],
+    };
   },
   'recover the organisation': async (o) => ({
-    send: (h) => send('POST', `/api/v1/orgs/${o.id}/recovery`, { token: BOOTSTRAP, body: { reason: 'lost' }, headers: h }),
+    send: (h) =>
+      send('POST', `/api/v1/orgs/${o.id}/recovery`, {
+        token: BOOTSTRAP,
+        body: { reason: 'lost' },
+        headers: h,
+      }),
     done: [201],
   }),
 };
@@ -322,7 +379,8 @@ async function change(o: Caller, call: (id: string) => Change['send'], done = [2
 }
 
 async function provide(o: Caller, verb: string, fields: object, done = [200]): Promise<Change> {
-  const { token } = (await o.post('/provider-tokens', { name: 'p', scopes: ['issue', 'rotate', 'revoke'] })).json;
+  const { token } = (await o.post('/provider-tokens', { name: 'p', scopes: ['issue', 'rotate', 'revoke'] }))
+    .json;
   const body = { environment: 'production', ...fields };
   return { send: (headers) => send('POST', `/api/v1/provider/${verb}`, { token, body, headers }), done };
 }
@@ -331,7 +389,16 @@ async function provide(o: Caller, verb: string, fields: object, done = [200]): P
 async function extentOf(o: Caller): Promise<number[]> {
   const tables = [
     ...['orgs', 'environments', 'members', 'passkeys', 'teams', 'team_members', 'grants'],
-    ...['credentials', 'secrets', 'secret_versions', 'policies', 'approvals', 'devices', 'shares', 'webhooks'],
+    ...[
+      'credentials',
+      'secrets',
+      'secret_versions',
+      'policies',
+      'approvals',
+      'devices',
+      'shares',
+      'webhooks',
+    ],
   ];
   const queries = tables.map((table) =>
     db
@@ -345,7 +412,8 @@ async function extentOf(o: Caller): Promise<number[]> {
   return [events, ...found.flatMap(({ results }) => [results[0]?.n ?? 0, results[0]?.m ?? 0])];
 }
 
-const unanswered = (answer: Answer) => answer.status === 503 || answer.json?.error?.code === 'IDEMPOTENCY_IN_PROGRESS';
+const unanswered = (answer: Answer) =>
+  answer.status === 503 || answer.json?.error?.code === 'IDEMPOTENCY_IN_PROGRESS';
 
 async function make(o: Caller, { send: attempt, done }: Change, fault?: Fault): Promise<number[]> {
   const before = await extentOf(o);
@@ -370,7 +438,10 @@ async function make(o: Caller, { send: attempt, done }: Change, fault?: Fault): 
   return after.map((value, i) => value - (before[i] as number));
 }
 
-/** As the service would be asked anew by who has lost the answer: what is repeated without a key may be one change more. */
+/**
+ * As the service would be asked anew by who has lost the answer: what is repeated without a key may be one
+ * change more.
+ */
 const REPEATABLE = new Set([
   'limit a key',
   'narrow an agent',

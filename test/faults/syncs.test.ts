@@ -1,11 +1,22 @@
-// A sync that is cut off anywhere: the consumer, the gate or D1 fails at any call, the target answers with an error after the effect, messages come twice.
-// In the end the target holds what the plan says, nothing is lost or pruned that this service did not write, and the sync ends once.
+// A sync that is cut off anywhere: the consumer, the gate or D1 fails at any call, the target answers with an
+// error after the effect, messages come twice. In the end the target holds what the plan says, nothing is
+// lost or pruned that this service did not write, and the sync ends once.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { problemOf } from '../model/invariants';
 import { faults, faultsOf, reset } from '../support/faults';
 import { evict } from '../support/gate';
 import { sampled } from '../support/sampled';
-import { askedFor, circleciConfig, herokuConfig, short, statusOf, syncAll, type Targets, useTargets, workOn } from '../support/syncs';
+import {
+  askedFor,
+  circleciConfig,
+  herokuConfig,
+  short,
+  statusOf,
+  syncAll,
+  type Targets,
+  useTargets,
+  workOn,
+} from '../support/syncs';
 import { MINUTE } from '../support/time';
 import { type Caller, newOrg, newSecret, useWorld } from '../support/world';
 
@@ -26,7 +37,8 @@ async function prepared(platform: 'heroku' | 'circleci') {
   const body = { platform, config, environmentId: 'production', prune: true };
   targets[platform].FOREIGN = 'theirs';
   const made = new Map<string, string>();
-  for (const name of ['SAME', 'CHANGED', 'GONE']) made.set(name, (await newSecret(o, { name, value: `first ${name}` })).id);
+  for (const name of ['SAME', 'CHANGED', 'GONE'])
+    made.set(name, (await newSecret(o, { name, value: `first ${name}` })).id);
   await o.post('/integrations/sync', body);
   await syncAll(o);
   await o.patch(`/secrets/${made.get('CHANGED')}`, { value: 'second CHANGED' });
@@ -65,7 +77,10 @@ describe.each(['heroku', 'circleci'] as const)('sync: cut off, %s', (platform) =
     const sync = await statusOf(o, syncId);
     expect([what, short(sync)]).toEqual([what, results]);
     const events = (await o.get('/events?types=SYNC_COMPLETED,SYNC_FAILED&limit=100')).json.data;
-    expect([what, events.map(({ type }: { type: string }) => type)]).toEqual([what, ['SYNC_COMPLETED', 'SYNC_COMPLETED']]);
+    expect([what, events.map(({ type }: { type: string }) => type)]).toEqual([
+      what,
+      ['SYNC_COMPLETED', 'SYNC_COMPLETED'],
+    ]);
     expect([what, await problemOf(o)]).toEqual([what, null]);
     targets = useTargets();
     faults.clock = START;

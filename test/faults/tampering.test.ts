@@ -1,6 +1,7 @@
-// Who may read and write every row of D1, but has neither a key nor a gate's storage, gains nothing: no value leaves but the one that is
-// right, no credential can do more, and an altered row that is used is refused with an alarm in the log and in the org's audit log.
-// The first org is tampered with; after each attempt the answers of all its callers are compared with those from before.
+// Who may read and write every row of D1, but has neither a key nor a gate's storage, gains nothing: no value
+// leaves but the one that is right, no credential can do more, and an altered row that is used is refused
+// with an alarm in the log and in the org's audit log. The first org is tampered with; after each attempt the
+// answers of all its callers are compared with those from before.
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { newToken } from '../../src/auth/token';
@@ -66,8 +67,16 @@ describe('tampering: who writes D1 without the keys gains nothing', () => {
     await moveOn(w);
     const before = await asked(w);
     expect(before['owner reads a']?.[0]).toBe(200);
-    expect([before['low reads a']?.[0], before['dead lists']?.[0], before['bound from elsewhere']?.[0]]).toEqual([403, 401, 403]);
-    const byDevice = ['device reads a', 'thief reads a with a stolen token and a key of their own', 'lost device reads a'];
+    expect([
+      before['low reads a']?.[0],
+      before['dead lists']?.[0],
+      before['bound from elsewhere']?.[0],
+    ]).toEqual([403, 401, 403]);
+    const byDevice = [
+      'device reads a',
+      'thief reads a with a stolen token and a key of their own',
+      'lost device reads a',
+    ];
     expect(byDevice.map((what) => before[what]?.[0])).toEqual([200, 401, 401]);
     expect(logged).toEqual([]);
     const stood = await dump(w);
@@ -104,8 +113,15 @@ describe('tampering: a purged secret that was put back', () => {
 describe('tampering: an altered value in D1', () => {
   it('is returned again as soon as D1 is corrected; the integrity violation names secret and request', async () => {
     const w = await world();
-    const [right] = await all('select value_sealed from secret_versions where secret_id = ? and version = 2', w.a.id);
-    await run('update secret_versions set value_sealed = ? where secret_id = ? and version = 2', 'AAAA', w.a.id);
+    const [right] = await all(
+      'select value_sealed from secret_versions where secret_id = ? and version = 2',
+      w.a.id,
+    );
+    await run(
+      'update secret_versions set value_sealed = ? where secret_id = ? and version = 2',
+      'AAAA',
+      w.a.id,
+    );
     await drop(w.o);
     const refused = await w.o.get(`/secrets/${w.a.id}`);
     expect([refused.status, refused.json.error.code]).toEqual([500, 'INTERNAL']);
@@ -120,7 +136,11 @@ describe('tampering: an altered value in D1', () => {
       status: refused.status,
       request_id: refused.headers.get('request-id'),
     });
-    await run('update secret_versions set value_sealed = ? where secret_id = ? and version = 2', right?.value_sealed, w.a.id);
+    await run(
+      'update secret_versions set value_sealed = ? where secret_id = ? and version = 2',
+      right?.value_sealed,
+      w.a.id,
+    );
     expect((await w.o.get(`/secrets/${w.a.id}`)).json.value).toBe('second value of a');
     expect((await w.o.get('/audit-log/verify')).json.ok).toBe(true);
   });
@@ -196,7 +216,10 @@ describe('tampering: a secret or version that was altered in the storage of its 
 
 describe('tampering: a change that meets an altered D1', () => {
   const patch = (w: World) => w.o.patch(`/secrets/${w.a.id}`, { value: 'never' });
-  const cases: Record<string, { attempt: (w: World) => unknown; change: (w: World) => Promise<Answer>; names: (w: World) => string }> = {
+  const cases: Record<
+    string,
+    { attempt: (w: World) => unknown; change: (w: World) => Promise<Answer>; names: (w: World) => string }
+  > = {
     'a secret put back to an older row': {
       attempt: async (w) => {
         await w.o.patch(`/secrets/${w.a.id}`, { description: 'newer' });
@@ -210,7 +233,11 @@ describe('tampering: a change that meets an altered D1', () => {
       change: patch,
       names: (w) => w.a.id,
     },
-    'a deleted row': { attempt: (w) => run('delete from secrets where id = ?', w.a.id), change: patch, names: (w) => w.a.id },
+    'a deleted row': {
+      attempt: (w) => run('delete from secrets where id = ?', w.a.id),
+      change: patch,
+      names: (w) => w.a.id,
+    },
     'a row of another organisation': {
       attempt: (w) => run('update secrets set org_id = ? where id = ?', w.other.id, w.a.id),
       change: patch,
@@ -235,8 +262,16 @@ describe('tampering: a change that meets an altered D1', () => {
       change: patch,
       names: (w) => w.a.id,
     },
-    'a lowered fence': { attempt: (w) => run('update fences set epoch = 0 where org_id = ?', w.o.id), change: patch, names: (w) => w.a.id },
-    'no fence': { attempt: (w) => run('delete from fences where org_id = ?', w.o.id), change: patch, names: (w) => w.a.id },
+    'a lowered fence': {
+      attempt: (w) => run('update fences set epoch = 0 where org_id = ?', w.o.id),
+      change: patch,
+      names: (w) => w.a.id,
+    },
+    'no fence': {
+      attempt: (w) => run('delete from fences where org_id = ?', w.o.id),
+      change: patch,
+      names: (w) => w.a.id,
+    },
     'a name that a planted row takes': {
       attempt: (w) => run("update secrets set name = 'planted' where id = ?", w.b.id),
       change: (w) => w.o.post('/secrets', { name: 'planted', type: 'generic', value: 'v' }),
@@ -263,23 +298,33 @@ describe('tampering: a change that meets an altered D1', () => {
       names: (w) => w.doomed.id,
     },
   };
-  it.each(Object.entries(cases))('is refused with an integrity violation: %s', async (_what, { attempt, change, names }) => {
-    const w = await world();
-    await attempt(w);
-    const before = await asked(w);
-    const answer = await change(w);
-    expect([answer.status, answer.json.error.code]).toEqual([503, 'UNAVAILABLE']);
-    expect(events()).toContain('database_diverged');
-    const [alarm, ...more] = await alarms(w.o);
-    expect(alarm).toMatchObject({ reason: 'database_diverged', status: answer.status, request_id: answer.headers.get('request-id') });
-    if (names(w)) expect(alarm?.resource).toBe(names(w));
-    expect(more.filter(({ reason }) => reason === 'database_diverged')).toEqual([]);
-    expect(expectNothingGained(before, await asked(w), _what)).toEqual([]);
-  });
+  it.each(Object.entries(cases))(
+    'is refused with an integrity violation: %s',
+    async (_what, { attempt, change, names }) => {
+      const w = await world();
+      await attempt(w);
+      const before = await asked(w);
+      const answer = await change(w);
+      expect([answer.status, answer.json.error.code]).toEqual([503, 'UNAVAILABLE']);
+      expect(events()).toContain('database_diverged');
+      const [alarm, ...more] = await alarms(w.o);
+      expect(alarm).toMatchObject({
+        reason: 'database_diverged',
+        status: answer.status,
+        request_id: answer.headers.get('request-id'),
+      });
+      if (names(w)) expect(alarm?.resource).toBe(names(w));
+      expect(more.filter(({ reason }) => reason === 'database_diverged')).toEqual([]);
+      expect(expectNothingGained(before, await asked(w), _what)).toEqual([]);
+    },
+  );
 });
 
 describe('tampering: a commit in doubt', () => {
-  /** A revocation whose outcome the gate does not learn: its batch takes effect, or not, and D1 is away from then on. */
+  /**
+   * A revocation whose outcome the gate does not learn: its batch takes effect, or not, and D1 is away from
+   * then on.
+   */
   const inDoubt = async (w: World, effect: 'before' | 'after') => {
     faults.fail = (kind, n) => (n === 1 && kind === 'batch' ? effect : 'before');
     faults.d1 = 0;
@@ -296,7 +341,9 @@ describe('tampering: a commit in doubt', () => {
     expect((await w.low.o.get(`/secrets/${w.staged.id}`)).status).toBe(200);
     expect((await w.low.o.get(`/secrets/${w.a.id}`)).status).toBe(403);
     expect((await w.o.del(`/api-keys/${w.low.id}`)).status).toBe(503);
-    expect((await alarms(w.o)).map(({ reason, resource }) => [reason, resource])).toEqual([['database_diverged', w.low.id]]);
+    expect((await alarms(w.o)).map(({ reason, resource }) => [reason, resource])).toEqual([
+      ['database_diverged', w.low.id],
+    ]);
   });
 
   it('with a forged marker counts as done, as its caller asked, and gains nothing', async () => {
@@ -322,11 +369,16 @@ describe('tampering: a credential in D1 that the gate does not know', () => {
     expect(events()).toEqual([]);
 
     const purge = (token: World['dead']) =>
-      inGate(w.o, (gate) => gate.core.storage.transactionSync(() => gate.core.rows.bury('credential', token.id, Date.now())));
+      inGate(w.o, (gate) =>
+        gate.core.storage.transactionSync(() => gate.core.rows.bury('credential', token.id, Date.now())),
+      );
     await purge(w.dead);
     expect((await w.dead.o.get('/secrets')).json.error.code).toBe('UNAUTHENTICATED');
     await purge(w.low);
-    await run(`update credentials set scopes = '["*"]', environments = null, secrets = null where id = ?`, w.low.id);
+    await run(
+      `update credentials set scopes = '["*"]', environments = null, secrets = null where id = ?`,
+      w.low.id,
+    );
     expect((await w.low.o.get(`/secrets/${w.a.id}`)).json.error.code).toBe('UNAUTHENTICATED');
     expect((await alarms(w.o)).map(({ reason, resource }) => [reason, resource])).toEqual([
       ['credential_altered', w.low.id],
@@ -363,7 +415,11 @@ describe('tampering: wrapped keys', () => {
     const { json } = await w.o.get('');
     expect(json.error).not.toHaveProperty('retry_after');
     expect(json.error.message).toContain('row of org_keys back');
-    expect((await alarms(w.o))[0]).toMatchObject({ reason: 'org_key_missing', resource: w.o.id, status: 503 });
+    expect((await alarms(w.o))[0]).toMatchObject({
+      reason: 'org_key_missing',
+      resource: w.o.id,
+      status: 503,
+    });
     await put('org_keys', mine as Row);
     await put('org_keys', theirs as Row);
     await put('deployment_keys', { ...(deployment as Row), key_sealed: mine?.key_sealed as string });
@@ -378,7 +434,8 @@ describe('tampering: wrapped keys', () => {
 });
 
 describe('tampering: a gate that lost its storage and recovers from D1', () => {
-  const values = ([status, text]: unknown[]) => (status === 200 ? (JSON.parse(text as string).values as Record<string, string>) : {});
+  const values = ([status, text]: unknown[]) =>
+    status === 200 ? (JSON.parse(text as string).values as Record<string, string>) : {};
   const older = /older|before|destroyed|deleted secret|every older/;
   it.each(
     sampled(
@@ -398,11 +455,13 @@ describe('tampering: a gate that lost its storage and recovers from D1', () => {
       if (/lists|all/.test(asks)) continue;
       if (asks === 'owner reads the org') {
         // What is not believed does not count.
-        const [{ usage, ...org }, { usage: counted, ...stood }] = [answer, before[asks] as unknown[]].map(([, text]) =>
-          JSON.parse(text as string),
+        const [{ usage, ...org }, { usage: counted, ...stood }] = [answer, before[asks] as unknown[]].map(
+          ([, text]) => JSON.parse(text as string),
         );
         expect(org, `${what}: ${asks}`).toEqual(stood);
-        for (const [name, count] of Object.entries(usage as Record<string, number>).filter(([name]) => name !== 'backlog'))
+        for (const [name, count] of Object.entries(usage as Record<string, number>).filter(
+          ([name]) => name !== 'backlog',
+        ))
           expect(count, `${what}: ${name}`).toBeLessThanOrEqual(counted[name]);
         continue;
       }
@@ -411,13 +470,22 @@ describe('tampering: a gate that lost its storage and recovers from D1', () => {
     for (const asks of ['owner reads all', 'low reads all of staging'])
       expect(values(before[asks] as unknown[]), what).toMatchObject(values(after[asks] as unknown[]));
     if (what === 'every row of the org deleted') return;
-    expect((await alarms(w.o)).at(-1)).toMatchObject({ sequence: 110_001, reason: 'gate_loaded_from_database', resource: w.o.id });
+    expect((await alarms(w.o)).at(-1)).toMatchObject({
+      sequence: 110_001,
+      reason: 'gate_loaded_from_database',
+      resource: w.o.id,
+    });
   });
 
   it('refuses a credential whose device is not in D1, or was altered there', async () => {
     const removals = [
       (w: World) => run('delete from devices where id = ?', w.devices.laptop),
-      (w: World) => run('update devices set public_key = ? where id = ?', JSON.stringify(w.devices.thief.jwk), w.devices.laptop),
+      (w: World) =>
+        run(
+          'update devices set public_key = ? where id = ?',
+          JSON.stringify(w.devices.thief.jwk),
+          w.devices.laptop,
+        ),
     ];
     for (const removed of removals) {
       const w = await world();
@@ -446,7 +514,11 @@ describe('tampering: a gate that lost its storage and recovers from D1', () => {
     await loseStorage(w.o);
     expect((await w.dead.o.get('/secrets')).status).toBe(200);
     const { json } = await w.o.get('/audit-log');
-    expect(json.data.at(-1)).toMatchObject({ sequence: 110_001, action: 'integrity.alarm', reason: 'gate_loaded_from_database' });
+    expect(json.data.at(-1)).toMatchObject({
+      sequence: 110_001,
+      action: 'integrity.alarm',
+      reason: 'gate_loaded_from_database',
+    });
     const { json: verdict } = await w.o.get('/audit-log/verify');
     expect(verdict).toMatchObject({ ok: true, missing: [{ from: 1, to: 110_000, reason: 'gate_lost' }] });
   });
@@ -457,8 +529,8 @@ describe('tampering: audit segments', () => {
     const w = await world();
     await inGate(w.o, async (gate) => {
       const { core } = gate;
-      const [{ id: _, sequence, time, outcome, status, count, emergency, prev_hash, hash, ...draft }] = core.auditLog.newest({}, 1e9, 1)
-        .entries as [Entry];
+      const [{ id: _, sequence, time, outcome, status, count, emergency, prev_hash, hash, ...draft }] =
+        core.auditLog.newest({}, 1e9, 1).entries as [Entry];
       core.storage.transactionSync(() => {
         for (let i = 0; i < 2500; i++) core.auditLog.append(draft, 200, Date.now());
       });
@@ -467,7 +539,10 @@ describe('tampering: audit segments', () => {
       for (let i = 0; i < 4; i++) await runTasks(core);
       core.now = () => Date.now();
     });
-    const segments = await all('select * from audit_segments where org_id = ? order by first_sequence', w.o.id);
+    const segments = await all(
+      'select * from audit_segments where org_id = ? order by first_sequence',
+      w.o.id,
+    );
     expect(segments.length).toBe(2);
     const check = async () => {
       for (let cursor = ''; ; ) {
@@ -489,11 +564,20 @@ describe('tampering: audit segments', () => {
     const entries: Entry[] = [];
     let prev = last.prev_hash as string;
     for (let i = 0; i < 1000; i++) {
-      const entry = { ...(rewritten[0] as Entry), sequence: 1001 + i, action: 'nothing.happened', prev_hash: prev };
+      const entry = {
+        ...(rewritten[0] as Entry),
+        sequence: 1001 + i,
+        action: 'nothing.happened',
+        prev_hash: prev,
+      };
       prev = hashOf(entry) as string;
       entries.push({ ...entry, hash: prev });
     }
-    await put('audit_segments', { ...last, last_hash: prev, entries: toBase64(await gzip(utf8(JSON.stringify(entries)))) });
+    await put('audit_segments', {
+      ...last,
+      last_hash: prev,
+      entries: toBase64(await gzip(utf8(JSON.stringify(entries)))),
+    });
     expect(await check()).toMatchObject({ ok: false, broken: { sequence: 2001 } });
     await run('delete from audit_segments where org_id = ? and first_sequence = 1001', w.o.id);
     expect(await check()).toMatchObject({ ok: false });
@@ -507,30 +591,63 @@ describe('tampering: any column of any row with any value', () => {
     const before = await asked(w);
     const places: { table: string; column: string; rowid: number }[] = [];
     for (const table of TABLES)
-      for (const { rowid, ...row } of await all(`select rowid, * from ${table} where ${table === 'orgs' ? 'id' : 'org_id'} = ?`, w.o.id))
+      for (const { rowid, ...row } of await all(
+        `select rowid, * from ${table} where ${table === 'orgs' ? 'id' : 'org_id'} = ?`,
+        w.o.id,
+      ))
         for (const column of Object.keys(row)) places.push({ table, column, rowid: rowid as number });
     const value = fc.oneof(
-      fc.constantFrom<string | number | null>(null, '', '[]', '["*"]', '{}', 'x', w.a.id, w.other.id, w.o.id, 'A', 'S', w.theirs.id),
+      fc.constantFrom<string | number | null>(
+        null,
+        '',
+        '[]',
+        '["*"]',
+        '{}',
+        'x',
+        w.a.id,
+        w.other.id,
+        w.o.id,
+        'A',
+        'S',
+        w.theirs.id,
+      ),
       fc.integer({ min: -1, max: 4 }),
       fc.constant('another row’s'),
     );
     await fc.assert(
-      fc.asyncProperty(fc.constantFrom(...places), value, fc.constantFrom(...Object.keys(states)), async (place, to, state) => {
-        const { table, column, rowid } = place;
-        const [row] = await all(`select * from ${table} where rowid = ?`, rowid);
-        const other = `(select ${column} from ${table} where rowid <> ?2 order by random() limit 1)`;
-        const change = to === 'another row’s' ? other : '?1';
-        const changed = await run(`update ${table} set ${column} = ${change} where rowid = ?2 and ?1 is ?1`, to, rowid).catch(() => null);
-        if (changed === null) return;
-        logged = [];
-        await states[state]?.(w.o);
-        const refused = expectNothingGained(before, await asked(w), JSON.stringify({ ...place, to, state }));
-        if (refused.length) expect(events().length).toBeGreaterThan(0);
-        const columns = Object.keys(row as Row);
-        await run(`update ${table} set (${columns}) = (${columns.map(() => '?')}) where rowid = ?`, ...Object.values(row as Row), rowid);
-        faults.isolate++;
-        await drop(w.o);
-      }),
+      fc.asyncProperty(
+        fc.constantFrom(...places),
+        value,
+        fc.constantFrom(...Object.keys(states)),
+        async (place, to, state) => {
+          const { table, column, rowid } = place;
+          const [row] = await all(`select * from ${table} where rowid = ?`, rowid);
+          const other = `(select ${column} from ${table} where rowid <> ?2 order by random() limit 1)`;
+          const change = to === 'another row’s' ? other : '?1';
+          const changed = await run(
+            `update ${table} set ${column} = ${change} where rowid = ?2 and ?1 is ?1`,
+            to,
+            rowid,
+          ).catch(() => null);
+          if (changed === null) return;
+          logged = [];
+          await states[state]?.(w.o);
+          const refused = expectNothingGained(
+            before,
+            await asked(w),
+            JSON.stringify({ ...place, to, state }),
+          );
+          if (refused.length) expect(events().length).toBeGreaterThan(0);
+          const columns = Object.keys(row as Row);
+          await run(
+            `update ${table} set (${columns}) = (${columns.map(() => '?')}) where rowid = ?`,
+            ...Object.values(row as Row),
+            rowid,
+          );
+          faults.isolate++;
+          await drop(w.o);
+        },
+      ),
       { numRuns: 40 },
     );
     expect(await asked(w)).toEqual(before);
@@ -539,7 +656,9 @@ describe('tampering: any column of any row with any value', () => {
 
 describe('tampering: a link', () => {
   const linksOf = (o: Caller) => all('select * from shares where org_id = ?', o.id);
-  /** A live link of two views, one of which is used, with a passphrase; and one of which all views are used. */
+  /**
+   * A live link of two views, one of which is used, with a passphrase; and one of which all views are used.
+   */
   async function linked() {
     const o = await newOrg();
     const a = await newSecret(o, { value: 'value of a' });
@@ -552,17 +671,30 @@ describe('tampering: a link', () => {
     return { o, link, open, spent, old };
   }
   type Linked = Awaited<ReturnType<typeof linked>>;
-  const altered = (assignment: string) => (w: Linked) => run(`update shares set ${assignment} where id = ?1`, w.link.id);
+  const altered = (assignment: string) => (w: Linked) =>
+    run(`update shares set ${assignment} where id = ?1`, w.link.id);
   const attacks: Record<string, (w: Linked) => unknown> = {
     'its views counted back': altered('views = 0'),
     'more views': altered('max_views = 100'),
     'no passphrase': altered('passphrase = null'),
     'the key of another link': (w) =>
-      run('update shares set key_hash = (select key_hash from shares where id = ?2) where id = ?1', w.link.id, w.open.id),
+      run(
+        'update shares set key_hash = (select key_hash from shares where id = ?2) where id = ?1',
+        w.link.id,
+        w.open.id,
+      ),
     'the value of another link': (w) =>
-      run('update shares set value_sealed = (select value_sealed from shares where id = ?2) where id = ?1', w.link.id, w.open.id),
+      run(
+        'update shares set value_sealed = (select value_sealed from shares where id = ?2) where id = ?1',
+        w.link.id,
+        w.open.id,
+      ),
     'another secret': (w) =>
-      run('update shares set secret_id = (select secret_id from shares where id = ?2) where id = ?1', w.link.id, w.open.id),
+      run(
+        'update shares set secret_id = (select secret_id from shares where id = ?2) where id = ?1',
+        w.link.id,
+        w.open.id,
+      ),
     'another maker and a later end': altered("dies_with = 'mem_x', expires_at = expires_at * 2"),
     'its row of before': async (w) => {
       for (const row of w.old) await put('shares', row);
@@ -578,7 +710,8 @@ describe('tampering: a link', () => {
     expect((await view(w.spent)).status).toBe(410);
     // One view is left, if D1 lets it be counted.
     const answers = [await view(w.link, 'p'), await view(w.link, 'p')];
-    for (const { status, json } of answers) expect(status === 200 ? json.value : 'value of a').toBe('value of a');
+    for (const { status, json } of answers)
+      expect(status === 200 ? json.value : 'value of a').toBe('value of a');
     expect(answers.filter(({ status }) => status === 200).length).toBeLessThan(2);
   });
 
@@ -591,7 +724,8 @@ describe('tampering: a link', () => {
       expect([200]).not.toContain((await view(w.link)).status);
       expect([200]).not.toContain((await view({ ...w.link, key: w.open.key })).status);
       const answers = [await view(w.link, 'p'), await view(w.link, 'p')];
-      for (const { status, json } of answers) expect(status === 200 ? json.value : 'value of a').toBe('value of a');
+      for (const { status, json } of answers)
+        expect(status === 200 ? json.value : 'value of a').toBe('value of a');
       expect(answers.filter(({ status }) => status === 200).length).toBeLessThan(2);
     },
   );
@@ -609,13 +743,20 @@ describe('tampering: a link', () => {
         // The request that loads the gate leaves an entry about that.
         await o.get('/secrets');
       } else
-        await inGate(o, ({ core }) => core.rows.put('share', { ...(core.rows.get('share', open.id) as ShareRow), value_sealed: 'AAAA' }));
+        await inGate(o, ({ core }) =>
+          core.rows.put('share', { ...(core.rows.get('share', open.id) as ShareRow), value_sealed: 'AAAA' }),
+        );
       const refused = await view(open);
       expect([refused.status, refused.json.error.code]).toEqual([500, 'INTERNAL']);
       expect(events().at(-1)).toBe('value_does_not_open');
       const violations = (await alarms(o)).filter(({ reason }) => reason === 'value_does_not_open');
       expect(violations).toMatchObject([
-        { actor: { kind: 'system' }, resource: open.id, outcome: 'failed', request_id: refused.headers.get('request-id') },
+        {
+          actor: { kind: 'system' },
+          resource: open.id,
+          outcome: 'failed',
+          request_id: refused.headers.get('request-id'),
+        },
       ]);
     },
   );

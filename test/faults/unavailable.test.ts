@@ -15,7 +15,12 @@ beforeEach(() => {
 
 const audit = (o: Caller, path: string) => o.get(`/audit-log${path}`);
 
-it.each<[string, (o: Caller) => Promise<{ status: number; json: { error?: { code: string; retry_after?: number } } }>]>([
+it.each<
+  [
+    string,
+    (o: Caller) => Promise<{ status: number; json: { error?: { code: string; retry_after?: number } } }>,
+  ]
+>([
   ['the list of organisations', () => send('GET', '/api/v1/orgs', { token: BOOTSTRAP })],
   ['the audit log', (o) => audit(o, '?limit=100')],
   ['its check', (o) => audit(o, '/verify')],
@@ -32,6 +37,11 @@ it.each<[string, (o: Caller) => Promise<{ status: number; json: { error?: { code
   const { status, json } = await read(o);
   faults.fail = null;
   // What needs no D1 is answered.
-  if (status !== 200) expect([status, json.error?.code, (json.error?.retry_after ?? 0) > 0]).toEqual([503, 'UNAVAILABLE', true]);
+  if (status !== 200)
+    expect([status, json.error?.code, (json.error?.retry_after ?? 0) > 0]).toEqual([
+      503,
+      'UNAVAILABLE',
+      true,
+    ]);
   expect(logged.join('\n')).not.toMatch(/Failed query|params|select /i);
 });

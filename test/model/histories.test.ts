@@ -1,5 +1,6 @@
-// Whatever D1, the gate and the network do: what is answered is what a vault would answer, and nothing is lost or done twice.
-// HISTORIES and SEED choose how many, and which: a fixed seed in npm test, others in npm run test:long. A failure says the seed that shows it again.
+// Whatever D1, the gate and the network do: what is answered is what a vault would answer, and nothing is
+// lost or done twice. HISTORIES and SEED choose how many, and which: a fixed seed in npm test, others in npm
+// run test:long. A failure says the seed that shows it again.
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -13,7 +14,11 @@ const histories = Number(HISTORIES || 25);
 
 it(`model: ${histories} random histories agree with it`, { timeout: 7_200_000 }, async () => {
   const seed = { seed: Number(SEED || 20261122) };
-  await fc.assert(fc.asyncProperty(plans, runHistory), { numRuns: histories, includeErrorInReport: true, ...seed });
+  await fc.assert(fc.asyncProperty(plans, runHistory), {
+    numRuns: histories,
+    includeErrorInReport: true,
+    ...seed,
+  });
   expect(histories).toBeGreaterThan(0);
 });
 
@@ -26,7 +31,12 @@ function revokedLate(after: 'work' | 'nothing'): Plan {
     after,
     pass,
   });
-  const phases = [phase({ kind: 'mint' }, 1001), phase({}), phase({ kind: 'revoke', target: 1 }), phase({ who: 2 })];
+  const phases = [
+    phase({ kind: 'mint' }, 1001),
+    phase({}),
+    phase({ kind: 'revoke', target: 1 }),
+    phase({ who: 2 }),
+  ];
   return { phases, fates: [], rpcs: [], delays: [0] };
 }
 

@@ -1,7 +1,8 @@
-// Random histories of one org, run against the real service while its D1, its gate and its replies fail, and then held against the
-// model. The audit chain is the witness: its order is the order in which everything happened. Checked: each effect has one entry and is
-// what the model says at that place; each answer was right at some moment between its request and itself; what came after an answer
-// in real time comes after it in the chain; no keyed call took effect twice; D1 and the gate hold the same rows, and nothing is in doubt.
+// Random histories of one org, run against the real service while its D1, its gate and its replies fail, and
+// then held against the model. The audit chain is the witness: its order is the order in which everything
+// happened. Checked: each effect has one entry and is what the model says at that place; each answer was
+// right at some moment between its request and itself; what came after an answer in real time comes after it
+// in the chain; no keyed call took effect twice; D1 and the gate hold the same rows, and nothing is in doubt.
 import fc from 'fast-check';
 import { runTasks } from '../../src/gate/tasks/run';
 import { type Fate, faults, reset } from '../support/faults';
@@ -95,7 +96,15 @@ export const plans: fc.Arbitrary<Plan> = fc.record({
     { minLength: 1, maxLength: 6 },
   ),
   fates: fc.array(
-    weighted<Fate | null>([14, null], [1, 'before'], [1, 'after'], [1, 'late'], [1, 'reset before'], [1, 'reset after'], [1, 'reset late']),
+    weighted<Fate | null>(
+      [14, null],
+      [1, 'before'],
+      [1, 'after'],
+      [1, 'late'],
+      [1, 'reset before'],
+      [1, 'reset after'],
+      [1, 'reset late'],
+    ),
     { maxLength: 40 },
   ),
   rpcs: fc.array(
@@ -149,7 +158,14 @@ function opOf({ kind, target, name, pick }: Planned, { secrets, tokens }: Runnin
   const tag: [number, number] | undefined = pick % 4 === 0 ? [1 + (pick % 3), 0] : undefined;
   switch (kind) {
     case 'create':
-      return { do: kind, id: null, name, value: pick % 4 === 3 ? null : value, made: pick % 4 === 3, ttl: ttl ?? null };
+      return {
+        do: kind,
+        id: null,
+        name,
+        value: pick % 4 === 3 ? null : value,
+        made: pick % 4 === 3,
+        ttl: ttl ?? null,
+      };
     case 'put':
       return { do: kind, id: null, name, value: pick % 3 ? value : 'the same' };
     case 'patch':
@@ -182,12 +198,18 @@ function opOf({ kind, target, name, pick }: Planned, { secrets, tokens }: Runnin
     case 'revoke':
       return { do: kind, credential: tokens[target % tokens.length]?.id ?? 'tok_0' };
     case 'rotate key':
-      return { do: kind, id: null, credential: keys[target % keys.length]?.id ?? 'key_0', overlap: pick % 2 ? 0 : 60 };
+      return {
+        do: kind,
+        id: null,
+        credential: keys[target % keys.length]?.id ?? 'key_0',
+        overlap: pick % 2 ? 0 : 60,
+      };
   }
 }
 
 function request(op: Op, policies: Running['policies']): [string, string, unknown?, Record<string, string>?] {
-  const tag: Record<string, string> = 'tag' in op && op.tag ? { 'If-Match': `"v${op.tag[0]}${op.tag[1] ? `.${op.tag[1]}` : ''}"` } : {};
+  const tag: Record<string, string> =
+    'tag' in op && op.tag ? { 'If-Match': `"v${op.tag[0]}${op.tag[1] ? `.${op.tag[1]}` : ''}"` } : {};
   const at = 'secret' in op ? `/secrets/${op.secret}` : '';
   switch (op.do) {
     case 'create':
@@ -224,7 +246,10 @@ function request(op: Op, policies: Running['policies']): [string, string, unknow
     case 'mint':
       return ['POST', '/access-tokens', { ttlSeconds: op.ttl }];
     case 'revoke':
-      return ['DELETE', `/${op.credential.startsWith('key_') ? 'api-keys' : 'access-tokens'}/${op.credential}`];
+      return [
+        'DELETE',
+        `/${op.credential.startsWith('key_') ? 'api-keys' : 'access-tokens'}/${op.credential}`,
+      ];
     case 'rotate key':
       return ['POST', `/api-keys/${op.credential}/rotate`, { overlap_seconds: op.overlap }];
   }
@@ -236,7 +261,9 @@ async function perform(running: Running, plan: Planned, id: string): Promise<voi
   const op = opOf(plan, running, id);
   // What ends credentials is done by the first key, which stays.
   const caller =
-    op.do === 'revoke' || op.do === 'rotate key' || op.do === 'policy' || plan.who > tokens.length ? undefined : tokens[plan.who - 1];
+    op.do === 'revoke' || op.do === 'rotate key' || op.do === 'policy' || plan.who > tokens.length
+      ? undefined
+      : tokens[plan.who - 1];
   const as = caller ?? { id: running.rootId, token: o.token };
   const key = plan.keyed ? id : null;
   for (let attempt = 0; attempt < (key ? 3 : 1); attempt++) {
@@ -291,7 +318,10 @@ const limit = (o: Caller, id: string) =>
     if (row) core.rows.put('credential', { ...row, rate_limit: RATE });
   }).catch(() => {});
 
-/** Everything that was in doubt is settled: D1 is well again, what was on its way has landed, the alarm has run. */
+/**
+ * Everything that was in doubt is settled: D1 is well again, what was on its way has landed, the alarm has
+ * run.
+ */
 async function quieten(running: Running): Promise<void> {
   const { clock, orphans } = faults;
   reset();
@@ -303,7 +333,11 @@ async function quieten(running: Running): Promise<void> {
 
 /** The policies that histories switch on and off: see the model. */
 async function newPolicies(o: Caller) {
-  const approval = { operations: ['secret.read', 'secret.update'], required: 1, approvers: { role: 'owner' } };
+  const approval = {
+    operations: ['secret.read', 'secret.update'],
+    required: 1,
+    approvers: { role: 'owner' },
+  };
   const naming = await newPolicy(o, 'naming', { pattern: '^[AB]$' }, { enabled: false });
   const held = await newPolicy(o, 'approval', approval, { enabled: false, applies_to: { names: ['B'] } });
   return { naming: naming.id, approval: held.id };
@@ -340,7 +374,14 @@ export async function runHistory(plan: Plan): Promise<void> {
     faults.clock = (faults.clock as number) + phase.pass * 1000;
   }
   await quieten(running);
-  const last = (kind: Planned['kind'], target = 0, pick = 1): Planned => ({ kind, who: 0, target, name: 'A', pick, keyed: false });
+  const last = (kind: Planned['kind'], target = 0, pick = 1): Planned => ({
+    kind,
+    who: 0,
+    target,
+    name: 'A',
+    pick,
+    keyed: false,
+  });
   for (const [i] of running.secrets.entries()) await perform(running, last('read', i), `end-${i}`);
   await perform(running, last('bulk'), 'end-bulk');
   await check(running);
@@ -375,7 +416,9 @@ const CHANGES = new Set<Op['do']>([
 
 async function check({ o, attempts, rootId, tokens }: Running): Promise<void> {
   const fail = (why: string, attempt?: Attempt) => {
-    throw new Error(`${why}${attempt ? `: ${JSON.stringify(attempt)}` : ''}\n${attempts.map((one) => JSON.stringify(one)).join('\n')}`);
+    throw new Error(
+      `${why}${attempt ? `: ${JSON.stringify(attempt)}` : ''}\n${attempts.map((one) => JSON.stringify(one)).join('\n')}`,
+    );
   };
   const whole = await o.get('/audit-log/verify');
   if (whole.json.ok !== true) fail(`the chain does not hold: ${whole.text}`);
@@ -384,19 +427,23 @@ async function check({ o, attempts, rootId, tokens }: Running): Promise<void> {
     .split('\n')
     .map((line) => JSON.parse(line) as Entry)
     .reverse();
-  for (const [i, { sequence }] of entries.entries()) if (sequence !== i + 1) fail(`entry ${i + 1} has the sequence ${sequence}`);
+  for (const [i, { sequence }] of entries.entries())
+    if (sequence !== i + 1) fail(`entry ${i + 1} has the sequence ${sequence}`);
 
   // Where each attempt stands in the chain. What was over the limit is counted in entries of its own.
   const places = new Map<string, number>();
   for (const entry of entries) {
-    if (entry.reason === null || entry.status === 429 || entry.status === 401 || entry.status === 503) continue;
+    if (entry.reason === null || entry.status === 429 || entry.status === 401 || entry.status === 503)
+      continue;
     places.set(entry.reason, entry.sequence);
   }
 
   // The states that the chain tells: one before it, one after each entry.
   const key = { kind: 'api_key', parent: null, expires: null, revoked: null, successor: false } as const;
   const first = (tokens[0] as { id: string }).id;
-  const states: State[] = [{ secrets: {}, credentials: { [rootId]: key, [first]: key }, naming: false, approval: false, kept: {} }];
+  const states: State[] = [
+    { secrets: {}, credentials: { [rootId]: key, [first]: key }, naming: false, approval: false, kept: {} },
+  ];
   const effects = new Set<string>();
   const byId = new Map(attempts.map((attempt) => [attempt.id, attempt]));
   const asked = ({ op, as, now, key: under }: Attempt, made: string | null = null) => ({
@@ -413,22 +460,32 @@ async function check({ o, attempts, rootId, tokens }: Running): Promise<void> {
       states.push(before);
       continue;
     }
-    const [expected, after] = step(before, asked(attempt, attempt.op.do === 'rotate key' ? null : entry.resource), true);
+    const [expected, after] = step(
+      before,
+      asked(attempt, attempt.op.do === 'rotate key' ? null : entry.resource),
+      true,
+    );
     if (expected.status !== entry.status)
       fail(`entry ${entry.sequence} says ${entry.status}, the model ${JSON.stringify(expected)}`, attempt);
     if (attempt.answer && attempt.answer.status !== 429 && !fits(expected, attempt.answer))
       fail(`the model says ${JSON.stringify(expected)}`, attempt);
     // What lost its reply on the way from the gate is decided once more; it never takes effect once more.
-    if (effects.has(attempt.id) && JSON.stringify(after) !== JSON.stringify(before)) fail('two effects', attempt);
+    if (effects.has(attempt.id) && JSON.stringify(after) !== JSON.stringify(before))
+      fail('two effects', attempt);
     effects.add(attempt.id);
     states.push(after);
   }
 
   // Between which entries each answer has to be right.
-  const placed = attempts.filter(({ id, answer }) => answer !== null && answer.status < 400 && places.has(id));
+  const placed = attempts.filter(
+    ({ id, answer }) => answer !== null && answer.status < 400 && places.has(id),
+  );
   for (const attempt of attempts) {
     const { id, answer } = attempt;
-    const low = Math.max(SETUP, ...placed.filter(({ end }) => end < attempt.start).map((other) => places.get(other.id) as number));
+    const low = Math.max(
+      SETUP,
+      ...placed.filter(({ end }) => end < attempt.start).map((other) => places.get(other.id) as number),
+    );
     const high = Math.min(
       entries.length,
       ...attempts
@@ -442,7 +499,8 @@ async function check({ o, attempts, rootId, tokens }: Running): Promise<void> {
     const moments = states.slice(low, Math.max(high, low) + 1);
     if (CHANGES.has(attempt.op.do) && answer.status < 400) {
       if (place === undefined) fail('an effect without an entry', attempt);
-      if (!moments.some((state) => ended(state, attempt.as, attempt.now) === null)) fail('admitted though it had ended', attempt);
+      if (!moments.some((state) => ended(state, attempt.as, attempt.now) === null))
+        fail('admitted though it had ended', attempt);
     } else if (!moments.some((state) => fits(step(state, asked(attempt))[0], answer)))
       fail(
         `never true from ${low} to ${high}: the model says ${JSON.stringify(moments.map((state) => step(state, asked(attempt))[0]))}`,
@@ -453,11 +511,16 @@ async function check({ o, attempts, rootId, tokens }: Running): Promise<void> {
   // Budgets: never more than there are in any minute, and nobody is turned away who has some left.
   for (const { id, kind } of tokens) {
     if (kind !== 'session') continue;
-    const times = entries.filter(({ actor, status }) => actor.id === id && status !== 429).map(({ time }) => Date.parse(time));
+    const times = entries
+      .filter(({ actor, status }) => actor.id === id && status !== 429)
+      .map(({ time }) => Date.parse(time));
     for (const at of times)
-      if (times.filter((time) => time <= at && time > at - 60_000).length > RATE) fail(`${id} got more than its budget`);
+      if (times.filter((time) => time <= at && time > at - 60_000).length > RATE)
+        fail(`${id} got more than its budget`);
     for (const attempt of attempts.filter(({ as, answer }) => as === id && answer?.status === 429)) {
-      const tried = attempts.filter((other) => other.as === id && other.now > attempt.now - 60_000 && other.start < attempt.end).length;
+      const tried = attempts.filter(
+        (other) => other.as === id && other.now > attempt.now - 60_000 && other.start < attempt.end,
+      ).length;
       if (tried <= RATE) fail(`${id} was turned away with some of its budget left`, attempt);
     }
   }
@@ -466,7 +529,8 @@ async function check({ o, attempts, rootId, tokens }: Running): Promise<void> {
   const standing = await inGate(o, ({ core }) => core.rows.after('secret', '', 1000));
   for (const [id, { version }] of Object.entries((states.at(-1) as State).secrets)) {
     const row = standing.find((one) => one.id === id);
-    if (row && row.version !== version) fail(`secret ${id} is at version ${row.version}, the model at ${version}`);
+    if (row && row.version !== version)
+      fail(`secret ${id} is at version ${row.version}, the model at ${version}`);
   }
 }
 
@@ -483,4 +547,6 @@ const fitsBody = (expected: Answer, actual: Answer): boolean =>
       Object.keys(actual.values ?? {})
         .sort()
         .join() &&
-      Object.entries(expected.values).every(([name, value]) => value === null || value === actual.values?.[name])));
+      Object.entries(expected.values).every(
+        ([name, value]) => value === null || value === actual.values?.[name],
+      )));

@@ -1,5 +1,6 @@
-// What a vault is, in as few words as can be: a pure step from one state to the next, and what is answered. The real one is held
-// against this. Times are milliseconds; a value of null is one that was generated and that nobody was told.
+// What a vault is, in as few words as can be: a pure step from one state to the next, and what is answered.
+// The real one is held against this. Times are milliseconds; a value of null is one that was generated and
+// that nobody was told.
 
 export interface Secret {
   name: string;
@@ -23,7 +24,9 @@ export interface Credential {
 export interface State {
   secrets: Record<string, Secret>;
   credentials: Record<string, Credential>;
-  /** Whether the name C is refused, and whether reads and updates of B need an approval, which nobody gives. */
+  /**
+   * Whether the name C is refused, and whether reads and updates of B need an approval, which nobody gives.
+   */
   naming: boolean;
   approval: boolean;
   /** First answers under an Idempotency-Key. */
@@ -76,7 +79,9 @@ const refused = (status: number, code: string): Answer => ({ status, code });
 const KEPT = new Set([200, 201, 204, 400, 404, 409, 410, 422]);
 const POSTS = new Set(['create', 'rotate', 'rollback', 'restore', 'mint', 'rotate key']);
 
-/** Whether a session token ended so long ago, half a day, that it may have left the database and be unknown. */
+/**
+ * Whether a session token ended so long ago, half a day, that it may have left the database and be unknown.
+ */
 const mayBeForgotten = ({ kind, expires, revoked }: Credential, now: number): boolean =>
   kind === 'session' && Math.min(expires ?? now, revoked ?? now) <= now - DAY / 2;
 
@@ -106,7 +111,8 @@ export function step(state: State, asked: Asked, admitted = false): [Answer, Sta
   if (op.do === 'mint' && !admitted) {
     const caller = state.credentials[as] as Credential;
     if (caller.kind !== 'api_key') return [refused(403, 'CREDENTIAL_KIND_NOT_ALLOWED'), state];
-    if (caller.expires !== null && caller.expires < now + op.ttl * 1000) return [refused(403, 'SCOPE_EXCEEDS_PARENT'), state];
+    if (caller.expires !== null && caller.expires < now + op.ttl * 1000)
+      return [refused(403, 'SCOPE_EXCEEDS_PARENT'), state];
   }
   const key = asked.key !== null && POSTS.has(op.do) ? asked.key : null;
   if (key !== null && state.kept[key]) return [state.kept[key], state];
@@ -117,8 +123,12 @@ export function step(state: State, asked: Asked, admitted = false): [Answer, Sta
 
 function act(state: State, { op, as, now }: Asked): [Answer, State] {
   const stay = (answer: Answer): [Answer, State] => [answer, state];
-  const live = (name: string) => Object.values(state.secrets).find((secret) => secret.name === name && secret.deleted === null);
-  const withSecret = (id: string, secret: Secret): State => ({ ...state, secrets: { ...state.secrets, [id]: secret } });
+  const live = (name: string) =>
+    Object.values(state.secrets).find((secret) => secret.name === name && secret.deleted === null);
+  const withSecret = (id: string, secret: Secret): State => ({
+    ...state,
+    secrets: { ...state.secrets, [id]: secret },
+  });
   const expired = (secret: Secret) => secret.expires !== null && secret.expires <= now;
   const isHeld = (...names: string[]) => state.approval && names.includes('B');
   const held = refused(403, 'APPROVAL_REQUIRED');
@@ -130,17 +140,36 @@ function act(state: State, { op, as, now }: Asked): [Answer, State] {
       if (live(op.name)) return stay(refused(409, 'SECRET_NAME_TAKEN'));
       if (violates(op.name)) return stay(violated);
       const expires = op.ttl === null ? null : now + op.ttl * 1000;
-      const made = { name: op.name, version: 1, amended: 0, values: [op.value], made: [op.made], expires, deleted: null };
-      return [{ status: 201, version: 1, generated: op.made }, op.id === null ? state : withSecret(op.id, made)];
+      const made = {
+        name: op.name,
+        version: 1,
+        amended: 0,
+        values: [op.value],
+        made: [op.made],
+        expires,
+        deleted: null,
+      };
+      return [
+        { status: 201, version: 1, generated: op.made },
+        op.id === null ? state : withSecret(op.id, made),
+      ];
     }
     case 'put': {
-      const there = Object.entries(state.secrets).find(([, secret]) => secret.name === op.name && secret.deleted === null);
-      if (there) return act(state, { op: { do: 'patch', secret: there[0], value: op.value }, as, now, key: null });
+      const there = Object.entries(state.secrets).find(
+        ([, secret]) => secret.name === op.name && secret.deleted === null,
+      );
+      if (there)
+        return act(state, { op: { do: 'patch', secret: there[0], value: op.value }, as, now, key: null });
       return act(state, { op: { ...op, do: 'create', made: false, ttl: null }, as, now, key: null });
     }
     case 'bulk': {
-      const readable = Object.values(state.secrets).filter((secret) => secret.deleted === null && !expired(secret) && !isHeld(secret.name));
-      return stay({ status: 200, values: Object.fromEntries(readable.map((secret) => [secret.name, secret.values.at(-1) ?? null])) });
+      const readable = Object.values(state.secrets).filter(
+        (secret) => secret.deleted === null && !expired(secret) && !isHeld(secret.name),
+      );
+      return stay({
+        status: 200,
+        values: Object.fromEntries(readable.map((secret) => [secret.name, secret.values.at(-1) ?? null])),
+      });
     }
     case 'read by name': {
       const secret = live(op.name);
@@ -154,15 +183,30 @@ function act(state: State, { op, as, now }: Asked): [Answer, State] {
       if (op.which === 'approval' && state.approval && !op.enabled) return stay(held);
       return [{ status: 200 }, { ...state, [op.which]: op.enabled }];
     case 'mint': {
-      const made: Credential = { kind: 'session', parent: as, expires: now + op.ttl * 1000, revoked: null, successor: false };
-      return [{ status: 201 }, op.id === null ? state : { ...state, credentials: { ...state.credentials, [op.id]: made } }];
+      const made: Credential = {
+        kind: 'session',
+        parent: as,
+        expires: now + op.ttl * 1000,
+        revoked: null,
+        successor: false,
+      };
+      return [
+        { status: 201 },
+        op.id === null ? state : { ...state, credentials: { ...state.credentials, [op.id]: made } },
+      ];
     }
     case 'revoke': {
       const row = state.credentials[op.credential];
       if (!row) return stay(refused(404, 'NOT_FOUND'));
-      const answer: Answer = { status: 204, ...(mayBeForgotten(row, now) && { or: [{ status: 404, code: 'NOT_FOUND' }] }) };
+      const answer: Answer = {
+        status: 204,
+        ...(mayBeForgotten(row, now) && { or: [{ status: 404, code: 'NOT_FOUND' }] }),
+      };
       if (row.revoked !== null) return stay(answer);
-      return [answer, { ...state, credentials: { ...state.credentials, [op.credential]: { ...row, revoked: now } } }];
+      return [
+        answer,
+        { ...state, credentials: { ...state.credentials, [op.credential]: { ...row, revoked: now } } },
+      ];
     }
     case 'rotate key': {
       const row = state.credentials[op.credential];
@@ -175,14 +219,19 @@ function act(state: State, { op, as, now }: Asked): [Answer, State] {
         ...(op.overlap === 0 ? { revoked: now } : { expires: Math.min(row.expires ?? end, end) }),
       };
       const successor: Credential = { ...row, successor: false };
-      const credentials = { ...state.credentials, [op.credential]: old, ...(op.id !== null && { [op.id]: successor }) };
+      const credentials = {
+        ...state.credentials,
+        [op.credential]: old,
+        ...(op.id !== null && { [op.id]: successor }),
+      };
       return [{ status: 201 }, { ...state, credentials }];
     }
   }
 
   const secret = state.secrets[op.secret];
   if (op.do === 'restore') {
-    if (!secret || (secret.deleted !== null && secret.deleted + 7 * DAY <= now)) return stay(refused(404, 'NOT_FOUND'));
+    if (!secret || (secret.deleted !== null && secret.deleted + 7 * DAY <= now))
+      return stay(refused(404, 'NOT_FOUND'));
     if (secret.deleted === null) return stay(refused(409, 'CONFLICT'));
     if (live(secret.name)) return stay(refused(409, 'SECRET_NAME_TAKEN'));
     if (violates(secret.name)) return stay(violated);
@@ -194,19 +243,25 @@ function act(state: State, { op, as, now }: Asked): [Answer, State] {
     const gone = !secret || (secret.deleted !== null && (!op.permanent || secret.deleted + 7 * DAY <= now));
     if (gone) return stay(refused(404, 'NOT_FOUND'));
     if (stale(secret, op.tag)) return stay(refused(412, 'VERSION_CONFLICT'));
-    if (!op.permanent) return [{ status: 204 }, withSecret(op.secret, { ...secret, deleted: now, amended: secret.amended + 1 })];
+    if (!op.permanent)
+      return [
+        { status: 204 },
+        withSecret(op.secret, { ...secret, deleted: now, amended: secret.amended + 1 }),
+      ];
     const { [op.secret]: _, ...rest } = state.secrets;
     return [{ status: 204 }, { ...state, secrets: rest }];
   }
   if (!secret || secret.deleted !== null) return stay(refused(404, 'NOT_FOUND'));
-  if (expired(secret) && !(op.do === 'patch' && op.ttl !== undefined)) return stay(refused(410, 'SECRET_EXPIRED'));
+  if (expired(secret) && !(op.do === 'patch' && op.ttl !== undefined))
+    return stay(refused(410, 'SECRET_EXPIRED'));
   if (op.do === 'read') {
     const version = op.version ?? secret.version;
     if (version > secret.version || version < 1) return stay(refused(404, 'NOT_FOUND'));
     if (isHeld(secret.name)) return stay(held);
     return stay({ status: 200, ...shown(secret), version, value: secret.values[version - 1] ?? null });
   }
-  if (op.do === 'rollback' && (op.version > secret.version || op.version < 1)) return stay(refused(404, 'NOT_FOUND'));
+  if (op.do === 'rollback' && (op.version > secret.version || op.version < 1))
+    return stay(refused(404, 'NOT_FOUND'));
   if (stale(secret, op.tag)) return stay(refused(412, 'VERSION_CONFLICT'));
 
   const advance = (value: string | null, made: boolean, rest: Partial<Secret> = {}): [Answer, State] => {
@@ -217,9 +272,11 @@ function act(state: State, { op, as, now }: Asked): [Answer, State] {
   };
   if (op.do !== 'patch' && isHeld(secret.name)) return stay(held);
   if (op.do === 'rotate') return advance(op.value, op.made);
-  if (op.do === 'rollback') return advance(secret.values[op.version - 1] ?? null, secret.made[op.version - 1] ?? false);
+  if (op.do === 'rollback')
+    return advance(secret.values[op.version - 1] ?? null, secret.made[op.version - 1] ?? false);
 
-  if (op.name !== undefined && op.name !== secret.name && live(op.name)) return stay(refused(409, 'SECRET_NAME_TAKEN'));
+  if (op.name !== undefined && op.name !== secret.name && live(op.name))
+    return stay(refused(409, 'SECRET_NAME_TAKEN'));
   const rest: Partial<Secret> = {
     ...(op.name !== undefined && { name: op.name }),
     ...(op.ttl !== undefined && { expires: op.ttl === null ? null : now + op.ttl * 1000 }),

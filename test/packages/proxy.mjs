@@ -1,12 +1,13 @@
-// A proxy in front of a real service that makes networks and services fail on purpose. Invariant: what it forwards reaches the service
-// unchanged, so that whatever was done twice shows in the service.
+// A proxy in front of a real service that makes networks and services fail on purpose. Invariant: what it
+// forwards reaches the service unchanged, so that whatever was done twice shows in the service.
 import http from 'node:http';
 
 /**
  * @typedef {object} Fault what happens to one request
- * @property {'refuse' | 'cut' | 'lose' | 'break' | 'hang'} [kind] `refuse` answers in place of the service; `cut` ends the connection before
- *   the service hears of it; `lose` lets the service answer, and ends the connection instead of passing it on; `break` passes half the body on;
- *   `hang` lets the service answer, and never passes it on
+ * @property {'refuse' | 'cut' | 'lose' | 'break' | 'hang'} [kind] `refuse` answers in place of the service;
+ *   `cut` ends the connection before the service hears of it; `lose` lets the service answer, and ends the
+ *   connection instead of passing it on; `break` passes half the body on; `hang` lets the service answer, and
+ *   never passes it on
  * @property {number} [status] for `refuse`
  * @property {Record<string, string>} [headers] for `refuse`
  * @property {unknown} [body] for `refuse`
@@ -45,7 +46,11 @@ export async function startProxy(target) {
   /** @param {http.IncomingMessage} request @param {http.ServerResponse} response @param {Fault} [fault] */
   function forward(request, response, fault) {
     const { method, url, headers } = request;
-    const onward = http.request(new URL(url ?? '/', target), { method, headers: { ...headers, host: new URL(target).host }, agent: false });
+    const onward = http.request(new URL(url ?? '/', target), {
+      method,
+      headers: { ...headers, host: new URL(target).host },
+      agent: false,
+    });
     onward.on('error', () => request.socket.destroy());
     response.on('close', () => onward.destroy());
     onward.on('response', async (answer) => {
@@ -55,7 +60,10 @@ export async function startProxy(target) {
         if (fault.kind === 'hang') return;
         if (fault.kind === 'lose') return request.socket.destroy();
         const whole = Buffer.concat(parts);
-        response.writeHead(answer.statusCode ?? 500, { ...answer.headers, 'content-length': String(whole.length) });
+        response.writeHead(answer.statusCode ?? 500, {
+          ...answer.headers,
+          'content-length': String(whole.length),
+        });
         response.write(whole.subarray(0, whole.length / 2), () => request.socket.destroy());
         return;
       }
@@ -85,7 +93,8 @@ export async function startProxy(target) {
     /** Ends every connection once. */
     hangUp: () => server.closeAllConnections(),
     /** @param {string} method @param {string} [part] of the path */
-    count: (method, part = '') => seen.filter((each) => each.method === method && each.path.includes(part)).length,
+    count: (method, part = '') =>
+      seen.filter((each) => each.method === method && each.path.includes(part)).length,
     reset: () => {
       faults = [];
       seen.length = 0;

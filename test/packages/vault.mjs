@@ -1,4 +1,5 @@
-// A real service for the packages' tests: `npm start` of this checkout, with a state of its own in the scratch directory.
+// A real service for the packages' tests: `npm start` of this checkout, with a state of its own in the
+// scratch directory.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
@@ -22,7 +23,8 @@ export const freePort = () =>
 
 /**
  * Starts the service and waits until it answers.
- * @param {{ port?: number, state?: string, variables?: Record<string, string> }} [options] the state of a service that was stopped, to start it again
+ * @param {{ port?: number, state?: string, variables?: Record<string, string> }} [options] the state of a
+ *   service that was stopped, to start it again
  */
 export async function startVault(options = {}) {
   const port = options.port ?? (await freePort());
@@ -46,7 +48,8 @@ export async function startVault(options = {}) {
     },
   });
   let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (said = (said + data).slice(-4000)));
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (data) => (said = (said + data).slice(-4000)));
   while (!said.includes(' is ready at ')) {
     if (child.exitCode !== null) throw new Error(`the service did not start: ${said}`);
     await sleep(50);
@@ -62,7 +65,8 @@ export async function startVault(options = {}) {
 /**
  * A new organisation.
  * @param {string} url
- * @returns {Promise<{ url: string, org: string, key: string, enrolmentUrl: string }>} its id, its first API key, which may do everything, and its owner's link
+ * @returns {Promise<{ url: string, org: string, key: string, enrolmentUrl: string }>} its id, its first API
+ *   key, which may do everything, and its owner's link
  */
 export async function newOrg(url) {
   const { org, api_key, owner } = await call(url, BOOTSTRAP_TOKEN, 'POST', '/orgs', {
@@ -73,8 +77,9 @@ export async function newOrg(url) {
 }
 
 /**
- * Lets everybody in an organisation have been there for longer than ties between people last, so that they may decide for each other. No call
- * does that, so it edits the gate's storage. Call it after people have enrolled and before a policy is made.
+ * Lets everybody in an organisation have been there for longer than ties between people last, so that they
+ * may decide for each other. No call does that, so it edits the gate's storage. Call it after people have
+ * enrolled and before a policy is made.
  * @param {string} state @param {string} org
  */
 export function settle(state, org) {
@@ -84,15 +89,23 @@ export function settle(state, org) {
     if (!isOf(file)) continue;
     const gate = new DatabaseSync(file, { timeout: 5000 });
     gate
-      .prepare("update rows set body = json_set(body, '$.connections', json('[]')) where kind = 'member' and body ->> 'org_id' = ?")
+      .prepare(
+        "update rows set body = json_set(body, '$.connections', json('[]')) where kind = 'member' and body ->> 'org_id' = ?",
+      )
       .run(org);
     gate.close();
   }
 
-  /** A write locks the file, and a gate whose file is locked fails its calls: so those of others are only read. @param {string} file */
+  /**
+   * A write locks the file, and a gate whose file is locked fails its calls: so those of others are only
+   * read.
+   * @param {string} file
+   */
   function isOf(file) {
     const gate = new DatabaseSync(file, { readOnly: true, timeout: 5000 });
-    const found = gate.prepare("select 1 from rows where kind = 'member' and body ->> 'org_id' = ? limit 1").get(org);
+    const found = gate
+      .prepare("select 1 from rows where kind = 'member' and body ->> 'org_id' = ? limit 1")
+      .get(org);
     gate.close();
     return found !== undefined;
   }
@@ -100,12 +113,16 @@ export function settle(state, org) {
 
 /**
  * A call without the client that is tested.
- * @param {string} url @param {string} token @param {string} method @param {string} at below /api/v1 @param {unknown} [body]
+ * @param {string} url @param {string} token @param {string} method @param {string} at below /api/v1 @param
+ *   {unknown} [body]
  */
 export async function call(url, token, method, at, body) {
   const answer = await fetch(`${url}/api/v1${at}`, {
     method,
-    headers: { Authorization: `Bearer ${token}`, ...(body !== undefined && { 'Content-Type': 'application/json' }) },
+    headers: {
+      Authorization: `Bearer ${token}`,
+      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+    },
     body: body === undefined ? undefined : JSON.stringify(body),
   });
   const text = await answer.text();

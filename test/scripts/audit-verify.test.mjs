@@ -1,4 +1,5 @@
-// `npm run audit:verify` on logs as the service exports them, whole and tampered with in every way: what is wrong is named, and the exit code says so.
+// `npm run audit:verify` on logs as the service exports them, whole and tampered with in every way: what is
+// wrong is named, and the exit code says so.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
@@ -17,14 +18,27 @@ const { publicKey, privateKey } = generateKeyPairSync('ed25519');
 const jwk = publicKey.export({ format: 'jwk' });
 
 /** The hash of an entry: over the order of its fields up to 0.4.0, over canonical JSON since. */
-const hashed = (entry) => ({ ...entry, hash: sha256(entry.format === 2 ? canonicalize(entry) : JSON.stringify(entry)) });
+const hashed = (entry) => ({
+  ...entry,
+  hash: sha256(entry.format === 2 ? canonicalize(entry) : JSON.stringify(entry)),
+});
 const signed = ({ sequence, hash }, key = privateKey) => {
   const time = '2026-03-01T00:00:00.000Z';
   const message = Buffer.from(canonicalize({ org: ORG, sequence, hash, time }));
-  return { org: ORG, sequence, hash, time, key_id: 'k', signature: sign(null, message, key).toString('base64') };
+  return {
+    org: ORG,
+    sequence,
+    hash,
+    time,
+    key_id: 'k',
+    signature: sign(null, message, key).toString('base64'),
+  };
 };
 
-/** A log, oldest first: sequences from `first` on, those up to `old` as release 0.4.0 wrote them; `fields` by sequence. */
+/**
+ * A log, oldest first: sequences from `first` on, those up to `old` as release 0.4.0 wrote them; `fields` by
+ * sequence.
+ */
 function logOf({ first = 1, last = 20, old = 8, prev = sha256(`svc/v1/audit/${ORG}`), fields = {} } = {}) {
   const entries = [];
   for (let sequence = first, prev_hash = prev; sequence <= last; sequence++) {
@@ -42,7 +56,8 @@ function logOf({ first = 1, last = 20, old = 8, prev = sha256(`svc/v1/audit/${OR
   return entries;
 }
 
-const lines = (values) => values.map((value) => `${typeof value === 'string' ? value : JSON.stringify(value)}\n`).join('');
+const lines = (values) =>
+  values.map((value) => `${typeof value === 'string' ? value : JSON.stringify(value)}\n`).join('');
 const write = (name, text) => {
   fs.writeFileSync(path.join(dir, name), text);
   return path.join(dir, name);
@@ -52,14 +67,21 @@ const write = (name, text) => {
 function run(entries, checkpoints, { key = JSON.stringify({ key_id: 'k', jwk }), args = [] } = {}) {
   const files = [
     write('log.ndjson', lines(entries)),
-    ...['--checkpoints', write('checkpoints.json', typeof checkpoints === 'string' ? checkpoints : lines(checkpoints))],
+    ...[
+      '--checkpoints',
+      write('checkpoints.json', typeof checkpoints === 'string' ? checkpoints : lines(checkpoints)),
+    ],
     ...['--key', write('key.json', key)],
   ];
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/operate/audit-verify.mjs', ...files, ...args], {
-    cwd: project,
-    env,
-    encoding: 'utf8',
-  });
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['scripts/operate/audit-verify.mjs', ...files, ...args],
+    {
+      cwd: project,
+      env,
+      encoding: 'utf8',
+    },
+  );
   return { status, said: stdout.trim(), fault: stderr.trim() };
 }
 
@@ -70,9 +92,15 @@ const both = (name, expected, tampered, checkpoints = marks) => {
   for (const order of ['oldest', 'newest'])
     it(`${name} (${order} first)`, () => {
       const entries = tampered(structuredClone(log));
-      const { status, said } = run(order === 'oldest' ? entries : entries.reverse(), checkpoints, { args: ['--json'] });
+      const { status, said } = run(order === 'oldest' ? entries : entries.reverse(), checkpoints, {
+        args: ['--json'],
+      });
       const { ok, broken } = JSON.parse(said);
-      assert.deepEqual([status, ok, broken?.kind, broken?.sequence], [1, false, expected[0], expected[1][order] ?? expected[1]], said);
+      assert.deepEqual(
+        [status, ok, broken?.kind, broken?.sequence],
+        [1, false, expected[0], expected[1][order] ?? expected[1]],
+        said,
+      );
     });
 };
 
@@ -84,13 +112,21 @@ describe('audit verifier: a log that is whole', () => {
   it('is intact in either direction, with entries of earlier releases, in one line', () => {
     for (const entries of [log, log.toReversed()]) {
       const { status, said } = run(entries, [...marks, signed(log[19])]);
-      assert.deepEqual([status, said], [0, `INTACT: 4 checkpoints confirm 20 entries from ${begin} to ${end}.`]);
+      assert.deepEqual(
+        [status, said],
+        [0, `INTACT: 4 checkpoints confirm 20 entries from ${begin} to ${end}.`],
+      );
     }
   });
 
   it('takes checkpoints as pages or events, and the key as JWK or PEM', () => {
     const all = [...marks, signed(log[19])];
-    const events = all.map(({ org: org_id, ...data }, n) => ({ sequence: n, type: 'AUDIT_CHECKPOINT', org_id, data }));
+    const events = all.map(({ org: org_id, ...data }, n) => ({
+      sequence: n,
+      type: 'AUDIT_CHECKPOINT',
+      org_id,
+      data,
+    }));
     for (const checkpoints of [
       JSON.stringify({ data: all, next_cursor: null }, null, 2),
       JSON.stringify(all),
@@ -110,7 +146,10 @@ describe('audit verifier: a log that is whole', () => {
         [restored[4], restored[8], restored[19]].map((entry) => signed(entry)),
       );
       assert.equal(status, 0, said);
-      assert.match(said, /^INTACT: 2 checkpoints confirm 16 entries .* Lost with a restore: 6 to 9, signed through 9\.$/);
+      assert.match(
+        said,
+        /^INTACT: 2 checkpoints confirm 16 entries .* Lost with a restore: 6 to 9, signed through 9\.$/,
+      );
     }
   });
 
@@ -137,7 +176,9 @@ describe('audit verifier: a log that is whole', () => {
     const rest = log.slice(5);
     assert.equal(run(rest, marks, { args: accept }).status, 0);
     assert.equal(run(rest.slice(0, 5), marks).status, 1);
-    const { status, said } = run([...rest.slice(0, 5), JSON.stringify({ checkpoint: marks[1] })], marks, { args: ['--last', '10'] });
+    const { status, said } = run([...rest.slice(0, 5), JSON.stringify({ checkpoint: marks[1] })], marks, {
+      args: ['--last', '10'],
+    });
     assert.deepEqual([status, said.includes('from 6 ')], [0, true], said);
     // An export: its last line, and that of the export before.
     const last = { checkpoint: marks[1] };
@@ -152,8 +193,16 @@ describe('audit verifier: a log that is whole', () => {
 describe('audit verifier: a log that checkpoints do not cover', () => {
   const uncovered = (entries, checkpoints, args = []) => {
     const { status, said } = run(entries, checkpoints, { args });
-    const { uncovered: found, ok } = JSON.parse(run(entries, checkpoints, { args: ['--json', ...args] }).said);
-    return { status, said, found, ok, accepted: run(entries, checkpoints, { args: [...accept, ...args] }).status };
+    const { uncovered: found, ok } = JSON.parse(
+      run(entries, checkpoints, { args: ['--json', ...args] }).said,
+    );
+    return {
+      status,
+      said,
+      found,
+      ok,
+      accepted: run(entries, checkpoints, { args: [...accept, ...args] }).status,
+    };
   };
 
   it('exits with 3 for the newest entries, names them, and exits with 0 if asked to accept them', () => {
@@ -179,7 +228,10 @@ describe('audit verifier: a log that checkpoints do not cover', () => {
     const later = marks.slice(1);
     const { status, said, found, accepted } = uncovered(rest, later);
     assert.deepEqual([status, accepted, found], [3, 0, [{ from: 1, to: 6, kind: 'before' }]]);
-    assert.match(said, / Nothing shows what came before entry 7: .* Add the checkpoint of entry 6, or pass --first 7\.$/);
+    assert.match(
+      said,
+      / Nothing shows what came before entry 7: .* Add the checkpoint of entry 6, or pass --first 7\.$/,
+    );
     assert.equal(uncovered(rest, later, ['--first', '7']).status, 0);
     assert.equal(uncovered(rest, [signed(log[5]), ...later]).status, 0);
   });
@@ -195,7 +247,8 @@ describe('audit verifier: a log that checkpoints do not cover', () => {
 });
 
 describe('audit verifier: a log that was tampered with', () => {
-  const edit = (sequence, fields) => (entries) => entries.map((entry) => (entry.sequence === sequence ? { ...entry, ...fields } : entry));
+  const edit = (sequence, fields) => (entries) =>
+    entries.map((entry) => (entry.sequence === sequence ? { ...entry, ...fields } : entry));
   const rehash = (sequence, fields) => (entries) =>
     entries.map((entry) => {
       if (entry.sequence !== sequence) return entry;
@@ -211,45 +264,67 @@ describe('audit verifier: a log that was tampered with', () => {
   both('altered: an entry of an earlier release', ['altered', 3], edit(3, { action: 'nothing.happened' }));
   both('altered: an entry with a new hash', ['altered', 13], rehash(13, { action: 'nothing.happened' }));
   both('altered: the mark of its format taken away, with its hash as it was', ['altered', 13], (entries) =>
-    entries.map(({ format, ...entry }) => (entry.sequence === 13 ? entry : { ...(format && { format }), ...entry })),
+    entries.map(({ format, ...entry }) =>
+      entry.sequence === 13 ? entry : { ...(format && { format }), ...entry },
+    ),
   );
-  both('altered: the mark of its format taken away, and a hash by the earlier rule', ['altered', 13], (entries) =>
-    entries.map((entry) => {
-      if (entry.sequence !== 13) return entry;
-      const { format: _, hash: __, ...rest } = entry;
-      return hashed({ ...rest, action: 'nothing.happened' });
-    }),
+  both(
+    'altered: the mark of its format taken away, and a hash by the earlier rule',
+    ['altered', 13],
+    (entries) =>
+      entries.map((entry) => {
+        if (entry.sequence !== 13) return entry;
+        const { format: _, hash: __, ...rest } = entry;
+        return hashed({ ...rest, action: 'nothing.happened' });
+      }),
   );
   both('altered: an unknown format', ['altered', 13], edit(13, { format: 3 }));
   both('altered: the whole log from an entry on, with right hashes', ['altered', 10], (entries) => {
     let prev = '';
     return entries.map((entry) => {
       const { hash: _, ...rest } = entry;
-      const next = entry.sequence < 7 ? entry : hashed({ ...rest, action: entry.sequence === 7 ? 'x' : rest.action, prev_hash: prev });
+      const next =
+        entry.sequence < 7
+          ? entry
+          : hashed({ ...rest, action: entry.sequence === 7 ? 'x' : rest.action, prev_hash: prev });
       prev = next.hash;
       return next;
     });
   });
-  both('altered: the log of another organisation', ['altered', 1], () => logOf({ prev: sha256('svc/v1/audit/org_other') }));
+  both('altered: the log of another organisation', ['altered', 1], () =>
+    logOf({ prev: sha256('svc/v1/audit/org_other') }),
+  );
   both('malformed: a field that is said twice', ['malformed', 13], (entries) =>
-    entries.map((entry) => (entry.sequence === 13 ? `{"action":"x",${JSON.stringify(entry).slice(1)}` : entry)),
+    entries.map((entry) =>
+      entry.sequence === 13 ? `{"action":"x",${JSON.stringify(entry).slice(1)}` : entry,
+    ),
   );
   both('removed: one entry', ['removed', 12], without(12));
   both('removed: many entries', ['removed', 12], without(12, 15));
   both('duplicated: an entry', ['duplicated', 12], (entries) =>
     entries.flatMap((entry) => (entry.sequence === 12 ? [entry, entry] : [entry])),
   );
-  both('duplicated: an entry, elsewhere', ['duplicated', 12], (entries) => entries.toSpliced(16, 0, entries[11]));
+  both('duplicated: an entry, elsewhere', ['duplicated', 12], (entries) =>
+    entries.toSpliced(16, 0, entries[11]),
+  );
   both('reordered: two entries', ['reordered', { oldest: 12, newest: 13 }], (entries) => {
     [entries[11], entries[12]] = [entries[12], entries[11]];
     return entries;
   });
   both('cut off: the newest entries', ['cut_off', 18], without(18, 20));
   both('cut off: the oldest entries', ['cut_off', 6], without(1, 6));
-  both('removed: an entry that speaks of a loss does not account for it while nothing signs it', ['removed', 12], (entries) => {
-    const forged = logOf({ fields: { 20: { action: 'org.adopt', missing: [{ from: 12, to: 13, reason: 'restore' }] } } });
-    return [...entries.slice(0, 19), forged[19]].filter(({ sequence }) => sequence !== 12 && sequence !== 13);
-  });
+  both(
+    'removed: an entry that speaks of a loss does not account for it while nothing signs it',
+    ['removed', 12],
+    (entries) => {
+      const forged = logOf({
+        fields: { 20: { action: 'org.adopt', missing: [{ from: 12, to: 13, reason: 'restore' }] } },
+      });
+      return [...entries.slice(0, 19), forged[19]].filter(
+        ({ sequence }) => sequence !== 12 && sequence !== 13,
+      );
+    },
+  );
   both(
     'inserted: an entry that the log says is lost',
     ['inserted', 6],
@@ -276,10 +351,17 @@ describe('audit verifier: a log that was tampered with', () => {
 
 describe('audit verifier: wrong use', () => {
   it('exits with 2 and says why', () => {
-    assert.deepEqual([run(log, 'nothing').status, run(log, '{"a":1}').status, run(log, marks, { key: '{}' }).status], [2, 2, 2]);
+    assert.deepEqual(
+      [run(log, 'nothing').status, run(log, '{"a":1}').status, run(log, marks, { key: '{}' }).status],
+      [2, 2, 2],
+    );
     assert.equal(run(log, marks, { args: ['--last', 'x'] }).status, 2);
     assert.equal(run([], []).status, 2);
-    const { status, stderr } = spawnSync(process.execPath, ['scripts/operate/audit-verify.mjs'], { cwd: project, env, encoding: 'utf8' });
+    const { status, stderr } = spawnSync(process.execPath, ['scripts/operate/audit-verify.mjs'], {
+      cwd: project,
+      env,
+      encoding: 'utf8',
+    });
     assert.deepEqual([status, stderr.startsWith('Use: npm run audit:verify')], [2, true]);
   });
 });

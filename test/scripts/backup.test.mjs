@@ -1,4 +1,5 @@
-// A backup of a vault in use is a snapshot, is restored completely, and is refused if it is incomplete, too new or encrypted under other keys.
+// A backup of a vault in use is a snapshot, is restored completely, and is refused if it is incomplete, too
+// new or encrypted under other keys.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
@@ -15,7 +16,12 @@ import { slow } from './slow.mjs';
 /** What a line-wise or quote-blind reader of SQL would trip over. */
 const AWKWARD = "it's;\r\n-- no comment;\n''\u2028\0𝄞;\n";
 
-/** @param {string} dir @param {string} script @param {string[]} args @param {Record<string, string>} [variables] */
+/**
+ * @param {string} dir
+ * @param {string} script
+ * @param {string[]} args
+ * @param {Record<string, string>} [variables]
+ */
 
 /** The same backup with something changed, and a checksum that fits. */
 function altered(text, change) {
@@ -34,15 +40,22 @@ it('backup: a vault in use is backed up and restored', slow(200_000), async () =
   const key = founded.api_key.token;
   const at = `/orgs/${founded.org.id}`;
   const store = async (name, value) => {
-    const { status } = await service.call('POST', `${at}/secrets`, key, { name, type: 'generic', value, description: "it's; -- 𝄞" });
+    const { status } = await service.call('POST', `${at}/secrets`, key, {
+      name,
+      type: 'generic',
+      value,
+      description: "it's; -- 𝄞",
+    });
     assert.equal(status, 201);
   };
   const read = async (name) => (await service.call('GET', `${at}/secrets/by-name/${name}`, key)).json;
   const large = 'ü'.repeat(32_768);
   await store('LARGE', large);
-  // A segment of the audit log that is longer than D1 takes in one statement. Its numbers are below those of the gate, which would refuse
-  // requests if the database had later ones.
-  const segment = Buffer.from(Array.from({ length: 750_000 }, (_, i) => (i * 2_654_435_761) >>> 24)).toString('base64');
+  // A segment of the audit log that is longer than D1 takes in one statement. Its numbers are below those of
+  // the gate, which would refuse requests if the database had later ones.
+  const segment = Buffer.from(Array.from({ length: 750_000 }, (_, i) => (i * 2_654_435_761) >>> 24)).toString(
+    'base64',
+  );
   const state = path.join(dir, '.wrangler', 'state');
   const database = new DatabaseSync(/** @type {string} */ (vaultFile(state)), { timeout: 5000 });
   database
@@ -62,7 +75,10 @@ it('backup: a vault in use is backed up and restored', slow(200_000), async () =
   const before = written;
   const backedUp = await run(dir, 'backup', ['--output', 'b.sql', '--url', 'http://127.0.0.1:1']); // the rows below are no audit log
   assert.equal(backedUp.status, 0, backedUp.said);
-  assert.match(backedUp.said, /of 1 of 1 organisations are only in their gates and not in this backup: no vault answers at/);
+  assert.match(
+    backedUp.said,
+    /of 1 of 1 organisations are only in their gates and not in this backup: no vault answers at/,
+  );
   const during = written;
   going = false;
   await busy;
@@ -75,7 +91,10 @@ it('backup: a vault in use is backed up and restored', slow(200_000), async () =
   assert.ok(header.rows.secrets >= 1 && !text.includes(large.slice(0, 40)));
   for (const statement of text.split(/;\n/)) assert.ok(Buffer.byteLength(statement) < 100_000);
   assert.match((await run(dir, 'backup', ['--output', 'b.sql'])).said, /exists: name another/);
-  assert.match((await run(dir, 'restore', ['b.sql', '--replace'])).said, /in use by another npm start.*nothing was changed/);
+  assert.match(
+    (await run(dir, 'restore', ['b.sql', '--replace'])).said,
+    /in use by another npm start.*nothing was changed/,
+  );
   await service.stop();
 
   // Refused, with nothing touched.
@@ -121,7 +140,10 @@ it('backup: a vault in use is backed up and restored', slow(200_000), async () =
     return all;
   };
   assert.deepEqual([rows(elsewhere)[3][0].entries, rows(elsewhere)[3][0].prev_hash], [segment, AWKWARD]);
-  assert.match((await run(dir, 'restore', ['b.sql'], { STATE_DIR: elsewhere })).said, /not empty: pass --replace/);
+  assert.match(
+    (await run(dir, 'restore', ['b.sql'], { STATE_DIR: elsewhere })).said,
+    /not empty: pass --replace/,
+  );
   service = await startService(dir, { STATE_DIR: elsewhere });
   assert.equal((await read('LARGE')).value, large);
   assert.equal((await read('LARGE')).description, "it's; -- 𝄞");
@@ -149,8 +171,13 @@ it('backup: a vault in use is backed up and restored', slow(200_000), async () =
   assert.equal(rows(state)[1].length, header.rows.secrets);
   assert.ok(younger[1].length >= header.rows.secrets);
   service = await startService(dir);
-  // No change is taken before, even where the rows that it needs are the same: it would hide what the database lacks.
-  const early = await service.call('POST', `${at}/secrets`, key, { name: 'EARLY', type: 'generic', value: 'before adoption' });
+  // No change is taken before, even where the rows that it needs are the same: it would hide what the
+  // database lacks.
+  const early = await service.call('POST', `${at}/secrets`, key, {
+    name: 'EARLY',
+    type: 'generic',
+    value: 'before adoption',
+  });
   assert.equal(early.status, 503);
   assert.match(early.json.error.message, /After a restore of a whole backup, the operator must call/);
   const told = await run(dir, 'restore', ['--adopt', '--url', service.base, '--reason', 'went back']);
@@ -162,7 +189,8 @@ it('backup: a vault in use is backed up and restored', slow(200_000), async () =
 
 /**
  * A stand-in for a service that archives.
- * @param {{ orgs: string[], archive: (org: string) => [number, object], vault?: boolean }} how `vault`: whether it looks like one
+ * @param {{ orgs: string[], archive: (org: string) => [number, object], vault?: boolean }} how `vault`:
+ *   whether it looks like one
  */
 async function standIn({ orgs, archive, vault = true }) {
   const asked = [];
@@ -171,15 +199,27 @@ async function standIn({ orgs, archive, vault = true }) {
     asked.push(`${request.method} ${pathname} ${request.headers.authorization ?? ''}`);
     const at = Number(searchParams.get('cursor') ?? 0);
     const page = { data: [{ id: orgs[at] }], has_more: at + 1 < orgs.length, next_cursor: String(at + 1) };
-    const [status, json] = pathname === '/healthz' ? [200, {}] : pathname.endsWith('/orgs') ? [200, page] : archive(pathname.split('/')[4]);
-    response.writeHead(status, { 'Content-Type': 'application/json', ...(vault && { 'Request-Id': 'req_1' }) }).end(JSON.stringify(json));
+    const [status, json] =
+      pathname === '/healthz'
+        ? [200, {}]
+        : pathname.endsWith('/orgs')
+          ? [200, page]
+          : archive(pathname.split('/')[4]);
+    response
+      .writeHead(status, { 'Content-Type': 'application/json', ...(vault && { 'Request-Id': 'req_1' }) })
+      .end(JSON.stringify(json));
   });
   await new Promise((done) => server.listen(0, '127.0.0.1', () => done(undefined)));
   after(() => server.close());
-  return { asked, url: `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}` };
+  return {
+    asked,
+    url: `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}`,
+  };
 }
 
-it('backup: the gates move their audit entries to the database first, or it says that they did not', { timeout: 120_000 }, async () => {
+it('backup: the gates move their audit entries to the database first, or it says that they did not', {
+  timeout: 120_000,
+}, async () => {
   const dir = copyOfProject();
   const state = putState(releases.at(-1) ?? '', dir);
   const orgs = [state.org, state.more.bad.org];
@@ -195,14 +235,20 @@ it('backup: the gates move their audit entries to the database first, or it says
 
   const stopped = await backup();
   assert.deepEqual(counts(stopped), [0, 2]);
-  assert.match(stopped.said, /of 2 of 2 organisations .* no service runs on this vault\. To include them, start the service and create/);
+  assert.match(
+    stopped.said,
+    /of 2 of 2 organisations .* no service runs on this vault\. To include them, start the service and create/,
+  );
 
   // The backup is of what the archiving has left.
   let busy = true;
   const good = await standIn({
     orgs,
     archive(org) {
-      const database = new DatabaseSync(/** @type {string} */ (vaultFile(path.join(dir, '.wrangler', 'state'))), { timeout: 5000 });
+      const database = new DatabaseSync(
+        /** @type {string} */ (vaultFile(path.join(dir, '.wrangler', 'state'))),
+        { timeout: 5000 },
+      );
       database.prepare('UPDATE orgs SET name = ? WHERE id = ?').run(`archived ${org}`, org);
       database.close();
       if (!busy) return ok(org);
@@ -228,13 +274,21 @@ it('backup: the gates move their audit entries to the database first, or it says
   assert.deepEqual([refused.status, fs.existsSync(refused.file)], [1, true]);
   assert.match(
     refused.said,
-    new RegExp(`newest audit entries of 1 of 2 organisations, which were not archived:\\n +${orgs[0]}: 500 INTERNAL no`),
+    new RegExp(
+      `newest audit entries of 1 of 2 organisations, which were not archived:\\n +${orgs[0]}: 500 INTERNAL no`,
+    ),
   );
   const { archived, not_archived, left } = JSON.parse(refused.stdout);
-  assert.deepEqual([archived, not_archived, left.map(({ org, status }) => [org, status])], [1, 1, [[orgs[0], 500]]]);
+  assert.deepEqual(
+    [archived, not_archived, left.map(({ org, status }) => [org, status])],
+    [1, 1, [[orgs[0], 500]]],
+  );
   const spared = await backup('--url', refusing.url, '--except', orgs[0]);
   assert.deepEqual(counts(spared), [1, 1]);
-  assert.match(spared.said, new RegExp(`Left out as asked, so without their newest audit entries: ${orgs[0]}`));
+  assert.match(
+    spared.said,
+    new RegExp(`Left out as asked, so without their newest audit entries: ${orgs[0]}`),
+  );
 
   const names = [...orgs, 'org_gone'];
   const shrinking = await standIn({
@@ -248,7 +302,10 @@ it('backup: the gates move their audit entries to the database first, or it says
   assert.deepEqual(counts(await backup('--url', shrinking.url)), [2, 0]);
 
   const other = await standIn({ orgs: ['org_of_another_vault'], archive: ok });
-  assert.match((await backup('--url', other.url)).said, /of 2 of 2 organisations .* check that it is the right service/);
+  assert.match(
+    (await backup('--url', other.url)).said,
+    /of 2 of 2 organisations .* check that it is the right service/,
+  );
 
   const stranger = await standIn({ orgs, archive: ok, vault: false });
   assert.deepEqual(counts(await backup('--url', stranger.url)), [0, 2]);
@@ -264,12 +321,19 @@ it('backup: a restore keeps the audit log of a small organisation', slow(200_000
   });
   const at = `/orgs/${founded.org.id}`;
   const key = founded.api_key.token;
-  const { json: secret } = await first.call('POST', `${at}/secrets`, key, { name: 'S', type: 'generic', value: 'v' });
+  const { json: secret } = await first.call('POST', `${at}/secrets`, key, {
+    name: 'S',
+    type: 'generic',
+    value: 'v',
+  });
   assert.equal((await first.call('GET', `${at}/secrets/${secret.id}`, key)).json.value, 'v');
   const before = (await first.call('GET', `${at}/audit-log`, key)).json.data;
   const made = await run(dir, 'backup', ['--output', 'b.sql', '--json'], { PORT: String(first.port) });
   assert.equal(made.status, 0, made.said);
-  assert.deepEqual([made.said, JSON.parse(made.stdout).archived, JSON.parse(made.stdout).not_archived], [made.stdout, 1, 0]);
+  assert.deepEqual(
+    [made.said, JSON.parse(made.stdout).archived, JSON.parse(made.stdout).not_archived],
+    [made.stdout, 1, 0],
+  );
   // Twice is as good as once, and the log goes on.
   assert.equal((await run(dir, 'backup', ['--output', 'again.sql', '--url', first.base])).status, 0);
   assert.equal((await first.call('GET', `${at}/audit-log/verify`, key)).json.ok, true);

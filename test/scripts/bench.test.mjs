@@ -6,11 +6,25 @@ import { env, project } from './service.mjs';
 import { slow } from './slow.mjs';
 
 const bench = (...args) =>
-  spawnSync(process.execPath, ['scripts/bench/bench.mjs', ...args], { cwd: project, env, encoding: 'utf8', timeout: 60_000 });
+  spawnSync(process.execPath, ['scripts/bench/bench.mjs', ...args], {
+    cwd: project,
+    env,
+    encoding: 'utf8',
+    timeout: 60_000,
+  });
 
 it('benchmark: measures floor and subject and ends with a line of JSON', slow(60_000), () => {
   const only = ['warm read', 'mint', '401 junk token'];
-  const ran = bench('--json', '--seconds', '0.1', '--rounds', '2', '--connections', '4', ...only.flatMap((name) => ['--only', name]));
+  const ran = bench(
+    '--json',
+    '--seconds',
+    '0.1',
+    '--rounds',
+    '2',
+    '--connections',
+    '4',
+    ...only.flatMap((name) => ['--only', name]),
+  );
   assert.equal(ran.status, 0, ran.stderr);
   const { rows } = JSON.parse(ran.stdout.trimEnd().split('\n').at(-1));
   assert.deepEqual(
@@ -23,7 +37,10 @@ it('benchmark: measures floor and subject and ends with a line of JSON', slow(60
     ],
   );
   for (const row of rows) {
-    assert.ok(row.rps > 0 && row.p50_ms > 0 && row.p99_ms >= row.p50_ms && row.ratio_to_floor > 0, JSON.stringify(row));
+    assert.ok(
+      row.rps > 0 && row.p50_ms > 0 && row.p99_ms >= row.p50_ms && row.ratio_to_floor > 0,
+      JSON.stringify(row),
+    );
   }
 });
 
@@ -34,7 +51,19 @@ it('benchmark: an unknown row is refused with the names of the known ones', () =
 });
 
 it('another checkout takes the place of the floor, row by row', slow(60_000), () => {
-  const ran = bench('--json', '--against', '.', '--seconds', '0.1', '--rounds', '2', '--connections', '4', '--only', 'warm read');
+  const ran = bench(
+    '--json',
+    '--against',
+    '.',
+    '--seconds',
+    '0.1',
+    '--rounds',
+    '2',
+    '--connections',
+    '4',
+    '--only',
+    'warm read',
+  );
   assert.equal(ran.status, 0, ran.stderr);
   const { rows } = JSON.parse(ran.stdout.trimEnd().split('\n').at(-1));
   assert.deepEqual(
@@ -51,7 +80,17 @@ it('a directory that is not a checkout is named', () => {
 });
 
 it('benchmark: creates with webhooks are compared with creates without', slow(60_000), () => {
-  const ran = bench('--json', '--seconds', '0.1', '--rounds', '2', '--connections', '4', '--only', 'create with 10 webhooks');
+  const ran = bench(
+    '--json',
+    '--seconds',
+    '0.1',
+    '--rounds',
+    '2',
+    '--connections',
+    '4',
+    '--only',
+    'create with 10 webhooks',
+  );
   assert.equal(ran.status, 0, ran.stderr);
   const { rows } = JSON.parse(ran.stdout.trimEnd().split('\n').at(-1));
   assert.deepEqual(
@@ -62,7 +101,17 @@ it('benchmark: creates with webhooks are compared with creates without', slow(60
 });
 
 it('benchmark: deliveries and streams are measured', slow(60_000), () => {
-  const args = ['scripts/bench/events.mjs', '--events', '20', '--webhooks', '2', '--streams', '3', '--seconds', '1'];
+  const args = [
+    'scripts/bench/events.mjs',
+    '--events',
+    '20',
+    '--webhooks',
+    '2',
+    '--streams',
+    '3',
+    '--seconds',
+    '1',
+  ];
   const ran = spawnSync(process.execPath, args, { cwd: project, env, encoding: 'utf8', timeout: 60_000 });
   assert.equal(ran.status, 0, ran.stderr);
   assert.match(ran.stdout, /^deliveries: 40 in .* a second/m);

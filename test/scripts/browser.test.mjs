@@ -1,5 +1,6 @@
-// The pages /enrol and /sign-in in a real browser, with a virtual authenticator (https://www.w3.org/TR/webauthn-3/#sctn-automation), on the
-// real service. Skipped, loudly, where there is no Chromium: CHROMIUM names one that lies elsewhere.
+// The pages /enrol and /sign-in in a real browser, with a virtual authenticator
+// (https://www.w3.org/TR/webauthn-3/#sctn-automation), on the real service. Skipped, loudly, where there is
+// no Chromium: CHROMIUM names one that lies elsewhere.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,16 +12,30 @@ import axe from 'axe-core';
 import { chromium } from 'playwright-core';
 import { copyOfProject, freePort, project, startService } from './service.mjs';
 
-const usual = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', '/snap/bin/chromium'];
-const macOS = ['/Applications/Google Chrome.app/Contents/MacOS/Google Chrome', '/Applications/Chromium.app/Contents/MacOS/Chromium'];
+const usual = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/snap/bin/chromium',
+];
+const macOS = [
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+  '/Applications/Chromium.app/Contents/MacOS/Chromium',
+];
 const executablePath = process.env.CHROMIUM ?? [...usual, ...macOS].find((file) => fs.existsSync(file));
 if (!executablePath)
-  process.stderr.write('\nNo Chromium was found, so the pages were NOT tried in a browser: install it, or set CHROMIUM to its path.\n\n');
+  process.stderr.write(
+    '\nNo Chromium was found, so the pages were NOT tried in a browser: install it, or set CHROMIUM to its path.\n\n',
+  );
 
 const port = await freePort();
 const at = `http://localhost:${port}`;
-const service = executablePath ? await startService(copyOfProject(), { PORT: String(port), PUBLIC_URL: at }) : undefined;
-const browser = executablePath ? await chromium.launch({ executablePath, args: ['--no-sandbox'] }) : undefined;
+const service = executablePath
+  ? await startService(copyOfProject(), { PORT: String(port), PUBLIC_URL: at })
+  : undefined;
+const browser = executablePath
+  ? await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+  : undefined;
 after(() => browser?.close());
 
 describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
@@ -30,7 +45,12 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
       owner: { email: 'ann@example.com', name: 'Ann' },
     });
     assert.equal(answer.status, 201);
-    return { id: answer.json.org.id, key: answer.json.api_key.token, owner: answer.json.owner.id, url: answer.json.owner.enrolment_url };
+    return {
+      id: answer.json.org.id,
+      key: answer.json.api_key.token,
+      owner: answer.json.owner.id,
+      url: answer.json.owner.enrolment_url,
+    };
   };
 
   /** A person's browser with an authenticator; what its page says on the console, and what it is answered. */
@@ -58,14 +78,19 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
     const status = () => page.locator('#status').textContent();
     /** Waits for words in the status line. @param {RegExp} words */
     const says = async (words) => {
-      await page.waitForFunction((source) => new RegExp(source).test(document.getElementById('status')?.textContent ?? ''), words.source, {
-        timeout: 15_000,
-      });
+      await page.waitForFunction(
+        (source) => new RegExp(source).test(document.getElementById('status')?.textContent ?? ''),
+        words.source,
+        {
+          timeout: 15_000,
+        },
+      );
       return status();
     };
     const verified = (/** @type {boolean} */ isUserVerified) =>
       devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified });
-    const passkeys = async () => (await devtools.send('WebAuthn.getCredentials', { authenticatorId })).credentials;
+    const passkeys = async () =>
+      (await devtools.send('WebAuthn.getCredentials', { authenticatorId })).credentials;
     return { context, page, said, answers, cookie, says, verified, passkeys };
   }
 
@@ -113,7 +138,8 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
       [],
     );
     assert.deepEqual([...new Set(answers.map((answer) => new URL(answer.url()).origin))], [at]);
-    const entries = (await service.call('GET', `/orgs/${org.id}/audit-log?actor=${org.owner}`, org.key)).json.data;
+    const entries = (await service.call('GET', `/orgs/${org.id}/audit-log?actor=${org.owner}`, org.key)).json
+      .data;
     assert.deepEqual(entries.map((/** @type {{ action: string }} */ { action }) => action).reverse(), [
       'auth.enrol',
       'auth.refresh',
@@ -134,8 +160,15 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
       const statuses = [];
       /** @param {string} path @param {string} [token] @param {object} [body] */
       const post = async (path, token, body) => {
-        const headers = { 'Content-Type': 'application/json', ...(token && { Authorization: `Bearer ${token}` }) };
-        const answer = await fetch(`/api/v1/auth${path}`, { method: 'POST', headers, ...(body && { body: JSON.stringify(body) }) });
+        const headers = {
+          'Content-Type': 'application/json',
+          ...(token && { Authorization: `Bearer ${token}` }),
+        };
+        const answer = await fetch(`/api/v1/auth${path}`, {
+          method: 'POST',
+          headers,
+          ...(body && { body: JSON.stringify(body) }),
+        });
         statuses.push(answer.status);
         return answer.json();
       };
@@ -182,7 +215,10 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
     };
     assert.deepEqual(await again('/auth/login', sent('/auth/login')), [401, 'UNAUTHENTICATED']);
     assert.deepEqual(await again('/auth/enrol', sent('/auth/enrol')), [410, 'ENROLMENT_GONE']);
-    assert.deepEqual(await again('/auth/refresh', {}, { Cookie: `__Host-svc_refresh=${old}` }), [401, 'TOKEN_REVOKED']);
+    assert.deepEqual(await again('/auth/refresh', {}, { Cookie: `__Host-svc_refresh=${old}` }), [
+      401,
+      'TOKEN_REVOKED',
+    ]);
     await page.goto(org.url);
     await page.click('#act');
     assert.match(await says(/link/), /was used/);
@@ -194,7 +230,10 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
     const { context, page, says } = await person();
     const { port, pathname, hash } = new URL(org.url);
     await page.goto(`http://127.0.0.1:${port}${pathname}${hash}`);
-    assert.equal(await says(/another|address/), `Passkeys do not work at this address. Open this page at ${at}.`);
+    assert.equal(
+      await says(/another|address/),
+      `Passkeys do not work at this address. Open this page at ${at}.`,
+    );
     assert.equal(await page.locator('#act').isVisible(), false);
     await page.click('#status a');
     await page.click('#act');
@@ -226,12 +265,18 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
     await stranger.context.close();
   });
 
-  /** Enrols somebody, and answers a token of their session. @param {Awaited<ReturnType<typeof person>>} who @param {string} url */
+  /**
+   * Enrols somebody, and answers a token of their session.
+   * @param {Awaited<ReturnType<typeof person>>} who
+   * @param {string} url
+   */
   async function enrolled({ page, says }, url) {
     await page.goto(url);
     await page.click('#act');
     await says(/set up/);
-    const { token } = await page.evaluate(async () => (await fetch('/api/v1/auth/refresh', { method: 'POST' })).json());
+    const { token } = await page.evaluate(async () =>
+      (await fetch('/api/v1/auth/refresh', { method: 'POST' })).json(),
+    );
     return /** @type {string} */ (token);
   }
 
@@ -240,10 +285,19 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
     const path = `/orgs/${org.id}`;
     const ann = await person();
     const token = await enrolled(ann, org.url);
-    const { id } = (await service.call('POST', `${path}/secrets`, org.key, { name: 'app/key', type: 'generic', value: 'correct horse' }))
-      .json;
+    const { id } = (
+      await service.call('POST', `${path}/secrets`, org.key, {
+        name: 'app/key',
+        type: 'generic',
+        value: 'correct horse',
+      })
+    ).json;
     const config = { operations: ['secret.read'], required: 1, approvers: { role: 'owner' } };
-    assert.equal((await service.call('POST', `${path}/policies`, org.key, { name: 'reads', kind: 'approval', config })).status, 201);
+    assert.equal(
+      (await service.call('POST', `${path}/policies`, org.key, { name: 'reads', kind: 'approval', config }))
+        .status,
+      201,
+    );
     const held = (await service.call('GET', `${path}/secrets/${id}`, token)).json.error.approval.id;
     await ann.page.goto(`${at}/approvals/${held}`);
     await ann.page.getByText('asks to read the secret app/key').first().waitFor();
@@ -251,7 +305,10 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
     await ann.context.close();
   });
 
-  for (const [screen, viewport] of Object.entries({ desktop: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } }))
+  for (const [screen, viewport] of Object.entries({
+    desktop: { width: 1280, height: 900 },
+    phone: { width: 390, height: 844 },
+  }))
     it(`device login: a person signs in, compares the code and confirms it, by keyboard, on a ${screen}`, async () => {
       const org = await found();
       const { context, page, said, answers, says } = await person();
@@ -267,7 +324,8 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
       const { json: codes } = await terminal('', { client_name: '<img src=x onerror=alert(1)>' });
       const poll = async () => (await terminal('/token', { device_code: codes.device_code })).json;
       const shot = async (/** @type {string} */ what) => {
-        if (process.env.SCREENSHOTS) await page.screenshot({ path: `${process.env.SCREENSHOTS}/device-${screen}-${what}.png` });
+        if (process.env.SCREENSHOTS)
+          await page.screenshot({ path: `${process.env.SCREENSHOTS}/device-${screen}-${what}.png` });
       };
       await page.clock.install();
       await page.goto(codes.verification_uri_complete);
@@ -275,7 +333,11 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
       await page.clock.pauseAt(Date.now() + 60_000);
       await shot('signed-out');
       assert.equal(page.url(), codes.verification_uri, 'the code has left the address bar');
-      assert.equal(answers.filter((answer) => /device\/(lookup|confirm|deny)/.test(answer.url())).length, 0, 'nothing is asked before');
+      assert.equal(
+        answers.filter((answer) => /device\/(lookup|confirm|deny)/.test(answer.url())).length,
+        0,
+        'nothing is asked before',
+      );
       await page.locator('#act').focus();
       await page.keyboard.press('Enter');
       await page.locator('#one').waitFor();
@@ -283,8 +345,16 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
       assert.equal(await page.locator('#shown').textContent(), codes.user_code);
       assert.equal(await page.locator('#client').textContent(), '<img src=x onerror=alert(1)>');
       assert.equal(await page.evaluate(() => document.activeElement?.id), 'one');
-      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), viewport.width, 'nothing is wider than the screen');
-      assert.equal((await poll()).error.code, 'AUTHORIZATION_PENDING', 'a code that was opened is not confirmed');
+      assert.equal(
+        await page.evaluate(() => document.documentElement.scrollWidth),
+        viewport.width,
+        'nothing is wider than the screen',
+      );
+      assert.equal(
+        (await poll()).error.code,
+        'AUTHORIZATION_PENDING',
+        'a code that was opened is not confirmed',
+      );
       assert.equal(await page.locator('#vault').textContent(), at);
       const isAsleep = async () => (await page.locator('[aria-disabled="true"]').count()) === 2;
       assert.ok(await isAsleep(), 'the buttons sleep after they are shown');
@@ -302,7 +372,9 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
       await page.clock.runFor(1000);
       await page.keyboard.press('Enter');
       await page.locator('#over').waitFor();
-      const asked = answers.map((answer) => new URL(answer.url()).pathname).filter((path) => path.endsWith('/confirm'));
+      const asked = answers
+        .map((answer) => new URL(answer.url()).pathname)
+        .filter((path) => path.endsWith('/confirm'));
       assert.deepEqual(
         asked,
         ['/api/v1/auth/confirm', '/api/v1/auth/device/confirm'],
@@ -326,7 +398,10 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
       await page.locator('#one').waitFor();
       await page.click('#deny');
       await page.getByText('The login was denied').waitFor();
-      assert.equal((await terminal('/token', { device_code: second.device_code })).json.error.code, 'ACCESS_DENIED');
+      assert.equal(
+        (await terminal('/token', { device_code: second.device_code })).json.error.code,
+        'ACCESS_DENIED',
+      );
       assert.deepEqual(
         said.filter((line) => /Content Security Policy|Error/.test(line)),
         [],
@@ -336,12 +411,17 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
       await context.close();
     });
 
-  for (const [screen, viewport] of Object.entries({ desktop: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } }))
+  for (const [screen, viewport] of Object.entries({
+    desktop: { width: 1280, height: 900 },
+    phone: { width: 390, height: 844 },
+  }))
     it(`share link: shows the value after a click and the passphrase, by keyboard, on a ${screen}`, async () => {
       const org = await found();
       const path = `/orgs/${org.id}/secrets`;
       const value = `-----BEGIN KEY-----\n${'<b>0123456789</b>'.repeat(12)}\n-----END KEY-----\n`;
-      const { id } = (await service.call('POST', path, org.key, { name: 'payments/signing-key', type: 'generic', value })).json;
+      const { id } = (
+        await service.call('POST', path, org.key, { name: 'payments/signing-key', type: 'generic', value })
+      ).json;
       const link = { kind: 'link', expires_in: 600, max_views: 1, passphrase: 'blue horse' };
       const { url } = (await service.call('POST', `${path}/${id}/share`, org.key, link)).json;
       const context = await browser.newContext({ viewport, isMobile: screen === 'phone' });
@@ -353,12 +433,17 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
       page.on('pageerror', (error) => said.push(String(error)));
       page.on('request', (request) => requests.push(request));
       const shot = async (/** @type {string} */ what) => {
-        if (process.env.SCREENSHOTS) await page.screenshot({ path: `${process.env.SCREENSHOTS}/share-${screen}-${what}.png` });
+        if (process.env.SCREENSHOTS)
+          await page.screenshot({ path: `${process.env.SCREENSHOTS}/share-${screen}-${what}.png` });
       };
       await page.goto(url);
       await page.locator('#act:not([disabled])').waitFor();
       await shot('closed');
-      assert.equal(requests.filter((request) => request.method() !== 'GET').length, 0, 'nothing is asked before the click');
+      assert.equal(
+        requests.filter((request) => request.method() !== 'GET').length,
+        0,
+        'nothing is asked before the click',
+      );
       await page.keyboard.press('Tab');
       assert.equal(await page.evaluate(() => document.activeElement?.id), 'act');
       await page.keyboard.press('Enter');
@@ -379,7 +464,11 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
       await page.getByText('Copied.').waitFor();
       assert.equal(await page.evaluate(() => navigator.clipboard.readText()), value);
       await shot('shown');
-      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), viewport.width, 'nothing is wider than the screen');
+      assert.equal(
+        await page.evaluate(() => document.documentElement.scrollWidth),
+        viewport.width,
+        'nothing is wider than the screen',
+      );
       const key = url.split('#')[1];
       for (const request of requests) {
         assert.equal(new URL(request.url()).origin, at);
@@ -406,12 +495,24 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
     const said = /** @type {string[]} */ ([]);
     page.on('console', (message) => said.push(message.text()));
     page.on('pageerror', (error) => said.push(String(error)));
-    for (const path of ['/', '/docs/errors', '/docs/errors/NOT_FOUND', '/sign-in', '/enrol', '/device', '/s/shr_x']) {
+    for (const path of [
+      '/',
+      '/docs/errors',
+      '/docs/errors/NOT_FOUND',
+      '/sign-in',
+      '/enrol',
+      '/device',
+      '/s/shr_x',
+    ]) {
       await page.goto(`${at}${path}`);
       await page.evaluate(axe.source);
       for (const width of [390, 1440]) {
         await page.setViewportSize({ width, height: 844 });
-        assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width, `${path} is wider than ${width} px`);
+        assert.equal(
+          await page.evaluate(() => document.documentElement.scrollWidth),
+          width,
+          `${path} is wider than ${width} px`,
+        );
       }
       for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
         await page.emulateMedia({ colorScheme });
@@ -450,7 +551,10 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
     page.on('pageerror', (error) => said.push(String(error)));
     page.on('request', (request) => asked.push(new URL(request.url()).origin));
     // One page becomes a phone's and a desktop's, because it takes seconds to make.
-    const screens = { phone: { width: 390, height: 844, mobile: true }, desktop: { width: 1280, height: 900, mobile: false } };
+    const screens = {
+      phone: { width: 390, height: 844, mobile: true },
+      desktop: { width: 1280, height: 900, mobile: false },
+    };
     const on = (/** @type {keyof typeof screens} */ screen) =>
       devtools.send('Emulation.setDeviceMetricsOverride', { ...screens[screen], deviceScaleFactor: 1 });
     const operations = page.locator('.opblock');
@@ -476,7 +580,11 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
       await on(screen);
       await page.waitForFunction((width) => innerWidth === width, screens[screen].width);
       assert.equal(await link.isVisible(), true);
-      assert.equal(await page.locator('input[type=password], .authorize, .try-out__btn').count(), 0, 'there is no field for a token');
+      assert.equal(
+        await page.locator('input[type=password], .authorize, .try-out__btn').count(),
+        0,
+        'there is no field for a token',
+      );
       assert.equal(
         await page.evaluate(() => document.documentElement.scrollWidth),
         screens[screen].width,
@@ -500,9 +608,17 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
       const hostile = '<img src=x onerror=alert(1)><script>alert(1)</script>';
       await service.call('PATCH', `/orgs/${org.id}`, org.key, { name: hostile });
       for (let n = 0; n < 12; n++)
-        await service.call('POST', `/orgs/${org.id}/api-keys`, org.key, { name: `${hostile} ${n}`, scopes: ['*'] });
-      await service.call('POST', `/orgs/${org.id}/break-glass-tokens`, org.key, { reason: `=1+1 ${hostile}` });
-      const context = await browser.newContext({ viewport, extraHTTPHeaders: { Authorization: `Bearer ${org.key}` } });
+        await service.call('POST', `/orgs/${org.id}/api-keys`, org.key, {
+          name: `${hostile} ${n}`,
+          scopes: ['*'],
+        });
+      await service.call('POST', `/orgs/${org.id}/break-glass-tokens`, org.key, {
+        reason: `=1+1 ${hostile}`,
+      });
+      const context = await browser.newContext({
+        viewport,
+        extraHTTPHeaders: { Authorization: `Bearer ${org.key}` },
+      });
       const page = await context.newPage();
       const said = /** @type {string[]} */ ([]);
       const asked = /** @type {string[]} */ ([]);
@@ -516,7 +632,11 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
       assert.equal(await page.locator('.finding').count(), 17);
       assert.equal(await page.locator('script, img, iframe, [style]').count(), 0);
       assert.equal(await page.locator('svg[role=img]').count(), 4);
-      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), viewport.width, 'nothing is wider than the screen');
+      assert.equal(
+        await page.evaluate(() => document.documentElement.scrollWidth),
+        viewport.width,
+        'nothing is wider than the screen',
+      );
       // Its own stylesheet holds, and nothing else is asked for.
       assert.notEqual(
         await page
@@ -532,7 +652,9 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
       await context.close();
     });
 
-  it('command line: a person signs in by svc login, stores a secret and runs a program with it', { timeout: 120_000 }, async (t) => {
+  it('command line: a person signs in by svc login, stores a secret and runs a program with it', {
+    timeout: 120_000,
+  }, async (t) => {
     const org = await found();
     const { context, page, says } = await person();
     await page.goto(org.url);

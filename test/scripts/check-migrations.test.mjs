@@ -1,4 +1,5 @@
-// A migration meets the release before: what that one could trip over is refused, unless it says since when nothing uses it.
+// A migration meets the release before: what that one could trip over is refused, unless it says since when
+// nothing uses it.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -21,7 +22,10 @@ describe('migration', () => {
       '-- DROP TABLE a;\n/* ALTER TABLE a RENAME TO b; */ SELECT 1;',
     ])
       assert.deepEqual(problems(sql), [], sql);
-    assert.deepEqual(rolloutProblems(fs.readFileSync(path.join(project, 'migrations/0000_foundation.sql'), 'utf8'), '0.1.0'), []);
+    assert.deepEqual(
+      rolloutProblems(fs.readFileSync(path.join(project, 'migrations/0000_foundation.sql'), 'utf8'), '0.1.0'),
+      [],
+    );
   });
 
   it('is refused if it removes something that old code may use', () => {
@@ -35,7 +39,10 @@ describe('migration', () => {
       ['ALTER TABLE orgs ADD region text NOT NULL;', /NOT NULL and without a default/],
       ['ALTER TABLE orgs ADD `default` text NOT NULL;', /NOT NULL and without a default/],
       ['ALTER TABLE orgs ADD region text NOT NULL DEFAULT NULL;', /NOT NULL and without a default/],
-      ["ALTER TABLE orgs ADD region text NOT NULL CHECK (region <> ' default ');", /NOT NULL and without a default/],
+      [
+        "ALTER TABLE orgs ADD region text NOT NULL CHECK (region <> ' default ');",
+        /NOT NULL and without a default/,
+      ],
       ['SELECT 1; -- Unused since 0.2.0\nSELECT 2; DROP TABLE orgs;', /drops a table/],
     ]) {
       const [problem, ...others] = problems(sql);
@@ -52,16 +59,30 @@ describe('migration', () => {
   });
 
   it('may remove something that an earlier release has stopped using', () => {
-    assert.deepEqual(problems('-- Unused since 0.2.0: names moved to members.\nALTER TABLE orgs DROP COLUMN name;'), []);
-    assert.deepEqual(problems('--> statement-breakpoint\n-- unused since 0.2.9\nDROP TABLE `orgs`;--> statement-breakpoint\n'), []);
+    assert.deepEqual(
+      problems('-- Unused since 0.2.0: names moved to members.\nALTER TABLE orgs DROP COLUMN name;'),
+      [],
+    );
+    assert.deepEqual(
+      problems(
+        '--> statement-breakpoint\n-- unused since 0.2.9\nDROP TABLE `orgs`;--> statement-breakpoint\n',
+      ),
+      [],
+    );
     for (const release of ['0.3.0', '0.10.0', '1.0.0'])
-      assert.match(problems(`-- Unused since ${release}\nDROP TABLE orgs;`)[0], /is not a release before 0\.3\.0/);
+      assert.match(
+        problems(`-- Unused since ${release}\nDROP TABLE orgs;`)[0],
+        /is not a release before 0\.3\.0/,
+      );
   });
 
   it('is checked by npm run check:migrations', () => {
     const dir = copyOfProject();
     fs.writeFileSync(path.join(dir, 'migrations', '0001_gone.sql'), 'DROP TABLE `orgs`;\n');
-    const { status, stderr } = spawnSync(process.execPath, ['scripts/build/check-migrations.mjs'], { cwd: dir, encoding: 'utf8' });
+    const { status, stderr } = spawnSync(process.execPath, ['scripts/build/check-migrations.mjs'], {
+      cwd: dir,
+      encoding: 'utf8',
+    });
     assert.equal(status, 1);
     assert.match(stderr, /^migrations\/0001_gone\.sql: DROP TABLE `orgs`: it drops a table/m);
   });

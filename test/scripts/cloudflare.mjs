@@ -1,6 +1,6 @@
-// A stand-in for the part of Cloudflare's API that wrangler calls for a deployment: it records every request and answers in the real wire
-// format, from an account in memory whose D1 is a real SQLite. Invariant: it accepts nothing that the service refuses for certain, such as
-// a second database or queue of one name.
+// A stand-in for the part of Cloudflare's API that wrangler calls for a deployment: it records every request
+// and answers in the real wire format, from an account in memory whose D1 is a real SQLite. Invariant: it
+// accepts nothing that the service refuses for certain, such as a second database or queue of one name.
 import { once } from 'node:events';
 import http from 'node:http';
 import { DatabaseSync } from 'node:sqlite';
@@ -24,7 +24,11 @@ export async function cloudflare() {
     queues: new Map(),
     /** Files of pages: their hashes by path, and what was uploaded. */
     assets: { manifest: /** @type {Record<string, { hash: string }>} */ ({}), uploaded: new Set() },
-    /** By name. @type {Map<string, { secrets: Map<string, string>, bindings: any[], uploads: number, crons: any[], metadata?: any }>} */
+    /**
+     * By name.
+     * @type {Map<string, { secrets: Map<string, string>, bindings: any[], uploads: number, crons: any[],
+     *   metadata?: any }>}
+     */
     workers: new Map(),
     /** That of production. */
     get worker() {
@@ -33,14 +37,24 @@ export async function cloudflare() {
     set worker(worker) {
       this.workers.set('secrets-vault-service', /** @type {any} */ (worker));
     },
-    /** Refuses, as for want of a permission, the requests that this takes. @type {(request: { method: string, path: string, body: string }) => boolean} */
+    /**
+     * Refuses, as for want of a permission, the requests that this takes.
+     * @type {(request: { method: string, path: string, body: string }) => boolean}
+     */
     broken: () => false,
-    /** Does what such a request asks, and hangs up before the answer. @type {(request: { method: string, path: string, body: string }) => boolean} */
+    /**
+     * Does what such a request asks, and hangs up before the answer.
+     * @type {(request: { method: string, path: string, body: string }) => boolean}
+     */
     lost: () => false,
     /** The address of the vault itself: what /healthz answers. */
     health: {
       status: 200,
-      body: { status: 'ok', version: '0.5.0', checks: ['database', 'keys', 'gate', 'queue'].map((name) => ({ name, ok: true })) },
+      body: {
+        status: 'ok',
+        version: '0.5.0',
+        checks: ['database', 'keys', 'gate', 'queue'].map((name) => ({ name, ok: true })),
+      },
     },
     /** Accounts that the sign-in reaches besides. @type {{ id: string, name: string, type: string }[]} */
     others: [],
@@ -54,14 +68,19 @@ export async function cloudflare() {
     let body = '';
     for await (const part of request.setEncoding('latin1')) body += part;
     const answer = (status, value, headers = {}) => {
-      response.writeHead(status, { 'Content-Type': 'application/json', ...headers }).end(JSON.stringify(value));
+      response
+        .writeHead(status, { 'Content-Type': 'application/json', ...headers })
+        .end(JSON.stringify(value));
     };
     if (url.pathname === '/healthz')
-      return answer(account.health.status, account.health.body, { Date: new Date(Date.now() + account.clockOff).toUTCString() });
+      return answer(account.health.status, account.health.body, {
+        Date: new Date(Date.now() + account.clockOff).toUTCString(),
+      });
     const path = decodeURIComponent(url.pathname.replace(/^\/client\/v4/, ''));
     const seen = { method: request.method ?? '', path, body };
     requests.push(seen);
-    const refused = (status, code, message) => answer(status, { success: false, errors: [{ code, message }], messages: [], result: null });
+    const refused = (status, code, message) =>
+      answer(status, { success: false, errors: [{ code, message }], messages: [], result: null });
     const isUpload = path === `/accounts/${ACCOUNT}/workers/assets/upload`;
     if (!account.signedIn || request.headers.authorization !== `Bearer ${isUpload ? UPLOAD : API_TOKEN}`)
       return refused(403, 9109, 'Invalid access token');
@@ -72,7 +91,13 @@ export async function cloudflare() {
     const info = Array.isArray(found.result)
       ? { page: 1, per_page: 100, count: found.result.length, total_count: found.result.length }
       : undefined;
-    answer(found.status ?? 200, { success: true, errors: [], messages: [], result: found.result, ...(info && { result_info: info }) });
+    answer(found.status ?? 200, {
+      success: true,
+      errors: [],
+      messages: [],
+      result: found.result,
+      ...(info && { result_info: info }),
+    });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -84,9 +109,12 @@ export async function cloudflare() {
 /** @returns {any} `result`, or a refusal's status, code and message */
 function route(account, { method, path, body }, query) {
   const json = () => JSON.parse(body);
-  if (path === '/user/tokens/verify') return { result: { id: 'ed17574386854bf78a67040be0a770b0', status: 'active' } };
-  if (path === '/user') return { result: { id: '7c5dae5552338874e5053f2534d2767a', email: 'you@example.com' } };
-  if (path === '/accounts') return { result: [{ id: ACCOUNT, name: 'Acme', type: 'standard' }, ...account.others] };
+  if (path === '/user/tokens/verify')
+    return { result: { id: 'ed17574386854bf78a67040be0a770b0', status: 'active' } };
+  if (path === '/user')
+    return { result: { id: '7c5dae5552338874e5053f2534d2767a', email: 'you@example.com' } };
+  if (path === '/accounts')
+    return { result: [{ id: ACCOUNT, name: 'Acme', type: 'standard' }, ...account.others] };
   if (path === '/memberships')
     return {
       result: [{ id: ACCOUNT, name: 'Acme' }, ...account.others].map((of) => ({
@@ -103,10 +131,13 @@ function route(account, { method, path, body }, query) {
   if (first === 'workers' && second === 'workers') {
     const worker = account.workers.get(third);
     if (!worker) return NOT_FOUND('Worker not found', 10007);
-    return { result: { id: 'w', name: third, subdomain: { enabled: worker.uploads > 1, previews_enabled: false } } };
+    return {
+      result: { id: 'w', name: third, subdomain: { enabled: worker.uploads > 1, previews_enabled: false } },
+    };
   }
   if (first === 'workers' && second === 'assets' && third === 'upload') return assetUpload(account, body);
-  if (first === 'workers' && (second === 'scripts' || second === 'services')) return script(account, method, third, second, rest, body);
+  if (first === 'workers' && (second === 'scripts' || second === 'services'))
+    return script(account, method, third, second, rest, body);
   return NOT_FOUND(`Could not route to ${path}`, 7003);
 }
 
@@ -126,7 +157,8 @@ function database(account, method, which, action, json, query) {
   }
   if (!which && method === 'POST') {
     const { name, primary_location_hint: hint = null } = json();
-    if (account.databases.has(name)) return { status: 400, code: 7502, message: `Database with name '${name}' already exists` };
+    if (account.databases.has(name))
+      return { status: 400, code: 7502, message: `Database with name '${name}' already exists` };
     const uuid = `5f6e7d8c-0000-4000-8000-00000000000${account.databases.size + 1}`;
     account.databases.set(name, { uuid, name, hint, db: new DatabaseSync(':memory:') });
     return { result: { ...shown({ uuid, name }), created_in_region: (hint ?? 'weur').toUpperCase() } };
@@ -175,11 +207,16 @@ function queue(account, method, id, consumers, json, query, path) {
     settings: { delivery_delay: 0, message_retention_period: 345_600 },
   });
   const all = [...account.queues];
-  if (!id && method === 'GET') return { result: all.filter(([name]) => !query.get('name') || name === query.get('name')).map(shown) };
+  if (!id && method === 'GET')
+    return { result: all.filter(([name]) => !query.get('name') || name === query.get('name')).map(shown) };
   if (!id) {
     const { queue_name: name } = json();
     if (account.queues.has(name)) return { status: 409, code: 11009, message: 'Queue name is already taken' };
-    account.queues.set(name, { id: `00000000000000000000000000000${all.length}aa`, consumers: [], messages: [] });
+    account.queues.set(name, {
+      id: `00000000000000000000000000000${all.length}aa`,
+      consumers: [],
+      messages: [],
+    });
     return { result: shown([name, account.queues.get(name)]) };
   }
   const found = all.find(([, { id: own }]) => own === id);
@@ -189,7 +226,8 @@ function queue(account, method, id, consumers, json, query, path) {
   const list = found[1].consumers;
   if (method === 'GET') return { result: list };
   const given = json();
-  if (method === 'POST' && list.length > 0) return { status: 400, code: 11004, message: 'Queue already has a consumer' };
+  if (method === 'POST' && list.length > 0)
+    return { status: 400, code: 11004, message: 'Queue already has a consumer' };
   if (method === 'POST' && given.type === 'http_pull') list.push({ consumer_id: 'c0ffee', ...given });
   else if (method === 'POST')
     list.push({
@@ -206,7 +244,8 @@ function queue(account, method, id, consumers, json, query, path) {
 /** Messages of a queue: pulling leases them, and JSON arrives as base64. */
 function messages(queue, path, given) {
   if (path.endsWith('/messages/batch')) {
-    for (const { body } of given.messages) queue.messages.push({ id: String(queue.messages.length), body, attempts: 0, lease: null });
+    for (const { body } of given.messages)
+      queue.messages.push({ id: String(queue.messages.length), body, attempts: 0, lease: null });
     return { result: {} };
   }
   const leased = (list) => list.map(({ lease_id: id }) => queue.messages.find(({ lease }) => lease === id));
@@ -215,9 +254,11 @@ function messages(queue, path, given) {
     for (const one of leased(given.retries)) one.lease = null;
     return { result: { ackCount: given.acks.length, retryCount: given.retries.length, warnings: [] } };
   }
-  if (!queue.consumers.some(({ type }) => type === 'http_pull')) return { status: 405, code: 11007, message: 'HTTP pull is not enabled' };
+  if (!queue.consumers.some(({ type }) => type === 'http_pull'))
+    return { status: 405, code: 11007, message: 'HTTP pull is not enabled' };
   const free = queue.messages.filter(({ lease }) => lease === null).slice(0, given.batch_size);
-  for (const one of free) Object.assign(one, { lease: `lease-${one.id}-${one.attempts}`, attempts: one.attempts + 1 });
+  for (const one of free)
+    Object.assign(one, { lease: `lease-${one.id}-${one.attempts}`, attempts: one.attempts + 1 });
   const shown = free.map(({ id, body, attempts, lease }) => ({
     id,
     attempts,
@@ -229,7 +270,10 @@ function messages(queue, path, given) {
   return { result: { message_backlog_count: queue.messages.length, messages: shown } };
 }
 
-/** The upload is multipart; each part is named by the hash of a file. It is complete once every file of the manifest was there. */
+/**
+ * The upload is multipart; each part is named by the hash of a file. It is complete once every file of the
+ * manifest was there.
+ */
 function assetUpload({ assets }, body) {
   for (const [, hash] of body.matchAll(/name="([0-9a-f]{32})"/g)) assets.uploaded.add(hash);
   const isComplete = Object.values(assets.manifest).every(({ hash }) => assets.uploaded.has(hash));
@@ -241,7 +285,12 @@ function script(account, method, name, kind, [action, detail], body) {
     account.assets.manifest = JSON.parse(body).manifest;
     const hashes = [...new Set(Object.values(account.assets.manifest).map(({ hash }) => hash))];
     const missing = hashes.filter((hash) => !account.assets.uploaded.has(hash));
-    return { result: { jwt: missing.length > 0 ? UPLOAD : 'upload-complete', buckets: missing.length > 0 ? [missing] : [] } };
+    return {
+      result: {
+        jwt: missing.length > 0 ? UPLOAD : 'upload-complete',
+        buckets: missing.length > 0 ? [missing] : [],
+      },
+    };
   }
   const worker = account.workers.get(name);
   const missing = NOT_FOUND('This Worker does not exist on your account.', 10007);
@@ -255,7 +304,10 @@ function script(account, method, name, kind, [action, detail], body) {
     resources: {
       script: { etag: 'e', handlers: ['fetch'] },
       script_runtime: {},
-      bindings: [...worker.bindings, ...[...worker.secrets.keys()].map((secret) => ({ type: 'secret_text', name: secret }))],
+      bindings: [
+        ...worker.bindings,
+        ...[...worker.secrets.keys()].map((secret) => ({ type: 'secret_text', name: secret })),
+      ],
     },
   });
   if (kind === 'services')
@@ -277,7 +329,8 @@ function script(account, method, name, kind, [action, detail], body) {
   if (action === 'secrets' && method === 'GET')
     return { result: [...worker.secrets.keys()].map((secret) => ({ name: secret, type: 'secret_text' })) };
   if (action === 'secrets-bulk') {
-    for (const [secret, value] of Object.entries(JSON.parse(body).secrets)) worker.secrets.set(secret, value.text);
+    for (const [secret, value] of Object.entries(JSON.parse(body).secrets))
+      worker.secrets.set(secret, value.text);
     return { result: {} };
   }
   if (action === 'deployments' && method === 'POST') return { result: { id: 'd' } };
@@ -305,24 +358,32 @@ function script(account, method, name, kind, [action, detail], body) {
     if (method === 'PUT') worker.crons = JSON.parse(body);
     return { result: { schedules: worker.crons } };
   }
-  if (action === 'subdomain') return { result: { enabled: method === 'POST' || worker.uploads > 1, previews_enabled: false } };
+  if (action === 'subdomain')
+    return { result: { enabled: method === 'POST' || worker.uploads > 1, previews_enabled: false } };
   if (action === 'bindings') return { result: worker.bindings };
-  if (action === 'script-settings' || action === 'settings') return { result: { bindings: worker.bindings, tags: [], logpush: false } };
+  if (action === 'script-settings' || action === 'settings')
+    return { result: { bindings: worker.bindings, tags: [], logpush: false } };
   if (!action && method === 'GET') return { result: [] };
   return NOT_FOUND(`Could not route to ${action}`, 7003);
 }
 
 /** The upload is multipart; its metadata names bindings, and which secrets are to be kept. */
 function upload(account, name, body) {
-  const metadata = JSON.parse(/name="metadata"[^\r]*\r\n(?:[^\r]+\r\n)*\r\n([\s\S]*?)\r\n--/.exec(body)?.[1] ?? '{}');
+  const metadata = JSON.parse(
+    /name="metadata"[^\r]*\r\n(?:[^\r]+\r\n)*\r\n([\s\S]*?)\r\n--/.exec(body)?.[1] ?? '{}',
+  );
   const existing = account.workers.get(name);
   const held = existing?.secrets ?? new Map();
   const old = existing?.bindings ?? [];
   const given = metadata.bindings ?? [];
   if (given.some(({ type }) => type === 'assets') && metadata.assets?.jwt !== 'upload-complete')
     return { status: 400, code: 10021, message: 'the files of assets were not uploaded' };
-  const lost = given.filter(({ type, name: one }) => type === 'inherit' && !held.has(one) && !old.some((binding) => binding.name === one));
-  if (lost.length > 0) return { status: 400, code: 10057, message: `inherit binding '${lost[0].name}' is invalid` };
+  const lost = given.filter(
+    ({ type, name: one }) =>
+      type === 'inherit' && !held.has(one) && !old.some((binding) => binding.name === one),
+  );
+  if (lost.length > 0)
+    return { status: 400, code: 10057, message: `inherit binding '${lost[0].name}' is invalid` };
   const before = existing?.metadata?.migrations?.new_tag;
   if (before && metadata.migrations && metadata.migrations.old_tag !== before)
     return { status: 412, code: 10079, message: 'Migration tag precondition failed' };
@@ -330,7 +391,9 @@ function upload(account, name, body) {
     secrets: held,
     uploads: (existing?.uploads ?? 0) + 1,
     crons: existing?.crons ?? [],
-    bindings: given.flatMap((binding) => (binding.type === 'inherit' ? old.filter(({ name }) => name === binding.name) : [binding])),
+    bindings: given.flatMap((binding) =>
+      binding.type === 'inherit' ? old.filter(({ name }) => name === binding.name) : [binding],
+    ),
     metadata: { ...existing?.metadata, ...metadata },
   });
   return {

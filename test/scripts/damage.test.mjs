@@ -13,7 +13,12 @@ import { vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
 import { putState, releases } from './fixtures.mjs';
 import { copyOfProject, env, project, runCommand as run } from './service.mjs';
 
-/** @param {string} dir @param {string} script @param {string[]} args @param {Record<string, string>} [variables] */
+/**
+ * @param {string} dir
+ * @param {string} script
+ * @param {string[]} args
+ * @param {Record<string, string>} [variables]
+ */
 
 /** A vault of an earlier release, and its database. */
 function vault(dir = copyOfProject()) {
@@ -36,13 +41,22 @@ const SECRETS = 'SELECT org_id, id, name, version FROM secrets WHERE deleted_at 
 /** Takes a version away, zeroes a ciphertext, and alters a row. */
 const damage = (/** @type {DatabaseSync} */ db) => {
   const [missing, zeroed, altered] = /** @type {any[]} */ (db.prepare(SECRETS).all());
-  db.prepare('DELETE FROM secret_versions WHERE secret_id = ? AND version = ?').run(missing.id, missing.version);
-  db.prepare('UPDATE secret_versions SET value_sealed = ? WHERE secret_id = ? AND version = ?').run('AAAA', zeroed.id, zeroed.version);
+  db.prepare('DELETE FROM secret_versions WHERE secret_id = ? AND version = ?').run(
+    missing.id,
+    missing.version,
+  );
+  db.prepare('UPDATE secret_versions SET value_sealed = ? WHERE secret_id = ? AND version = ?').run(
+    'AAAA',
+    zeroed.id,
+    zeroed.version,
+  );
   db.prepare('UPDATE secrets SET name = ? WHERE id = ?').run('forged', altered.id);
   return { missing, zeroed, altered };
 };
 
-it('doctor: --deep names each row that does not open, and the exit code says so', { timeout: 120_000 }, async () => {
+it('doctor: --deep names each row that does not open, and the exit code says so', {
+  timeout: 120_000,
+}, async () => {
   const { dir, state, inDatabase } = vault();
   const whole = await run(dir, 'doctor', ['--deep', '--json']);
   assert.equal(JSON.parse(whole.stdout).checks.at(-1).verdict, 'ok', whole.said);
@@ -51,17 +65,26 @@ it('doctor: --deep names each row that does not open, and the exit code says so'
   assert.equal(status, 1, said);
   const lines = JSON.parse(stdout).checks.filter(({ check }) => check === 'rows');
   const messages = lines.map(({ message }) => message).join('\n');
-  assert.match(messages, new RegExp(`${missing.org_id}: secrets ${missing.id} .* version ${missing.version}: its stored value is missing`));
   assert.match(
     messages,
-    new RegExp(`secret_versions ${zeroed.id} \\(${zeroed.name}\\) version ${zeroed.version}: its value does not open`),
+    new RegExp(
+      `${missing.org_id}: secrets ${missing.id} .* version ${missing.version}: its stored value is missing`,
+    ),
+  );
+  assert.match(
+    messages,
+    new RegExp(
+      `secret_versions ${zeroed.id} \\(${zeroed.name}\\) version ${zeroed.version}: its value does not open`,
+    ),
   );
   assert.match(messages, new RegExp(`secrets ${altered.id} \\(forged\\): it was altered`));
   assert.match(lines.at(-1).message, /^3 faults in \d+ rows: npm run restore -- FILE --rows brings secrets/);
   assert.ok(!fs.existsSync(path.join(state, 'deep-check.json')), 'its place is not kept once it is done');
 });
 
-it('doctor: --deep continues where it was interrupted, and keeps what it found', { timeout: 60_000 }, async () => {
+it('doctor: --deep continues where it was interrupted, and keeps what it found', {
+  timeout: 60_000,
+}, async () => {
   const { state, file, masters } = vault(fs.mkdtempSync(path.join(os.tmpdir(), 'damaged-')));
   const db = new DatabaseSync(file);
   after(() => db.close());
@@ -87,7 +110,11 @@ it('doctor: --deep continues where it was interrupted, and keeps what it found',
   );
   assert.deepEqual(
     faults.map(({ table, what }) => `${table}: ${what}`),
-    ['secret_versions: its value does not open', 'secrets: it was altered: its MAC is wrong', 'secrets: its stored value is missing'],
+    [
+      'secret_versions: its value does not open',
+      'secrets: it was altered: its MAC is wrong',
+      'secrets: its stored value is missing',
+    ],
   );
   assert.equal((await openEverything(db, masters)).opened, opened);
   assert.ok(!fs.existsSync(placeFile));
@@ -118,7 +145,9 @@ it('doctor: --deep looks at each table whose rows have a MAC or a ciphertext', a
   );
 });
 
-it('backup: --verify makes the backup, names what does not open in it, and fails', { timeout: 120_000 }, async () => {
+it('backup: --verify makes the backup, names what does not open in it, and fails', {
+  timeout: 120_000,
+}, async () => {
   const { dir, inDatabase } = vault();
   const good = await run(dir, 'backup', ['--verify', '--output', 'good.sql']);
   assert.equal(good.status, 0, good.said);
@@ -147,11 +176,15 @@ it('backup: --verify makes the backup, names what does not open in it, and fails
   assert.ok(!fs.existsSync(path.join(dir, 'closed.sql')));
 });
 
-it('restore: a damaged database is named before anything is changed, with what to type', { timeout: 120_000 }, async () => {
+it('restore: a damaged database is named before anything is changed, with what to type', {
+  timeout: 120_000,
+}, async () => {
   const { dir, file } = vault();
   assert.equal((await run(dir, 'backup', ['--output', 'b.sql'])).status, 0);
   const db = new DatabaseSync(file);
-  const page = Number(db.prepare("SELECT rootpage FROM sqlite_master WHERE name = 'secrets'").get()?.rootpage);
+  const page = Number(
+    db.prepare("SELECT rootpage FROM sqlite_master WHERE name = 'secrets'").get()?.rootpage,
+  );
   db.close();
   const whole = fs.readFileSync(file);
   const torn = Buffer.from(whole);
@@ -159,11 +192,16 @@ it('restore: a damaged database is named before anything is changed, with what t
   fs.writeFileSync(file, torn);
   const { status, said } = await run(dir, 'restore', ['b.sql']);
   assert.equal(status, 1);
-  assert.match(said, /cannot be read .*pass --replace to set it aside and restore the backup; nothing was changed/);
+  assert.match(
+    said,
+    /cannot be read .*pass --replace to set it aside and restore the backup; nothing was changed/,
+  );
   assert.doesNotMatch(said, /\n +at /);
 });
 
-it('backup: one that is cut off has another name, and the next one is whole', { timeout: 120_000 }, async () => {
+it('backup: one that is cut off has another name, and the next one is whole', {
+  timeout: 120_000,
+}, async () => {
   const { dir, inDatabase } = vault();
   inDatabase((db) => {
     const insert = db.prepare('INSERT INTO commits (id, org_id, holds, created_at) VALUES (?, ?, 1, 0)');
@@ -172,9 +210,14 @@ it('backup: one that is cut off has another name, and the next one is whole', { 
     db.exec('COMMIT');
   });
   const file = path.join(dir, 'b.sql');
-  const cut = spawn(process.execPath, ['scripts/operate/recovery/backup.mjs', '--output', file], { cwd: dir, env, stdio: 'ignore' });
+  const cut = spawn(process.execPath, ['scripts/operate/recovery/backup.mjs', '--output', file], {
+    cwd: dir,
+    env,
+    stdio: 'ignore',
+  });
   const ended = new Promise((done) => cut.once('exit', done));
-  while (cut.exitCode === null && !(fs.existsSync(`${file}.part`) && fs.statSync(`${file}.part`).size > 0)) await sleep(5);
+  while (cut.exitCode === null && !(fs.existsSync(`${file}.part`) && fs.statSync(`${file}.part`).size > 0))
+    await sleep(5);
   cut.kill('SIGKILL');
   await ended;
   assert.ok(!fs.existsSync(file), 'a backup that is not complete does not have its name');
@@ -188,12 +231,21 @@ it('backup: one that is cut off has another name, and the next one is whole', { 
   assert.match((await run(dir, 'backup', ['--output', 'b.sql'])).said, /already exists: name another file/);
 });
 
-it('restore: --replace restores in place of a database that cannot be read, and keeps its files', { timeout: 200_000 }, async () => {
+it('restore: --replace restores in place of a database that cannot be read, and keeps its files', {
+  timeout: 200_000,
+}, async () => {
   const { dir, state, file } = vault();
   assert.equal((await run(dir, 'backup', ['--output', 'b.sql'])).status, 0);
   for (const [what, spoil] of /** @type {const} */ ([
     ['garbage', () => fs.writeFileSync(file, Buffer.alloc(65_536, 0x5a))],
-    ['a torn page', () => fs.writeFileSync(file, Buffer.concat([fs.readFileSync(file).subarray(0, 4096), Buffer.alloc(61_440, 0x5a)]))],
+    [
+      'a torn page',
+      () =>
+        fs.writeFileSync(
+          file,
+          Buffer.concat([fs.readFileSync(file).subarray(0, 4096), Buffer.alloc(61_440, 0x5a)]),
+        ),
+    ],
   ])) {
     for (const end of ['-wal', '-shm']) fs.rmSync(file + end, { force: true });
     spoil();
@@ -212,15 +264,24 @@ it('restore: --replace restores in place of a database that cannot be read, and 
   assert.equal(fs.readdirSync(path.join(state, 'set-aside')).length, 2);
 });
 
-it('keys: the commands of the page put back keys that are missing, and none of a deleted organisation', { timeout: 120_000 }, async () => {
+it('keys: the commands of the page put back keys that are missing, and none of a deleted organisation', {
+  timeout: 120_000,
+}, async () => {
   const { dir, state, inDatabase } = vault();
   const made = await run(dir, 'backup', ['--output', 'vault-2026-01-01T000000Z.sql']);
   assert.equal(made.status, 0, made.said);
   const keys = () =>
-    inDatabase((db) => db.prepare('SELECT * FROM deployment_keys').all().concat(db.prepare('SELECT * FROM org_keys ORDER BY 1').all()));
+    inDatabase((db) =>
+      db
+        .prepare('SELECT * FROM deployment_keys')
+        .all()
+        .concat(db.prepare('SELECT * FROM org_keys ORDER BY 1').all()),
+    );
   const before = keys();
   assert.ok(before.length >= 3, 'more than one organisation');
-  const [missing, deleted] = inDatabase((db) => db.prepare('SELECT org_id FROM org_keys ORDER BY 1').all()).map(({ org_id }) => org_id);
+  const [missing, deleted] = inDatabase((db) =>
+    db.prepare('SELECT org_id FROM org_keys ORDER BY 1').all(),
+  ).map(({ org_id }) => org_id);
   inDatabase((db) => {
     db.exec('DELETE FROM deployment_keys');
     for (const org of [missing, deleted]) db.prepare('DELETE FROM org_keys WHERE org_id = ?').run(org);

@@ -1,4 +1,5 @@
-// `npm run dead-letters` against a stand-in for Cloudflare's API: what the queue gave up on is counted, sent again or dropped.
+// `npm run dead-letters` against a stand-in for Cloudflare's API: what the queue gave up on is counted, sent
+// again or dropped.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -21,7 +22,12 @@ it('dead letters: every job that gates ask for is known', () => {
 /** A deployment with these messages in its queue of dead letters. */
 async function withLetters(bodies) {
   const at = await deployment();
-  const queue = (name, messages = []) => ({ id: `${at.account.queues.size}`.padStart(32, '0'), consumers: [], messages, name });
+  const queue = (name, messages = []) => ({
+    id: `${at.account.queues.size}`.padStart(32, '0'),
+    consumers: [],
+    messages,
+    name,
+  });
   at.account.queues.set('secrets-vault', queue('secrets-vault'));
   at.account.queues.set(
     'secrets-vault-dead',

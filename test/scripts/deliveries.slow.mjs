@@ -1,6 +1,8 @@
-// 10,000 events to 20 real HTTP receivers of the real service, of which some are slow, dead or lying: each event reaches each living receiver,
-// none of which waits for a sick one; what a sick one did not get is in its log, and arrives once it is well. Nothing here depends on how long
-// anything takes. Part of `npm run test:operations`; by itself: node --import ./scripts/shared/temporary-files.mjs --test test/scripts/deliveries.slow.mjs
+// 10,000 events to 20 real HTTP receivers of the real service, of which some are slow, dead or lying: each
+// event reaches each living receiver, none of which waits for a sick one; what a sick one did not get is in
+// its log, and arrives once it is well. Nothing here depends on how long anything takes. Part of
+// `npm run test:operations`; by itself: node --import ./scripts/shared/temporary-files.mjs --test
+// test/scripts/deliveries.slow.mjs
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import { after, it } from 'node:test';
@@ -48,7 +50,16 @@ const held = [];
 
 /** @param {string} name @param {Answer} answer */
 async function receiver(name, answer) {
-  const one = { name, answer, requests: 0, got: new Set(), url: '', id: '', restart: async () => {}, shut: () => {} };
+  const one = {
+    name,
+    answer,
+    requests: 0,
+    got: new Set(),
+    url: '',
+    id: '',
+    restart: async () => {},
+    shut: () => {},
+  };
   const server = http.createServer((request, response) => {
     let body = '';
     request.setEncoding('utf8').on('data', (part) => (body += part));
@@ -78,22 +89,35 @@ async function until(holds, ms = 500) {
   while (!(await holds())) await sleep(ms);
 }
 
-it(`webhooks: of ${EVENTS} events to 20 receivers none is lost, and none of the living waits`, { timeout: 7_200_000 }, async (t) => {
+it(`webhooks: of ${EVENTS} events to 20 receivers none is lost, and none of the living waits`, {
+  timeout: 7_200_000,
+}, async (t) => {
   const service = await startService(copyOfProject(), { ALLOW_PRIVATE_TARGETS: 'true' });
   const founded = (
-    await service.call('POST', '/orgs', service.variable('BOOTSTRAP_TOKEN'), { name: 'A', owner: { email: 'a@example.com', name: 'A' } })
+    await service.call('POST', '/orgs', service.variable('BOOTSTRAP_TOKEN'), {
+      name: 'A',
+      owner: { email: 'a@example.com', name: 'A' },
+    })
   ).json;
   const at = `/orgs/${founded.org.id}`;
   const tokens = [];
   for (let n = 0; n < KEYS; n++)
-    tokens.push((await service.call('POST', `${at}/api-keys`, founded.api_key.token, { name: `k${n}`, scopes: ['*'] })).json.token);
+    tokens.push(
+      (await service.call('POST', `${at}/api-keys`, founded.api_key.token, { name: `k${n}`, scopes: ['*'] }))
+        .json.token,
+    );
   let calls = 0;
   /** A call that has to succeed; one over the limit waits. */
   const call = async (method, path, body) => {
     for (;;) {
-      const answer = await service.call(method, `${at}${path}`, tokens[calls++ % KEYS], body).catch(() => null);
+      const answer = await service
+        .call(method, `${at}${path}`, tokens[calls++ % KEYS], body)
+        .catch(() => null);
       if (answer && answer.status < 300) return answer.json;
-      assert.ok(answer === null || answer.status === 429 || answer.status === 503, `${method} ${path}: ${answer?.status}`);
+      assert.ok(
+        answer === null || answer.status === 429 || answer.status === 503,
+        `${method} ${path}: ${answer?.status}`,
+      );
       await sleep(500);
     }
   };
@@ -109,14 +133,18 @@ it(`webhooks: of ${EVENTS} events to 20 receivers none is lost, and none of the 
   ill.push(dead);
   const all = [...living, ...ill];
   assert.equal(all.length, 20);
-  for (const one of all) one.id = (await call('POST', '/webhooks', { url: one.url, events: ['SECRET_CREATED'] })).id;
+  for (const one of all)
+    one.id = (await call('POST', '/webhooks', { url: one.url, events: ['SECRET_CREATED'] })).id;
 
   let made = 0;
   const run = Date.now().toString(36);
   const make = async () => {
     for (let n = made++; n < EVENTS; n = made++) {
       await call('POST', '/secrets', { name: `n-${run}-${n}`, type: 'generic', value: `value-of-${n}` });
-      if (n % 1000 === 0) t.diagnostic(`${n} events; delivered: ${all.map(({ name, got }) => `${name} ${got.size}`).join(', ')}`);
+      if (n % 1000 === 0)
+        t.diagnostic(
+          `${n} events; delivered: ${all.map(({ name, got }) => `${name} ${got.size}`).join(', ')}`,
+        );
     }
   };
   await Promise.all(Array.from({ length: 8 }, make));
@@ -126,7 +154,10 @@ it(`webhooks: of ${EVENTS} events to 20 receivers none is lost, and none of the 
   let disabledAt = 0;
   const readFeed = async () => {
     for (let after = 0, more = true; more; ) {
-      const page = await call('GET', `/events?types=SECRET_CREATED,WEBHOOK_DISABLED&limit=${PAGE}&after=${after}`);
+      const page = await call(
+        'GET',
+        `/events?types=SECRET_CREATED,WEBHOOK_DISABLED&limit=${PAGE}&after=${after}`,
+      );
       for (const { id, type, sequence } of page.data)
         if (type === 'SECRET_CREATED') sent.set(id, sequence);
         else disabledAt = sequence;
@@ -146,13 +177,18 @@ it(`webhooks: of ${EVENTS} events to 20 receivers none is lost, and none of the 
       [],
       name,
     );
-  t.diagnostic(`all that live have all; in ${all.map(({ name, requests }) => `${name} ${requests}`).join(', ')} requests`);
+  t.diagnostic(
+    `all that live have all; in ${all.map(({ name, requests }) => `${name} ${requests}`).join(', ')} requests`,
+  );
 
   /** The events in the log of an endpoint, by status. */
   const logOf = async ({ id }) => {
     const found = { pending: new Set(), delivered: new Set(), failed: new Set() };
     for (let cursor = ''; ; ) {
-      const { data, next_cursor } = await call('GET', `/webhooks/${id}/deliveries?limit=${PAGE}${cursor && `&cursor=${cursor}`}`);
+      const { data, next_cursor } = await call(
+        'GET',
+        `/webhooks/${id}/deliveries?limit=${PAGE}${cursor && `&cursor=${cursor}`}`,
+      );
       for (const { event_id, status } of data) found[status].add(event_id);
       if (!next_cursor) return found;
       cursor = encodeURIComponent(next_cursor);
@@ -162,7 +198,8 @@ it(`webhooks: of ${EVENTS} events to 20 receivers none is lost, and none of the 
   await readFeed();
   assert.ok(disabledAt > 0, 'the endpoint that is gone is disabled');
   /** The events that an endpoint has to get: one that is disabled, those from before. */
-  const dueTo = ({ name }) => [...sent].flatMap(([id, sequence]) => (name !== 'gone' || sequence < disabledAt ? [id] : []));
+  const dueTo = ({ name }) =>
+    [...sent].flatMap(([id, sequence]) => (name !== 'gone' || sequence < disabledAt ? [id] : []));
   for (const one of ill) {
     const { pending, delivered, failed } = await logOf(one);
     const due = dueTo(one);
@@ -177,13 +214,17 @@ it(`webhooks: of ${EVENTS} events to 20 receivers none is lost, and none of the 
   await dead.restart();
   for (const { id } of ill) await call('PATCH', `/webhooks/${id}`, { enabled: false });
   for (const { id } of ill)
-    await until(async () => (await call('GET', `/webhooks/${id}/deliveries?status=pending&limit=1`)).data.length === 0);
+    await until(
+      async () => (await call('GET', `/webhooks/${id}/deliveries?status=pending&limit=1`)).data.length === 0,
+    );
   for (const { id } of ill) {
     await call('PATCH', `/webhooks/${id}`, { enabled: true });
     while ((await call('POST', `/webhooks/${id}/redeliver`, { since: EPOCH })).has_more);
   }
   await until(async () => {
-    const left = await Promise.all(ill.map(({ id }) => call('GET', `/webhooks/${id}/deliveries?status=pending&limit=1`)));
+    const left = await Promise.all(
+      ill.map(({ id }) => call('GET', `/webhooks/${id}/deliveries?status=pending&limit=1`)),
+    );
     return left.every(({ data }) => data.length === 0);
   }, 2000);
   for (const one of ill) {

@@ -60,7 +60,8 @@ describe('npm run deploy', { timeout: 900_000 }, () => {
 
     const all = [first.said, second.said, started()].join('\n');
     assert.ok(started().includes('"secret","bulk"'), 'the arguments were recorded');
-    for (const value of [kept.BOOTSTRAP_TOKEN, kept.MASTER_KEYS, kept.MASTER_KEYS.slice(3)]) assert.ok(!all.includes(value));
+    for (const value of [kept.BOOTSTRAP_TOKEN, kept.MASTER_KEYS, kept.MASTER_KEYS.slice(3)])
+      assert.ok(!all.includes(value));
     const config = fs.readFileSync(path.join(dir, '.wrangler', 'production', 'wrangler.json'), 'utf8');
     assert.ok(!config.includes(kept.BOOTSTRAP_TOKEN));
     assert.equal(
@@ -74,7 +75,10 @@ describe('npm run deploy', { timeout: 900_000 }, () => {
     const args = ['--location', 'auto', '--public-url', base];
     const at = (method, end) => (request) => request.method === method && request.path.endsWith(end);
     const steps = [
-      [at('POST', '/d1/database'), /^The database secrets-vault could not be created: .* npm run deploy again/m],
+      [
+        at('POST', '/d1/database'),
+        /^The database secrets-vault could not be created: .* npm run deploy again/m,
+      ],
       [at('POST', '/queues'), /^The queue secrets-vault could not be created: /m],
       [
         (request) => at('POST', '/query')(request) && request.body.includes('CREATE TABLE `orgs`'),
@@ -90,7 +94,8 @@ describe('npm run deploy', { timeout: 900_000 }, () => {
       assert.equal(refused.code, 1);
       assert.match(refused.said, message);
       assert.match(refused.said, /Authentication error/, "wrangler's reason is told");
-      for (const secret of Object.values(vars())) assert.ok(!refused.said.includes(secret), 'and not what was sent');
+      for (const secret of Object.values(vars()))
+        assert.ok(!refused.said.includes(secret), 'and not what was sent');
       account.broken = () => false;
       account.lost = step;
       await deploy(args);
@@ -105,14 +110,20 @@ describe('npm run deploy', { timeout: 900_000 }, () => {
     assert.deepEqual(Object.fromEntries(account.worker.secrets), kept);
     assert.equal(account.worker.crons.length, 1);
     const order = changes();
-    assert.ok(order.lastIndexOf('POST /d1/database/ID/query') < order.findIndex(isUpload), 'migrations come before any code');
+    assert.ok(
+      order.lastIndexOf('POST /d1/database/ID/query') < order.findIndex(isUpload),
+      'migrations come before any code',
+    );
   });
 
   it('finds the workers.dev address on the first deployment and deploys it as PUBLIC_URL', async () => {
     const { account, deploy } = await deployment();
     const done = await deploy(['--location', 'weur', '--wait', '0']);
     assert.equal(done.code, 0, done.said);
-    assert.equal(account.worker.bindings.find(({ name }) => name === 'PUBLIC_URL').text, 'https://secrets-vault-service.acme.workers.dev');
+    assert.equal(
+      account.worker.bindings.find(({ name }) => name === 'PUBLIC_URL').text,
+      'https://secrets-vault-service.acme.workers.dev',
+    );
     assert.match(done.out, /^The vault is at https:\/\/secrets-vault-service\.acme\.workers\.dev\.$/m);
   });
 
@@ -124,7 +135,10 @@ describe('npm run deploy', { timeout: 900_000 }, () => {
     assert.ok(!/^gates /m.test(first.out), 'a new vault has no gates');
     const message = account.worker.metadata.annotations['workers/message'];
     assert.match(message, /^\d+\.\d+\.\d+, gate storage \d+$/);
-    assert.match((await deploy(args)).out, /^gates {7}storage version \d+ stays: an earlier release that knows it can be deployed again$/m);
+    assert.match(
+      (await deploy(args)).out,
+      /^gates {7}storage version \d+ stays: an earlier release that knows it can be deployed again$/m,
+    );
     for (const [old, text] of [
       ['0.4.0, gate storage 3', 'each goes from storage version 3 to'],
       [undefined, 'each goes to storage version'],
@@ -164,7 +178,10 @@ describe('npm run deploy', { timeout: 900_000 }, () => {
       ['secrets-vault', 'secrets-vault-dead', 'secrets-vault-staging', 'secrets-vault-dead-staging'],
     );
     const [consumer] = account.queues.get('secrets-vault-staging').consumers;
-    assert.deepEqual([consumer.script, consumer.dead_letter_queue], ['secrets-vault-service-staging', 'secrets-vault-dead-staging']);
+    assert.deepEqual(
+      [consumer.script, consumer.dead_letter_queue],
+      ['secrets-vault-service-staging', 'secrets-vault-dead-staging'],
+    );
     const worker = account.workers.get('secrets-vault-service-staging');
     const binding = (name) => worker.bindings.find((one) => one.name === name);
     assert.equal(binding('DB').id, account.databases.get('secrets-vault-staging').uuid);
@@ -184,7 +201,10 @@ describe('npm run deploy', { timeout: 900_000 }, () => {
     const args = ['--location', 'weur', '--public-url', base];
     const inCi = await deploy(args, { CI: 'true' });
     assert.equal(inCi.code, 1);
-    assert.match(inCi.said, /^The secrets of the vault must be created, and this CI machine would lose them/m);
+    assert.match(
+      inCi.said,
+      /^The secrets of the vault must be created, and this CI machine would lose them/m,
+    );
 
     const right = new Uint8Array(32).fill(9);
     const { db } = account.databases.get('secrets-vault');
@@ -196,14 +216,21 @@ describe('npm run deploy', { timeout: 900_000 }, () => {
     const before = changes().length;
     const noKeys = await deploy(args);
     assert.equal(noKeys.code, 1);
-    assert.match(noKeys.said, /^The database contains a vault, but MASTER_KEYS is not set: restore \.production\.vars/m);
+    assert.match(
+      noKeys.said,
+      /^The database contains a vault, but MASTER_KEYS is not set: restore \.production\.vars/m,
+    );
     const file = path.join(dir, '.production.vars');
     assert.ok(!fs.existsSync(file), 'and makes none');
 
     const write = (id, fill) =>
-      fs.writeFileSync(file, `MASTER_KEYS=${id}:${Buffer.alloc(32, fill).toString('base64')}\nBOOTSTRAP_TOKEN=${'b'.repeat(40)}\n`, {
-        mode: 0o600,
-      });
+      fs.writeFileSync(
+        file,
+        `MASTER_KEYS=${id}:${Buffer.alloc(32, fill).toString('base64')}\nBOOTSTRAP_TOKEN=${'b'.repeat(40)}\n`,
+        {
+          mode: 0o600,
+        },
+      );
     for (const [id, fill] of [
       ['k2', 9],
       ['k1', 8],
@@ -211,7 +238,10 @@ describe('npm run deploy', { timeout: 900_000 }, () => {
       write(id, fill);
       const wrong = await deploy(args);
       assert.equal(wrong.code, 1);
-      assert.match(wrong.said, /^MASTER_KEYS in \.production\.vars does not decrypt the keys of the vault in the database: /m);
+      assert.match(
+        wrong.said,
+        /^MASTER_KEYS in \.production\.vars does not decrypt the keys of the vault in the database: /m,
+      );
       assert.ok(!wrong.said.includes(Buffer.alloc(32, fill).toString('base64')));
     }
     fs.writeFileSync(file, 'MASTER_KEYS=k1:short\nBOOTSTRAP_TOKEN=abc\n', { mode: 0o600 });
@@ -231,12 +261,20 @@ describe('npm run deploy', { timeout: 900_000 }, () => {
     account.health = { status: 200, body: { status: 'degraded', version: '0.5.0', checks } };
     const ill = await deploy(['--location', 'weur', '--public-url', base, '--wait', '1']);
     assert.equal(ill.code, 1);
-    assert.match(ill.said, /healthz does not say that callers can be served after 1 s \(queue: nothing comes\)/);
-    account.databases.get('secrets-vault').db.exec("INSERT INTO d1_migrations (name) VALUES ('9999_later.sql')");
+    assert.match(
+      ill.said,
+      /healthz does not say that callers can be served after 1 s \(queue: nothing comes\)/,
+    );
+    account.databases
+      .get('secrets-vault')
+      .db.exec("INSERT INTO d1_migrations (name) VALUES ('9999_later.sql')");
     const before = changes().length;
     const old = await deploy(['--public-url', base]);
     assert.equal(old.code, 1);
-    assert.match(old.said, /^The database was migrated by a newer checkout \(9999_later\.sql\): update this one/m);
+    assert.match(
+      old.said,
+      /^The database was migrated by a newer checkout \(9999_later\.sql\): update this one/m,
+    );
     assert.equal(changes().length, before);
   });
 });

@@ -20,9 +20,13 @@ describe('npm run deploy', () => {
     const dir = copyOfProject();
     const listing = () => fs.readdirSync(dir).sort().join();
     const before = listing();
-    const { status, stdout } = deploy(dir, ['--dry-run', '--location', 'weur', '--public-url', 'https://vault.example.com'], {
-      CLOUDFLARE_API_BASE_URL: 'http://127.0.0.1:1',
-    });
+    const { status, stdout } = deploy(
+      dir,
+      ['--dry-run', '--location', 'weur', '--public-url', 'https://vault.example.com'],
+      {
+        CLOUDFLARE_API_BASE_URL: 'http://127.0.0.1:1',
+      },
+    );
     assert.equal(status, 0);
     assert.equal(listing(), before);
     const config = '--config .wrangler/production/wrangler.json';
@@ -35,7 +39,9 @@ describe('npm run deploy', () => {
       `npx wrangler deploy --durable-objects-code-update-mode immediate --message '[^']+' ${config}`,
       'https://vault.example.com/healthz',
     ];
-    const at = commands.map((command) => stdout.search(new RegExp(`${command.replaceAll('.', '\\.')}$`, 'm')));
+    const at = commands.map((command) =>
+      stdout.search(new RegExp(`${command.replaceAll('.', '\\.')}$`, 'm')),
+    );
     assert.ok(
       at.every((place, index) => place > (at[index - 1] ?? 0)),
       `${at}\n${stdout}`,
@@ -61,11 +67,17 @@ describe('npm run deploy', () => {
     account.signedIn = false;
     const out = await run(['--location', 'weur']);
     assert.equal(out.code, 1);
-    assert.match(out.said, /^CLOUDFLARE_API_TOKEN is set but was not accepted: create a token with the permissions /);
+    assert.match(
+      out.said,
+      /^CLOUDFLARE_API_TOKEN is set but was not accepted: create a token with the permissions /,
+    );
     account.signedIn = true;
     const placeless = await run([]);
     assert.equal(placeless.code, 1);
-    assert.match(placeless.said, /^The database must be created, and cannot be moved later: pass --location with one of weur, /m);
+    assert.match(
+      placeless.said,
+      /^The database must be created, and cannot be moved later: pass --location with one of weur, /m,
+    );
     account.others = [{ id: 'f'.repeat(32), name: 'Other', type: 'standard' }];
     const several = await run(['--location', 'weur', '--wait', '0'], { CLOUDFLARE_ACCOUNT_ID: undefined });
     assert.equal(several.code, 1);

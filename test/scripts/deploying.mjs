@@ -1,5 +1,6 @@
-// `npm run deploy` and `npm run doctor -- --remote` in a copy of the project, against the stand-in of cloudflare.mjs. What every process of a
-// run was started with is recorded, so that a test can look for secrets in it.
+// `npm run deploy` and `npm run doctor -- --remote` in a copy of the project, against the stand-in of
+// cloudflare.mjs. What every process of a run was started with is recorded, so that a test can look for
+// secrets in it.
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -64,9 +65,13 @@ export async function deployment() {
       requests
         .filter(
           ({ method, path: at, body }) =>
-            method !== 'GET' && !(at.endsWith('/query') && /^\s*(select|create table if not exists)/i.test(JSON.parse(body).sql)),
+            method !== 'GET' &&
+            !(at.endsWith('/query') && /^\s*(select|create table if not exists)/i.test(JSON.parse(body).sql)),
         )
-        .map(({ method, path: at }) => `${method} ${at.replace(`/accounts/${ACCOUNT}`, '').replace(/[0-9a-f-]{36}|0{29}[0-9]aa/, 'ID')}`),
+        .map(
+          ({ method, path: at }) =>
+            `${method} ${at.replace(`/accounts/${ACCOUNT}`, '').replace(/[0-9a-f-]{36}|0{29}[0-9]aa/, 'ID')}`,
+        ),
     /** What .production.vars holds, or the file of another deployment; nothing where there is none. */
     vars: (name = 'production') => ({ ...readDevVars(path.join(dir, `.${name}.vars`))?.vars }),
   };

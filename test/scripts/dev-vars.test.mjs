@@ -8,7 +8,12 @@ import path from 'node:path';
 import { after, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { bootstrapTokenCommand, createDevVars, freshSecrets, readDevVars } from '../../scripts/operate/vault/dev-vars.mjs';
+import {
+  bootstrapTokenCommand,
+  createDevVars,
+  freshSecrets,
+  readDevVars,
+} from '../../scripts/operate/vault/dev-vars.mjs';
 import { readSettings } from '../../scripts/operate/vault/settings.mjs';
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), "dev-vars it's "));
@@ -25,7 +30,10 @@ describe('.dev.vars', () => {
       { mode: 0o600 },
     );
     const { vars, exposed } = readDevVars(file);
-    assert.deepEqual({ ...vars }, { A: 'plain', B: 'in quotes # kept', C: '$HOME', D: '$HOME', E: '', F: 'spaced', G: 'k1:ab+/=' });
+    assert.deepEqual(
+      { ...vars },
+      { A: 'plain', B: 'in quotes # kept', C: '$HOME', D: '$HOME', E: '', F: 'spaced', G: 'k1:ab+/=' },
+    );
     assert.equal(exposed, false);
     fs.chmodSync(file, 0o640);
     assert.equal(readDevVars(file).exposed, true);
@@ -60,7 +68,12 @@ describe('.dev.vars', () => {
       Array.from(
         { length: 8 },
         async () =>
-          (await once(new Worker(new URL(`data:text/javascript,${encodeURIComponent(code)}`), { workerData: file }), 'message'))[0],
+          (
+            await once(
+              new Worker(new URL(`data:text/javascript,${encodeURIComponent(code)}`), { workerData: file }),
+              'message',
+            )
+          )[0],
       ),
     );
     assert.equal(new Set(seen).size, 1);
@@ -78,7 +91,9 @@ describe('.dev.vars', () => {
       const file = newFile();
       fs.writeFileSync(file, `# BOOTSTRAP_TOKEN=no\n${line}\nMASTER_KEYS=k1:x\n`);
       assert.equal(
-        execFileSync('sh', ['-c', `printf %s "$(${bootstrapTokenCommand(file, readDevVars(file).text)})"`], { encoding: 'utf8' }),
+        execFileSync('sh', ['-c', `printf %s "$(${bootstrapTokenCommand(file, readDevVars(file).text)})"`], {
+          encoding: 'utf8',
+        }),
         token,
       );
     }

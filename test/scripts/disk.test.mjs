@@ -16,12 +16,18 @@ it('doctor: a full disk fails, a scarce one warns', () => {
     [0, 16 * MIB - 1, 16 * MIB, 256 * MIB - 1, 256 * MIB].map((bytes) => free(bytes)?.verdict),
     ['fail', 'fail', 'warn', 'warn', 'ok'],
   );
-  assert.match(free(0)?.message ?? '', /^0 MiB are free on the disk of STATE_DIR: requests fail once it is full\. Free some space/);
+  assert.match(
+    free(0)?.message ?? '',
+    /^0 MiB are free on the disk of STATE_DIR: requests fail once it is full\. Free some space/,
+  );
 });
 
-it('doctor: a directory that does not exist has no disk', () => assert.equal(diskOf(path.join(dir, 'none')), undefined));
+it('doctor: a directory that does not exist has no disk', () =>
+  assert.equal(diskOf(path.join(dir, 'none')), undefined));
 
-it('doctor: a directory that cannot be written fails', { skip: process.getuid?.() === 0 && 'root may write everywhere' }, () => {
+it('doctor: a directory that cannot be written fails', {
+  skip: process.getuid?.() === 0 && 'root may write everywhere',
+}, () => {
   fs.chmodSync(dir, 0o500);
   assert.match(free(10 ** 9)?.message ?? '', /^STATE_DIR cannot be written/);
   fs.chmodSync(dir, 0o700);

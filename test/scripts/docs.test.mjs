@@ -1,4 +1,5 @@
-// The documents agree with the tree: every file, test and variable that they name exists. Links are tested in links.test.mjs.
+// The documents agree with the tree: every file, test and variable that they name exists. Links are tested in
+// links.test.mjs.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -14,7 +15,9 @@ const filesIn = (dir) =>
     .map((entry) => path.relative(project, path.join(entry.parentPath, entry.name)));
 
 const rootPages = fs.readdirSync(project).filter((name) => name.endsWith('.md'));
-const pages = [...rootPages, ...filesIn('docs'), ...filesIn('.github')].filter((name) => name.endsWith('.md'));
+const pages = [...rootPages, ...filesIn('docs'), ...filesIn('.github')].filter((name) =>
+  name.endsWith('.md'),
+);
 const read = (name) => fs.readFileSync(path.join(project, name), 'utf8');
 
 it('documents: every file of the source that they name exists', () => {
@@ -32,14 +35,22 @@ it('documents: every file of the source that they name exists', () => {
 it('documents: every test that they name exists', () => {
   const tests = new Set(filesIn('test').map((file) => path.basename(file)));
   const missing = pages.flatMap((name) =>
-    [...read(name).matchAll(/`([\w-]+\.test\.(?:ts|mjs))`/g)].map(([, test]) => test).filter((test) => !tests.has(test)),
+    [...read(name).matchAll(/`([\w-]+\.test\.(?:ts|mjs))`/g)]
+      .map(([, test]) => test)
+      .filter((test) => !tests.has(test)),
   );
   assert.deepEqual(missing, []);
 });
 
 it('documents: every variable that npm start obeys is listed', () => {
-  const variables = { MASTER_KEYS: `k1:${Buffer.alloc(32).toString('base64')}`, BOOTSTRAP_TOKEN: 'x'.repeat(32) };
+  const variables = {
+    MASTER_KEYS: `k1:${Buffer.alloc(32).toString('base64')}`,
+    BOOTSTRAP_TOKEN: 'x'.repeat(32),
+  };
   const { settings } = readSettings(variables, {});
-  const listed = new Set([...read('docs/reference/environment-variables.md').matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name));
-  for (const name of [...Object.keys(settings?.worker ?? {}), 'HOST', 'PORT', 'STATE_DIR']) assert.ok(listed.has(name), name);
+  const listed = new Set(
+    [...read('docs/reference/environment-variables.md').matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name),
+  );
+  for (const name of [...Object.keys(settings?.worker ?? {}), 'HOST', 'PORT', 'STATE_DIR'])
+    assert.ok(listed.has(name), name);
 });

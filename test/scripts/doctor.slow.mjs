@@ -1,4 +1,5 @@
-// `npm run doctor`: a well vault passes every check, and each kind of fault is named, with what to do and without a value.
+// `npm run doctor`: a well vault passes every check, and each kind of fault is named, with what to do and
+// without a value.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -12,23 +13,31 @@ import { encrypt } from './envelope.mjs';
 import { copyOfProject, env, freePort, project, startService } from './service.mjs';
 
 const doctor = (dir, variables = {}, args = []) => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/operate/doctor/doctor.mjs', ...args], {
-    cwd: dir,
-    encoding: 'utf8',
-    env: { ...env, ...variables },
-  });
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['scripts/operate/doctor/doctor.mjs', ...args],
+    {
+      cwd: dir,
+      encoding: 'utf8',
+      env: { ...env, ...variables },
+    },
+  );
   assert.equal(stderr, '');
   return { status, stdout };
 };
 const verdicts = (stdout) =>
-  Object.fromEntries([...stdout.matchAll(/^(ok|warn|fail) +(\w+) /gm)].map(([, verdict, check]) => [check, verdict]));
+  Object.fromEntries(
+    [...stdout.matchAll(/^(ok|warn|fail) +(\w+) /gm)].map(([, verdict, check]) => [check, verdict]),
+  );
 
 /** The checks of /healthz that the page on monitoring lists, in its order. */
 const checksOfPage = () => {
   const page = fs.readFileSync(path.join(project, 'docs/operations/monitoring.md'), 'utf8');
-  return [...page.slice(0, page.indexOf('### A clock')).matchAll(/^\| `(\w+)` \| [^|]+ \| [^|]*`(?:down|degraded)`/gm)].map(
-    ([, name]) => name,
-  );
+  return [
+    ...page
+      .slice(0, page.indexOf('### A clock'))
+      .matchAll(/^\| `(\w+)` \| [^|]+ \| [^|]*`(?:down|degraded)`/gm),
+  ].map(([, name]) => name);
 };
 
 describe('npm run doctor', { timeout: 200_000 }, () => {
@@ -37,12 +46,21 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
     const unused = { PORT: String(await freePort()) };
     const fresh = doctor(dir, unused);
     assert.equal(fresh.status, 1, 'no service answers');
-    assert.deepEqual(verdicts(fresh.stdout), { variables: 'ok', bindings: 'ok', keys: 'ok', migrations: 'warn', service: 'fail' });
+    assert.deepEqual(verdicts(fresh.stdout), {
+      variables: 'ok',
+      bindings: 'ok',
+      keys: 'ok',
+      migrations: 'warn',
+      service: 'fail',
+    });
     assert.match(
       fresh.stdout,
       /^fail +service +does not respond at .*: run npm start; if it is already running, set PORT and HOST to its values\.$/m,
     );
-    assert.ok(!fs.existsSync(path.join(dir, '.dev.vars')) && !fs.existsSync(path.join(dir, '.wrangler')), 'it makes nothing');
+    assert.ok(
+      !fs.existsSync(path.join(dir, '.dev.vars')) && !fs.existsSync(path.join(dir, '.wrangler')),
+      'it makes nothing',
+    );
 
     const { port, stop, call, variable } = await startService(dir);
     const org = await call('POST', '/orgs', variable('BOOTSTRAP_TOKEN'), {
@@ -52,7 +70,17 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
     assert.equal(org.status, 201);
     const well = doctor(dir, { PORT: String(port) });
     assert.equal(well.status, 0, well.stdout);
-    const all = ['variables', 'bindings', 'disk', 'keys', 'tables', 'migrations', 'clock', 'service', ...checksOfPage()];
+    const all = [
+      'variables',
+      'bindings',
+      'disk',
+      'keys',
+      'tables',
+      'migrations',
+      'clock',
+      'service',
+      ...checksOfPage(),
+    ];
     assert.deepEqual(verdicts(well.stdout), Object.fromEntries(all.map((check) => [check, 'ok'])));
     assert.match(well.stdout, /^ok +keys +2 wrapped keys decrypt \(k1\)$/m);
     const json = JSON.parse(doctor(dir, { PORT: String(port) }, ['--json']).stdout);
@@ -63,13 +91,20 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
     const whole = fs.readFileSync(vars, 'utf8');
     const key = variable('MASTER_KEYS').slice(3);
     const folder = path.join(dir, '.wrangler/state/v3/d1/miniflare-D1DatabaseObject');
-    const file = fs.readdirSync(folder).find((name) => name.endsWith('.sqlite') && name !== 'metadata.sqlite');
+    const file = fs
+      .readdirSync(folder)
+      .find((name) => name.endsWith('.sqlite') && name !== 'metadata.sqlite');
     const sql = (statement) => {
       const db = new DatabaseSync(path.join(folder, file));
       db.exec(statement);
       db.close();
     };
-    /** @param {() => void} damage @param {RegExp} line @param {() => void} repair @param {Record<string, string>} [variables] */
+    /**
+     * @param {() => void} damage
+     * @param {RegExp} line
+     * @param {() => void} repair
+     * @param {Record<string, string>} [variables]
+     */
     const broken = (damage, line, repair, variables = {}) => {
       damage();
       const { status, stdout } = doctor(dir, { ...unused, ...variables });
@@ -82,7 +117,11 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
     const nothing = () => {};
     const restore = write(whole);
 
-    broken(write(whole.replace(key, key.slice(1))), /^fail +variables +MASTER_KEYS is malformed at key 1: .*\.$/m, restore);
+    broken(
+      write(whole.replace(key, key.slice(1))),
+      /^fail +variables +MASTER_KEYS is malformed at key 1: .*\.$/m,
+      restore,
+    );
     broken(nothing, /^fail +variables +PUBLIC_URL is not an origin: /m, nothing, { PUBLIC_URL: 'nonsense' });
     broken(
       () => fs.chmodSync(vars, 0o644),
@@ -94,7 +133,11 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
       /^fail +variables +MASTER_KEYS is missing: /m,
       () => fs.renameSync(`${vars}.away`, vars),
     );
-    broken(write(whole.replace('k1:', 'k2:')), /^fail +keys +MASTER_KEYS lacks k1, .* add it after/m, restore);
+    broken(
+      write(whole.replace('k1:', 'k2:')),
+      /^fail +keys +MASTER_KEYS lacks k1, .* add it after/m,
+      restore,
+    );
     broken(
       write(whole.replace(key, Buffer.alloc(32, 1).toString('base64'))),
       /^fail +keys +2 of 2 wrapped keys do not decrypt, the first belonging to deployment: MASTER_KEYS has another key with the id k1/m,
@@ -116,7 +159,9 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
       () => sql('INSERT INTO deployment_keys SELECT * FROM lost; DROP TABLE lost'),
     );
     const wrong = path.join(dir, '.wrangler', 'sate');
-    broken(nothing, /^fail +keys +STATE_DIR names a directory without a vault: correct it/m, nothing, { STATE_DIR: wrong });
+    broken(nothing, /^fail +keys +STATE_DIR names a directory without a vault: correct it/m, nothing, {
+      STATE_DIR: wrong,
+    });
     assert.ok(!fs.existsSync(wrong), 'and makes none');
     broken(
       () => sql("INSERT INTO d1_migrations (name) VALUES ('9999_later.sql')"),
@@ -143,7 +188,9 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
     // A page in the middle, so that the first ones can still be read.
     const intact = fs.readFileSync(path.join(folder, file));
     const reader = new DatabaseSync(path.join(folder, file));
-    const page = Number(reader.prepare("SELECT rootpage FROM sqlite_master WHERE name = 'org_keys'").get()?.rootpage);
+    const page = Number(
+      reader.prepare("SELECT rootpage FROM sqlite_master WHERE name = 'org_keys'").get()?.rootpage,
+    );
     reader.close();
     broken(
       () => {
@@ -176,7 +223,10 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
     };
     const nothing = await remote();
     assert.equal(nothing.code, 1);
-    assert.match(nothing.out, /^fail +account +The account Acme has no database secrets-vault: run npm run deploy/m);
+    assert.match(
+      nothing.out,
+      /^fail +account +The account Acme has no database secrets-vault: run npm run deploy/m,
+    );
 
     // What a deployment leaves behind.
     account.databases.set('secrets-vault', {
@@ -187,7 +237,9 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
     });
     const { db } = account.databases.get('secrets-vault');
     db.exec('CREATE TABLE d1_migrations (name TEXT)');
-    for (const name of fs.readdirSync(path.join(project, 'migrations')).filter((file) => file.endsWith('.sql'))) {
+    for (const name of fs
+      .readdirSync(path.join(project, 'migrations'))
+      .filter((file) => file.endsWith('.sql'))) {
       db.exec(fs.readFileSync(path.join(project, 'migrations', name), 'utf8'));
       db.prepare('INSERT INTO d1_migrations VALUES (?)').run(name);
     }
@@ -265,12 +317,20 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
     account.health = { status: 200, body: { hello: 'world' } };
     fs.rmSync(path.join(dir, '.production.vars'));
     const away = await remote();
-    assert.match(away.out, /^fail +account +CLOUDFLARE_API_TOKEN is set but was not accepted: create a token/m);
+    assert.match(
+      away.out,
+      /^fail +account +CLOUDFLARE_API_TOKEN is set but was not accepted: create a token/m,
+    );
     assert.match(away.out, /^fail +service +the server at http\S+ is not a vault/m);
 
-    const offline = await look(['--remote', '--url', base], { CLOUDFLARE_API_BASE_URL: 'http://127.0.0.1:1/client/v4' });
+    const offline = await look(['--remote', '--url', base], {
+      CLOUDFLARE_API_BASE_URL: 'http://127.0.0.1:1/client/v4',
+    });
     assert.equal(offline.code, 1);
-    assert.match(offline.out, /^fail +account +Cloudflare cannot be reached from this machine: check the network/m);
+    assert.match(
+      offline.out,
+      /^fail +account +Cloudflare cannot be reached from this machine: check the network/m,
+    );
     assert.doesNotMatch(offline.out, /not accepted/);
   });
 
@@ -293,7 +353,10 @@ describe('npm run doctor', { timeout: 200_000 }, () => {
       'BOOTSTRAP_TOKEN in vars, or secrets.required',
     ]);
     assert.deepEqual(lackingBindings({ ...toml, assets: undefined }, needed), ['ASSETS in assets']);
-    assert.deepEqual(lackingBindings({ ...toml, migrations: [] }, needed).length, toml.durable_objects.bindings.length);
+    assert.deepEqual(
+      lackingBindings({ ...toml, migrations: [] }, needed).length,
+      toml.durable_objects.bindings.length,
+    );
     assert.deepEqual(lackingBindings({ ...toml, triggers: {} }, needed), ['a schedule in triggers.crons']);
     assert.equal(lackingBindings(toml, [{ name: 'AI', type: 'Ai' }]).length, 1);
   });

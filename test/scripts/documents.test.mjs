@@ -1,7 +1,8 @@
-// The commands of README.md, the guides and the operations pages. Each document is one script that runs exactly as it stands there, in
-// bash, beside one service that `npm start` started on a copy of the project. Where zsh is installed, the README and the guide to the API
-// run in it too, and with SLOW=1 every document does. Each document has an organisation of its own: the blocks of the guide to the API
-// that are marked as set-up come first, except in the README. Only the port is another.
+// The commands of README.md, the guides and the operations pages. Each document is one script that runs
+// exactly as it stands there, in bash, beside one service that `npm start` started on a copy of the project.
+// Where zsh is installed, the README and the guide to the API run in it too, and with SLOW=1 every document
+// does. Each document has an organisation of its own: the blocks of the guide to the API that are marked as
+// set-up come first, except in the README. Only the port is another.
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -11,7 +12,10 @@ import { Validator } from '@cfworker/json-schema';
 import { blocksOf, markdownFiles, read } from './markdown.mjs';
 import { env, project, sharedService } from './service.mjs';
 
-const documents = ['README.md', ...markdownFiles().filter((file) => /^docs\/(guides|operations|generate)\//.test(file))];
+const documents = [
+  'README.md',
+  ...markdownFiles().filter((file) => /^docs\/(guides|operations|generate)\//.test(file)),
+];
 const SET_UP = 'docs/guides/api.md';
 const setUp = blocksOf(read(SET_UP)).filter((block) => block.setUp);
 const END = '-- end of block --';
@@ -24,7 +28,9 @@ const shellOf = (file) => blocksOf(read(file)).filter(({ language }) => language
 const hasZsh = spawnSync('zsh', ['--version']).status === 0;
 /** The shells in which a document runs. @param {string} document */
 const shellsOf = (document) =>
-  hasZsh && (process.env.SLOW || only || document === 'README.md' || document === SET_UP) ? ['bash', 'zsh'] : ['bash'];
+  hasZsh && (process.env.SLOW || only || document === 'README.md' || document === SET_UP)
+    ? ['bash', 'zsh']
+    : ['bash'];
 
 /**
  * Runs a script as if it were pasted, in the copy of the project.
@@ -48,7 +54,10 @@ const run = (shell, script, dir, port) =>
   );
 
 it('commands: those of every document work', { timeout: 1_800_000 }, async (t) => {
-  assert.ok(fs.existsSync(path.join(project, 'packages', 'cli', 'dist', 'main.js')), 'svc is not built: run npm run build first');
+  assert.ok(
+    fs.existsSync(path.join(project, 'packages', 'cli', 'dist', 'main.js')),
+    'svc is not built: run npm run build first',
+  );
   const { dir, port } = await sharedService();
   await organisations(dir, port, 51);
   for (const document of documents)
@@ -56,15 +65,22 @@ it('commands: those of every document work', { timeout: 1_800_000 }, async (t) =
       if (!only || document.includes(only))
         await t.test(`commands: ${document}, in ${shell}`, async (t) => {
           for (const name of fs.readdirSync(dir))
-            if (name.endsWith('.sql') || name === '.svc.json' || name === '.config') fs.rmSync(path.join(dir, name), { recursive: true });
-          for (const { file, text } of blocksOf(read(document))) if (file) fs.writeFileSync(path.join(dir, file), text);
-          for (const { skip, line } of shellOf(document)) if (skip) t.diagnostic(`line ${line} does not run here: ${skip}`);
+            if (name.endsWith('.sql') || name === '.svc.json' || name === '.config')
+              fs.rmSync(path.join(dir, name), { recursive: true });
+          for (const { file, text } of blocksOf(read(document)))
+            if (file) fs.writeFileSync(path.join(dir, file), text);
+          for (const { skip, line } of shellOf(document))
+            if (skip) t.diagnostic(`line ${line} does not run here: ${skip}`);
           const blocks = shellOf(document).filter(({ skip }) => !skip);
           const before = document === 'README.md' || document === SET_UP ? [] : setUp;
           const script = [...before, ...blocks].map(({ text }) => `${text}echo '${END}'\n`).join('');
           const { status, stdout, stderr } = await run(shell, script, dir, port);
           const outputs = stdout.split(`${END}\n`).slice(before.length);
-          assert.equal(status, 0, `the block at line ${blocks[outputs.length - 1]?.line} failed: ${stderr}\n${outputs.at(-1)}`);
+          assert.equal(
+            status,
+            0,
+            `the block at line ${blocks[outputs.length - 1]?.line} failed: ${stderr}\n${outputs.at(-1)}`,
+          );
           for (const [at, { line, expect }] of blocks.entries()) {
             const output = outputs[at] ?? '';
             if (expect) assert.ok(output.includes(expect), `line ${line}: no ${expect} in ${output}`);
@@ -73,15 +89,18 @@ it('commands: those of every document work', { timeout: 1_800_000 }, async (t) =
           }
         });
   if (only) return;
-  await t.test('commands: the SARIF file that a guide writes is valid, and its workflow runs what ran here', () => {
-    const guide = 'docs/guides/leak-scans.md';
-    assert.deepEqual(problemsOf(path.join(dir, 'scan.sarif')), []);
-    const [, command] =
-      /- run: npx (?:--no-install )?(svc scan [^>\n]+) >/.exec(
-        blocksOf(read(guide)).find(({ language }) => language === 'yaml')?.text ?? '',
-      ) ?? [];
-    assert.ok(command && shellOf(guide).some(({ text }) => text.includes(command)));
-  });
+  await t.test(
+    'commands: the SARIF file that a guide writes is valid, and its workflow runs what ran here',
+    () => {
+      const guide = 'docs/guides/leak-scans.md';
+      assert.deepEqual(problemsOf(path.join(dir, 'scan.sarif')), []);
+      const [, command] =
+        /- run: npx (?:--no-install )?(svc scan [^>\n]+) >/.exec(
+          blocksOf(read(guide)).find(({ language }) => language === 'yaml')?.text ?? '',
+        ) ?? [];
+      assert.ok(command && shellOf(guide).some(({ text }) => text.includes(command)));
+    },
+  );
 });
 
 /**
@@ -89,7 +108,8 @@ it('commands: those of every document work', { timeout: 1_800_000 }, async (t) =
  * @param {string} dir @param {number} port @param {number} count
  */
 async function organisations(dir, port, count) {
-  const [, token] = /^BOOTSTRAP_TOKEN=(.*)$/m.exec(fs.readFileSync(path.join(dir, '.dev.vars'), 'utf8')) ?? [];
+  const [, token] =
+    /^BOOTSTRAP_TOKEN=(.*)$/m.exec(fs.readFileSync(path.join(dir, '.dev.vars'), 'utf8')) ?? [];
   const create = async () => {
     const { ok } = await fetch(`http://127.0.0.1:${port}/api/v1/orgs`, {
       method: 'POST',
@@ -111,8 +131,13 @@ it('commands: every block that does not run says why', () => {
   for (const document of documents)
     for (const { skip, line, text } of shellOf(document)) {
       assert.ok(skip === undefined || skip.length >= 15, `${document}:${line}: say why`);
-      const remote = /--remote|wrangler (?!d1 migrations apply DB --local)/.test(text) || /npm run deploy(?! -- --dry-run)/.test(text);
-      assert.ok(!remote || skip, `${document}:${line} needs a Cloudflare account: mark it with <!-- skip: why -->`);
+      const remote =
+        /--remote|wrangler (?!d1 migrations apply DB --local)/.test(text) ||
+        /npm run deploy(?! -- --dry-run)/.test(text);
+      assert.ok(
+        !remote || skip,
+        `${document}:${line} needs a Cloudflare account: mark it with <!-- skip: why -->`,
+      );
     }
 });
 
@@ -126,9 +151,17 @@ it('commands: every block can be pasted into bash and zsh', () => {
       assert.doesNotMatch(text.replace(/'[^']*'/gs, ''), /!/, `${at} has a ! outside single quotes`);
       assert.doesNotMatch(text, /(^|[;|&]\s*)read\b/m, `${at}: bash and zsh have different options of read`);
       // In zsh these are read-only or tied to other variables.
-      assert.doesNotMatch(text, /(^|\s)(status|path|options|argv|UID|GID|EUID)=/m, `${at} sets a variable that zsh uses itself`);
+      assert.doesNotMatch(
+        text,
+        /(^|\s)(status|path|options|argv|UID|GID|EUID)=/m,
+        `${at} sets a variable that zsh uses itself`,
+      );
       assert.doesNotMatch(text, /(^|\s)(declare|mapfile|shopt)\b/m, `${at} has a command that zsh lacks`);
       // Unquoted ? and [ are patterns, and zsh fails where they match no file.
-      assert.doesNotMatch(text.replace(/'[^']*'|"(?:\\.|[^"\\])*"/gs, ''), /[?[]/, `${at} has an unquoted pattern`);
+      assert.doesNotMatch(
+        text.replace(/'[^']*'|"(?:\\.|[^"\\])*"/gs, ''),
+        /[?[]/,
+        `${at} has an unquoted pattern`,
+      );
     }
 });

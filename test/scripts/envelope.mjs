@@ -9,4 +9,6 @@ const built = buildSync({
   platform: 'node',
   write: false,
 });
-export const { encrypt } = await import(`data:text/javascript;base64,${Buffer.from(built.outputFiles[0].contents).toString('base64')}`);
+export const { encrypt } = await import(
+  `data:text/javascript;base64,${Buffer.from(built.outputFiles[0].contents).toString('base64')}`
+);

@@ -1,6 +1,6 @@
-// The manifests of the guide to the External Secrets Operator, against the service. The test sends what the operator's webhook provider sends
-// (its code: providers/v1/webhook): a GET of net/http, with `remoteRef` escaped for a query in the URL and unescaped in headers, and takes
-// the value at `jsonPath`.
+// The manifests of the guide to the External Secrets Operator, against the service. The test sends what the
+// operator's webhook provider sends (its code: providers/v1/webhook): a GET of net/http, with `remoteRef`
+// escaped for a query in the URL and unescaped in headers, and takes the value at `jsonPath`.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import http from 'node:http';
@@ -24,26 +24,37 @@ const rendered = (template, data) =>
   });
 
 /** As url.QueryEscape of Go does. @param {string} text */
-const queryEscaped = (text) => encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+const queryEscaped = (text) =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 
-/** One request, byte for byte as net/http writes it. @param {URL} base @param {string} target @param {Record<string, string>} headers */
+/**
+ * One request, byte for byte as net/http writes it.
+ * @param {URL} base
+ * @param {string} target
+ * @param {Record<string, string>} headers
+ */
 const get = (base, target, headers) =>
   new Promise((done, fail) => {
     const all = { Host: base.host, 'User-Agent': 'Go-http-client/1.1', ...headers };
-    const request = http.request({ host: base.hostname, port: base.port, path: target, headers: all }, (response) => {
-      const chunks = [];
-      response.on('data', (data) => chunks.push(data));
-      response.on('end', () => {
-        const body = Buffer.concat(chunks);
-        const isZipped = response.headers['content-encoding'] === 'gzip';
-        done({ status: response.statusCode, text: (isZipped ? gunzipSync(body) : body).toString() });
-      });
-    });
+    const request = http.request(
+      { host: base.hostname, port: base.port, path: target, headers: all },
+      (response) => {
+        const chunks = [];
+        response.on('data', (data) => chunks.push(data));
+        response.on('end', () => {
+          const body = Buffer.concat(chunks);
+          const isZipped = response.headers['content-encoding'] === 'gzip';
+          done({ status: response.statusCode, text: (isZipped ? gunzipSync(body) : body).toString() });
+        });
+      },
+    );
     request.on('error', fail);
     request.end();
   });
 
-it('external secrets: the manifests of the guide read a secret through the webhook provider', { timeout: 60_000 }, async () => {
+it('external secrets: the manifests of the guide read a secret through the webhook provider', {
+  timeout: 60_000,
+}, async () => {
   const { dir, port } = await sharedService();
   const api = `http://127.0.0.1:${port}/api/v1`;
   const call = async (method, at, token, body) => {
@@ -52,12 +63,20 @@ it('external secrets: the manifests of the guide read a secret through the webho
     assert.ok(answer.ok, `${method} ${at}: ${answer.status}`);
     return answer.status === 204 ? null : answer.json();
   };
-  const [, bootstrap] = /^BOOTSTRAP_TOKEN=(.*)$/m.exec(fs.readFileSync(path.join(dir, '.dev.vars'), 'utf8')) ?? [];
-  const { org, api_key } = await call('POST', '/orgs', bootstrap, { name: 'Acme', owner: { email: 'ann@example.com', name: 'Ann' } });
+  const [, bootstrap] =
+    /^BOOTSTRAP_TOKEN=(.*)$/m.exec(fs.readFileSync(path.join(dir, '.dev.vars'), 'utf8')) ?? [];
+  const { org, api_key } = await call('POST', '/orgs', bootstrap, {
+    name: 'Acme',
+    owner: { email: 'ann@example.com', name: 'Ann' },
+  });
   const names = ['app/database-url', 'app/with.dot_and-dash'];
-  for (const name of names) await call('POST', `/orgs/${org.id}/secrets`, api_key.token, { name, value: VALUE, type: 'generic' });
+  for (const name of names)
+    await call('POST', `/orgs/${org.id}/secrets`, api_key.token, { name, value: VALUE, type: 'generic' });
   const bounds = { scopes: ['secrets:read'], environments: ['production'], secrets: ['app/*'] };
-  const { id, token } = await call('POST', `/orgs/${org.id}/api-keys`, api_key.token, { name: 'external secrets', ...bounds });
+  const { id, token } = await call('POST', `/orgs/${org.id}/api-keys`, api_key.token, {
+    name: 'external secrets',
+    ...bounds,
+  });
 
   const [store, external] = blocksOf(read(GUIDE))
     .filter(({ language }) => language === 'yaml')
@@ -69,7 +88,9 @@ it('external secrets: the manifests of the guide read a secret through the webho
     const template = url.replace(/^https:\/\/[^/]+/, '').replace(/org_\w+/, org.id);
     const target = rendered(template, { ...credential, remoteRef: { key: queryEscaped(key) } });
     const data = { ...credential, remoteRef: { key } };
-    const sent = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, rendered(value, data)]));
+    const sent = Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name, rendered(value, data)]),
+    );
     return get(new URL(api), target, { ...sent, 'Accept-Encoding': 'gzip' });
   };
   assert.equal(result.jsonPath, '$.value');

@@ -9,7 +9,11 @@ const folder = path.join(project, 'test', 'support', 'fixtures');
 /** The names of all of them. */
 export const releases = fs.readdirSync(folder).filter((name) => name.startsWith('release-'));
 
-/** Puts a state, and the keys that open it, into a copy of the project; answers what it holds. @param {string} name @param {string} dir */
+/**
+ * Puts a state, and the keys that open it, into a copy of the project; answers what it holds.
+ * @param {string} name
+ * @param {string} dir
+ */
 export function putState(name, dir) {
   const left = JSON.parse(zlib.gunzipSync(fs.readFileSync(path.join(folder, name))).toString());
   for (const [file, content] of Object.entries(left.files)) {

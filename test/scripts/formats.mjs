@@ -1,4 +1,5 @@
-// What the tests of generated files share: files of hostile and of random values, and the comparison of what a reader gives back.
+// What the tests of generated files share: files of hostile and of random values, and the comparison of what
+// a reader gives back.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -44,7 +45,8 @@ function taken(format, values, options) {
 }
 
 /**
- * Files of a format, each with what a reader is to give back: the hostile values that it takes, and random ones.
+ * Files of a format, each with what a reader is to give back: the hostile values that it takes, and random
+ * ones.
  * @param {string} format @param {object} [options]
  * @returns {{ file: string, expected: Record<string, string> }[]}
  */
@@ -75,11 +77,17 @@ export const decoded = (text) =>
     .trim()
     .split('\n')
     .map((line) =>
-      Object.fromEntries(Object.entries(JSON.parse(line)).map(([name, value]) => [name, Buffer.from(value, 'base64').toString('utf8')])),
+      Object.fromEntries(
+        Object.entries(JSON.parse(line)).map(([name, value]) => [
+          name,
+          Buffer.from(value, 'base64').toString('utf8'),
+        ]),
+      ),
     );
 
 /** Compares by name, so that a failure shows one value and not the file. */
 export function same(found, expected, what) {
   assert.deepEqual(Object.keys(found).sort(), Object.keys(expected).sort(), what);
-  for (const [name, value] of Object.entries(expected)) assert.equal(found[name], value, `${what}: ${JSON.stringify(value).slice(0, 200)}`);
+  for (const [name, value] of Object.entries(expected))
+    assert.equal(found[name], value, `${what}: ${JSON.stringify(value).slice(0, 200)}`);
 }

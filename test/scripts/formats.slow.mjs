@@ -1,5 +1,6 @@
-// Generated files, read back by the parsers of the tools that read them: in Go (Docker, Compose, Terraform, Kubernetes, Helm, External Secrets),
-// in Java, in Python (Ansible, PyYAML), by systemd's own library, and by Terraform. A tool that is not installed is skipped, with the reason.
+// Generated files, read back by the parsers of the tools that read them: in Go (Docker, Compose, Terraform,
+// Kubernetes, Helm, External Secrets), in Java, in Python (Ansible, PyYAML), by systemd's own library, and by
+// Terraform. A tool that is not installed is skipped, with the reason.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -18,7 +19,9 @@ const works = (command, ...args) => spawnSync(command, args, { stdio: 'ignore' }
 /** The Go program that holds the parsers; null where it cannot be built. */
 function buildGo() {
   const built = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'formats-go-')), 'formats');
-  return spawnSync('go', ['build', '-o', built, '.'], { cwd: tools, stdio: 'ignore' }).status === 0 ? built : null;
+  return spawnSync('go', ['build', '-o', built, '.'], { cwd: tools, stdio: 'ignore' }).status === 0
+    ? built
+    : null;
 }
 const go = buildGo();
 const noGo = go === null && 'Go is not installed, or its modules cannot be downloaded';
@@ -71,25 +74,43 @@ for (const [format, reader, keys] of [
     assert.deepEqual(Object.keys(found).sort(), [...keys].sort());
   });
 
-/** The definition of the External Secrets Operator, from its Go module; null where it cannot be downloaded. */
+/**
+ * The definition of the External Secrets Operator, from its Go module; null where it cannot be downloaded.
+ */
 function crd() {
-  const { status, stdout } = spawnSync('go', ['mod', 'download', '-json', 'github.com/external-secrets/external-secrets@v1.3.2'], BIG);
+  const { status, stdout } = spawnSync(
+    'go',
+    ['mod', 'download', '-json', 'github.com/external-secrets/external-secrets@v1.3.2'],
+    BIG,
+  );
   const file =
-    status === 0 ? path.join(JSON.parse(stdout.toString()).Dir, 'config/crds/bases/external-secrets.io_externalsecrets.yaml') : '';
+    status === 0
+      ? path.join(
+          JSON.parse(stdout.toString()).Dir,
+          'config/crds/bases/external-secrets.io_externalsecrets.yaml',
+        )
+      : '';
   return fs.existsSync(file) ? file : null;
 }
 const definition = go && crd();
 
 test('generate: external-secrets is valid by the definition of the operator', {
-  skip: noGo || (definition === null && 'the Go module of the External Secrets Operator cannot be downloaded'),
+  skip:
+    noGo || (definition === null && 'the Go module of the External Secrets Operator cannot be downloaded'),
 }, () => {
-  const [found] = byGo('external-secret', [fileOfNames('external-secrets', NAMES)], { EXTERNAL_SECRETS_CRD: definition });
+  const [found] = byGo('external-secret', [fileOfNames('external-secrets', NAMES)], {
+    EXTERNAL_SECRETS_CRD: definition,
+  });
   assert.deepEqual(found, KEYS);
 });
 
-test('generate: properties is read back by java.util.Properties', { skip: !works('java', '-version') && 'Java is not installed' }, () => {
+test('generate: properties is read back by java.util.Properties', {
+  skip: !works('java', '-version') && 'Java is not installed',
+}, () => {
   const made = files('properties');
-  const found = decoded(run('java', [path.join(tools, 'ReadProperties.java'), ...made.map(({ file }) => file)]));
+  const found = decoded(
+    run('java', [path.join(tools, 'ReadProperties.java'), ...made.map(({ file }) => file)]),
+  );
   for (const [at, { expected }] of made.entries()) same(found[at], expected, 'java');
 });
 
@@ -101,21 +122,28 @@ for (const [format, reader, skip] of [
   [
     'systemd',
     'systemd',
-    !python('import glob; assert glob.glob("/usr/lib/*/systemd/libsystemd-shared-*.so")') && 'systemd is not installed',
+    !python('import glob; assert glob.glob("/usr/lib/*/systemd/libsystemd-shared-*.so")') &&
+      'systemd is not installed',
   ],
 ])
   test(`generate: ${format} is read back by ${reader}`, { skip }, () => {
     const made = files(format);
-    const found = decoded(run('python3', [path.join(tools, 'read.py'), ...made.flatMap(({ file }) => [reader, file])]));
+    const found = decoded(
+      run('python3', [path.join(tools, 'read.py'), ...made.flatMap(({ file }) => [reader, file])]),
+    );
     for (const [at, { expected }] of made.entries()) same(found[at], expected, reader);
   });
 
 for (const format of ['tfvars', 'tfvars-json'])
-  test(`generate: ${format} is read back by Terraform`, { skip: !works('terraform', 'version') && 'Terraform is not installed' }, () => {
+  test(`generate: ${format} is read back by Terraform`, {
+    skip: !works('terraform', 'version') && 'Terraform is not installed',
+  }, () => {
     for (const { file, expected } of files(format)) {
       const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'terraform-'));
       const names = Object.keys(expected);
-      const declared = names.map((name) => `variable "${name}" { type = string }\noutput "${name}" { value = var.${name} }\n`);
+      const declared = names.map(
+        (name) => `variable "${name}" { type = string }\noutput "${name}" { value = var.${name} }\n`,
+      );
       fs.writeFileSync(path.join(dir, 'main.tf'), declared.join(''));
       fs.copyFileSync(file, path.join(dir, `secrets.auto.tfvars${format === 'tfvars' ? '' : '.json'}`));
       const env = { ...process.env, CHECKPOINT_DISABLE: '1', TF_CLI_CONFIG_FILE: '/dev/null' };

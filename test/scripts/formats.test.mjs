@@ -22,24 +22,33 @@ function environmentAfter(shell, script, file, env = {}) {
     },
   );
   const variables = printed.toString('utf8').split('\0').filter(Boolean);
-  const pairs = variables.map((each) => [each.slice(0, each.indexOf('=')), each.slice(each.indexOf('=') + 1)]);
+  const pairs = variables.map((each) => [
+    each.slice(0, each.indexOf('=')),
+    each.slice(each.indexOf('=') + 1),
+  ]);
   return Object.fromEntries(pairs.filter(([name]) => /^V\d+$/.test(name)));
 }
 
 for (const shell of ['bash', 'dash', 'sh'])
-  test(`generate: shell is read back by ${shell}`, { skip: !has(shell) && `${shell} is not installed` }, () => {
-    for (const { file, expected } of files('shell')) same(environmentAfter(shell, '. "$1"; /usr/bin/env -0', file), expected, shell);
+  test(`generate: shell is read back by ${shell}`, {
+    skip: !has(shell) && `${shell} is not installed`,
+  }, () => {
+    for (const { file, expected } of files('shell'))
+      same(environmentAfter(shell, '. "$1"; /usr/bin/env -0', file), expected, shell);
   });
 
 for (const shell of ['bash', 'dash'])
-  test(`generate: dotenv of the dialect bash is read back by ${shell}`, { skip: !has(shell) && `${shell} is not installed` }, () => {
+  test(`generate: dotenv of the dialect bash is read back by ${shell}`, {
+    skip: !has(shell) && `${shell} is not installed`,
+  }, () => {
     for (const { file, expected } of files('dotenv', { dialect: 'bash' }))
       same(environmentAfter(shell, 'set -a; . "$1"; /usr/bin/env -0', file), expected, shell);
   });
 
 test('generate: dotenv of the dialect node is read back by npm dotenv from a file', () => {
   const dotenv = createRequire(path.join(root, 'package.json'))('dotenv');
-  for (const { file, expected } of files('dotenv')) same(dotenv.parse(fs.readFileSync(file)), expected, 'dotenv');
+  for (const { file, expected } of files('dotenv'))
+    same(dotenv.parse(fs.readFileSync(file)), expected, 'dotenv');
 });
 
 test('generate: dev-vars is read back by Wrangler', async () => {
@@ -53,7 +62,10 @@ test('generate: dev-vars is read back by Wrangler', async () => {
   }
 });
 
-/** The runner's rules for the file behind GITHUB_ENV: a name, `<<` and a delimiter; lines up to the delimiter are the value. */
+/**
+ * The runner's rules for the file behind GITHUB_ENV: a name, `<<` and a delimiter; lines up to the delimiter
+ * are the value.
+ */
 function runnerEnvironment(text) {
   const found = {};
   const lines = text.split('\n');
@@ -71,7 +83,9 @@ function runnerEnvironment(text) {
 const unescaped = (data) => data.replaceAll('%0D', '\r').replaceAll('%0A', '\n').replaceAll('%25', '%');
 
 for (const shell of ['bash', 'dash'])
-  test(`generate: github-actions masks and sets every value, run by ${shell}`, { skip: !has(shell) && `${shell} is not installed` }, () => {
+  test(`generate: github-actions masks and sets every value, run by ${shell}`, {
+    skip: !has(shell) && `${shell} is not installed`,
+  }, () => {
     for (const { file, expected } of files('github-actions')) {
       const env = `${file}.env`;
       fs.writeFileSync(env, '');

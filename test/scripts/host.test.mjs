@@ -1,4 +1,5 @@
-// HOST: which address of a caller the service believes, and where its banner, its page at / and the operator's scripts say that it is reached.
+// HOST: which address of a caller the service believes, and where its banner, its page at / and the
+// operator's scripts say that it is reached.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,7 +18,11 @@ async function limitedKey(service, allowed_addresses) {
     owner: { email: 'a@example.com', name: 'A' },
   });
   const at = `/orgs/${org.org.id}`;
-  const made = await service.call('POST', `${at}/api-keys`, org.api_key.token, { name: 'limited', scopes: ['*'], allowed_addresses });
+  const made = await service.call('POST', `${at}/api-keys`, org.api_key.token, {
+    name: 'limited',
+    scopes: ['*'],
+    allowed_addresses,
+  });
   assert.equal(made.status, 201, JSON.stringify(made.json));
   const read = async (headers) => {
     const { status, json } = await service.call('GET', `${at}/secrets`, made.json.token, undefined, headers);
@@ -38,7 +43,8 @@ it("allowed_addresses: refused if other machines can reach the service, because 
   const ranges = ['0.0.0.0/0', '::/0', `${SPOOFED}/32`, '127.0.0.1/32'];
   const { read, addresses } = await limitedKey(service, ranges);
   assert.deepEqual(await read({}), refused);
-  for (const address of [SPOOFED, '127.0.0.1', '::1']) assert.deepEqual(await read({ 'CF-Connecting-IP': address }), refused);
+  for (const address of [SPOOFED, '127.0.0.1', '::1'])
+    assert.deepEqual(await read({ 'CF-Connecting-IP': address }), refused);
   assert.deepEqual(await addresses(), new Set(['unknown']));
   assert.match(service.said(), /HOST is 0\.0\.0\.0: other machines reach this service/);
 });
@@ -47,7 +53,11 @@ it('allowed_addresses: work if only this machine can reach the service', { timeo
   const service = await sharedService();
   const { read, addresses } = await limitedKey(service, ['127.0.0.1/32', `${SPOOFED}/32`]);
   assert.deepEqual(await read({}), [200, undefined]);
-  assert.deepEqual(await read({ 'CF-Connecting-IP': SPOOFED }), [200, undefined], 'a test may name an address');
+  assert.deepEqual(
+    await read({ 'CF-Connecting-IP': SPOOFED }),
+    [200, undefined],
+    'a test may name an address',
+  );
   assert.deepEqual(await read({ 'CF-Connecting-IP': '198.51.100.1' }), [403, 'ADDRESS_NOT_ALLOWED']);
   assert.deepEqual(await addresses(), new Set(['127.0.0.1', SPOOFED, '198.51.100.1']));
 
@@ -55,7 +65,9 @@ it('allowed_addresses: work if only this machine can reach the service', { timeo
   const origin = `http://localhost:${service.port}`;
   const paths = ['/console', '/sign-in', '/console/approvals', '/docs', '/api/v1/openapi.json', '/healthz'];
   const shown = ['/console', '/docs', '/api/v1/openapi.json', '/healthz'];
-  const browser = await fetch(service.base, { headers: { Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' } });
+  const browser = await fetch(service.base, {
+    headers: { Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' },
+  });
   assert.deepEqual([browser.status, browser.headers.get('content-type')], [200, 'text/html; charset=utf-8']);
   assert.match(browser.headers.get('content-security-policy') ?? '', /^default-src 'none'/);
   const page = await browser.text();
@@ -76,7 +88,10 @@ const own = Object.values(os.networkInterfaces())
   .flatMap((list) => list ?? [])
   .find(({ internal, family }) => !internal && family === 'IPv4')?.address;
 
-it('npm start: the banner names an address that answers', { timeout: 120_000, skip: own ? false : 'no other interface' }, async () => {
+it('npm start: the banner names an address that answers', {
+  timeout: 120_000,
+  skip: own ? false : 'no other interface',
+}, async () => {
   const dir = copyOfProject();
   const service = await startService(dir, { HOST: own, PORT: String(await freePort()) });
   const origin = `http://${own}:${service.port}`;
@@ -111,15 +126,22 @@ it('operator scripts: a token is sent over plain HTTP only to this machine', () 
 
 it('operator scripts: report immediately that nothing responds, and keep trying', async () => {
   const PORT = String(await freePort());
-  const child = spawn(process.execPath, ['scripts/operate/recovery/restore.mjs', '--adopt', '--reason', 'a test'], {
-    cwd: project,
-    env: { ...env, PORT, BOOTSTRAP_TOKEN: 'x'.repeat(32) },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
+  const child = spawn(
+    process.execPath,
+    ['scripts/operate/recovery/restore.mjs', '--adopt', '--reason', 'a test'],
+    {
+      cwd: project,
+      env: { ...env, PORT, BOOTSTRAP_TOKEN: 'x'.repeat(32) },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  );
   const [said] = await once(child.stderr.setEncoding('utf8'), 'data');
   child.kill('SIGKILL');
   assert.match(
     said,
-    new RegExp(`^The service at http://127\\.0\\.0\\.1:${PORT} does not respond \\(ECONNREFUSED\\).* set PORT or pass --url\\.$`, 'm'),
+    new RegExp(
+      `^The service at http://127\\.0\\.0\\.1:${PORT} does not respond \\(ECONNREFUSED\\).* set PORT or pass --url\\.$`,
+      'm',
+    ),
   );
 });

@@ -1,5 +1,5 @@
-// The direction of imports: no cycles in the service, in the scripts and in any package, type-only ones included, and nothing that runs in
-// the gate reaches the keys or HTTP.
+// The direction of imports: no cycles in the service, in the scripts and in any package, type-only ones
+// included, and nothing that runs in the gate reaches the keys or HTTP.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -7,7 +7,8 @@ import { test } from 'node:test';
 import { root } from '../../scripts/shared/wrangler.mjs';
 
 /**
- * The files below a directory and what each of them imports or exports from, by their paths below it; `outside` is what is not below it.
+ * The files below a directory and what each of them imports or exports from, by their paths below it;
+ * `outside` is what is not below it.
  * @param {string} dir relative to the project
  */
 function sourcesIn(dir) {
@@ -19,15 +20,25 @@ function sourcesIn(dir) {
   /** `types` leaves type-only imports out. Imports at run time count. */
   const namedIn = (file, types) => {
     // What JavaScript names in comments, for its types, is no import.
-    const text = fs.readFileSync(path.join(top, file), 'utf8').replace(file.endsWith('.mjs') ? /^ *\/\*\*[\s\S]*?\*\//gm : '', '');
-    return [...text.matchAll(/^(?:import|export) (type )?(?:[^'";]*? from )?'(\.[^']*)';$|\bimport\('(\.[^']*)'\)/gms)]
+    const text = fs
+      .readFileSync(path.join(top, file), 'utf8')
+      .replace(file.endsWith('.mjs') ? /^ *\/\*\*[\s\S]*?\*\//gm : '', '');
+    return [
+      ...text.matchAll(
+        /^(?:import|export) (type )?(?:[^'";]*? from )?'(\.[^']*)';$|\bimport\('(\.[^']*)'\)/gms,
+      ),
+    ]
       .filter(([, isType]) => types || !isType)
       .map(([, , to, later]) => path.posix.join(path.posix.dirname(file), to ?? later));
   };
   const importsOf = (file, { types = true } = {}) =>
     namedIn(file, types)
       .map((to) => to.replace(/\.(js|mjs|tsx?)$/, ''))
-      .map((to) => [`${to}.ts`, `${to}.tsx`, `${to}/index.ts`, `${to}/index.tsx`, `${to}.mjs`].find((name) => files.includes(name)))
+      .map((to) =>
+        [`${to}.ts`, `${to}.tsx`, `${to}/index.ts`, `${to}/index.tsx`, `${to}.mjs`].find((name) =>
+          files.includes(name),
+        ),
+      )
       .filter((to) => to !== undefined);
   const outside = (file) => namedIn(file, true).filter((to) => to.startsWith('../'));
   return { files, importsOf, outside, graph: new Map(files.map((file) => [file, importsOf(file)])) };
@@ -77,7 +88,10 @@ test('imports: every package is tested for cycles', () => {
   );
 });
 
-/** The rooms of the service, and what each may import besides itself. Everything may import what stands at the top: errors, texts, versions. */
+/**
+ * The rooms of the service, and what each may import besides itself. Everything may import what stands at the
+ * top: errors, texts, versions.
+ */
 const MAY = {
   crypto: [],
   db: ['crypto'],
@@ -152,7 +166,9 @@ test('imports: commands of scripts share code by libraries, and never import fro
 
 test('imports: of the service and its tests, scripts import a constant, the configuration of migrations and stand-ins of platforms', () => {
   const scripts = sourcesIn('scripts');
-  const reached = new Set(scripts.files.flatMap((file) => scripts.outside(file).map((to) => `${path.posix.dirname(file)}: ${to}`)));
+  const reached = new Set(
+    scripts.files.flatMap((file) => scripts.outside(file).map((to) => `${path.posix.dirname(file)}: ${to}`)),
+  );
   assert.deepEqual([...reached].sort(), [
     'bench: ../test/packages/vault.mjs',
     'bench: ../test/vendors/fakes/all.ts',

@@ -1,4 +1,5 @@
-// `npm run keys:rotate` on the real service: a master key is replaced while the vault is read and written, whatever is cut off.
+// `npm run keys:rotate` on the real service: a master key is replaced while the vault is read and written,
+// whatever is cut off.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
@@ -9,11 +10,17 @@ import { copyOfProject, env, runScript, startService } from './service.mjs';
 
 /** @param {string} dir @param {string[]} args @param {Record<string, string>} [variables] */
 async function rotate(dir, args, variables = {}) {
-  const { status, stdout, said } = await runScript(dir, ['scripts/operate/keys-rotate.mjs', ...args, '--json'], variables);
+  const { status, stdout, said } = await runScript(
+    dir,
+    ['scripts/operate/keys-rotate.mjs', ...args, '--json'],
+    variables,
+  );
   return { status, said, json: status === 0 ? JSON.parse(stdout) : null };
 }
 
-it('key rotation: a master key is replaced, and removed once it wraps nothing', { timeout: 150_000 }, async () => {
+it('key rotation: a master key is replaced, and removed once it wraps nothing', {
+  timeout: 150_000,
+}, async () => {
   const dir = copyOfProject();
   assert.match((await rotate(dir, [])).said, /no vault and no \.dev\.vars yet.*npm start/);
   const file = path.join(dir, '.dev.vars');
@@ -21,18 +28,28 @@ it('key rotation: a master key is replaced, and removed once it wraps nothing', 
   const bootstrap = service.variable('BOOTSTRAP_TOKEN');
   const old = service.variable('MASTER_KEYS');
   const found = async () => {
-    const { json } = await service.call('POST', '/orgs', bootstrap, { name: 'Acme', owner: { email: 'a@example.com', name: 'A' } });
+    const { json } = await service.call('POST', '/orgs', bootstrap, {
+      name: 'Acme',
+      owner: { email: 'a@example.com', name: 'A' },
+    });
     return { at: `/orgs/${json.org.id}`, key: json.api_key.token };
   };
   const org = await found();
   const more = [];
   for (let i = 0; i < 130; i += 10) more.push(...(await Promise.all(Array.from({ length: 10 }, found))));
   const store = async ({ at, key }, name) => {
-    const { status } = await service.call('POST', `${at}/secrets`, key, { name, type: 'generic', value: `value of ${name}` });
+    const { status } = await service.call('POST', `${at}/secrets`, key, {
+      name,
+      type: 'generic',
+      value: `value of ${name}`,
+    });
     assert.equal(status, 201);
   };
   const expectValue = async ({ at, key }, name) =>
-    assert.equal((await service.call('GET', `${at}/secrets/by-name/${name}`, key)).json.value, `value of ${name}`);
+    assert.equal(
+      (await service.call('GET', `${at}/secrets/by-name/${name}`, key)).json.value,
+      `value of ${name}`,
+    );
   await store(org, 'BEFORE');
 
   // Nothing is taken out, nor added twice, before its time.
@@ -74,7 +91,11 @@ it('key rotation: a master key is replaced, and removed once it wraps nothing', 
     }
   })();
   // Cut off: killed as soon as the first keys are re-wrapped.
-  const cut = spawn(process.execPath, ['scripts/operate/keys-rotate.mjs', 'rewrap', ...url], { cwd: dir, env, stdio: 'ignore' });
+  const cut = spawn(process.execPath, ['scripts/operate/keys-rotate.mjs', 'rewrap', ...url], {
+    cwd: dir,
+    env,
+    stdio: 'ignore',
+  });
   const ended = new Promise((done) => cut.once('exit', done));
   while (cut.exitCode === null && !((await rotate(dir, [])).json.wrapped.k2 > 0)) await sleep(20);
   cut.kill('SIGKILL');

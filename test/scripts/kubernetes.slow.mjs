@@ -1,5 +1,6 @@
-// Syncs by the built service to a real Kubernetes API server over TLS, with the permissions that docs/sync/kubernetes.md names. The server is built by
-// `npm run test:kubernetes`; without it the test is skipped. There are no controllers and no nodes: it stores and validates objects, as in any cluster.
+// Syncs by the built service to a real Kubernetes API server over TLS, with the permissions that
+// docs/sync/kubernetes.md names. The server is built by `npm run test:kubernetes`; without it the test is
+// skipped. There are no controllers and no nodes: it stores and validates objects, as in any cluster.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
@@ -37,7 +38,11 @@ async function startCluster() {
   const peer = await freePort();
   const port = await freePort();
   const at = (of) => `http://127.0.0.1:${of}`;
-  const peers = [`--listen-peer-urls=${at(peer)}`, `--initial-advertise-peer-urls=${at(peer)}`, `--initial-cluster=default=${at(peer)}`];
+  const peers = [
+    `--listen-peer-urls=${at(peer)}`,
+    `--initial-advertise-peer-urls=${at(peer)}`,
+    `--initial-cluster=default=${at(peer)}`,
+  ];
   run(
     programs[0],
     '--data-dir=etcd',
@@ -74,9 +79,14 @@ async function startCluster() {
   const certificate = path.join(dir, 'certificates', 'apiserver.crt');
   const url = `https://127.0.0.1:${port}`;
   for (let tries = 0; ; tries++) {
-    const ready = fs.existsSync(certificate) && (await request(url, certificate, ADMIN, 'GET', '/readyz').catch(() => null));
+    const ready =
+      fs.existsSync(certificate) &&
+      (await request(url, certificate, ADMIN, 'GET', '/readyz').catch(() => null));
     if (ready?.status === 200) return { url, certificate };
-    assert.ok(tries < 300, `the API server does not start: ${fs.readFileSync(path.join(dir, 'log'), 'utf8').slice(-500)}`);
+    assert.ok(
+      tries < 300,
+      `the API server does not start: ${fs.readFileSync(path.join(dir, 'log'), 'utf8').slice(-500)}`,
+    );
     await sleep(200);
   }
 }
@@ -86,16 +96,21 @@ function request(url, certificate, bearer, method, at, body, type = 'application
   const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
   const headers = { Authorization: `Bearer ${bearer}`, ...(text !== undefined && { 'Content-Type': type }) };
   return new Promise((done, fail) => {
-    const sent = https.request(new URL(at, url), { method, headers, ca: fs.readFileSync(certificate) }, async (answer) => {
-      const parts = await answer.toArray().catch(fail);
-      const answered = Buffer.concat(parts ?? []).toString();
-      done({ status: answer.statusCode, json: answered.startsWith('{') ? JSON.parse(answered) : null });
-    });
+    const sent = https.request(
+      new URL(at, url),
+      { method, headers, ca: fs.readFileSync(certificate) },
+      async (answer) => {
+        const parts = await answer.toArray().catch(fail);
+        const answered = Buffer.concat(parts ?? []).toString();
+        done({ status: answer.statusCode, json: answered.startsWith('{') ? JSON.parse(answered) : null });
+      },
+    );
     sent.on('error', fail).end(text);
   });
 }
 
-const api = (method, at, body, type) => request(cluster.url, cluster.certificate, ADMIN, method, at, body, type);
+const api = (method, at, body, type) =>
+  request(cluster.url, cluster.certificate, ADMIN, method, at, body, type);
 
 /** Creates an object as `kubectl apply` does. */
 async function create(at, object) {
@@ -107,7 +122,9 @@ async function create(at, object) {
 /** The role of the documentation for a service account, and a token as of `kubectl create token`. */
 async function allowed() {
   const page = fs.readFileSync(path.join(project, 'docs/sync/kubernetes.md'), 'utf8');
-  const [role] = parseAllDocuments(/```yaml\n([\s\S]*?)```/.exec(page)?.[1] ?? '').map((document) => document.toJS());
+  const [role] = parseAllDocuments(/```yaml\n([\s\S]*?)```/.exec(page)?.[1] ?? '').map((document) =>
+    document.toJS(),
+  );
   await create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'demo' } });
   const rbac = '/apis/rbac.authorization.k8s.io/v1/namespaces/demo';
   await create(`${rbac}/roles`, role);
@@ -120,7 +137,11 @@ async function allowed() {
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: role.metadata.name },
     subjects: [{ kind: 'ServiceAccount', name: 'secrets-sync', namespace: 'demo' }],
   });
-  const asked = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 3600 } };
+  const asked = {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
+    spec: { expirationSeconds: 3600 },
+  };
   return (await create('/api/v1/namespaces/demo/serviceaccounts/secrets-sync/token', asked)).status.token;
 }
 
@@ -129,20 +150,33 @@ const call = (method, at, body) => service.call(method, `/orgs/${org.id}${at}`, 
 async function started() {
   cluster = await startCluster();
   token = await allowed();
-  service = await startService(copyOfProject(), { ALLOW_PRIVATE_TARGETS: 'true', NODE_EXTRA_CA_CERTS: cluster.certificate });
+  service = await startService(copyOfProject(), {
+    ALLOW_PRIVATE_TARGETS: 'true',
+    NODE_EXTRA_CA_CERTS: cluster.certificate,
+  });
   const owner = { email: 'ann@example.com', name: 'Ann' };
-  const { json } = await service.call('POST', '/orgs', service.variable('BOOTSTRAP_TOKEN'), { name: 'Demo', owner });
+  const { json } = await service.call('POST', '/orgs', service.variable('BOOTSTRAP_TOKEN'), {
+    name: 'Demo',
+    owner,
+  });
   org = { id: json.org.id, key: json.api_key.token };
 }
 
 /** Asks for a sync and waits for its end: the results in short. */
 async function sync(fields = {}, configured = {}) {
-  const config = { apiServer: cluster.url, token, namespace: 'demo', secretName: 'app-secrets', ...configured };
+  const config = {
+    apiServer: cluster.url,
+    token,
+    namespace: 'demo',
+    secretName: 'app-secrets',
+    ...configured,
+  };
   const body = { platform: 'kubernetes', config, environmentId: 'production', ...fields };
   const { status, json } = await call('POST', '/integrations/sync', body);
   assert.equal(status, fields.dryRun ? 200 : 202, JSON.stringify(json));
   for (let ended = fields.dryRun ? json : null, tries = 0; ; tries++) {
-    if (ended) return ended.results.map(({ name, action, code }) => `${name} ${action}${code ? ` ${code}` : ''}`);
+    if (ended)
+      return ended.results.map(({ name, action, code }) => `${name} ${action}${code ? ` ${code}` : ''}`);
     assert.ok(tries < 300, 'the sync does not end');
     const { json: now } = await call('GET', `/integrations/syncs/${json.syncId}`);
     if (now.finishedAt) ended = now;
@@ -152,10 +186,20 @@ async function sync(fields = {}, configured = {}) {
 
 const stored = async (name = 'app-secrets') => (await api('GET', `${secrets}/${name}`)).json;
 const texts = ({ data = {} }) =>
-  Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text, 'base64').toString()]));
-const values = { ALPHA: 'value of alpha', BETA: 'välue ✓ of "beta"\nand $more', 'path/GAMMA': 'g-123456789', EMPTY: '' };
+  Object.fromEntries(
+    Object.entries(data).map(([key, text]) => [key, Buffer.from(text, 'base64').toString()]),
+  );
+const values = {
+  ALPHA: 'value of alpha',
+  BETA: 'välue ✓ of "beta"\nand $more',
+  'path/GAMMA': 'g-123456789',
+  EMPTY: '',
+};
 
-test('sync: kubernetes writes to a real API server with the documented role', { skip, timeout: 180_000 }, async (t) => {
+test('sync: kubernetes writes to a real API server with the documented role', {
+  skip,
+  timeout: 180_000,
+}, async (t) => {
   await started();
   const ids = {};
   for (const [name, value] of Object.entries(values))
@@ -175,45 +219,95 @@ test('sync: kubernetes writes to a real API server with the documented role', { 
     assert.equal((await stored()).metadata.resourceVersion, written.metadata.resourceVersion);
   });
 
-  await t.test('foreign keys and labels stay, a changed value is updated, a deleted secret is pruned', async () => {
-    const theirs = { metadata: { labels: { team: 'theirs' } }, data: { THEIRS: Buffer.from('theirs').toString('base64') } };
-    assert.equal((await api('PATCH', `${secrets}/app-secrets`, theirs, 'application/merge-patch+json')).status, 200);
-    await call('PATCH', `/secrets/${ids.ALPHA}`, { value: 'a newer value' });
-    await call('DELETE', `/secrets/${ids['path/GAMMA']}`);
-    assert.deepEqual(await sync({ prune: true }), ['ALPHA updated', 'BETA unchanged', 'EMPTY unchanged', 'path/GAMMA deleted']);
-    const written = await stored();
-    assert.deepEqual(written.metadata.labels, { team: 'theirs' });
-    assert.deepEqual(texts(written), { ALPHA: 'a newer value', BETA: values.BETA, EMPTY: '', THEIRS: 'theirs' });
-  });
+  await t.test(
+    'foreign keys and labels stay, a changed value is updated, a deleted secret is pruned',
+    async () => {
+      const theirs = {
+        metadata: { labels: { team: 'theirs' } },
+        data: { THEIRS: Buffer.from('theirs').toString('base64') },
+      };
+      assert.equal(
+        (await api('PATCH', `${secrets}/app-secrets`, theirs, 'application/merge-patch+json')).status,
+        200,
+      );
+      await call('PATCH', `/secrets/${ids.ALPHA}`, { value: 'a newer value' });
+      await call('DELETE', `/secrets/${ids['path/GAMMA']}`);
+      assert.deepEqual(await sync({ prune: true }), [
+        'ALPHA updated',
+        'BETA unchanged',
+        'EMPTY unchanged',
+        'path/GAMMA deleted',
+      ]);
+      const written = await stored();
+      assert.deepEqual(written.metadata.labels, { team: 'theirs' });
+      assert.deepEqual(texts(written), {
+        ALPHA: 'a newer value',
+        BETA: values.BETA,
+        EMPTY: '',
+        THEIRS: 'theirs',
+      });
+    },
+  );
 
   await t.test('refusals of the API server have the documented codes', async () => {
     const names = ['ALPHA'];
     assert.deepEqual(await sync({ names }, { token: 'made-up' }), ['ALPHA failed TARGET_AUTH']);
     assert.deepEqual(await sync({ names }, { secretName: 'another' }), ['ALPHA failed TARGET_AUTH']);
-    assert.deepEqual(await sync({ names }, { token: ADMIN, namespace: 'nowhere' }), ['ALPHA failed TARGET_NOT_FOUND']);
-    const fixed = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'fixed' }, immutable: true, data: { ALPHA: 'YQ==' } };
+    assert.deepEqual(await sync({ names }, { token: ADMIN, namespace: 'nowhere' }), [
+      'ALPHA failed TARGET_NOT_FOUND',
+    ]);
+    const fixed = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'fixed' },
+      immutable: true,
+      data: { ALPHA: 'YQ==' },
+    };
     await create(secrets, fixed);
-    assert.deepEqual(await sync({ names }, { token: ADMIN, secretName: 'fixed' }), ['ALPHA failed TARGET_REJECTED']);
-    const large = { ...fixed, metadata: { name: 'large' }, immutable: false, data: { BIG: Buffer.alloc(1_048_570).toString('base64') } };
+    assert.deepEqual(await sync({ names }, { token: ADMIN, secretName: 'fixed' }), [
+      'ALPHA failed TARGET_REJECTED',
+    ]);
+    const large = {
+      ...fixed,
+      metadata: { name: 'large' },
+      immutable: false,
+      data: { BIG: Buffer.alloc(1_048_570).toString('base64') },
+    };
     await create(secrets, large);
-    assert.deepEqual(await sync({ names }, { token: ADMIN, secretName: 'large' }), ['ALPHA failed TARGET_REJECTED']);
+    assert.deepEqual(await sync({ names }, { token: ADMIN, secretName: 'large' }), [
+      'ALPHA failed TARGET_REJECTED',
+    ]);
   });
 
   await t.test('1,024 KB in one Secret are taken, and one byte more is refused before a call', async () => {
     for (let n = 0; n < 16; n++)
-      await call('POST', '/secrets', { name: `BIG_${n}`, type: 'generic', value: 'x'.repeat(65_536), environment: 'staging' });
+      await call('POST', '/secrets', {
+        name: `BIG_${n}`,
+        type: 'generic',
+        value: 'x'.repeat(65_536),
+        environment: 'staging',
+      });
     const whole = await sync({ environmentId: 'staging' }, { token: ADMIN, secretName: 'whole' });
-    assert.deepEqual([whole.length, new Set(whole.map((line) => line.split(' ').slice(1).join(' ')))], [16, new Set(['created'])]);
+    assert.deepEqual(
+      [whole.length, new Set(whole.map((line) => line.split(' ').slice(1).join(' ')))],
+      [16, new Set(['created'])],
+    );
     await call('POST', '/secrets', { name: 'ONE_MORE', type: 'generic', value: 'x', environment: 'staging' });
     const over = await sync({ environmentId: 'staging' }, { token: ADMIN, secretName: 'over' });
-    assert.deepEqual(new Set(over.map((line) => line.split(' ').slice(1).join(' '))), new Set(['failed VALUE_TOO_LARGE']));
+    assert.deepEqual(
+      new Set(over.map((line) => line.split(' ').slice(1).join(' '))),
+      new Set(['failed VALUE_TOO_LARGE']),
+    );
     assert.equal((await stored('over')).reason, 'NotFound');
   });
 
   await t.test('it refuses what the made-up server of the tests refuses', async () => {
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a' }, data: { A: 'YQ==' } };
     const post = async (body) => (await api('POST', secrets, body)).status;
-    assert.equal((await request(cluster.url, cluster.certificate, 'made-up', 'POST', secrets, secret)).status, 401);
+    assert.equal(
+      (await request(cluster.url, cluster.certificate, 'made-up', 'POST', secrets, secret)).status,
+      401,
+    );
     assert.equal(await post({ ...secret, data: { A: 'no base64' } }), 400);
     assert.equal(await post({ ...secret, data: { 'A/B': 'YQ==' } }), 422);
     assert.equal(await post({ ...secret, data: { '..A': 'YQ==' } }), 422);

@@ -1,4 +1,5 @@
-// The language of the documents: sentences that can be read at once, in paragraphs, lists and table cells alike.
+// The language of the documents: sentences that can be read at once, in paragraphs, lists and table cells
+// alike.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { markdownFiles, read } from './markdown.mjs';
@@ -33,7 +34,10 @@ function textsOf(markdown) {
 /** @param {string} text @returns {string[]} */
 const sentencesOf = (text) => text.split(/(?<=[.!?:][)*_]*)\s+(?=[*_]*[A-Z`["(])/);
 
-/** How many words a sentence has. Lists of names in code and of links are no prose. @param {string} sentence */
+/**
+ * How many words a sentence has. Lists of names in code and of links are no prose.
+ * @param {string} sentence
+ */
 const wordsOf = (sentence) =>
   sentence
     .replace(/`[^`]*`(?=,|$)/g, '')
@@ -56,9 +60,17 @@ it(`language: no sentence has more than ${MOST_WORDS} words`, () => {
 
 it('language: sentences are counted in paragraphs, lists and tables', () => {
   const long = 'word '.repeat(31);
-  for (const markdown of [`${long}.`, `- ${long}\n  on`, `| a | ${long} |`, `**Bold.** ${long}`, `Short: ${long}`])
+  for (const markdown of [
+    `${long}.`,
+    `- ${long}\n  on`,
+    `| a | ${long} |`,
+    `**Bold.** ${long}`,
+    `Short: ${long}`,
+  ])
     assert.ok(
-      textsOf(markdown).some(({ text }) => sentencesOf(text).some((sentence) => wordsOf(sentence) > MOST_WORDS)),
+      textsOf(markdown).some(({ text }) =>
+        sentencesOf(text).some((sentence) => wordsOf(sentence) > MOST_WORDS),
+      ),
       markdown,
     );
   assert.deepEqual(sentencesOf('**One.** Two `a.b` three. Four: five? (Six.) Seven'), [

@@ -1,4 +1,5 @@
-// A local database that another process has locked: callers are asked to try again, and the log has no statement with its values.
+// A local database that another process has locked: callers are asked to try again, and the log has no
+// statement with its values.
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -6,15 +7,22 @@ import { it } from 'node:test';
 import { vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
 import { copyOfProject, startService } from './service.mjs';
 
-it('locked database: every request that needs it is 503 with a time, and the log has no statement', { timeout: 300_000 }, async () => {
+it('locked database: every request that needs it is 503 with a time, and the log has no statement', {
+  timeout: 300_000,
+}, async () => {
   const dir = copyOfProject();
   const service = await startService(dir);
   const bootstrap = service.variable('BOOTSTRAP_TOKEN');
-  const founded = await service.call('POST', '/orgs', bootstrap, { name: 'Acme', owner: { email: 'you@example.com', name: 'You' } });
+  const founded = await service.call('POST', '/orgs', bootstrap, {
+    name: 'Acme',
+    owner: { email: 'you@example.com', name: 'You' },
+  });
   const org = founded.json.org.id;
   const token = founded.json.api_key.token;
   await service.call('POST', `/orgs/${org}/secrets`, token, { name: 'ONE', type: 'generic', value: 'first' });
-  const db = new DatabaseSync(/** @type {string} */ (vaultFile(path.join(dir, '.wrangler', 'state'))), { timeout: 10_000 });
+  const db = new DatabaseSync(/** @type {string} */ (vaultFile(path.join(dir, '.wrangler', 'state'))), {
+    timeout: 10_000,
+  });
   const calls = (/** @type {string} */ lock) => [
     ['POST', `/orgs/${org}/secrets`, token, { name: `TWO_${lock}`, type: 'generic', value: 'second' }],
     ['POST', '/orgs', bootstrap, { name: 'Beta', owner: { email: 'me@example.com', name: 'Me' } }],
@@ -35,7 +43,10 @@ it('locked database: every request that needs it is 503 with a time, and the log
     );
     db.exec('ROLLBACK');
     for (const { what, status, error } of asked) {
-      assert.ok(status === 200 || (status === 503 && error.code === 'UNAVAILABLE' && error.retry_after > 0), `${what}: ${status}`);
+      assert.ok(
+        status === 200 || (status === 503 && error.code === 'UNAVAILABLE' && error.retry_after > 0),
+        `${what}: ${status}`,
+      );
     }
     assert.ok(asked.filter(({ status }) => status === 503).length >= 4, 'the lock is felt');
   }

@@ -43,7 +43,10 @@ describe('log', () => {
     const line = lineReader(false, true, () => time);
     const said = (lines) => lines.map(line).filter((text) => text !== undefined);
     const first = said([...readOnly, ...readOnly, 'between', ...full, ...readOnly]);
-    assert.match(first[0], /STATE_DIR: attempt to write a readonly database \(SQLITE_READONLY\)\. npm run doctor/);
+    assert.match(
+      first[0],
+      /STATE_DIR: attempt to write a readonly database \(SQLITE_READONLY\)\. npm run doctor/,
+    );
     assert.deepEqual([first.length, first[1]], [3, 'between']);
     assert.match(first[2], /SQLITE_FULL/);
     time = 61_000;
@@ -53,12 +56,18 @@ describe('log', () => {
 
   it('keeps other lines as they are, without the messages of tools', () => {
     const chatter = ['Using secrets defined in .dev.vars', ''];
-    assert.deepEqual(read(['', 'one', '', '', '{"not":"a request"}', ...chatter, 'two', '    at Object.fetch (src/index.ts:1:1)']), [
-      'one',
-      '',
-      '{"not":"a request"}',
-      'two',
-      '    at Object.fetch (src/index.ts:1:1)',
-    ]);
+    assert.deepEqual(
+      read([
+        '',
+        'one',
+        '',
+        '',
+        '{"not":"a request"}',
+        ...chatter,
+        'two',
+        '    at Object.fetch (src/index.ts:1:1)',
+      ]),
+      ['one', '', '{"not":"a request"}', 'two', '    at Object.fetch (src/index.ts:1:1)'],
+    );
   });
 });

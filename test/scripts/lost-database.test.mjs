@@ -29,13 +29,17 @@ async function vault() {
 /** @param {string} stdout @param {string} name */
 const checkOf = (stdout, name) => JSON.parse(stdout).checks.find(({ check }) => check === name);
 
-it('lost database: nothing begins a new vault beside the gates of the old one', { timeout: 300_000 }, async () => {
+it('lost database: nothing begins a new vault beside the gates of the old one', {
+  timeout: 300_000,
+}, async () => {
   const { dir, state, run, file, change } = await vault();
   const made = await run('backup', ['--output', 'b.sql']);
   assert.equal(made.status, 0, made.said);
   const losses = {
     emptied: () =>
-      change('DELETE FROM deployment_keys; DELETE FROM org_keys; DELETE FROM orgs; DELETE FROM secrets; DELETE FROM secret_versions'),
+      change(
+        'DELETE FROM deployment_keys; DELETE FROM org_keys; DELETE FROM orgs; DELETE FROM secrets; DELETE FROM secret_versions',
+      ),
     truncated: () => fs.truncateSync(file),
     deleted: () => fs.rmSync(file),
   };
@@ -103,16 +107,23 @@ it('incomplete database: a missing table, column or index is named, and nothing 
     assert.equal(asked.status, 1, asked.said);
     assert.match(asked.said, /Incomplete as asked/);
     assert.ok(fs.existsSync(path.join(dir, `${what}.sql`)), asked.said);
-    for (const text of [...said, doctor.said, asked.said]) assert.doesNotMatch(text, /\n +at /, 'no stack trace');
+    for (const text of [...said, doctor.said, asked.said])
+      assert.doesNotMatch(text, /\n +at /, 'no stack trace');
     const restored = await run('restore', ['b.sql', '--replace']);
     assert.equal(restored.status, 0, restored.said);
     assert.match(restored.said, /It is now in .*set-aside/);
-    assert.equal((await run('doctor', ['--deep', '--json'])).stdout.includes('"tables","verdict":"ok"'), true, what);
+    assert.equal(
+      (await run('doctor', ['--deep', '--json'])).stdout.includes('"tables","verdict":"ok"'),
+      true,
+      what,
+    );
   }
   assert.equal(fs.readdirSync(path.join(state, 'set-aside')).length, Object.keys(damages).length);
 });
 
-it('lost database: --new sets the old vault aside, and only where its database is lost', { timeout: 300_000 }, async () => {
+it('lost database: --new sets the old vault aside, and only where its database is lost', {
+  timeout: 300_000,
+}, async () => {
   const { dir, state, run, change } = await vault();
   const refused = await run('start', ['--new'], { PORT: String(await freePort()) });
   assert.equal(refused.status, 1);
@@ -128,12 +139,15 @@ it('lost database: --new sets the old vault aside, and only where its database i
   assert.match(service.said(), /What was left of the old vault is now in .*set-aside/);
 });
 
-it('lost database: doctor names an organisation of which only the gate is left', { timeout: 120_000 }, async () => {
+it('lost database: doctor names an organisation of which only the gate is left', {
+  timeout: 120_000,
+}, async () => {
   const { state, run, file, change } = await vault();
   const [org] = orgsOfGates(state);
   const other = new DatabaseSync(file, { readOnly: true }).prepare('SELECT count(*) AS n FROM orgs').get();
   change(`DELETE FROM orgs WHERE id = '${org}'; DELETE FROM org_keys WHERE org_id = '${org}'`);
-  if (Number(other?.n) < 2) change("INSERT INTO org_keys SELECT 'org_x', master_id, key_sealed, 1 FROM deployment_keys");
+  if (Number(other?.n) < 2)
+    change("INSERT INTO org_keys SELECT 'org_x', master_id, key_sealed, 1 FROM deployment_keys");
   const { stdout } = await run('doctor', ['--json']);
   const { verdict, message } = checkOf(stdout, 'keys');
   assert.equal(verdict, 'fail');

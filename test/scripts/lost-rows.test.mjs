@@ -1,4 +1,5 @@
-// Rows that are missing are found, although each row that is there opens: by doctor --deep from the gates, and in a backup by itself.
+// Rows that are missing are found, although each row that is there opens: by doctor --deep from the gates,
+// and in a backup by itself.
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -6,7 +7,9 @@ import { it } from 'node:test';
 import { vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
 import { copyOfProject, runCommand, startService } from './service.mjs';
 
-it('lost rows: doctor --deep names each, backup --verify some, and restore --rows puts secrets back', { timeout: 300_000 }, async () => {
+it('lost rows: doctor --deep names each, backup --verify some, and restore --rows puts secrets back', {
+  timeout: 300_000,
+}, async () => {
   const dir = copyOfProject();
   const service = await startService(dir);
   const run = (/** @type {string} */ command, /** @type {string[]} */ args) =>
@@ -17,13 +20,21 @@ it('lost rows: doctor --deep names each, backup --verify some, and restore --row
   });
   const org = founded.json.org.id;
   const token = founded.json.api_key.token;
-  const call = (/** @type {string} */ method, /** @type {string} */ at, /** @type {any} */ body = undefined) =>
-    service.call(method, `/orgs/${org}${at}`, token, body);
+  const call = (
+    /** @type {string} */ method,
+    /** @type {string} */ at,
+    /** @type {any} */ body = undefined,
+  ) => service.call(method, `/orgs/${org}${at}`, token, body);
   const ids = {};
   for (const name of ['ONE', 'TWO', 'THREE'])
-    ids[name] = (await call('POST', '/secrets', { name, type: 'generic', value: `value of ${name}` })).json.id;
+    ids[name] = (
+      await call('POST', '/secrets', { name, type: 'generic', value: `value of ${name}` })
+    ).json.id;
   await call('PATCH', `/secrets/${ids.TWO}`, { value: 'second' });
-  const hook = await call('POST', '/webhooks', { url: 'https://example.com/hook', events: ['SECRET_CREATED'] });
+  const hook = await call('POST', '/webhooks', {
+    url: 'https://example.com/hook',
+    events: ['SECRET_CREATED'],
+  });
   const key = await call('POST', '/api-keys', { name: 'ci', scopes: ['secrets:read'] });
   assert.deepEqual([hook.status, key.status], [201, 201]);
   const gone = await call('POST', '/api-keys', { name: 'gone', scopes: ['secrets:read'] });
@@ -39,12 +50,15 @@ it('lost rows: doctor --deep names each, backup --verify some, and restore --row
   const made = await run('backup', ['--verify', '--output', 'b.sql']);
   assert.equal(made.status, 0, made.said);
 
-  const db = new DatabaseSync(/** @type {string} */ (vaultFile(path.join(dir, '.wrangler', 'state'))), { timeout: 10_000 });
+  const db = new DatabaseSync(/** @type {string} */ (vaultFile(path.join(dir, '.wrangler', 'state'))), {
+    timeout: 10_000,
+  });
   const before = db.prepare('SELECT * FROM secrets ORDER BY id').all();
   const segments = db.prepare('SELECT * FROM audit_segments ORDER BY first_sequence').all();
   assert.ok(segments.length >= 1, 'the backup has moved the entries');
   db.prepare('DELETE FROM secrets WHERE id = ?').run(ids.ONE);
-  for (const sql of ['DELETE FROM secrets WHERE id = ?', 'DELETE FROM secret_versions WHERE secret_id = ?']) db.prepare(sql).run(ids.TWO);
+  for (const sql of ['DELETE FROM secrets WHERE id = ?', 'DELETE FROM secret_versions WHERE secret_id = ?'])
+    db.prepare(sql).run(ids.TWO);
   db.prepare('DELETE FROM webhooks').run();
   db.prepare("DELETE FROM credentials WHERE name = 'ci'").run();
   const lost = await rowsOf();
@@ -73,11 +87,16 @@ it('lost rows: doctor --deep names each, backup --verify some, and restore --row
   const again = await run('restore', ['b.sql', '--rows']);
   assert.equal(again.status, 0, again.said);
   assert.match(again.said, /audit entries 1 to \d+ restored/);
-  assert.deepEqual(db.prepare('SELECT * FROM audit_segments ORDER BY first_sequence').all().slice(0, segments.length), segments);
+  assert.deepEqual(
+    db.prepare('SELECT * FROM audit_segments ORDER BY first_sequence').all().slice(0, segments.length),
+    segments,
+  );
   assert.equal((await call('GET', '/audit-log/verify')).json.ok, true);
   assert.equal((await run('backup', ['--output', 'd.sql'])).status, 0);
   // The newest: nothing in the database is behind the gap.
-  db.prepare('DELETE FROM audit_segments WHERE first_sequence = (SELECT max(first_sequence) FROM audit_segments)').run();
+  db.prepare(
+    'DELETE FROM audit_segments WHERE first_sequence = (SELECT max(first_sequence) FROM audit_segments)',
+  ).run();
   assert.match((await rowsOf()).text, /audit_segments \d+: the entries \d+ to \d+ are missing/);
   assert.equal((await run('restore', ['d.sql', '--rows'])).status, 0);
   assert.equal((await call('GET', '/audit-log/verify')).json.ok, true);

@@ -1,5 +1,5 @@
-// Makes a fixture of the state that a release leaves. Copy it and passkeys.mjs into a checkout of that release and run it there; it takes
-// two minutes:
+// Makes a fixture of the state that a release leaves. Copy it and passkeys.mjs into a checkout of that
+// release and run it there; it takes two minutes:
 //   node test/scripts/make-fixture.mjs release-1.2.3.json.gz
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -40,7 +40,10 @@ it('makes the state', { timeout: 400_000 }, async () => {
     assert.ok(status < 300, `${args.slice(0, 2)}: ${status} ${JSON.stringify(json)}`);
     return json;
   };
-  const founded = await good('POST', '/orgs', bootstrap, { name: 'Left', owner: { email: 'ann@example.com', name: 'Ann' } });
+  const founded = await good('POST', '/orgs', bootstrap, {
+    name: 'Left',
+    owner: { email: 'ann@example.com', name: 'Ann' },
+  });
   const org = founded.org.id;
   const key = founded.api_key.token;
   const at = `/orgs/${org}`;
@@ -55,29 +58,48 @@ it('makes the state', { timeout: 400_000 }, async () => {
 
   // Secrets of all states, with versions.
   const create = (fields) => o.post('/secrets', { type: 'generic', value: 'v', ...fields });
-  const secret = await create({ name: 'db/url', type: 'database_url', value: 'postgres://first', tags: { team: 'core' } });
+  const secret = await create({
+    name: 'db/url',
+    type: 'database_url',
+    value: 'postgres://first',
+    tags: { team: 'core' },
+  });
   await o.patch(`/secrets/${secret.id}`, { value: 'postgres://second' });
-  const password = { ...(await create({ name: 'app/password', type: 'password', value: 'a password' })), value: 'a password' };
+  const password = {
+    ...(await create({ name: 'app/password', type: 'password', value: 'a password' })),
+    value: 'a password',
+  };
   const deleted = await create({ name: 'app/deleted' });
   const soft = await create({ name: 'app/soft', value: 'comes back' });
   const large = await create({ name: 'app/large', value: 'ü'.repeat(32_768), description: "it's 𝄞" });
   const brief = await create({ name: 'app/brief', ttlSeconds: 1 });
   const staging = await create({ name: 'app/staging', environment: 'staging', value: 'of staging' });
-  const many = await create({ name: 'app/many', type: 'password', value: 'one', rotate_every_seconds: 86_400 });
+  const many = await create({
+    name: 'app/many',
+    type: 'password',
+    value: 'one',
+    rotate_every_seconds: 86_400,
+  });
   for (const value of ['two', 'three']) await o.post(`/secrets/${many.id}/rotate`, { value });
   await o.post(`/secrets/${many.id}/rollback`, { version: 1 });
   await o.patch(`/secrets/${many.id}`, { name: 'app/renamed' });
   await o.del(`/secrets/${deleted.id}?permanent=true`);
   await o.del(`/secrets/${soft.id}`);
   const provider = await o.post('/provider-tokens', { name: 'p', scopes: ['issue', 'rotate', 'revoke'] });
-  const provide = (what, fields) => good('POST', `/provider/${what}`, provider.token, { environment: 'production', ...fields });
-  for (const secretName of ['issued', 'withdrawn']) await provide('issue', { secretName, value: 'issued', ttlSeconds: 31_536_000 });
+  const provide = (what, fields) =>
+    good('POST', `/provider/${what}`, provider.token, { environment: 'production', ...fields });
+  for (const secretName of ['issued', 'withdrawn'])
+    await provide('issue', { secretName, value: 'issued', ttlSeconds: 31_536_000 });
   await provide('rotate', { secretName: 'issued', newValue: 'provided' });
   await provide('revoke', { secretName: 'withdrawn' });
 
   // Credentials: live, ended, with parents, and a chain of agents.
   const newKey = (fields, by = o) => by.post('/api-keys', { name: 'k', scopes: ['*'], ...fields });
-  const limited = await newKey({ scopes: ['secrets:list', 'secrets:read'], secrets: ['app/*'], allowed_addresses: ['127.0.0.0/8', '::1'] });
+  const limited = await newKey({
+    scopes: ['secrets:list', 'secrets:read'],
+    secrets: ['app/*'],
+    allowed_addresses: ['127.0.0.0/8', '::1'],
+  });
   const revoked = await newKey({});
   const orphan = await on(revoked.token).post('/access-tokens', { ttlSeconds: 3600 });
   await o.del(`/api-keys/${revoked.id}`);
@@ -88,7 +110,9 @@ it('makes the state', { timeout: 400_000 }, async () => {
   for (let maker = o, n = 0; n < 4; n++) {
     const scopes = ['secrets:list', 'secrets:read', 'tokens:write'];
     const patterns = [`app/*${'*'.repeat(n > 1 ? 1 : 0)}`];
-    agents.push(await maker.post('/agent-credentials', { name: `a${n}`, scopes, secrets: patterns, rate_limit: 600 }));
+    agents.push(
+      await maker.post('/agent-credentials', { name: `a${n}`, scopes, secrets: patterns, rate_limit: 600 }),
+    );
     maker = on(agents[n].token);
   }
   const below = await newKey({ scopes: ['secrets:read'], secrets: ['app/*'] }, on(agents[1].token));
@@ -117,16 +141,33 @@ it('makes the state', { timeout: 400_000 }, async () => {
   await o.post(`/teams/${team}/members`, { member_id: developer.member.id });
   const grantee = { type: 'team', id: team };
   await o.post('/grants', { grantee, permission: 'read', secrets: ['db/*'], expires_at: FAR });
-  await o.post('/grants', { grantee: { type: 'member', id: invited.id }, permission: 'write', environments: ['staging'] });
-  const session = await auth('/login', { response: await owner.passkey.get(await auth('/login/options', {})) });
+  await o.post('/grants', {
+    grantee: { type: 'member', id: invited.id },
+    permission: 'write',
+    environments: ['staging'],
+  });
+  const session = await auth('/login', {
+    response: await owner.passkey.get(await auth('/login/options', {})),
+  });
   await on(session.token).get('/secrets');
 
   // An organisation that had a bad day.
-  const bad = await good('POST', '/orgs', bootstrap, { name: 'Bad day', owner: { email: 'bob@example.com', name: 'Bob' } });
-  await good('POST', `/orgs/${bad.org.id}/secrets`, bad.api_key.token, { name: 'S', type: 'generic', value: 'survived' });
-  const panic = await good('POST', `/orgs/${bad.org.id}/panic`, bad.api_key.token, { reason: 'a laptop was stolen', api_keys: true });
+  const bad = await good('POST', '/orgs', bootstrap, {
+    name: 'Bad day',
+    owner: { email: 'bob@example.com', name: 'Bob' },
+  });
+  await good('POST', `/orgs/${bad.org.id}/secrets`, bad.api_key.token, {
+    name: 'S',
+    type: 'generic',
+    value: 'survived',
+  });
+  const panic = await good('POST', `/orgs/${bad.org.id}/panic`, bad.api_key.token, {
+    reason: 'a laptop was stolen',
+    api_keys: true,
+  });
 
-  // What is above lies in a segment in D1 before what is below is written: a segment has a thousand entries, and moves after a minute.
+  // What is above lies in a segment in D1 before what is below is written: a segment has a thousand entries,
+  // and moves after a minute.
   for (let n = 0; n < 100; n++) await Promise.all(Array.from({ length: 10 }, () => o.get('/environments')));
   process.stderr.write('waiting until audit entries have moved\n');
   await sleep(75_000);
@@ -145,7 +186,9 @@ it('makes the state', { timeout: 400_000 }, async () => {
     deleted: deleted.id,
     password: { id: password.id, value: password.value },
     limited: limited.token,
-    revoked: [revoked, orphan, lapsed, rotated, agents[2], agents[3], contained, thief, bad.api_key].map(({ token }) => token),
+    revoked: [revoked, orphan, lapsed, rotated, agents[2], agents[3], contained, thief, bad.api_key].map(
+      ({ token }) => token,
+    ),
     more: {
       live: [successor, agents[0], agents[1], below].map(({ token }) => token),
       values: { [large.id]: 'ü'.repeat(32_768), [staging.id]: 'of staging', [many.id]: 'one' },
@@ -161,8 +204,12 @@ it('makes the state', { timeout: 400_000 }, async () => {
   };
   await stop();
   const state = path.join(dir, '.wrangler', 'state');
-  const names = fs.readdirSync(path.join(state, 'v3'), { recursive: true, encoding: 'utf8' }).map((name) => path.join('v3', name));
-  const files = names.filter((name) => /\/(d1|do)\/.*\.sqlite(-wal)?$/.test(name) && fs.statSync(path.join(state, name)).size > 0);
+  const names = fs
+    .readdirSync(path.join(state, 'v3'), { recursive: true, encoding: 'utf8' })
+    .map((name) => path.join('v3', name));
+  const files = names.filter(
+    (name) => /\/(d1|do)\/.*\.sqlite(-wal)?$/.test(name) && fs.statSync(path.join(state, name)).size > 0,
+  );
   const read = (name) => fs.readFileSync(path.join(state, name)).toString('base64');
   const whole = { ...left, files: Object.fromEntries(files.map((name) => [name, read(name)])) };
   fs.writeFileSync(output, zlib.gzipSync(JSON.stringify(whole), { level: 9 }));

@@ -1,5 +1,6 @@
-// What the tests of documents read from a Markdown file: headings, links, code blocks and the markers before them. A marker is a comment
-// on a line of its own directly before a block: `<!-- skip: why -->`, `<!-- expect: text -->`, `<!-- set-up -->` or `<!-- file: name -->`.
+// What the tests of documents read from a Markdown file: headings, links, code blocks and the markers before
+// them. A marker is a comment on a line of its own directly before a block: `<!-- skip: why -->`,
+// `<!-- expect: text -->`, `<!-- set-up -->` or `<!-- file: name -->`.
 import fs from 'node:fs';
 import path from 'node:path';
 import { project } from './service.mjs';
@@ -21,7 +22,10 @@ export const markdownFiles = () => projectFiles().filter((name) => name.endsWith
 /** @param {string} file */
 export const read = (file) => fs.readFileSync(path.join(project, file), 'utf8');
 
-/** @typedef {{ language: string, text: string, line: number, skip?: string, expect?: string, file?: string, setUp: boolean }} Block */
+/**
+ * @typedef {{ language: string, text: string, line: number, skip?: string, expect?: string, file?: string,
+ *   setUp: boolean }} Block
+ */
 
 /** The fenced code blocks of a document, in order. @param {string} markdown @returns {Block[]} */
 export function blocksOf(markdown) {
@@ -47,7 +51,9 @@ const prose = (markdown) => markdown.replace(/^```[\s\S]*?^```$/gm, '').replace(
 /** The anchors that GitHub gives to the headings. @param {string} markdown @returns {Set<string>} */
 export function anchorsOf(markdown) {
   const anchors = new Set();
-  for (const [, title = ''] of markdown.replace(/^```[\s\S]*?^```$/gm, '').matchAll(/^#{1,6} +(.+?) *#*$/gm)) {
+  for (const [, title = ''] of markdown
+    .replace(/^```[\s\S]*?^```$/gm, '')
+    .matchAll(/^#{1,6} +(.+?) *#*$/gm)) {
     const text = title.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
     const slug = text.replace(/[^\p{L}\p{N}_ -]/gu, '').replaceAll(' ', '-');
     let anchor = slug;
@@ -58,4 +64,5 @@ export function anchorsOf(markdown) {
 }
 
 /** The targets of links and images. @param {string} markdown @returns {string[]} */
-export const linksOf = (markdown) => [...prose(markdown).matchAll(/\]\(([^()\s]+)\)/g)].map(([, target = '']) => target);
+export const linksOf = (markdown) =>
+  [...prose(markdown).matchAll(/\]\(([^()\s]+)\)/g)].map(([, target = '']) => target);

@@ -1,4 +1,5 @@
-// The page on monitoring against the code: it lists each event of the log, with its level and an alert, and a test sees each of them fire.
+// The page on monitoring against the code: it lists each event of the log, with its level and an alert, and a
+// test sees each of them fire.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -22,14 +23,20 @@ function listed(from, to) {
   return cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name));
 }
 const errors = listed('### Events of level `error`', '### Events of level `warn`');
-const warnings = ['backlog', ...listed('### Events of level `warn`', '| `kind` of').filter((name) => name !== 'backlog')];
+const warnings = [
+  'backlog',
+  ...listed('### Events of level `warn`', '| `kind` of').filter((name) => name !== 'backlog'),
+];
 /** Events of level `info`, which tell of an operator's own command. */
 const TOLD = ['keys_rewrapped'];
 
 describe('monitoring', () => {
   it('the page lists each event that the service logs, and no other', () => {
     const plain = [...source.matchAll(/\bevent: '(\w+_\w+|fault|backlog)'/g)].map(([, name]) => name);
-    const chosen = [...source.matchAll(/\bevent: \w+ \? '(\w+)' : '(\w+)'/g)].flatMap(([, one, other]) => [one, other]);
+    const chosen = [...source.matchAll(/\bevent: \w+ \? '(\w+)' : '(\w+)'/g)].flatMap(([, one, other]) => [
+      one,
+      other,
+    ]);
     const table = /const EVENTS: .* = \{([^}]*)\}/.exec(source)?.[1] ?? '';
     const logged = new Set([...plain, ...chosen, ...[...table.matchAll(/'(\w+)'/g)].map(([, name]) => name)]);
     for (const name of TOLD) logged.delete(name);

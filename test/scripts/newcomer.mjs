@@ -1,5 +1,6 @@
-// What the test of the packed packages has: the tarballs, a machine with an empty home on which they are installed, the owner in a real
-// browser with a virtual authenticator, and the issuer of a CI platform over HTTPS. Nothing here reads the packages' source.
+// What the test of the packed packages has: the tarballs, a machine with an empty home on which they are
+// installed, the owner in a real browser with a virtual authenticator, and the issuer of a CI platform over
+// HTTPS. Nothing here reads the packages' source.
 import { execFileSync, spawn } from 'node:child_process';
 import fs from 'node:fs';
 import http from 'node:http';
@@ -12,8 +13,16 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { chromium } from 'playwright-core';
 import { project } from './service.mjs';
 
-const usual = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', '/snap/bin/chromium'];
-const macOS = ['/Applications/Google Chrome.app/Contents/MacOS/Google Chrome', '/Applications/Chromium.app/Contents/MacOS/Chromium'];
+const usual = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/snap/bin/chromium',
+];
+const macOS = [
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+  '/Applications/Chromium.app/Contents/MacOS/Chromium',
+];
 const executablePath = process.env.CHROMIUM ?? [...usual, ...macOS].find((file) => fs.existsSync(file));
 
 /** A directory that is removed after the test. @param {string} what */
@@ -23,7 +32,13 @@ export function scratch(what) {
   return dir;
 }
 
-/** Waits until something holds, and answers it. @template T @param {() => T | Promise<T>} holds @param {number} [within] @returns {Promise<NonNullable<T>>} */
+/**
+ * Waits until something holds, and answers it.
+ * @template T
+ * @param {() => T | Promise<T>} holds
+ * @param {number} [within]
+ * @returns {Promise<NonNullable<T>>}
+ */
 export async function until(holds, within = 30_000) {
   for (const end = Date.now() + within; Date.now() < end; await sleep(10)) {
     const held = await holds();
@@ -34,27 +49,44 @@ export async function until(holds, within = 30_000) {
 
 /** What `npm pack` makes of a package: the path of its tarball. @param {string} name @param {string} dir */
 export function packed(name, dir) {
-  const said = execFileSync('npm', ['pack', '--json', '-w', name, '--pack-destination', dir], { cwd: project, encoding: 'utf8' });
+  const said = execFileSync('npm', ['pack', '--json', '-w', name, '--pack-destination', dir], {
+    cwd: project,
+    encoding: 'utf8',
+  });
   const [{ filename, files }] = Object.values(JSON.parse(said.slice(said.search(/^[[{]/m))));
-  return { file: path.join(dir, path.basename(filename)), files: files.map((/** @type {{ path: string }} */ { path }) => path) };
+  return {
+    file: path.join(dir, path.basename(filename)),
+    files: files.map((/** @type {{ path: string }} */ { path }) => path),
+  };
 }
 
-/** What homes that are empty have of this machine: where packages come from, what is downloaded already, and which authorities are trusted. */
+/**
+ * What homes that are empty have of this machine: where packages come from, what is downloaded already, and
+ * which authorities are trusted.
+ */
 const ofMachine = {
   ...Object.fromEntries(
-    ['registry', 'cache'].map((name) => [`npm_config_${name}`, execFileSync('npm', ['config', 'get', name], { encoding: 'utf8' }).trim()]),
+    ['registry', 'cache'].map((name) => [
+      `npm_config_${name}`,
+      execFileSync('npm', ['config', 'get', name], { encoding: 'utf8' }).trim(),
+    ]),
   ),
   ...(process.env.NODE_EXTRA_CA_CERTS && { NODE_EXTRA_CA_CERTS: process.env.NODE_EXTRA_CA_CERTS }),
 };
 
-/** A machine of somebody: an empty home, no variables, and no directory of the project among those with programs. */
+/**
+ * A machine of somebody: an empty home, no variables, and no directory of the project among those with
+ * programs.
+ */
 export class Machine {
   home = scratch('home');
   work = scratch('work');
   bin = path.join(this.home, 'npm', 'bin');
 
   constructor(/** @type {Record<string, string>} */ env = {}) {
-    const elsewhere = (process.env.PATH ?? '').split(path.delimiter).filter((dir) => !dir.startsWith(project));
+    const elsewhere = (process.env.PATH ?? '')
+      .split(path.delimiter)
+      .filter((dir) => !dir.startsWith(project));
     const PATH = [path.dirname(process.execPath), this.bin, ...elsewhere].join(path.delimiter);
     this.env = {
       PATH,
@@ -67,7 +99,12 @@ export class Machine {
     };
   }
 
-  /** Runs a program to its end. @param {string} program @param {string[]} args @param {{ stdin?: string, env?: Record<string, string> }} [given] */
+  /**
+   * Runs a program to its end.
+   * @param {string} program
+   * @param {string[]} args
+   * @param {{ stdin?: string, env?: Record<string, string> }} [given]
+   */
   run(program, args, { stdin = '', env = {} } = {}) {
     const child = this.start(program, args, env);
     child.stdin.end(stdin);
@@ -76,7 +113,14 @@ export class Machine {
 
   /** Installs packages for all of the home's directories. @param {string[]} files */
   install(...files) {
-    return this.run('npm', ['install', '--global', '--prefix', path.join(this.home, 'npm'), '--no-audit', ...files]);
+    return this.run('npm', [
+      'install',
+      '--global',
+      '--prefix',
+      path.join(this.home, 'npm'),
+      '--no-audit',
+      ...files,
+    ]);
   }
 
   /** @param {string[]} args @param {{ stdin?: string, env?: Record<string, string> }} [given] */
@@ -84,7 +128,11 @@ export class Machine {
     return this.run('svc', args, given);
   }
 
-  /** Runs svc, which has to succeed, and answers its stdout. @param {string[]} args @param {string} [stdin] */
+  /**
+   * Runs svc, which has to succeed, and answers its stdout.
+   * @param {string[]} args
+   * @param {string} [stdin]
+   */
   async ok(args, stdin) {
     const { code, stdout, stderr } = await this.svc(args, { stdin });
     if (code !== 0) throw new Error(`svc ${args.join(' ')} ended with ${code}: ${stderr}`);
@@ -96,7 +144,12 @@ export class Machine {
     return JSON.parse(await this.ok([...args, '--json'], stdin));
   }
 
-  /** Starts a program. @param {string} program @param {string[]} args @param {Record<string, string>} [env] */
+  /**
+   * Starts a program.
+   * @param {string} program
+   * @param {string[]} args
+   * @param {Record<string, string>} [env]
+   */
   start(program, args, env = {}) {
     const child = spawn(program, args, { cwd: this.work, env: { ...this.env, ...env }, stdio: 'pipe' });
     const said = { stdout: '', stderr: '' };
@@ -104,7 +157,10 @@ export class Machine {
     child.stderr.on('data', (data) => (said.stderr += data));
     const done = new Promise((ended) => child.once('close', (code) => ended({ code, ...said })));
     after(() => child.kill('SIGKILL'));
-    return Object.assign(child, { said, done: /** @type {Promise<{ code: number, stdout: string, stderr: string }>} */ (done) });
+    return Object.assign(child, {
+      said,
+      done: /** @type {Promise<{ code: number, stdout: string, stderr: string }>} */ (done),
+    });
   }
 
   /** @param {string} name @param {string} text */
@@ -140,12 +196,16 @@ export async function personInBrowser() {
       await page.click('#act');
       await page.waitForFunction(() => /set up/.test(document.getElementById('status')?.textContent ?? ''));
     },
-    /** Confirms a terminal: opens what it named, compares the code and accepts. @param {string} said what the terminal shows */
+    /**
+     * Confirms a terminal: opens what it named, compares the code and accepts.
+     * @param {string} said what the terminal shows
+     */
     async confirm(said) {
       const [, address = '', code = ''] = /Open (\S+) and confirm the code (\S+)/.exec(said) ?? [];
       await page.goto(`${address}#${code}`);
       await page.locator('#one').waitFor();
-      if ((await page.locator('#shown').textContent()) !== code) throw new Error('the page shows another code');
+      if ((await page.locator('#shown').textContent()) !== code)
+        throw new Error('the page shows another code');
       await page.click('#confirm');
       await page.locator('#over').waitFor();
     },
@@ -185,17 +245,29 @@ export async function ciPlatform() {
   const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true });
   const jwk = { ...(await exportJWK(publicKey)), kid: 'k1', use: 'sig', alg: 'RS256' };
   let asked = 0;
-  const server = https.createServer({ key: fs.readFileSync(key), cert: fs.readFileSync(cert) }, (request, response) => {
-    asked++;
-    const documents = { '/.well-known/openid-configuration': { issuer, jwks_uri: `${issuer}/jwks` }, '/jwks': { keys: [jwk] } };
-    const found = documents[request.url ?? ''];
-    response.writeHead(found ? 200 : 404, { 'Content-Type': 'application/json' }).end(JSON.stringify(found ?? {}));
-  });
+  const server = https.createServer(
+    { key: fs.readFileSync(key), cert: fs.readFileSync(cert) },
+    (request, response) => {
+      asked++;
+      const documents = {
+        '/.well-known/openid-configuration': { issuer, jwks_uri: `${issuer}/jwks` },
+        '/jwks': { keys: [jwk] },
+      };
+      const found = documents[request.url ?? ''];
+      response
+        .writeHead(found ? 200 : 404, { 'Content-Type': 'application/json' })
+        .end(JSON.stringify(found ?? {}));
+    },
+  );
   // Beside the job, over HTTP: it gives tokens for the subject of the path.
   const jobs = http.createServer(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://jobs');
     if (request.headers.authorization !== 'bearer job-token') return response.writeHead(401).end();
-    const claims = { sub: decodeURIComponent(pathname.slice(1)), jti: crypto.randomUUID(), ref: 'refs/heads/main' };
+    const claims = {
+      sub: decodeURIComponent(pathname.slice(1)),
+      jti: crypto.randomUUID(),
+      ref: 'refs/heads/main',
+    };
     const value = await new SignJWT(claims)
       .setProtectedHeader({ alg: 'RS256', kid: 'k1', typ: 'JWT' })
       .setIssuer(issuer)
@@ -240,14 +312,22 @@ export async function targetPlatform() {
   });
   await new Promise((done) => server.listen(0, '127.0.0.1', () => done(undefined)));
   after(() => server.close());
-  return { asked, url: `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}` };
+  return {
+    asked,
+    url: `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}`,
+  };
 }
 
-/** Whether a file's text has none of some texts, anywhere below a directory. @param {string} dir @param {string[]} texts */
+/**
+ * Whether a file's text has none of some texts, anywhere below a directory.
+ * @param {string} dir
+ * @param {string[]} texts
+ */
 export function holdsNone(dir, texts) {
   for (const entry of fs.readdirSync(dir, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
     const text = fs.readFileSync(path.join(entry.parentPath, entry.name), 'utf8');
-    for (const one of texts) if (text.includes(one)) throw new Error(`${path.join(entry.parentPath, entry.name)} holds it`);
+    for (const one of texts)
+      if (text.includes(one)) throw new Error(`${path.join(entry.parentPath, entry.name)} holds it`);
   }
 }

@@ -1,4 +1,5 @@
-// The commands of operators where they are used in a hurry: help, a closed pipe, a full disk, a directory in place of a file. No stack trace.
+// The commands of operators where they are used in a hurry: help, a closed pipe, a full disk, a directory in
+// place of a file. No stack trace.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -15,14 +16,17 @@ const commands = ['backup', 'restore', 'keys:rotate', 'doctor', 'audit:verify', 
 describe('operations: help', () => {
   for (const name of commands)
     it(`${name} prints every option, and does nothing`, async () => {
-      const { status, stdout, said } = await runScript(project, [scriptOf(name), '--help'], { STATE_DIR: path.join(dir, 'none') });
+      const { status, stdout, said } = await runScript(project, [scriptOf(name), '--help'], {
+        STATE_DIR: path.join(dir, 'none'),
+      });
       assert.deepEqual([status, stdout], [0, said]);
       const source =
         fs.readFileSync(path.join(project, scriptOf(name)), 'utf8') +
         fs.readFileSync(path.join(project, 'scripts/operate/deploy/options.mjs'), 'utf8');
       const [, block = ''] = /options: \{([\s\S]*?)\n {2,6}\}(?:,|\)| \))/.exec(source) ?? [];
       for (const [, option] of block.matchAll(/(?:^|\s|')([a-z-]+)'?: (?:\{ type|text)/g))
-        if (option !== 'help' && name !== 'deploy') assert.ok(stdout.includes(`--${option}`), `--${option} of ${name}`);
+        if (option !== 'help' && name !== 'deploy')
+          assert.ok(stdout.includes(`--${option}`), `--${option} of ${name}`);
       assert.match(stdout, new RegExp(`npm (run )?${name}`));
       assert.ok(!fs.existsSync(path.join(dir, 'none')));
     });
@@ -40,10 +44,16 @@ describe('operations: help', () => {
 describe('operations: what the system refuses', () => {
   it('is one line that says what to do, and any other error keeps its stack', () => {
     const of = (error) => reported(Object.assign(new Error('x'), error));
-    assert.match(of({ code: 'ENOSPC', path: '/b.sql' }) ?? '', /^\/b\.sql cannot be used, because the disk is full: free some space/);
+    assert.match(
+      of({ code: 'ENOSPC', path: '/b.sql' }) ?? '',
+      /^\/b\.sql cannot be used, because the disk is full: free some space/,
+    );
     assert.match(of({ code: 'EISDIR' }) ?? '', /it is a directory: name a file/);
     assert.match(of({ code: 'ERR_SQLITE_ERROR', errcode: 13 }) ?? '', /the disk is full/);
-    assert.match(of({ code: 'ERR_SQLITE_ERROR', errcode: 779 }) ?? '', /the database is damaged: restore a backup with npm run restore/);
+    assert.match(
+      of({ code: 'ERR_SQLITE_ERROR', errcode: 779 }) ?? '',
+      /the database is damaged: restore a backup with npm run restore/,
+    );
     assert.equal(of({ code: 'ERR_ASSERTION' }), undefined);
     assert.equal(reported(new TypeError('x')), undefined);
     assert.equal(reported(null), undefined);
@@ -62,7 +72,9 @@ describe('operations: what the system refuses', () => {
     }
   });
 
-  it('a full disk ends in one line', { skip: !fs.existsSync('/dev/full') && 'this system has no /dev/full' }, () => {
+  it('a full disk ends in one line', {
+    skip: !fs.existsSync('/dev/full') && 'this system has no /dev/full',
+  }, () => {
     const code =
       "import('./scripts/operate/vault/vault.mjs').then(({ run }) => run(async () => void fs.writeFileSync('/dev/full', 'x'.repeat(1e6))))";
     const { status, stderr } = spawnSync(process.execPath, ['-e', `const fs = require('node:fs'); ${code}`], {
@@ -71,7 +83,10 @@ describe('operations: what the system refuses', () => {
       encoding: 'utf8',
     });
     assert.equal(status, 1);
-    assert.match(stderr, /^\S+ cannot be used, because the disk is full: .*\n$|^A file cannot be used, because the disk is full: .*\n$/);
+    assert.match(
+      stderr,
+      /^\S+ cannot be used, because the disk is full: .*\n$|^A file cannot be used, because the disk is full: .*\n$/,
+    );
   });
 
   it('a closed pipe ends no command, and shows no error', async () => {
@@ -79,7 +94,11 @@ describe('operations: what the system refuses', () => {
       for (let n = 0; n < 200; n++) { process.stdout.write('x'.repeat(65536)); await new Promise((done) => setTimeout(done, 1)); }
       require('node:fs').writeFileSync(${JSON.stringify(path.join(dir, 'done'))}, '');
     }))`;
-    const child = spawn(process.execPath, ['-e', code], { cwd: project, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, ['-e', code], {
+      cwd: project,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     let said = '';
     child.stderr.setEncoding('utf8').on('data', (text) => {
       said += text;

@@ -1,5 +1,5 @@
-// The packages as they would be published, used by somebody who has nothing but the two tarballs: installed in an empty home, against a service
-// in a copy of the project. By itself: npm run test:packed
+// The packages as they would be published, used by somebody who has nothing but the two tarballs: installed
+// in an empty home, against a service in a copy of the project. By itself: npm run test:packed
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: sources of programs.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -8,7 +8,16 @@ import { after, before, describe, it } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { startProxy } from '../packages/proxy.mjs';
-import { ciPlatform, holdsNone, Machine, packed, personInBrowser, scratch, targetPlatform, until } from './newcomer.mjs';
+import {
+  ciPlatform,
+  holdsNone,
+  Machine,
+  packed,
+  personInBrowser,
+  scratch,
+  targetPlatform,
+  until,
+} from './newcomer.mjs';
 import { copyOfProject, freePort, project, startService } from './service.mjs';
 
 const tarballs = scratch('tarballs');
@@ -17,7 +26,9 @@ const port = await freePort();
 const url = `http://localhost:${port}`;
 const person = await personInBrowser();
 if (!person)
-  process.stderr.write('\nNo Chromium was found, so nobody signed in by a browser: install it, or set CHROMIUM to its path.\n\n');
+  process.stderr.write(
+    '\nNo Chromium was found, so nobody signed in by a browser: install it, or set CHROMIUM to its path.\n\n',
+  );
 const ci = await ciPlatform();
 const target = await targetPlatform();
 const variables = {
@@ -46,18 +57,28 @@ const versions = async (name) => (await me.json(['history', name, '--env', 'prod
 
 /** A key that may do something, as a variable of svc. @param {string} scopes */
 async function keyFor(scopes) {
-  const { id, token } = await me.json(['key', 'create', `for ${scopes}`, '--scopes', scopes, '--environments', 'production']);
+  const { id, token } = await me.json([
+    'key',
+    'create',
+    `for ${scopes}`,
+    '--scopes',
+    scopes,
+    '--environments',
+    'production',
+  ]);
   return { id, env: { SVC_TOKEN: token, SVC_ORG_ID: org, SVC_ENVIRONMENT: 'production' } };
 }
 
 /**
- * Rotates a secret by the API, and measures how long a program takes to show the new value. The moment at which it shows is taken as its
- * output arrives, which may be before the answer to the request does: the vault tells of a change as soon as it is stored.
+ * Rotates a secret by the API, and measures how long a program takes to show the new value. The moment at
+ * which it shows is taken as its output arrives, which may be before the answer to the request does: the
+ * vault tells of a change as soon as it is stored.
  * @param {ReturnType<Machine['start']>} child @param {string} token @param {string} value
  */
 async function rotation(child, token, value) {
   const secret = `/orgs/${org}/secrets`;
-  const { id } = (await service.call('GET', `${secret}/by-name/DATABASE_URL?environment=production`, token)).json;
+  const { id } = (await service.call('GET', `${secret}/by-name/DATABASE_URL?environment=production`, token))
+    .json;
   const shown = new Promise((done) => {
     const heard = () => {
       if (!child.said.stdout.includes(`is ${value}\n`)) return;
@@ -112,14 +133,19 @@ describe('packages', { concurrency: 1, timeout: 240_000 }, () => {
     org = (await me.json(['whoami'])).org_id;
   });
 
-  it('sign-in: without a browser, the first key works', { skip: person ? 'a browser was there' : false }, async () => {
+  it('sign-in: without a browser, the first key works', {
+    skip: person ? 'a browser was there' : false,
+  }, async () => {
     await me.ok([...FOUNDED, '--url', url, '--bootstrap-file', path.join(copy, '.dev.vars')]);
     org = (await me.json(['whoami'])).org_id;
   });
 
   it('command line: import, run, export, share, audit, scan and sync work from the tarball', async () => {
     me.write('.env', `DATABASE_URL="${VALUE}"\nSMTP_PASSWORD='s3cret # kept'\n`);
-    me.write('app.js', 'process.stdout.write(`${process.env.DATABASE_URL}|${process.env.SMTP_PASSWORD}|${process.env.SVC_TOKEN}`)');
+    me.write(
+      'app.js',
+      'process.stdout.write(`${process.env.DATABASE_URL}|${process.env.SMTP_PASSWORD}|${process.env.SVC_TOKEN}`)',
+    );
     await me.ok(['init', '--env', 'production']);
     assert.deepEqual(Object.keys(JSON.parse(fs.readFileSync(path.join(me.work, '.svc.json'), 'utf8'))), [
       'url',
@@ -140,7 +166,10 @@ describe('packages', { concurrency: 1, timeout: 240_000 }, () => {
     assert.equal(scanned.code, 9, scanned.stderr);
     assert.ok(!scanned.stdout.includes('QWERTYUIOPASDFGH'));
     const config = JSON.stringify({ token: 'HRKU-0123456789', appName: 'demo' });
-    const { id } = await me.json(['sync', 'connect', 'heroku', '--name', 'Demo', '--environments', 'production'], config);
+    const { id } = await me.json(
+      ['sync', 'connect', 'heroku', '--name', 'Demo', '--environments', 'production'],
+      config,
+    );
     const planned = await me.json(['sync', 'run', id, '--dry-run']);
     assert.deepEqual(
       planned.data.map((/** @type {{ action: string }} */ { action }) => action),
@@ -173,14 +202,17 @@ describe('packages', { concurrency: 1, timeout: 240_000 }, () => {
     const where = { SVC_URL: url, SVC_ORG_ID: org, SVC_TRUST_ID: trust.id, SVC_ENVIRONMENT: 'production' };
     const job = new Machine({ ...ci.job(SUB), ...where });
     assert.equal((await job.install(cli.file)).code, 0);
-    const source = 'process.stdout.write(`${process.env.DATABASE_URL} ${process.env.ACTIONS_ID_TOKEN_REQUEST_TOKEN}`)';
+    const source =
+      'process.stdout.write(`${process.env.DATABASE_URL} ${process.env.ACTIONS_ID_TOKEN_REQUEST_TOKEN}`)';
     const ran = await job.svc(['run', '--', 'node', '-e', source]);
     assert.equal(ran.code, 0, ran.stderr);
     assert.match(ran.stdout, /^four /);
     assert.equal(fs.existsSync(path.join(job.home, '.config')), false);
     assert.deepEqual(fs.readdirSync(job.work), []);
     assert.ok(ci.asked() >= 2, 'the vault fetched the keys of the issuer');
-    const other = await job.svc(['run', '--', 'node', '-e', '1'], { env: ci.job('repo:mallory/app:ref:refs/heads/main') });
+    const other = await job.svc(['run', '--', 'node', '-e', '1'], {
+      env: ci.job('repo:mallory/app:ref:refs/heads/main'),
+    });
     assert.notEqual(other.code, 0);
     assert.equal((await job.svc(['get', 'DATABASE_URL', '--env', 'staging'])).code, 4);
 
@@ -218,7 +250,10 @@ describe('packages', { concurrency: 1, timeout: 240_000 }, () => {
     assert.match(listed, /DATABASE_URL/);
     const command = ['node', '-p', '`${process.env.GIVEN.length} ${process.env.GIVEN}`'];
     const ran = JSON.stringify(
-      await agent.callTool({ name: 'run_command', arguments: { command, env: { GIVEN: '{{svc:DATABASE_URL}}' } } }),
+      await agent.callTool({
+        name: 'run_command',
+        arguments: { command, env: { GIVEN: '{{svc:DATABASE_URL}}' } },
+      }),
     );
     assert.match(ran, /4 /);
     assert.ok(!(listed + ran).includes('four'), ran);
@@ -263,8 +298,15 @@ describe('packages: a program with the client', { concurrency: 1, timeout: 240_0
       target: 'es2023',
       lib: ['es2023', 'dom', 'dom.iterable', 'dom.asynciterable'],
     };
-    app.write('tsconfig.json', JSON.stringify({ compilerOptions: { ...options, types: [] }, files: ['app.ts'] }));
-    const compiled = await app.run('node', [path.join(project, 'node_modules/typescript/bin/tsc'), '-p', '.']);
+    app.write(
+      'tsconfig.json',
+      JSON.stringify({ compilerOptions: { ...options, types: [] }, files: ['app.ts'] }),
+    );
+    const compiled = await app.run('node', [
+      path.join(project, 'node_modules/typescript/bin/tsc'),
+      '-p',
+      '.',
+    ]);
     assert.equal(compiled.code, 0, compiled.stdout);
   });
 
@@ -282,12 +324,18 @@ describe('packages: a program with the client', { concurrency: 1, timeout: 240_0
        console.log('took ' + (performance.now() - from));
        setInterval(() => {}, 1000);`,
     );
-    const reader = app.start('node', ['reader.js'], { URL: proxy.url, ORG: org, KEY: key.env.SVC_TOKEN ?? '' });
+    const reader = app.start('node', ['reader.js'], {
+      URL: proxy.url,
+      ORG: org,
+      KEY: key.env.SVC_TOKEN ?? '',
+    });
     await until(() => reader.said.stdout.includes('took'));
     assert.ok(proxy.count('GET', '/by-name/') <= 3, `${proxy.count('GET', '/by-name/')} reads`);
     t.diagnostic(`1,000 reads from the cache: ${/took (\S+)/.exec(reader.said.stdout)?.[1]} ms`);
     const { env } = await keyFor('secrets:read,secrets:rotate');
-    t.diagnostic(`from the rotation's request to the program: ${described(await rotation(reader, env.SVC_TOKEN, 'five'))}`);
+    t.diagnostic(
+      `from the rotation's request to the program: ${described(await rotation(reader, env.SVC_TOKEN, 'five'))}`,
+    );
     reader.kill();
   });
 
@@ -331,7 +379,8 @@ describe('packages: a program with the client', { concurrency: 1, timeout: 240_0
 
   it('fallback: the copy starts the command while the vault is away, and never after a revocation', async () => {
     const env = { ...key.env, SVC_URL: proxy.url };
-    const run = () => me.svc(['run', '--fallback', '.svc.fallback', '--', 'node', '-p', 'process.env.DATABASE_URL'], { env });
+    const run = () =>
+      me.svc(['run', '--fallback', '.svc.fallback', '--', 'node', '-p', 'process.env.DATABASE_URL'], { env });
     const file = path.join(me.work, '.svc.fallback');
     /** Runs it, which has to show the value. */
     const shows = async () => {

@@ -7,7 +7,18 @@ import { project } from './service.mjs';
 export async function passkeySoftware() {
   const require = createRequire(path.join(project, 'package.json'));
   const { build } = createRequire(require.resolve('wrangler'))('esbuild');
-  const stdin = { contents: "export { newPasskey } from './test/support/passkey';", resolveDir: project, loader: 'ts' };
-  const { outputFiles } = await build({ stdin, bundle: true, write: false, format: 'esm', platform: 'node', target: 'node20' });
+  const stdin = {
+    contents: "export { newPasskey } from './test/support/passkey';",
+    resolveDir: project,
+    loader: 'ts',
+  };
+  const { outputFiles } = await build({
+    stdin,
+    bundle: true,
+    write: false,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+  });
   return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`);
 }

@@ -1,5 +1,6 @@
-// The database provisioner against a real PostgreSQL and the real service: a role logs in with the password that the vault holds, and with
-// no other, until it is revoked. Where PostgreSQL is not installed this says so, and is skipped.
+// The database provisioner against a real PostgreSQL and the real service: a role logs in with the password
+// that the vault holds, and with no other, until it is revoked. Where PostgreSQL is not installed this says
+// so, and is skipped.
 import assert from 'node:assert/strict';
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -12,7 +13,10 @@ import { env, freePort, sharedService } from './service.mjs';
 /** Where a program of PostgreSQL is, or undefined. @param {string} name */
 function find(name) {
   const versions = fs.existsSync('/usr/lib/postgresql') ? fs.readdirSync('/usr/lib/postgresql') : [];
-  const folders = [...(process.env.PATH ?? '').split(':'), ...versions.map((version) => `/usr/lib/postgresql/${version}/bin`)];
+  const folders = [
+    ...(process.env.PATH ?? '').split(':'),
+    ...versions.map((version) => `/usr/lib/postgresql/${version}/bin`),
+  ];
   return folders.map((folder) => path.join(folder, name)).find((file) => fs.existsSync(file));
 }
 
@@ -31,7 +35,8 @@ async function startPostgres() {
   const pwfile = path.join(dir, 'password');
   fs.writeFileSync(pwfile, SUPERUSER);
   if (isRoot) for (const at of [dir, pwfile]) spawnSync('chown', ['postgres', at]);
-  const run = (/** @type {string[]} */ [program, ...args]) => spawnSync(program, args, { encoding: 'utf8', cwd: '/tmp' });
+  const run = (/** @type {string[]} */ [program, ...args]) =>
+    spawnSync(program, args, { encoding: 'utf8', cwd: '/tmp' });
   const made = run([
     ...asItself,
     programs.initdb,
@@ -47,7 +52,13 @@ async function startPostgres() {
   ]);
   assert.equal(made.status, 0, made.stderr);
   const port = await freePort();
-  const settings = { port, listen_addresses: '127.0.0.1', unix_socket_directories: dir, log_statement: 'all', fsync: 'off' };
+  const settings = {
+    port,
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: dir,
+    log_statement: 'all',
+    fsync: 'off',
+  };
   const command = [
     ...asItself,
     programs.postgres,
@@ -99,11 +110,22 @@ it('provider: a database role signs in with the value that only the vault has, f
 }, async () => {
   const [postgres, { dir, ...service }] = await Promise.all([startPostgres(), sharedService()]);
   const bootstrap = service.variable('BOOTSTRAP_TOKEN');
-  const founded = (await service.call('POST', '/orgs', bootstrap, { name: 'Acme', owner: { email: 'a@example.com', name: 'A' } })).json;
+  const founded = (
+    await service.call('POST', '/orgs', bootstrap, {
+      name: 'Acme',
+      owner: { email: 'a@example.com', name: 'A' },
+    })
+  ).json;
   const key = founded.api_key.token;
   const at = `/orgs/${founded.org.id}`;
   const providerOf = async (scopes) =>
-    (await service.call('POST', `${at}/provider-tokens`, key, { name: 'provisioner', scopes, secrets: ['postgres/*'] })).json.token;
+    (
+      await service.call('POST', `${at}/provider-tokens`, key, {
+        name: 'provisioner',
+        scopes,
+        secrets: ['postgres/*'],
+      })
+    ).json.token;
   const provider = await providerOf(['issue', 'rotate', 'revoke']);
 
   // Every psql that the script runs passes here, so that its command lines are seen.
@@ -138,8 +160,10 @@ it('provider: a database role signs in with the value that only the vault has, f
         },
       ),
     );
-  const held = async (query = '') => (await service.call('GET', `${at}/secrets/by-name/postgres/app${query}`, key)).json;
-  const logsIn = async (password) => (await postgres.ask('app', password, 'select current_user')).out === 'app';
+  const held = async (query = '') =>
+    (await service.call('GET', `${at}/secrets/by-name/postgres/app${query}`, key)).json;
+  const logsIn = async (password) =>
+    (await postgres.ask('app', password, 'select current_user')).out === 'app';
   const passwords = [];
   const remembered = async () => {
     const { value } = await held();
@@ -154,8 +178,13 @@ it('provider: a database role signs in with the value that only the vault has, f
   const first = await remembered();
   assert.ok(await logsIn(first), 'the role logs in with the password in the vault');
   assert.equal(await logsIn('another'), false);
-  const until = "select to_char(rolvaliduntil at time zone 'utc', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"') from pg_roles where rolname = 'app'";
-  assert.equal(await postgres.asSuperuser(until), (await held()).expires_at, 'the password ends in both places at once');
+  const until =
+    "select to_char(rolvaliduntil at time zone 'utc', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"') from pg_roles where rolname = 'app'";
+  assert.equal(
+    await postgres.asSuperuser(until),
+    (await held()).expires_at,
+    'the password ends in both places at once',
+  );
   assert.equal(await postgres.asSuperuser("select pg_has_role('app', 'readers', 'member')"), 't');
 
   // Rotate.
@@ -194,7 +223,11 @@ it('provider: a database role signs in with the value that only the vault has, f
     'rotate a b',
   ])
     assert.equal((await provision(wrong)).status, 1, wrong);
-  const twice = await Promise.all([provision('rotate app'), provision('rotate app'), provision('rotate app')]);
+  const twice = await Promise.all([
+    provision('rotate app'),
+    provision('rotate app'),
+    provision('rotate app'),
+  ]);
   assert.deepEqual(
     twice.map(({ status, stderr }) => [status, stderr]),
     Array(3).fill([0, '']),
@@ -204,14 +237,20 @@ it('provider: a database role signs in with the value that only the vault has, f
 
   // Revoke.
   const session = postgres.ask('app', last, 'select pg_sleep(60)');
-  for (let i = 0; i < 100 && (await postgres.asSuperuser("select count(*) from pg_stat_activity where usename = 'app'")) === '0'; i++)
+  for (
+    let i = 0;
+    i < 100 &&
+    (await postgres.asSuperuser("select count(*) from pg_stat_activity where usename = 'app'")) === '0';
+    i++
+  )
     await sleep(50);
   const revoked = await provision('revoke app');
   assert.equal(revoked.status, 0, revoked.stderr);
   assert.match(revoked.stdout, /^Role app: disabled, and postgres\/app revoked at \d{4}-/);
   assert.equal((await session).status, 1, 'the open session is ended');
   for (const password of passwords) assert.equal(await logsIn(password), false);
-  for (const query of ['', '?version=1', '?version=2']) assert.equal((await held(query)).error.code, 'SECRET_REVOKED');
+  for (const query of ['', '?version=1', '?version=2'])
+    assert.equal((await held(query)).error.code, 'SECRET_REVOKED');
   assert.equal((await provision('revoke app')).status, 0, 'again is as good');
   assert.match((await provision('rotate app')).stderr, /409 SECRET_REVOKED/);
   assert.equal(await postgres.asSuperuser("select rolcanlogin from pg_roles where rolname = 'app'"), 'f');
@@ -220,7 +259,10 @@ it('provider: a database role signs in with the value that only the vault has, f
   assert.equal((await provision('issue app --ttl 600')).status, 0);
   assert.ok(await logsIn(await remembered()));
 
-  assert.ok(passwords.every((password) => /^[\w-]{43}$/.test(password)) && new Set(passwords).size === passwords.length);
+  assert.ok(
+    passwords.every((password) => /^[\w-]{43}$/.test(password)) &&
+      new Set(passwords).size === passwords.length,
+  );
   const places = {
     'what it said': said,
     'command lines': fs.readFileSync(seen, 'utf8'),

@@ -1,5 +1,5 @@
-// A vault with one broken gate, and a restore where gates are gone: everybody else goes on, what is left out is named, and what was revoked
-// after the backup stays revoked if an export of the audit log says so.
+// A vault with one broken gate, and a restore where gates are gone: everybody else goes on, what is left out
+// is named, and what was revoked after the backup stays revoked if an export of the audit log says so.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -8,21 +8,36 @@ import { it } from 'node:test';
 import { gateFile, vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
 import { copyOfProject, runCommand as run, startService } from './service.mjs';
 
-/** @param {string} dir @param {string} script @param {string[]} args @param {Record<string, string>} [variables] */
+/**
+ * @param {string} dir
+ * @param {string} script
+ * @param {string[]} args
+ * @param {Record<string, string>} [variables]
+ */
 const noTrace = (/** @type {{ said: string }} */ { said }) => assert.doesNotMatch(said, /\n +at .*:\d+:\d+/);
 
-/** An organisation with a secret. @param {Awaited<ReturnType<typeof startService>>} service @param {string} name */
+/**
+ * An organisation with a secret.
+ * @param {Awaited<ReturnType<typeof startService>>} service
+ * @param {string} name
+ */
 async function newOrg(service, name) {
   const owner = { email: 'a@example.com', name: 'A' };
   const { json } = await service.call('POST', '/orgs', service.variable('BOOTSTRAP_TOKEN'), { name, owner });
   const at = `/orgs/${json.org.id}`;
   const key = json.api_key.token;
-  const secret = await service.call('POST', `${at}/secrets`, key, { name: 'S', type: 'generic', value: `of ${name}` });
+  const secret = await service.call('POST', `${at}/secrets`, key, {
+    name: 'S',
+    type: 'generic',
+    value: `of ${name}`,
+  });
   assert.equal(secret.status, 201);
   return { id: json.org.id, at, key };
 }
 
-it('backup, restore --adopt, gate: one broken gate of two hurts one organisation, and is replaced', { timeout: 400_000 }, async () => {
+it('backup, restore --adopt, gate: one broken gate of two hurts one organisation, and is replaced', {
+  timeout: 400_000,
+}, async () => {
   const dir = copyOfProject();
   const state = path.join(dir, '.wrangler', 'state');
   let service = await startService(dir);
@@ -46,7 +61,9 @@ it('backup, restore --adopt, gate: one broken gate of two hurts one organisation
   assert.ok(fs.existsSync(path.join(dir, 'b.sql')), 'the backup is made');
   assert.match(
     made.said,
-    new RegExp(`The backup is complete, except for the newest audit entries of 1 of 2 .*\\n +${bad.id}: 503 UNAVAILABLE`),
+    new RegExp(
+      `The backup is complete, except for the newest audit entries of 1 of 2 .*\\n +${bad.id}: 503 UNAVAILABLE`,
+    ),
   );
   const { archived, not_archived, left } = JSON.parse(made.stdout);
   assert.deepEqual([archived, not_archived, left.map(({ org }) => org)], [1, 1, [bad.id]]);
@@ -58,7 +75,10 @@ it('backup, restore --adopt, gate: one broken gate of two hurts one organisation
 
   const adopted = await run(dir, 'restore', ['--adopt', '--reason', 'a test', '--json', ...at]);
   assert.equal(adopted.status, 1, adopted.said);
-  assert.match(adopted.said, new RegExp(`1 of 2 organisations did not accept the database.*\\n +${bad.id}: 503`));
+  assert.match(
+    adopted.said,
+    new RegExp(`1 of 2 organisations did not accept the database.*\\n +${bad.id}: 503`),
+  );
   assert.deepEqual(Object.keys(JSON.parse(adopted.stdout).adopted), [good.id]);
   const spared = await run(dir, 'restore', ['--adopt', '--reason', 'a test', '--except', bad.id, ...at]);
   assert.equal(spared.status, 0, spared.said);
@@ -86,7 +106,11 @@ it('backup, restore --adopt, gate: one broken gate of two hurts one organisation
   const whole = await run(dir, 'backup', ['--verify', '--output', 'e.sql', '--url', service.base]);
   assert.equal(whole.status, 0, whole.said);
   assert.equal(
-    (await run(dir, 'gate', ['reset', 'org_0000000000000000000000', '--reason', 'x', '--yes'], { PORT: String(service.port) })).status,
+    (
+      await run(dir, 'gate', ['reset', 'org_0000000000000000000000', '--reason', 'x', '--yes'], {
+        PORT: String(service.port),
+      })
+    ).status,
     1,
   );
 });
@@ -98,18 +122,27 @@ it('restore: into an empty deployment, what was revoked after the backup works a
   let service = await startService(dir);
   const org = await newOrg(service, 'One');
   const newKey = async (name) =>
-    (await service.call('POST', `${org.at}/api-keys`, org.key, { name, scopes: ['secrets:*', 'tokens:*'] })).json;
+    (await service.call('POST', `${org.at}/api-keys`, org.key, { name, scopes: ['secrets:*', 'tokens:*'] }))
+      .json;
   const revoked = await newKey('revoked');
   const stays = await newKey('stays');
   const stolen = await newKey('stolen');
-  const child = await service.call('POST', `${org.at}/api-keys`, stolen.token, { name: 'of the thief', scopes: ['secrets:read'] });
+  const child = await service.call('POST', `${org.at}/api-keys`, stolen.token, {
+    name: 'of the thief',
+    scopes: ['secrets:read'],
+  });
   assert.equal(child.status, 201);
   const made = await run(dir, 'backup', ['--output', 'b.sql', '--url', service.base]);
   assert.equal(made.status, 0, made.said);
   await service.call('DELETE', `${org.at}/api-keys/${revoked.id}`, org.key);
-  assert.equal((await service.call('POST', `${org.at}/credentials/${stolen.id}/contain`, org.key, {})).status, 200);
+  assert.equal(
+    (await service.call('POST', `${org.at}/credentials/${stolen.id}/contain`, org.key, {})).status,
+    200,
+  );
   const text = await (
-    await fetch(`${service.base}/api/v1${org.at}/audit-log?format=ndjson`, { headers: { Authorization: `Bearer ${org.key}` } })
+    await fetch(`${service.base}/api/v1${org.at}/audit-log?format=ndjson`, {
+      headers: { Authorization: `Bearer ${org.key}` },
+    })
   ).text();
   fs.writeFileSync(path.join(dir, 'log.ndjson'), text);
   await service.stop();
@@ -118,12 +151,17 @@ it('restore: into an empty deployment, what was revoked after the backup works a
   const plain = path.join(dir, 'plain');
   const told = await run(dir, 'restore', ['b.sql'], { STATE_DIR: plain });
   assert.equal(told.status, 0, told.said);
-  assert.match(told.said, /revoked or deleted after 20.* works again for 1 of 1 organisations.*--ended FILE.*contain: true/s);
+  assert.match(
+    told.said,
+    /revoked or deleted after 20.* works again for 1 of 1 organisations.*--ended FILE.*contain: true/s,
+  );
   service = await startService(dir, { STATE_DIR: plain });
   assert.deepEqual([await alive(revoked), await alive(stolen)], [200, 200], 'as it says');
   await service.stop();
 
-  const refused = await run(dir, 'restore', ['b.sql', '--ended', 'b.sql'], { STATE_DIR: path.join(dir, 'none') });
+  const refused = await run(dir, 'restore', ['b.sql', '--ended', 'b.sql'], {
+    STATE_DIR: path.join(dir, 'none'),
+  });
   assert.match(refused.said, /is no audit entry.*nothing was changed/s);
   const safe = path.join(dir, 'safe');
   const ended = await run(dir, 'restore', ['b.sql', '--ended', 'log.ndjson', '--json'], { STATE_DIR: safe });
@@ -135,7 +173,10 @@ it('restore: into an empty deployment, what was revoked after the backup works a
     [revoked.id, stolen.id, child.json.id].sort(),
   );
   service = await startService(dir, { STATE_DIR: safe });
-  assert.deepEqual([await alive(revoked), await alive(stolen), await alive(child.json), await alive(stays)], [401, 401, 401, 200]);
+  assert.deepEqual(
+    [await alive(revoked), await alive(stolen), await alive(child.json), await alive(stays)],
+    [401, 401, 401, 200],
+  );
   const adopted = await run(dir, 'restore', ['--adopt', '--reason', 'a test', '--url', service.base]);
   assert.equal(adopted.status, 0, adopted.said);
   assert.match(adopted.said, /began again from the database at .* does not know what was revoked/);
@@ -158,11 +199,22 @@ it('restore --rows: a running service reads what was restored at once', { timeou
   const state = path.join(dir, '.wrangler', 'state');
   let service = await startService(dir);
   const org = await newOrg(service, 'Acme');
-  const second = await service.call('POST', `${org.at}/secrets`, org.key, { name: 'T', type: 'generic', value: 'the second' });
+  const second = await service.call('POST', `${org.at}/secrets`, org.key, {
+    name: 'T',
+    type: 'generic',
+    value: 'the second',
+  });
   assert.equal(second.status, 201);
-  const destroyed = await service.call('POST', `${org.at}/secrets`, org.key, { name: 'U', type: 'generic', value: 'destroyed' });
+  const destroyed = await service.call('POST', `${org.at}/secrets`, org.key, {
+    name: 'U',
+    type: 'generic',
+    value: 'destroyed',
+  });
   assert.equal((await run(dir, 'backup', ['--output', 'b.sql', '--url', service.base])).status, 0);
-  assert.equal((await service.call('DELETE', `${org.at}/secrets/${destroyed.json.id}?permanent=true`, org.key)).status, 204);
+  assert.equal(
+    (await service.call('DELETE', `${org.at}/secrets/${destroyed.json.id}?permanent=true`, org.key)).status,
+    204,
+  );
   await service.stop();
   // A gate that remembers no values.
   for (const end of ['', '-wal', '-shm']) fs.rmSync(gateFile(state, org.id) + end, { force: true });
@@ -172,9 +224,14 @@ it('restore --rows: a running service reads what was restored at once', { timeou
     db.close();
     return changes;
   };
-  assert.equal(inDatabase("DELETE FROM secret_versions WHERE secret_id = (SELECT id FROM secrets WHERE name = 'S')"), 1);
   assert.equal(
-    inDatabase("UPDATE secret_versions SET value_sealed = 'AAAA' WHERE secret_id = (SELECT id FROM secrets WHERE name = 'T')"),
+    inDatabase("DELETE FROM secret_versions WHERE secret_id = (SELECT id FROM secrets WHERE name = 'S')"),
+    1,
+  );
+  assert.equal(
+    inDatabase(
+      "UPDATE secret_versions SET value_sealed = 'AAAA' WHERE secret_id = (SELECT id FROM secrets WHERE name = 'T')",
+    ),
     1,
   );
   service = await startService(dir);
@@ -182,13 +239,18 @@ it('restore --rows: a running service reads what was restored at once', { timeou
     const { status, json } = await service.call('GET', `${org.at}/secrets/by-name/${name}`, org.key);
     return json.value ?? status;
   };
-  const bulk = async () => (await service.call('GET', `${org.at}/environments/production/values`, org.key)).json;
+  const bulk = async () =>
+    (await service.call('GET', `${org.at}/environments/production/values`, org.key)).json;
   assert.deepEqual([await read('S'), await read('T')], [500, 500]);
   const { status, said } = await run(dir, 'restore', ['b.sql', '--rows']);
   assert.equal(status, 0, said);
   assert.match(said, /^2 versions restored from the backup of /);
   assert.deepEqual([await read('S'), await read('T'), await read('U')], ['of Acme', 'the second', 404]);
   assert.equal((await bulk()).unreadable, undefined);
-  const made = await service.call('POST', `${org.at}/secrets`, org.key, { name: 'V', type: 'generic', value: 'after' });
+  const made = await service.call('POST', `${org.at}/secrets`, org.key, {
+    name: 'V',
+    type: 'generic',
+    value: 'after',
+  });
   assert.equal(made.status, 201, 'the gate accepts changes');
 });

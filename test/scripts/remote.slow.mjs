@@ -1,5 +1,5 @@
-// The operator's commands with --remote: wrangler itself, against a stand-in for Cloudflare's API that speaks its wire format and keeps
-// the database in the local runtime's D1, with D1's own limits.
+// The operator's commands with --remote: wrangler itself, against a stand-in for Cloudflare's API that speaks
+// its wire format and keeps the database in the local runtime's D1, with D1's own limits.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
@@ -14,12 +14,20 @@ import { copyOfProject, runCommand, runScript, startService } from './service.mj
 const ACCOUNT = '0123456789abcdef0123456789abcdef';
 const DATABASE = '5f6e7d8c-0000-4000-8000-000000000001';
 
-/** https://developers.cloudflare.com/api/resources/d1/ and the secrets of a script. @param {string} dir @param {string} state */
+/**
+ * https://developers.cloudflare.com/api/resources/d1/ and the secrets of a script.
+ * @param {string} dir
+ * @param {string} state
+ */
 async function cloudflare(dir, state) {
   const secrets = [];
   const files = new Map();
   const wrangler = (...args) =>
-    runScript(dir, [path.join(dir, 'node_modules', 'wrangler', 'bin', 'wrangler.js'), ...args, '--local'], wranglerEnv);
+    runScript(
+      dir,
+      [path.join(dir, 'node_modules', 'wrangler', 'bin', 'wrangler.js'), ...args, '--local'],
+      wranglerEnv,
+    );
   const query = (sql) => {
     const db = new DatabaseSync(/** @type {string} */ (vaultFile(state)), { timeout: 5000 });
     const results = sql
@@ -32,28 +40,54 @@ async function cloudflare(dir, state) {
   const answer = async (method, at, body) => {
     if (at.endsWith('/user')) return { id: '7c5dae5552338874e5053f2534d2767a', email: 'you@example.com' };
     if (at.endsWith('/accounts')) return [{ id: ACCOUNT, name: 'Acme', type: 'standard' }];
-    if (at.endsWith('/memberships')) return [{ id: 'm', status: 'accepted', account: { id: ACCOUNT, name: 'Acme' }, roles: [] }];
+    if (at.endsWith('/memberships'))
+      return [{ id: 'm', status: 'accepted', account: { id: ACCOUNT, name: 'Acme' }, roles: [] }];
     if (at.endsWith('/tokens/verify')) return { id: 't', status: 'active' };
-    if (method === 'GET' && at.endsWith('/d1/database')) return [{ uuid: DATABASE, name: 'secrets-vault', version: 'production' }];
-    if (at.includes('/d1/database/')) assert.ok(at.includes(`/d1/database/${DATABASE}/`), 'the database of the account');
+    if (method === 'GET' && at.endsWith('/d1/database'))
+      return [{ uuid: DATABASE, name: 'secrets-vault', version: 'production' }];
+    if (at.includes('/d1/database/'))
+      assert.ok(at.includes(`/d1/database/${DATABASE}/`), 'the database of the account');
     if (at.endsWith('/secrets')) {
       secrets.push(body.text);
       return { name: body.name, type: 'secret_text' };
     }
     if (at.endsWith('/query')) return query(body.sql);
     if (at.endsWith('/export')) {
-      const { status, said } = await wrangler('d1', 'export', 'DB', '--output', path.join(dir, 'exported.sql'));
+      const { status, said } = await wrangler(
+        'd1',
+        'export',
+        'DB',
+        '--output',
+        path.join(dir, 'exported.sql'),
+      );
       assert.equal(status, 0, said);
-      return { success: true, status: 'complete', messages: [], result: { filename: 'e.sql', signed_url: `${base}/download` } };
+      return {
+        success: true,
+        status: 'complete',
+        messages: [],
+        result: { filename: 'e.sql', signed_url: `${base}/download` },
+      };
     }
     if (at.endsWith('/import') && body.action === 'init')
       return { success: true, filename: body.etag, upload_url: `${base}/upload/${body.etag}` };
     if (at.endsWith('/import')) {
       fs.writeFileSync(path.join(dir, 'imported.sql'), files.get(body.filename));
-      const { status, said } = await wrangler('d1', 'execute', 'DB', '--yes', '--file', path.join(dir, 'imported.sql'));
+      const { status, said } = await wrangler(
+        'd1',
+        'execute',
+        'DB',
+        '--yes',
+        '--file',
+        path.join(dir, 'imported.sql'),
+      );
       if (status !== 0) return { success: true, status: 'error', messages: [], errors: [said.slice(-300)] };
       const meta = { duration: 1, rows_read: 1, rows_written: 1, size_after: 1 };
-      return { success: true, status: 'complete', messages: [], result: { num_queries: 1, final_bookmark: 'b', meta } };
+      return {
+        success: true,
+        status: 'complete',
+        messages: [],
+        result: { num_queries: 1, final_bookmark: 'b', meta },
+      };
     }
     throw new Error(`${method} ${at} is not expected`);
   };
@@ -69,12 +103,19 @@ async function cloudflare(dir, state) {
     if (at === '/download') return fs.createReadStream(path.join(dir, 'exported.sql')).pipe(response);
     try {
       const result = await answer(request.method, at, JSON.parse(body.toString() || 'null'));
-      response.setHeader('Content-Type', 'application/json').end(JSON.stringify({ success: true, errors: [], messages: [], result }));
-    } catch (error) {
-      response.statusCode = 400;
       response
         .setHeader('Content-Type', 'application/json')
-        .end(JSON.stringify({ success: false, errors: [{ code: 1000, message: error.message }], messages: [], result: null }));
+        .end(JSON.stringify({ success: true, errors: [], messages: [], result }));
+    } catch (error) {
+      response.statusCode = 400;
+      response.setHeader('Content-Type', 'application/json').end(
+        JSON.stringify({
+          success: false,
+          errors: [{ code: 1000, message: error.message }],
+          messages: [],
+          result: null,
+        }),
+      );
     }
   });
   await new Promise((done) => server.listen(0, '127.0.0.1', () => done(undefined)));
@@ -82,7 +123,11 @@ async function cloudflare(dir, state) {
   const base = `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}`;
   return {
     secrets,
-    variables: { CLOUDFLARE_API_BASE_URL: `${base}/client/v4`, CLOUDFLARE_API_TOKEN: 'of-a-test', CLOUDFLARE_ACCOUNT_ID: ACCOUNT },
+    variables: {
+      CLOUDFLARE_API_BASE_URL: `${base}/client/v4`,
+      CLOUDFLARE_API_TOKEN: 'of-a-test',
+      CLOUDFLARE_ACCOUNT_ID: ACCOUNT,
+    },
   };
 }
 
@@ -91,7 +136,10 @@ it('deployment: is backed up, restored, and gets a new master key', { timeout: 9
   let service = await startService(dir);
   const bootstrap = service.variable('BOOTSTRAP_TOKEN');
   const old = service.variable('MASTER_KEYS');
-  const { json: founded } = await service.call('POST', '/orgs', bootstrap, { name: 'Acme', owner: { email: 'a@example.com', name: 'A' } });
+  const { json: founded } = await service.call('POST', '/orgs', bootstrap, {
+    name: 'Acme',
+    owner: { email: 'a@example.com', name: 'A' },
+  });
   const at = `/orgs/${founded.org.id}`;
   const key = founded.api_key.token;
   const large = 'ü'.repeat(32_768);
@@ -110,9 +158,14 @@ it('deployment: is backed up, restored, and gets a new master key', { timeout: 9
     return all;
   };
   // Longer than a statement of D1's may be. Not later than the gate, which would take itself for an old copy.
-  change("INSERT INTO audit_segments VALUES (?, 1, 1, 1, 1, 'p', 'l', '[]', '[]', '[]', ?)", founded.org.id, 'A'.repeat(1_000_000));
+  change(
+    "INSERT INTO audit_segments VALUES (?, 1, 1, 1, 1, 'p', 'l', '[]', '[]', '[]', ?)",
+    founded.org.id,
+    'A'.repeat(1_000_000),
+  );
   const { secrets, variables } = await cloudflare(dir, state);
-  const run = (command, args, more = {}) => runCommand(dir, command, [...args, '--remote'], { ...variables, ...more });
+  const run = (command, args, more = {}) =>
+    runCommand(dir, command, [...args, '--remote'], { ...variables, ...more });
 
   const before = ['orgs', 'secrets', 'secret_versions', 'audit_segments'].map(rows);
   const backedUp = await run('backup', ['--output', 'b.sql']);
@@ -138,14 +191,19 @@ it('deployment: is backed up, restored, and gets a new master key', { timeout: 9
   assert.deepEqual(rows('secret_versions'), before[2]);
 
   const keys = path.join(dir, 'keys');
-  const rotate = (step, more = {}) => run('keys:rotate', [step, '--keys', 'keys', '--settle', '0', '--json'], more);
+  const rotate = (step, more = {}) =>
+    run('keys:rotate', [step, '--keys', 'keys', '--settle', '0', '--json'], more);
   assert.match((await rotate('add')).said, /contains no valid MASTER_KEYS/);
   const added = await rotate('add', { MASTER_KEYS: old });
   assert.equal(added.status, 0, added.said);
   const list = /^MASTER_KEYS=(.*)$/m.exec(fs.readFileSync(keys, 'utf8'))?.[1] ?? '';
   const fresh = list.split(',')[0];
   assert.equal(list, `${fresh},${old}`);
-  assert.deepEqual(secrets, [`${old},${fresh}`, list], 'first so that all can open with it, then so that all wrap under it');
+  assert.deepEqual(
+    secrets,
+    [`${old},${fresh}`, list],
+    'first so that all can open with it, then so that all wrap under it',
+  );
   assert.equal(fs.statSync(keys).mode & 0o777, 0o600);
   assert.equal((await rotate('add')).status, 0);
   assert.deepEqual(secrets.slice(2), secrets.slice(0, 2), 'a repeat gives the same lists');
@@ -157,9 +215,16 @@ it('deployment: is backed up, restored, and gets a new master key', { timeout: 9
   const removed = await rotate('remove');
   assert.equal(removed.status, 0, removed.said);
   assert.equal(secrets.at(-1), fresh);
-  assert.match(fs.readFileSync(keys, 'utf8'), new RegExp(`^RETIRED_MASTER_KEYS=${old.replace(/[+/]/g, '\\$&')}$`, 'm'));
+  assert.match(
+    fs.readFileSync(keys, 'utf8'),
+    new RegExp(`^RETIRED_MASTER_KEYS=${old.replace(/[+/]/g, '\\$&')}$`, 'm'),
+  );
   await service.stop();
   service = await startService(dir, { MASTER_KEYS: fresh });
   assert.equal((await service.call('GET', `${at}/secrets/by-name/LARGE`, key)).json.value, large);
-  assert.ok(![backedUp, restored, added, removed].some(({ said }) => said.includes(old.slice(3)) || said.includes(fresh.slice(3))));
+  assert.ok(
+    ![backedUp, restored, added, removed].some(
+      ({ said }) => said.includes(old.slice(3)) || said.includes(fresh.slice(3)),
+    ),
+  );
 });

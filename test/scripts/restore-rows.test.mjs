@@ -1,4 +1,5 @@
-// Versions of secrets that the database lost or damaged are restored from a backup, one by one; nothing that was destroyed returns.
+// Versions of secrets that the database lost or damaged are restored from a backup, one by one; nothing that
+// was destroyed returns.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -29,7 +30,8 @@ async function vault() {
       db.close();
     }
   };
-  const run = (/** @type {string} */ command, /** @type {string[]} */ args, variables = {}) => runCommand(dir, command, args, variables);
+  const run = (/** @type {string} */ command, /** @type {string[]} */ args, variables = {}) =>
+    runCommand(dir, command, args, variables);
   const mend = async (/** @type {string} */ backup = 'b.sql') => {
     const { status, stdout, said } = await run('restore', [backup, '--rows', '--json']);
     assert.ok(stdout, said);
@@ -51,35 +53,67 @@ async function vault() {
   const made = await run('backup', ['--output', 'b.sql']);
   assert.equal(made.status, 0, made.said);
   const masters = parseMasterKeys(left.variables.MASTER_KEYS) ?? [];
-  /** Changes a row as the service would: with its MAC. @param {any} secret @param {string} at @param {string} kind @param {any} changes */
+  /**
+   * Changes a row as the service would: with its MAC.
+   * @param {any} secret
+   * @param {string} at
+   * @param {string} kind
+   * @param {any} changes
+   */
   const put = async ({ org_id, id }, at, kind, changes) => {
     const db = new DatabaseSync(file);
     const { source, keys } = await openKeys(rowsOf(db), masters);
     const raw = db.prepare(`SELECT * FROM ${at}`).get(org_id, id);
-    const row = { ...(kind === 'secret' ? source.readable(kind, raw) : source.fromD1(source.secretVersions, raw)), ...changes };
+    const row = {
+      ...(kind === 'secret' ? source.readable(kind, raw) : source.fromD1(source.secretVersions, raw)),
+      ...changes,
+    };
     const mac = source.macOf(keys.get(org_id).row, kind, row);
     for (const [column, value] of Object.entries({ ...changes, mac }))
-      db.prepare(`UPDATE ${at.replace(' WHERE', ` SET ${column} = ? WHERE`)}`).run(/** @type {any} */ (value), org_id, id);
+      db.prepare(`UPDATE ${at.replace(' WHERE', ` SET ${column} = ? WHERE`)}`).run(
+        /** @type {any} */ (value),
+        org_id,
+        id,
+      );
     db.close();
   };
   const change = (/** @type {any} */ secret, /** @type {Record<string, any>} */ changes) =>
     put(secret, 'secrets WHERE org_id = ? AND id = ?', 'secret', changes);
-  const alter = (/** @type {any} */ secret, /** @type {number} */ version, /** @type {Record<string, any>} */ changes) =>
-    put(secret, `secret_versions WHERE org_id = ? AND secret_id = ? AND version = ${version}`, 'version', changes);
+  const alter = (
+    /** @type {any} */ secret,
+    /** @type {number} */ version,
+    /** @type {Record<string, any>} */ changes,
+  ) =>
+    put(
+      secret,
+      `secret_versions WHERE org_id = ? AND secret_id = ? AND version = ${version}`,
+      'version',
+      changes,
+    );
   return { dir, inDatabase, run, mend, versions, others, change, alter };
 }
 
 /** Secrets, those with most versions first. @param {DatabaseSync} db @returns {any[]} */
-const secretsOf = (db) => db.prepare('SELECT * FROM secrets WHERE deleted_at IS NULL ORDER BY version DESC, id').all();
+const secretsOf = (db) =>
+  db.prepare('SELECT * FROM secrets WHERE deleted_at IS NULL ORDER BY version DESC, id').all();
 
 const lose = (/** @type {DatabaseSync} */ db, { org_id, id }, /** @type {number} */ version) =>
-  db.prepare('DELETE FROM secret_versions WHERE org_id = ? AND secret_id = ? AND version = ?').run(org_id, id, version);
-const zero = (/** @type {DatabaseSync} */ db, { org_id, id }, /** @type {number} */ version, value = 'AAAA') =>
+  db
+    .prepare('DELETE FROM secret_versions WHERE org_id = ? AND secret_id = ? AND version = ?')
+    .run(org_id, id, version);
+const zero = (
+  /** @type {DatabaseSync} */ db,
+  { org_id, id },
+  /** @type {number} */ version,
+  value = 'AAAA',
+) =>
   db
     .prepare('UPDATE secret_versions SET value_sealed = ? WHERE org_id = ? AND secret_id = ? AND version = ?')
     .run(value, org_id, id, version);
 
-it('restore: --rows restores the versions that are missing or do not open, and changes nothing else', { timeout: 200_000 }, async () => {
+it('restore: --rows restores the versions that are missing or do not open, and changes nothing else', {
+  timeout: 200_000,
+}, async () => {
   const { inDatabase, run, mend, versions, others } = await vault();
   const before = versions();
   const rest = others();
@@ -92,7 +126,9 @@ it('restore: --rows restores the versions that are missing or do not open, and c
     lose(db, old, 1);
     lose(db, missing, missing.version);
     zero(db, zeroed, zeroed.version);
-    db.prepare("UPDATE secret_versions SET created_by = 'key_forged' WHERE secret_id = ? AND version = ?").run(forged.id, forged.version);
+    db.prepare(
+      "UPDATE secret_versions SET created_by = 'key_forged' WHERE secret_id = ? AND version = ?",
+    ).run(forged.id, forged.version);
   });
   const shown = await mend();
   assert.equal(shown.status, 0, shown.said);
@@ -113,7 +149,9 @@ it('restore: --rows restores the versions that are missing or do not open, and c
   assert.deepEqual((await mend()).restored, [], 'a repeat finds nothing');
 });
 
-it('restore: --rows never brings back what was destroyed, and says what it leaves', { timeout: 200_000 }, async () => {
+it('restore: --rows never brings back what was destroyed, and says what it leaves', {
+  timeout: 200_000,
+}, async () => {
   const { inDatabase, run, mend, versions, change } = await vault();
   const [destroyed, gone, trashed, purged, altered] = inDatabase(secretsOf);
   assert.ok(destroyed.version > 1);
@@ -122,7 +160,8 @@ it('restore: --rows never brings back what was destroyed, and says what it leave
   await change(purged, { deleted_at: 1 });
   inDatabase((db) => {
     zero(db, destroyed, 1);
-    for (const table of ['secret_versions WHERE secret_id', 'secrets WHERE id']) db.prepare(`DELETE FROM ${table} = ?`).run(gone.id);
+    for (const table of ['secret_versions WHERE secret_id', 'secrets WHERE id'])
+      db.prepare(`DELETE FROM ${table} = ?`).run(gone.id);
     lose(db, trashed, trashed.version);
     zero(db, purged, purged.version);
     db.prepare("UPDATE secrets SET name = 'forged' WHERE id = ?").run(altered.id);
@@ -152,13 +191,21 @@ it('restore: --rows never brings back what was destroyed, and says what it leave
     before.filter((row) => !isTrashed(row)),
   );
   inDatabase((db) => lose(db, destroyed, 1));
-  assert.ok(!(await mend()).left.some(({ secret }) => secret === destroyed.id), 'a destroyed version is not missing');
+  assert.ok(
+    !(await mend()).left.some(({ secret }) => secret === destroyed.id),
+    'a destroyed version is not missing',
+  );
   const told = await run('restore', ['b.sql', '--rows']);
   assert.equal(told.status, 1);
-  assert.match(told.said, /0 versions restored from the backup of .*\.\n2 versions not restored:\n {2}org_\w+: /);
+  assert.match(
+    told.said,
+    /0 versions restored from the backup of .*\.\n2 versions not restored:\n {2}org_\w+: /,
+  );
 });
 
-it('restore: --rows takes no row that does not open, of another organisation or of another history', { timeout: 200_000 }, async () => {
+it('restore: --rows takes no row that does not open, of another organisation or of another history', {
+  timeout: 200_000,
+}, async () => {
   const { inDatabase, run, mend, versions, change, alter } = await vault();
   const [old, closed, lacking] = inDatabase(secretsOf);
   const foreign = inDatabase(secretsOf).find(({ org_id }) => org_id !== closed.org_id);
@@ -167,7 +214,9 @@ it('restore: --rows takes no row that does not open, of another organisation or 
   inDatabase((db) => {
     zero(db, closed, closed.version);
     lose(db, lacking, lacking.version);
-    const theirs = db.prepare('SELECT * FROM secret_versions WHERE secret_id = ? AND version = ?').get(closed.id, closed.version);
+    const theirs = db
+      .prepare('SELECT * FROM secret_versions WHERE secret_id = ? AND version = ?')
+      .get(closed.id, closed.version);
     lose(db, foreign, foreign.version);
     const moved = { ...theirs, org_id: foreign.org_id, secret_id: foreign.id, version: foreign.version };
     const columns = Object.keys(moved);
@@ -183,8 +232,10 @@ it('restore: --rows takes no row that does not open, of another organisation or 
   const refused = await mend('bad.sql');
   assert.equal(refused.status, 1);
   assert.deepEqual(refused.restored, []);
-  const whyOf = (/** @type {any} */ { left }, /** @type {any} */ { id }) => left.find(({ secret }) => secret === id)?.why;
-  for (const secret of [closed, foreign]) assert.equal(whyOf(refused, secret), "the backup's row does not open either");
+  const whyOf = (/** @type {any} */ { left }, /** @type {any} */ { id }) =>
+    left.find(({ secret }) => secret === id)?.why;
+  for (const secret of [closed, foreign])
+    assert.equal(whyOf(refused, secret), "the backup's row does not open either");
   assert.equal(whyOf(refused, lacking), 'the backup does not have it');
   assert.deepEqual(versions(), before);
   assert.equal((await mend()).status, 0, 'an older backup has them');
@@ -202,7 +253,9 @@ it('restore: --rows takes no row that does not open, of another organisation or 
   assert.match(whyOf(forked, old), /^the backup has other values of this secret: it is of another history/);
 });
 
-it('restore: --rows refuses a damaged backup, other keys and other options', { timeout: 100_000 }, async () => {
+it('restore: --rows refuses a damaged backup, other keys and other options', {
+  timeout: 100_000,
+}, async () => {
   const { dir, inDatabase, run, versions } = await vault();
   const [secret] = inDatabase(secretsOf);
   inDatabase((db) => lose(db, secret, secret.version));
@@ -215,7 +268,11 @@ it('restore: --rows refuses a damaged backup, other keys and other options', { t
     [['--rows'], {}, /^Use: /],
     [['b.sql', '--rows', '--replace'], {}, /^Use: /],
     [['b.sql', '--rows', '--adopt'], {}, /^Use: /],
-    [['--adopt', '--remote', '--reason', 'a test'], {}, /^BOOTSTRAP_TOKEN is missing: set it to the deployment's/],
+    [
+      ['--adopt', '--remote', '--reason', 'a test'],
+      {},
+      /^BOOTSTRAP_TOKEN is missing: set it to the deployment's/,
+    ],
     [['b.sql', '--rows'], { STATE_DIR: 'nothing' }, /There is no vault in /],
   ])) {
     const { status, said } = await run('restore', [...args], variables);
@@ -234,7 +291,9 @@ it('restore: --rows writes a version only while its secret is as it was, in stat
     db.exec(`CREATE TABLE secrets (org_id, id, mac);
       CREATE TABLE secret_versions (org_id, secret_id, version, value_sealed, mac, PRIMARY KEY (org_id, secret_id, version))`);
     db.prepare("INSERT INTO secrets VALUES ('org_1', 'sec_1', ?), ('org_2', 'sec_1', 'the MAC')").run(mac);
-    db.exec("INSERT INTO secret_versions VALUES ('org_1', 'sec_1', 1, 'AAAA', 'm'), ('org_2', 'sec_1', 1, 'BBBB', 'n')");
+    db.exec(
+      "INSERT INTO secret_versions VALUES ('org_1', 'sec_1', 1, 'AAAA', 'm'), ('org_2', 'sec_1', 1, 'BBBB', 'n')",
+    );
     const raw = { org_id: 'org_1', secret_id: 'sec_1', version: 1, value_sealed, mac: 'm' };
     const statements = statementsFor({ ...guard, raw });
     assert.ok(statements.every(isLegal));

@@ -23,7 +23,9 @@ async function said(server, scheme = 'http') {
 async function reported(url) {
   /** @type {string[]} */
   const lines = [];
-  await service(url, 'look there', false, (check, verdict, message) => lines.push(`${verdict} ${check} ${message}`));
+  await service(url, 'look there', false, (check, verdict, message) =>
+    lines.push(`${verdict} ${check} ${message}`),
+  );
   return lines.join('\n');
 }
 
@@ -36,7 +38,10 @@ it('doctor: a service that does not respond is told with the reason', async () =
   });
   assert.match(await said(cut), /^fail service does not respond at \S+ \(the connection breaks off\)/);
   assert.match(await reported('http://127.0.0.1:1'), /\(nothing listens there\)/);
-  assert.match(await reported('http://no-such-host.invalid'), /\(its name is not found; does this machine have a network\?\)/);
+  assert.match(
+    await reported('http://no-such-host.invalid'),
+    /\(its name is not found; does this machine have a network\?\)/,
+  );
   assert.match(await reported('nonsense'), /\(that is no URL\)/);
 });
 
@@ -44,7 +49,10 @@ it('doctor: a page of a proxy is not taken for a vault', async () => {
   const page = http.createServer((_request, response) =>
     response.writeHead(502, { 'Content-Type': 'text/html' }).end('<h1>Bad Gateway</h1>'),
   );
-  assert.match(await said(page), /fail service the server at \S+ is not a vault of this release \(status 502\): look there/);
+  assert.match(
+    await said(page),
+    /fail service the server at \S+ is not a vault of this release \(status 502\): look there/,
+  );
 });
 
 it('doctor: a TLS certificate that is not accepted is told as such', async (t) => {
@@ -66,6 +74,12 @@ it('doctor: a TLS certificate that is not accepted is told as such', async (t) =
     '/CN=x',
   ]);
   if (made.status !== 0) return t.skip('openssl is not installed');
-  const server = https.createServer({ key: fs.readFileSync(key), cert: fs.readFileSync(cert) }, (_request, response) => response.end('{}'));
-  assert.match(await said(server, 'https'), /\(its TLS certificate is not accepted: DEPTH_ZERO_SELF_SIGNED_CERT\)/);
+  const server = https.createServer(
+    { key: fs.readFileSync(key), cert: fs.readFileSync(cert) },
+    (_request, response) => response.end('{}'),
+  );
+  assert.match(
+    await said(server, 'https'),
+    /\(its TLS certificate is not accepted: DEPTH_ZERO_SELF_SIGNED_CERT\)/,
+  );
 });

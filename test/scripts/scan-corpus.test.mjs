@@ -1,4 +1,5 @@
-// Few false alarms: a scan of ordinary code, our own and that of what is installed, finds nothing but what is there on purpose.
+// Few false alarms: a scan of ordinary code, our own and that of what is installed, finds nothing but what is
+// there on purpose.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import { registerHooks } from 'node:module';
@@ -8,7 +9,8 @@ import { root } from '../../scripts/shared/wrangler.mjs';
 
 // The sources name files without their extension.
 registerHooks({
-  resolve: (name, context, next) => next(/^\.\.?\/[^.]*$/.test(name) && context.parentURL?.endsWith('.ts') ? `${name}.ts` : name, context),
+  resolve: (name, context, next) =>
+    next(/^\.\.?\/[^.]*$/.test(name) && context.parentURL?.endsWith('.ts') ? `${name}.ts` : name, context),
 });
 const { find } = await import('../../src/domains/scans/engine/find.ts');
 
@@ -20,7 +22,8 @@ function* textsIn(folder) {
   for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
     const file = path.join(folder, entry.name);
     if (entry.isDirectory() && !entry.name.startsWith('.')) yield* textsIn(file);
-    else if (entry.isFile() && TEXT.test(entry.name) && fs.statSync(file).size <= MOST) yield [file, fs.readFileSync(file, 'utf8')];
+    else if (entry.isFile() && TEXT.test(entry.name) && fs.statSync(file).size <= MOST)
+      yield [file, fs.readFileSync(file, 'utf8')];
   }
 }
 
@@ -30,13 +33,15 @@ function foundIn(folder) {
   let bytes = 0;
   for (const [file, text] of textsIn(path.join(root, folder))) {
     bytes += text.length;
-    for (const { rule } of find(text)) found.add(`${rule} ${path.relative(root, file).replaceAll(path.sep, '/')}`);
+    for (const { rule } of find(text))
+      found.add(`${rule} ${path.relative(root, file).replaceAll(path.sep, '/')}`);
   }
   return { bytes, found: [...found].sort() };
 }
 
 test('scan: finds nothing in the sources, scripts, migrations and documents of this project', () => {
-  for (const folder of ['src', 'scripts', 'migrations', 'docs']) assert.deepEqual(foundIn(folder).found, [], folder);
+  for (const folder of ['src', 'scripts', 'migrations', 'docs'])
+    assert.deepEqual(foundIn(folder).found, [], folder);
 });
 
 test('scan: finds in the tests of this project the vectors that are keys and tokens', () => {

@@ -11,17 +11,31 @@ import { reachedAt } from '../../scripts/operate/vault/settings.mjs';
 
 export const project = path.resolve(import.meta.dirname, '..', '..');
 const { scripts } = JSON.parse(fs.readFileSync(path.join(project, 'package.json'), 'utf8'));
-/** The script that an npm command runs, relative to the project. @param {string} command such as `keys:rotate` */
+/**
+ * The script that an npm command runs, relative to the project.
+ * @param {string} command such as `keys:rotate`
+ */
 export const scriptOf = (command) => /** @type {string} */ (/scripts\/\S+\.mjs/.exec(scripts[command])?.[0]);
 const LEFT_OUT = ['node_modules', '.git', '.sdks', '.wrangler', '.dev.vars', '.production.vars'];
 /** What packages have installed for themselves. */
 const IN_PACKAGES = /packages.[^/\\]+.node_modules$/;
 const NOT_INHERITED = [
-  ...['HOST', 'PORT', 'STATE_DIR', 'BOOTSTRAP_TOKEN', 'MASTER_KEYS', 'ALLOW_PRIVATE_TARGETS', 'PLATFORM_BASE_URLS', 'PUBLIC_URL'],
+  ...[
+    'HOST',
+    'PORT',
+    'STATE_DIR',
+    'BOOTSTRAP_TOKEN',
+    'MASTER_KEYS',
+    'ALLOW_PRIVATE_TARGETS',
+    'PLATFORM_BASE_URLS',
+    'PUBLIC_URL',
+  ],
   ...['NODE_TEST_CONTEXT', 'NODE_OPTIONS', 'INIT_CWD'],
 ];
 /** The environment of a shell in which nothing of the service is set. */
-export const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !NOT_INHERITED.includes(name)));
+export const env = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !NOT_INHERITED.includes(name)),
+);
 
 /** A free port. */
 export const freePort = () =>
@@ -55,12 +69,17 @@ export function copied() {
 export function removed(dir) {
   const logs = fs.readdirSync(path.dirname(dir)).filter((name) => name.startsWith(`${path.basename(dir)}.`));
   for (const entry of [path.basename(dir), ...logs])
-    fs.rmSync(path.join(path.dirname(dir), entry), { recursive: true, force: true, maxRetries: 20, retryDelay: 250 });
+    fs.rmSync(path.join(path.dirname(dir), entry), {
+      recursive: true,
+      force: true,
+      maxRetries: 20,
+      retryDelay: 250,
+    });
 }
 
 /**
- * Starts the service in a copy of the project and waits until it answers and has printed its banner. It is stopped at the end of the test or
- * suite that called this, also after a `restart` in a test within.
+ * Starts the service in a copy of the project and waits until it answers and has printed its banner. It is
+ * stopped at the end of the test or suite that called this, also after a `restart` in a test within.
  * @param {string} dir
  * @param {Record<string, string>} [variables]
  */
@@ -72,8 +91,9 @@ export async function startService(dir, variables = {}) {
 }
 
 /**
- * The service that the test files of a run share, in a copy of the project with a state of its own. It is for tests that change nothing but
- * organisations of their own: set-up.mjs starts it for all of them, and a file that runs by itself starts one.
+ * The service that the test files of a run share, in a copy of the project with a state of its own. It is for
+ * tests that change nothing but organisations of their own: set-up.mjs starts it for all of them, and a file
+ * that runs by itself starts one.
  */
 export async function sharedService() {
   const { dir, port } = JSON.parse(process.env.SHARED_SERVICE ?? '{}');
@@ -83,7 +103,8 @@ export async function sharedService() {
 }
 
 /**
- * Starts the service. @param {string} dir @param {Record<string, string>} variables @param {number} free a port, unless a variable names one
+ * Starts the service. @param {string} dir @param {Record<string, string>} variables @param {number} free a
+ * port, unless a variable names one
  * @param {string[]} [options] of `npm start`
  */
 export function launch(dir, variables, free, options = []) {
@@ -103,9 +124,14 @@ export function launch(dir, variables, free, options = []) {
   let child = start();
   const ready = async () => {
     for (let waited = 0; ; waited += 200) {
-      const well = await fetch(`${service.base}/healthz`, { signal: AbortSignal.timeout(2000) }).catch(() => null);
+      const well = await fetch(`${service.base}/healthz`, { signal: AbortSignal.timeout(2000) }).catch(
+        () => null,
+      );
       if (well?.status === 200 && service.said().includes(' is ready at ')) return;
-      assert.ok(waited < 100_000 && child.exitCode === null, `the service did not start: ${service.said().slice(-800)}`);
+      assert.ok(
+        waited < 100_000 && child.exitCode === null,
+        `the service did not start: ${service.said().slice(-800)}`,
+      );
       await new Promise((done) => setTimeout(done, 200));
     }
   };
@@ -124,18 +150,39 @@ export function launch(dir, variables, free, options = []) {
   return { ...service, ready, stop, restart, pid, exitCode: () => child.exitCode };
 }
 
-/** Where a service writes what it says: beside the copy, of which tests read every file. @param {string} dir @param {number} port */
+/**
+ * Where a service writes what it says: beside the copy, of which tests read every file.
+ * @param {string} dir
+ * @param {number} port
+ */
 const logOf = (dir, port) => `${dir}.${port}.log`;
 
-/** Calls of a service, and what it was made with and says. @param {string} dir @param {number} port @param {string} base */
+/**
+ * Calls of a service, and what it was made with and says.
+ * @param {string} dir
+ * @param {number} port
+ * @param {string} base
+ */
 function reached(dir, port, base) {
   /** From .dev.vars. @param {string} name */
-  const variable = (name) => new RegExp(`^${name}="?([^"\n]*)`, 'm').exec(fs.readFileSync(path.join(dir, '.dev.vars'), 'utf8'))?.[1] ?? '';
-  /** @param {string} method @param {string} at @param {string} token @param {unknown} [body] @param {Record<string, string>} [headers] */
+  const variable = (name) =>
+    new RegExp(`^${name}="?([^"\n]*)`, 'm').exec(fs.readFileSync(path.join(dir, '.dev.vars'), 'utf8'))?.[1] ??
+    '';
+  /**
+   * @param {string} method
+   * @param {string} at
+   * @param {string} token
+   * @param {unknown} [body]
+   * @param {Record<string, string>} [headers]
+   */
   const call = async (method, at, token, body, headers = {}) => {
     const answer = await fetch(`${base}/api/v1${at}`, {
       method,
-      headers: { Authorization: `Bearer ${token}`, ...(body !== undefined && { 'Content-Type': 'application/json' }), ...headers },
+      headers: {
+        Authorization: `Bearer ${token}`,
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        ...headers,
+      },
       body: body === undefined ? undefined : JSON.stringify(body),
     });
     const text = await answer.text();
@@ -145,17 +192,28 @@ function reached(dir, port, base) {
 }
 
 /**
- * Runs a script to its end, while the test's own calls go on. Nothing listens on port 1: a service of somebody else's on the default port is
- * not taken for the test's, which is named by PORT or --url.
+ * Runs a script to its end, while the test's own calls go on. Nothing listens on port 1: a service of
+ * somebody else's on the default port is not taken for the test's, which is named by PORT or --url.
  * @param {string} dir @param {string[]} args @param {Record<string, string>} [variables]
  * @returns {Promise<{ status: number, stdout: string, said: string }>}
  */
 export const runScript = (dir, args, variables = {}) =>
   new Promise((done) =>
-    execFile(process.execPath, args, { cwd: dir, env: { ...env, PORT: '1', ...variables } }, (error, stdout, stderr) =>
-      done({ status: error ? Number(error.code ?? 1) : 0, stdout, said: stdout + stderr }),
+    execFile(
+      process.execPath,
+      args,
+      { cwd: dir, env: { ...env, PORT: '1', ...variables } },
+      (error, stdout, stderr) =>
+        done({ status: error ? Number(error.code ?? 1) : 0, stdout, said: stdout + stderr }),
     ),
   );
 
-/** Runs an npm command, as `runScript` does. @param {string} dir @param {string} command @param {string[]} args @param {Record<string, string>} [variables] */
-export const runCommand = (dir, command, args, variables) => runScript(dir, [scriptOf(command), ...args], variables);
+/**
+ * Runs an npm command, as `runScript` does.
+ * @param {string} dir
+ * @param {string} command
+ * @param {string[]} args
+ * @param {Record<string, string>} [variables]
+ */
+export const runCommand = (dir, command, args, variables) =>
+  runScript(dir, [scriptOf(command), ...args], variables);

@@ -1,4 +1,5 @@
-// Global set-up of the tests of scripts: the service that several of them share (`sharedService` in service.mjs).
+// Global set-up of the tests of scripts: the service that several of them share (`sharedService` in
+// service.mjs).
 import { copied, freePort, launch, removed } from './service.mjs';
 
 /** @type {{ dir: string, service: ReturnType<typeof launch> } | undefined} */

@@ -19,7 +19,9 @@ function refuses(name, value, others = {}) {
   assert.ok(problem.startsWith(name), problem);
   assert.match(problem, /: (set|write|give|use|unset)/, 'says what to do');
   assert.ok(!problem.includes('\n'), 'is one line');
-  for (const part of value.split(/[,:"{}]+/).filter((text) => text.length > 5 && !text.startsWith('//localhost'))) {
+  for (const part of value
+    .split(/[,:"{}]+/)
+    .filter((text) => text.length > 5 && !text.startsWith('//localhost'))) {
     assert.ok(!problem.includes(part), `shows no part of the value: ${problem}`);
   }
 }
@@ -31,7 +33,12 @@ describe('settings', () => {
       host: '127.0.0.1',
       port: 8787,
       stateDir: '.wrangler/state',
-      worker: { ...secrets, PUBLIC_URL: 'http://localhost:8787', ALLOW_PRIVATE_TARGETS: '', PLATFORM_BASE_URLS: '' },
+      worker: {
+        ...secrets,
+        PUBLIC_URL: 'http://localhost:8787',
+        ALLOW_PRIVATE_TARGETS: '',
+        PLATFORM_BASE_URLS: '',
+      },
     });
     assert.equal(accepts({ PORT: '9000' }).worker.PUBLIC_URL, 'http://localhost:9000');
     assert.equal(accepts({ PORT: '', STATE_DIR: '', PUBLIC_URL: '' }).port, 8787);
@@ -47,21 +54,27 @@ describe('settings', () => {
   });
 
   it('refuse an invalid PORT', () => {
-    for (const value of ['0', '65536', '080', '8787 ', '-1', '80.5', '0x50', '1e3', 'http']) refuses('PORT', value);
+    for (const value of ['0', '65536', '080', '8787 ', '-1', '80.5', '0x50', '1e3', 'http'])
+      refuses('PORT', value);
     for (const value of ['1', '6000', '65535']) assert.equal(accepts({ PORT: value }).port, Number(value));
   });
 
   it('refuse a HOST that is not an IP address', () => {
-    for (const value of ['localhost', '0.0.0', 'vault.internal', '10.0.0.4:80', 'fe80::1%eth0']) refuses('HOST', value);
+    for (const value of ['localhost', '0.0.0', 'vault.internal', '10.0.0.4:80', 'fe80::1%eth0'])
+      refuses('HOST', value);
     for (const value of ['0.0.0.0', '::', '10.0.0.4']) assert.equal(accepts({ HOST: value }).host, value);
   });
 
   it('origin: this machine reaches a wildcard or loopback HOST as localhost, and any other by its address', () => {
-    for (const host of ['127.0.0.1', '::1', '0.0.0.0', '::']) assert.equal(originAt(host, 9000), 'http://localhost:9000');
+    for (const host of ['127.0.0.1', '::1', '0.0.0.0', '::'])
+      assert.equal(originAt(host, 9000), 'http://localhost:9000');
     assert.equal(originAt('10.0.0.4', 9000), 'http://10.0.0.4:9000');
     assert.equal(originAt('127.0.0.2', 9000), 'http://127.0.0.2:9000', 'localhost does not lead there');
     assert.equal(originAt('2001:db8::1', 9000), 'http://[2001:db8::1]:9000');
-    assert.equal(accepts({ HOST: '2001:db8::1', PORT: '9000' }).worker.PUBLIC_URL, 'http://[2001:db8::1]:9000');
+    assert.equal(
+      accepts({ HOST: '2001:db8::1', PORT: '9000' }).worker.PUBLIC_URL,
+      'http://[2001:db8::1]:9000',
+    );
     assert.equal(accepts({ HOST: '0.0.0.0', PORT: '9000' }).worker.PUBLIC_URL, 'http://localhost:9000');
   });
 
@@ -83,13 +96,21 @@ describe('settings', () => {
       key(''),
       key().slice(0, -1),
     ];
-    for (const value of [...wrong, `${key()},`, `,${key()}`, `${key()}, ${key('k2')}`, `${key()}\n`]) refuses('MASTER_KEYS', value);
+    for (const value of [...wrong, `${key()},`, `,${key()}`, `${key()}, ${key('k2')}`, `${key()}\n`])
+      refuses('MASTER_KEYS', value);
     refuses('MASTER_KEYS', `${key('k1')},${key('k2')},${key('k1')}`);
     accepts({ MASTER_KEYS: [key('2026-11'), key('x'.repeat(32)), key('_')].join(',') });
   });
 
   it('refuse a BOOTSTRAP_TOKEN that is missing, short or unusable in a header', () => {
-    for (const value of ['', 'a'.repeat(31), `${'a'.repeat(31)} b`, `${'a'.repeat(40)}\t`, `${'a'.repeat(40)}é`, `${'a'.repeat(40)}\n`])
+    for (const value of [
+      '',
+      'a'.repeat(31),
+      `${'a'.repeat(31)} b`,
+      `${'a'.repeat(40)}\t`,
+      `${'a'.repeat(40)}é`,
+      `${'a'.repeat(40)}\n`,
+    ])
       refuses('BOOTSTRAP_TOKEN', value);
     accepts({ BOOTSTRAP_TOKEN: `${'a'.repeat(31)}$` });
   });
@@ -105,12 +126,26 @@ describe('settings', () => {
       refuses('ALLOW_PRIVATE_TARGETS', 'true', { PUBLIC_URL });
       accepts({ ALLOW_PRIVATE_TARGETS: 'false', PUBLIC_URL });
     }
-    for (const PUBLIC_URL of ['http://localhost:1', 'http://127.0.0.2', 'https://[::1]:8443', 'http://vault.localhost', ''])
+    for (const PUBLIC_URL of [
+      'http://localhost:1',
+      'http://127.0.0.2',
+      'https://[::1]:8443',
+      'http://vault.localhost',
+      '',
+    ])
       accepts({ ALLOW_PRIVATE_TARGETS: 'true', PUBLIC_URL });
   });
 
   it('refuse PLATFORM_BASE_URLS that are not an object from platforms to URLs', () => {
-    for (const value of ['{', '[]', 'null', '"flying"', '1', '{"unheard-of":"http://localhost:1"}', '{"__proto__":"http://localhost:1"}'])
+    for (const value of [
+      '{',
+      '[]',
+      'null',
+      '"flying"',
+      '1',
+      '{"unheard-of":"http://localhost:1"}',
+      '{"__proto__":"http://localhost:1"}',
+    ])
       refuses('PLATFORM_BASE_URLS', value);
     const urls = [
       'ftp://files',
@@ -124,7 +159,11 @@ describe('settings', () => {
       '',
     ];
     for (const url of [...urls, 1, null, {}]) refuses('PLATFORM_BASE_URLS', JSON.stringify({ fly: url }));
-    for (const value of ['{}', '', '{"vercel":"http://localhost:9000","github-actions":"https://github.example.com/api"}'])
+    for (const value of [
+      '{}',
+      '',
+      '{"vercel":"http://localhost:9000","github-actions":"https://github.example.com/api"}',
+    ])
       accepts({ PLATFORM_BASE_URLS: value });
   });
 
@@ -136,8 +175,17 @@ describe('settings', () => {
       'https://user@secret-host.test',
       'https://secret-host.test/?',
     ];
-    for (const value of [...wrong, 'https://secret-host.test#', 'https:secret-host.test', 'https://', 'https://secret-host.test:99999'])
+    for (const value of [
+      ...wrong,
+      'https://secret-host.test#',
+      'https:secret-host.test',
+      'https://',
+      'https://secret-host.test:99999',
+    ])
       refuses('PUBLIC_URL', value);
-    assert.equal(accepts({ PUBLIC_URL: 'HTTPS://Secret-Host.test:443/' }).worker.PUBLIC_URL, 'https://secret-host.test');
+    assert.equal(
+      accepts({ PUBLIC_URL: 'HTTPS://Secret-Host.test:443/' }).worker.PUBLIC_URL,
+      'https://secret-host.test',
+    );
   });
 });

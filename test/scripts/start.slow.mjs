@@ -1,5 +1,6 @@
-// `npm start` as people run it, on a copy of the project that is as fresh as a clone: what it prints works, two run side by side, every
-// refusal is one line, and however it is ended nothing stays behind. Run by hand or in CI: node --test test/scripts/start.slow.mjs
+// `npm start` as people run it, on a copy of the project that is as fresh as a clone: what it prints works,
+// two run side by side, every refusal is one line, and however it is ended nothing stays behind. Run by hand
+// or in CI: node --test test/scripts/start.slow.mjs
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,12 +24,23 @@ after(() => {
 
 function clone(name) {
   const dir = path.join(scratch, name);
-  fs.cpSync(project, dir, { recursive: true, filter: (from) => !LEFT_OUT.includes(path.relative(project, from)) });
+  fs.cpSync(project, dir, {
+    recursive: true,
+    filter: (from) => !LEFT_OUT.includes(path.relative(project, from)),
+  });
   fs.symlinkSync(fs.realpathSync(path.join(project, 'node_modules')), path.join(dir, 'node_modules'));
   return dir;
 }
 
-const OURS = ['PORT', 'STATE_DIR', 'BOOTSTRAP_TOKEN', 'MASTER_KEYS', 'ALLOW_PRIVATE_TARGETS', 'PLATFORM_BASE_URLS', 'PUBLIC_URL'];
+const OURS = [
+  'PORT',
+  'STATE_DIR',
+  'BOOTSTRAP_TOKEN',
+  'MASTER_KEYS',
+  'ALLOW_PRIVATE_TARGETS',
+  'PLATFORM_BASE_URLS',
+  'PUBLIC_URL',
+];
 const NOT_INHERITED = [...OURS, 'NODE_TEST_CONTEXT', 'NODE_OPTIONS'];
 const variables = (env) => ({
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !NOT_INHERITED.includes(name))),
@@ -79,7 +91,8 @@ async function start(cwd, env = {}) {
   });
   groups.add(child.pid);
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text));
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text) => (output += text));
   const exited = once(child, 'exit');
   let gone = false;
   exited.then(() => (gone = true));
@@ -108,7 +121,12 @@ function paste(service, shell, env = {}) {
     .split('\n')
     .filter((line) => /^(ANSWER=|curl )/.test(line));
   assert.equal(commands.length, 3);
-  const done = spawnSync(shell, { input: `${commands.join('\n')}\n`, cwd: os.tmpdir(), env: variables(env), encoding: 'utf8' });
+  const done = spawnSync(shell, {
+    input: `${commands.join('\n')}\n`,
+    cwd: os.tmpdir(),
+    env: variables(env),
+    encoding: 'utf8',
+  });
   assert.equal(done.stderr, '');
   return done.stdout.trim().split('\n');
 }
@@ -123,7 +141,9 @@ describe('npm start', { concurrency: 1 }, () => {
       fs.readdirSync(cwd).filter((name) => name.startsWith('.dev.vars')),
       ['.dev.vars'],
     );
-    const secrets = [...fs.readFileSync(file, 'utf8').matchAll(/^[A-Z_]+=(?:k1:)?(.+)$/gm)].map(([, value]) => value);
+    const secrets = [...fs.readFileSync(file, 'utf8').matchAll(/^[A-Z_]+=(?:k1:)?(.+)$/gm)].map(
+      ([, value]) => value,
+    );
     assert.equal(secrets.length, 2);
     for (const [service, shell] of [
       [both[0], 'sh'],
@@ -133,7 +153,8 @@ describe('npm start', { concurrency: 1 }, () => {
       assert.match(answers[0], /^organisation org_/);
       assert.match(answers[1], /DATABASE_URL/);
       assert.match(answers[2], /postgres:\/\//);
-      for (const secret of secrets) assert.ok(!(service.output() + answers.join()).includes(secret), 'no secret is printed');
+      for (const secret of secrets)
+        assert.ok(!(service.output() + answers.join()).includes(secret), 'no secret is printed');
       await sleep(1_000); // the log line may still be under way
       assert.match(service.output(), /^\d\d:\d\d:\d\d 201 POST +\/api\/v1\/orgs /m);
     }
@@ -146,7 +167,10 @@ describe('npm start', { concurrency: 1 }, () => {
 
   it('prefers the secrets of the shell, with any character, to those of .dev.vars, and then needs no file', async () => {
     const cwd = clone('shell');
-    const env = { BOOTSTRAP_TOKEN: `${'x'.repeat(32)}$HOME'"\`#`, MASTER_KEYS: `k9:${Buffer.alloc(32, 7).toString('base64')}` };
+    const env = {
+      BOOTSTRAP_TOKEN: `${'x'.repeat(32)}$HOME'"\`#`,
+      MASTER_KEYS: `k9:${Buffer.alloc(32, 7).toString('base64')}`,
+    };
     const service = await start(cwd, env);
     assert.ok(!fs.existsSync(path.join(cwd, '.dev.vars')));
     assert.match(paste(service, 'sh', env)[0], /^organisation org_/);
@@ -157,7 +181,11 @@ describe('npm start', { concurrency: 1 }, () => {
   describe('npm start: nothing is left after it ends', () => {
     const cwd = clone('signals');
     const STATE_DIR = path.join(scratch, 'signals-state');
-    const whom = { 'the group': ({ pid }) => -pid, 'npm alone': ({ pid }) => pid, 'node alone': ({ nodePid }) => nodePid };
+    const whom = {
+      'the group': ({ pid }) => -pid,
+      'npm alone': ({ pid }) => pid,
+      'node alone': ({ nodePid }) => nodePid,
+    };
     for (const [who, target] of Object.entries(whom)) {
       for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGKILL']) {
         it(`${name} to ${who}`, async () => {

@@ -15,7 +15,9 @@ const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'state-'));
 after(() => fs.rmSync(dir, { recursive: true, force: true }));
 
 const claimElsewhere = (of) => {
-  const module = pathToFileURL(path.resolve(import.meta.dirname, '../../scripts/operate/vault/state-dir.mjs')).href;
+  const module = pathToFileURL(
+    path.resolve(import.meta.dirname, '../../scripts/operate/vault/state-dir.mjs'),
+  ).href;
   const code = `console.log((await import('${module}')).claimState(${JSON.stringify(of)}) ?? 'mine')`;
   return spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8' }).stdout.trim();
 };
@@ -31,7 +33,8 @@ describe('state directory', () => {
   it('is refused if it is not a directory', () => {
     const file = path.join(dir, 'file');
     fs.writeFileSync(file, '');
-    for (const of of [file, path.join(file, 'below')]) assert.match(claimState(of), /^STATE_DIR is not a writable directory: set it/);
+    for (const of of [file, path.join(file, 'below')])
+      assert.match(claimState(of), /^STATE_DIR is not a writable directory: set it/);
   });
 
   it('reports its migrations and whether it holds a vault', () => {
@@ -73,7 +76,10 @@ describe('state directory', () => {
     db.exec(`DELETE FROM d1_migrations WHERE name = '${name}'; ALTER TABLE credentials DROP COLUMN ${first}`);
     await assert.rejects(applyMigrations(of), new RegExp(`duplicate column name: ${second}`));
     const columns = db.prepare("SELECT name FROM pragma_table_info('credentials')").all();
-    assert.deepEqual([inspectState(of).applied.has(name), columns.some((column) => column.name === first)], [false, false]);
+    assert.deepEqual(
+      [inspectState(of).applied.has(name), columns.some((column) => column.name === first)],
+      [false, false],
+    );
     db.exec(`ALTER TABLE credentials DROP COLUMN ${second}`);
     await applyMigrations(of);
     assert.deepEqual(inspectState(of).applied, all);

@@ -1,4 +1,5 @@
-// Syncs to all platforms by the built service, over HTTP, through its queue: to servers that speak the vendors' wire formats (test/vendors/fakes).
+// Syncs to all platforms by the built service, over HTTP, through its queue: to servers that speak the
+// vendors' wire formats (test/vendors/fakes).
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -23,9 +24,15 @@ async function started() {
     base[name] = fakes[name].url;
   }
   dir = copyOfProject();
-  service = await startService(dir, { ALLOW_PRIVATE_TARGETS: 'true', PLATFORM_BASE_URLS: JSON.stringify(base) });
+  service = await startService(dir, {
+    ALLOW_PRIVATE_TARGETS: 'true',
+    PLATFORM_BASE_URLS: JSON.stringify(base),
+  });
   const owner = { email: 'ann@example.com', name: 'Ann' };
-  const { json } = await service.call('POST', '/orgs', service.variable('BOOTSTRAP_TOKEN'), { name: 'Demo', owner });
+  const { json } = await service.call('POST', '/orgs', service.variable('BOOTSTRAP_TOKEN'), {
+    name: 'Demo',
+    owner,
+  });
   org = { id: json.org.id, key: json.api_key.token };
 }
 after(() => Promise.all(Object.values(fakes).map((fake) => fake.close())));
@@ -35,7 +42,12 @@ const values = { ALPHA: 'value of alpha', BETA: 'välue ✓ of "beta" and $more'
 /** Asks for a sync and waits for its end. */
 async function sync(platform, fields = {}) {
   const config = configOf(platforms[platform], fakes[platform]);
-  const { status, json } = await call('POST', '/integrations/sync', { platform, config, environmentId: 'production', ...fields });
+  const { status, json } = await call('POST', '/integrations/sync', {
+    platform,
+    config,
+    environmentId: 'production',
+    ...fields,
+  });
   assert.equal(status, fields.dryRun ? 200 : 202, JSON.stringify(json));
   if (fields.dryRun) return json;
   for (let tries = 0; tries < 300; tries++) {
@@ -57,12 +69,17 @@ const filesIn = (folder) =>
 function credentialsOf(platform) {
   const config = configOf(platforms[platform], fakes[platform]);
   const { token, apiToken, secretAccessKey, clientSecret, serviceAccountJson } = config;
-  return [token, apiToken, secretAccessKey, clientSecret, serviceAccountJson?.private_key?.slice(60, 120)].filter(
-    (text) => text !== undefined,
-  );
+  return [
+    token,
+    apiToken,
+    secretAccessKey,
+    clientSecret,
+    serviceAccountJson?.private_key?.slice(60, 120),
+  ].filter((text) => text !== undefined);
 }
 
-const short = ({ results }) => results.map(({ name, action, code }) => `${name} ${action}${code ? ` ${code}` : ''}`);
+const short = ({ results }) =>
+  results.map(({ name, action, code }) => `${name} ${action}${code ? ` ${code}` : ''}`);
 
 test('sync: every platform is written to, left unchanged if nothing changed, updated and pruned', async (t) => {
   await started();
@@ -74,7 +91,11 @@ test('sync: every platform is written to, left unchanged if nothing changed, upd
   const all = Object.keys(platforms);
   for (const platform of all)
     await t.test(platform, async () => {
-      assert.deepEqual(short(await sync(platform, { dryRun: true })), ['ALPHA created', 'BETA created', 'GAMMA created']);
+      assert.deepEqual(short(await sync(platform, { dryRun: true })), [
+        'ALPHA created',
+        'BETA created',
+        'GAMMA created',
+      ]);
       assert.equal(fakes[platform].writes().length, 0);
       assert.deepEqual(short(await sync(platform)), ['ALPHA created', 'BETA created', 'GAMMA created']);
       const writes = fakes[platform].writes().length;
@@ -93,7 +114,12 @@ test('sync: every platform is written to, left unchanged if nothing changed, upd
     const files = filesIn(path.join(dir, '.wrangler', 'state', 'v3'));
     const texts = [...files.map((file) => fs.readFileSync(file).toString('latin1')), service.said()];
     assert.ok(texts.length > 5);
-    const needles = [values.ALPHA, values.GAMMA, 'a-newer-value-of-alpha-7f3a', ...all.flatMap(credentialsOf)];
+    const needles = [
+      values.ALPHA,
+      values.GAMMA,
+      'a-newer-value-of-alpha-7f3a',
+      ...all.flatMap(credentialsOf),
+    ];
     assert.ok(needles.length > 21);
     for (const needle of needles)
       assert.equal(

@@ -1,4 +1,5 @@
-// A backup of a vault whose keys do not open: refused, and nothing is written. With the right keys, it is made.
+// A backup of a vault whose keys do not open: refused, and nothing is written. With the right keys, it is
+// made.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -26,7 +27,11 @@ function vault(name) {
     db.prepare('INSERT INTO d1_migrations (name) VALUES (?)').run(file);
   }
   const wrapped = (purpose, owner) => encrypt(master, purpose, [owner, 'k1'], new Uint8Array(32));
-  db.prepare('INSERT INTO deployment_keys VALUES (?, ?, ?, 0)').run('deployment', 'k1', wrapped('deployment key', 'deployment'));
+  db.prepare('INSERT INTO deployment_keys VALUES (?, ?, ?, 0)').run(
+    'deployment',
+    'k1',
+    wrapped('deployment key', 'deployment'),
+  );
   db.prepare('INSERT INTO org_keys VALUES (?, ?, ?, 0)').run(ORG, 'k1', wrapped('org key', ORG));
   db.prepare(
     "INSERT INTO orgs (id, shard, name, default_environment, created_at, updated_at, revision, mac) VALUES (?, 0, 'A', 'env', 0, 0, 1, '')",
@@ -39,7 +44,10 @@ it('backup: a vault is backed up only if its keys open', async () => {
   const file = path.join(dir, 'made.sql');
   const key = (fill, id = 'k1') => `${id}:${Buffer.alloc(32, fill).toString('base64')}`;
   const backUp = (MASTER_KEYS) =>
-    runScript(project, ['scripts/operate/recovery/backup.mjs', '--output', file], { STATE_DIR: state, MASTER_KEYS });
+    runScript(project, ['scripts/operate/recovery/backup.mjs', '--output', file], {
+      STATE_DIR: state,
+      MASTER_KEYS,
+    });
   const refused = async (MASTER_KEYS, why) => {
     const { status, said } = await backUp(MASTER_KEYS);
     assert.equal(status, 1, said);
@@ -48,7 +56,10 @@ it('backup: a vault is backed up only if its keys open', async () => {
     assert.ok(!fs.existsSync(file));
     assert.ok(!said.includes(Buffer.alloc(32, 1).toString('base64')), 'shows no key');
   };
-  await refused(key(1), /^No backup was made, .*2 of 2 wrapped keys do not decrypt, .*another key with the id k1/m);
+  await refused(
+    key(1),
+    /^No backup was made, .*2 of 2 wrapped keys do not decrypt, .*another key with the id k1/m,
+  );
   await refused(key(7, 'k2'), /^No backup was made, .*MASTER_KEYS lacks k1/m);
   db.exec('CREATE TABLE lost AS SELECT * FROM org_keys; DELETE FROM org_keys');
   await refused(key(7), /^No backup was made, .*the keys of 1 of 1 organisations are missing/m);
@@ -65,7 +76,8 @@ it('backup: a vault is backed up only if its keys open', async () => {
   const page = fs.readFileSync(path.join(project, 'docs/operations/keys.md'), 'utf8');
   const commands = page.match(/^(sed|echo) .* >>? keys\.sql$/gm) ?? [];
   assert.equal(commands.length, 3);
-  for (const command of commands) execFileSync('sh', ['-c', command.replace(/\S+\.sql (>>?)/, `'${file}' $1`)], { cwd: dir });
+  for (const command of commands)
+    execFileSync('sh', ['-c', command.replace(/\S+\.sql (>>?)/, `'${file}' $1`)], { cwd: dir });
   const row = db.prepare('SELECT * FROM deployment_keys').get();
   db.exec('DELETE FROM deployment_keys');
   db.exec(fs.readFileSync(path.join(dir, 'keys.sql'), 'utf8'));
@@ -97,7 +109,12 @@ it('backup: one key that does not open costs only its organisation', async () =>
     assert.match(made.said, new RegExp(`  ${OTHER}: ${why}`));
     assert.doesNotMatch(made.said, new RegExp(`${ORG}:.*key`));
     assert.ok(fs.existsSync(file), why);
-    const accepted = await run('backup', ['--except', OTHER, '--output', path.join(dir, `accepted-${at}.sql`)]);
+    const accepted = await run('backup', [
+      '--except',
+      OTHER,
+      '--output',
+      path.join(dir, `accepted-${at}.sql`),
+    ]);
     assert.equal(accepted.status, 0, accepted.said);
     assert.doesNotMatch(accepted.said, /do not open/);
 
@@ -107,7 +124,9 @@ it('backup: one key that does not open costs only its organisation', async () =>
       assert.equal(plain.status, 1, plain.said);
       assert.match(plain.said, /it lacks k9, .*--except/);
     }
-    const restored = why.includes('lacks') ? await run('restore', [file, '--yes', '--except', OTHER], into) : plain;
+    const restored = why.includes('lacks')
+      ? await run('restore', [file, '--yes', '--except', OTHER], into)
+      : plain;
     assert.equal(restored.status, 0, restored.said);
     assert.match(restored.said, new RegExp(`  ${OTHER}: ${why}`));
     db.prepare('INSERT OR REPLACE INTO org_keys VALUES (?, ?, ?, 0)').run(OTHER, 'k1', sealed);
@@ -119,7 +138,8 @@ it('key rotation: a master key that is missing is named, and no step claims that
   const file = path.join(dir, 'rotation.vars');
   const key = (id) => `${id}:${Buffer.alloc(32, id.charCodeAt(1)).toString('base64')}`;
   fs.writeFileSync(file, `MASTER_KEYS=${key('k2')}\n`, { mode: 0o600 });
-  const rotate = (...args) => runScript(project, ['scripts/operate/keys-rotate.mjs', ...args, '--keys', file], { STATE_DIR: state });
+  const rotate = (...args) =>
+    runScript(project, ['scripts/operate/keys-rotate.mjs', ...args, '--keys', file], { STATE_DIR: state });
   for (const step of [[], ['add'], ['remove']]) {
     const { status, said } = await rotate(...step);
     assert.equal(status, 1, said);

@@ -59,10 +59,18 @@ it('npm start: the Worker is built again after a change of its source, its confi
   fs.rmSync(path.join(dir, 'node_modules'));
   fs.mkdirSync(path.join(dir, 'node_modules'));
   const { digestOf } = await import(pathToFileURL(path.join(dir, 'scripts', 'build', 'digest.mjs')).href);
-  const { workerSources } = await import(pathToFileURL(path.join(dir, 'scripts', 'build', 'worker-build.mjs')).href);
+  const { workerSources } = await import(
+    pathToFileURL(path.join(dir, 'scripts', 'build', 'worker-build.mjs')).href
+  );
   const seen = new Set([workerSources()]);
   assert.equal(seen.has(workerSources()), true);
-  for (const file of ['src/index.ts', 'src/http/zod.js', 'wrangler.toml', 'package-lock.json', 'node_modules/.package-lock.json']) {
+  for (const file of [
+    'src/index.ts',
+    'src/http/zod.js',
+    'wrangler.toml',
+    'package-lock.json',
+    'node_modules/.package-lock.json',
+  ]) {
     fs.appendFileSync(path.join(dir, file), '\n');
     seen.add(workerSources());
   }

@@ -13,8 +13,14 @@ export const newApprovalPolicy = async (
   operations: string[],
   { config = {}, ...fields }: { config?: object; applies_to?: object; name?: string; enabled?: boolean } = {},
 ): Promise<string> =>
-  (await newPolicy(o, 'approval', { operations, required: 1, approvers: { role: 'owner' }, ...config }, { name: 'four eyes', ...fields }))
-    .id as string;
+  (
+    await newPolicy(
+      o,
+      'approval',
+      { operations, required: 1, approvers: { role: 'owner' }, ...config },
+      { name: 'four eyes', ...fields },
+    )
+  ).id as string;
 
 /** Everybody in an organisation has been there for longer than ties last: see auth/ties.ts. */
 export const settle = (o: Caller): Promise<void> =>
@@ -33,19 +39,34 @@ export const settle = (o: Caller): Promise<void> =>
   });
 
 /** A member in a browser who has been in the organisation for longer than ties last. */
-export async function colleague(o: Caller, role: Role, fields: { environments?: string[] } = {}): Promise<Browser> {
+export async function colleague(
+  o: Caller,
+  role: Role,
+  fields: { environments?: string[] } = {},
+): Promise<Browser> {
   const browser = await signIn(o, role, fields);
   await settle(o);
   return browser;
 }
 
-/** An org whose owner is signed in, and an admin of theirs with an API key: what the key asks, the owner may approve. */
+/**
+ * An org whose owner is signed in, and an admin of theirs with an API key: what the key asks, the owner may
+ * approve.
+ */
 export async function newOffice() {
   const { o, browser: ann } = await newSignedIn();
   const bob = await colleague(o, 'admin');
   const key = await newKey(bob.o, {
     name: 'deploy',
-    scopes: ['secrets:*', 'tokens:*', 'members:*', 'teams:*', 'policies:*', 'approvals:read', 'environments:*'],
+    scopes: [
+      'secrets:*',
+      'tokens:*',
+      'members:*',
+      'teams:*',
+      'policies:*',
+      'approvals:read',
+      'environments:*',
+    ],
   });
   return { o, ann, bob, asked: key.o };
 }
@@ -53,7 +74,8 @@ export async function newOffice() {
 /** What a held request waits for. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
 export const approvalIn = ({ status, json }: Answer): any => {
-  if (status !== 403 || json.error.code !== 'APPROVAL_REQUIRED') throw new Error(`not held: ${status} ${JSON.stringify(json)}`);
+  if (status !== 403 || json.error.code !== 'APPROVAL_REQUIRED')
+    throw new Error(`not held: ${status} ${JSON.stringify(json)}`);
   return json.error.approval;
 };
 
@@ -62,7 +84,14 @@ export async function plantApproval(o: Caller, id: string): Promise<void> {
   await change(o.id, (call, now) => {
     const row = call.core.rows.get('approval', id) as ApprovalRow;
     const member = newId('mem', now);
-    const owner = { org_id: o.id, id: member, email: `${member}@example.com`, name: 'Owen', role: 'owner' as const, created_at: now };
+    const owner = {
+      org_id: o.id,
+      id: member,
+      email: `${member}@example.com`,
+      name: 'Owen',
+      role: 'owner' as const,
+      created_at: now,
+    };
     const decisions = [{ member, decision: 'approve' as const, at: now }];
     return {
       status: 200,

@@ -22,7 +22,12 @@ export const draft = (fields: Partial<Draft> = {}): Draft => ({
 });
 
 /** Appends many entries at once, made at a time. */
-export const append = (o: Caller, many: number, fields: (n: number) => Partial<Draft> = () => ({}), at = faults.clock ?? Date.now()) =>
+export const append = (
+  o: Caller,
+  many: number,
+  fields: (n: number) => Partial<Draft> = () => ({}),
+  at = faults.clock ?? Date.now(),
+) =>
   inCore(o, ({ storage, auditLog }) =>
     storage.transactionSync(() => {
       for (let n = 0; n < many; n++) auditLog.append(draft(fields(n)), 200, at);
@@ -30,7 +35,8 @@ export const append = (o: Caller, many: number, fields: (n: number) => Partial<D
   );
 
 /** Does the job of a queue message, as a Worker that shares nothing with the test. */
-export const signWaiting = (o: Caller) => runJob(env as unknown as Env, { kind: 'job', job: 'checkpoint', org: o.id });
+export const signWaiting = (o: Caller) =>
+  runJob(env as unknown as Env, { kind: 'job', job: 'checkpoint', org: o.id });
 
 /** Has the head of the log signed. */
 export async function checkpoint(o: Caller): Promise<void> {
@@ -38,7 +44,11 @@ export async function checkpoint(o: Caller): Promise<void> {
   await signWaiting(o);
 }
 
-export const rowsOf = async <T = Record<string, string | number>>(table: 'audit_checkpoints' | 'audit_segments', o: Caller, order = 1) =>
+export const rowsOf = async <T = Record<string, string | number>>(
+  table: 'audit_checkpoints' | 'audit_segments',
+  o: Caller,
+  order = 1,
+) =>
   (await db.prepare(`select * from ${table} where org_id = ? order by ${order}`).bind(o.id).all<T>()).results;
 
 /** All of the log, in parts, as the API says; stops at the first fault. */

@@ -10,7 +10,9 @@ export async function backUp(): Promise<Backup> {
     )
     .all<{ name: string }>();
   const tables = results.map(({ name }) => name);
-  const found = await db.batch<Record<string, unknown>>(tables.map((table) => db.prepare(`select * from ${table}`)));
+  const found = await db.batch<Record<string, unknown>>(
+    tables.map((table) => db.prepare(`select * from ${table}`)),
+  );
   return Object.fromEntries(tables.map((table, i) => [table, found[i]?.results ?? []]));
 }
 
@@ -21,7 +23,9 @@ export const putBack = (backup: Backup) =>
       db.prepare(`delete from ${table}`),
       ...rows.map((row) => {
         const columns = Object.keys(row);
-        return db.prepare(`insert into ${table} (${columns}) values (${columns.map(() => '?')})`).bind(...Object.values(row));
+        return db
+          .prepare(`insert into ${table} (${columns}) values (${columns.map(() => '?')})`)
+          .bind(...Object.values(row));
       }),
     ]),
   ]);

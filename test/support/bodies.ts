@@ -2,7 +2,10 @@
 
 const passkey = { id: 'AAAA', rawId: 'AAAA', type: 'public-key' };
 const creation = { ...passkey, response: { clientDataJSON: 'AAAA', attestationObject: 'AAAA' } };
-const assertion = { ...passkey, response: { clientDataJSON: 'AAAA', authenticatorData: 'AAAA', signature: 'AAAA' } };
+const assertion = {
+  ...passkey,
+  response: { clientDataJSON: 'AAAA', authenticatorData: 'AAAA', signature: 'AAAA' },
+};
 
 /** A body that each route takes; what is not here takes none, or an empty one. */
 export const bodies: Record<string, unknown> = {
@@ -65,7 +68,12 @@ export const bodies: Record<string, unknown> = {
   'POST /provider/issue': { secretName: 'INTRUDER', environment: 'production', value: 'v', ttlSeconds: 60 },
   'POST /provider/rotate': { secretName: 'KEEP', environment: 'production', newValue: 'v' },
   'POST /provider/revoke': { secretName: 'KEEP', environment: 'production' },
-  'POST /orgs/{org_id}/trusts': { name: 'x', issuer: 'https://issuer.example.com', claims: { sub: 'x' }, scopes: ['scans:read'] },
+  'POST /orgs/{org_id}/trusts': {
+    name: 'x',
+    issuer: 'https://issuer.example.com',
+    claims: { sub: 'x' },
+    scopes: ['scans:read'],
+  },
   'PATCH /orgs/{org_id}/trusts/{id}': { name: 'x' },
   'POST /auth/exchange': { org_id: 'x', trust_id: 'x', token: 'x' },
   'POST /auth/enrol/options': { token: 'x' },

@@ -47,7 +47,8 @@ export function newBrowser(passkey: Passkey) {
       });
       const set = new RegExp(`${COOKIE}=([^;]*)`).exec(answer.headers.get('set-cookie') ?? '')?.[1];
       if (set !== undefined) jar.cookie = set;
-      if (answer.status === 200 && answer.json.token) Object.assign(jar, { token: answer.json.token, member: answer.json.member });
+      if (answer.status === 200 && answer.json.token)
+        Object.assign(jar, { token: answer.json.token, member: answer.json.member });
       return answer;
     },
     async enrol(url: string, spoil: Spoil = {}): Promise<Answer> {
@@ -62,10 +63,17 @@ export function newBrowser(passkey: Passkey) {
     },
     confirmOptions: async (token = jar.token): Promise<Answer['json']> =>
       (await browser.auth('/confirm/options', {}, { Authorization: `Bearer ${token}` })).json,
-    /** Confirms the session, by this passkey or another; the answer's token and cookie take the place of those at hand. */
+    /**
+     * Confirms the session, by this passkey or another; the answer's token and cookie take the place of those
+     * at hand.
+     */
     async confirm(spoil: Spoil = {}, by: Passkey = passkey): Promise<Answer> {
       const headers = { Authorization: `Bearer ${jar.token}` };
-      return browser.auth('/confirm', { response: await by.get(await browser.confirmOptions(), spoil) }, headers);
+      return browser.auth(
+        '/confirm',
+        { response: await by.get(await browser.confirmOptions(), spoil) },
+        headers,
+      );
     },
     refresh: (cookie = jar.cookie, headers: Record<string, string> = {}): Promise<Answer> =>
       browser.auth('/refresh', undefined, { Cookie: `theme=dark; ${COOKIE}=${cookie}`, ...headers }),
@@ -95,7 +103,11 @@ export async function newOrgToEnrol() {
     body: { name: 'an org', owner: { email: 'ann@example.com', name: 'Ann' } },
   });
   if (status !== 201) throw new Error(`no org: ${status} ${text}`);
-  return { ...callerOf(json.org.id, json.api_key.token), owner: json.owner.id as string, url: json.owner.enrolment_url as string };
+  return {
+    ...callerOf(json.org.id, json.api_key.token),
+    owner: json.owner.id as string,
+    url: json.owner.enrolment_url as string,
+  };
 }
 
 /** An org whose owner has enrolled, and is signed in. */
@@ -112,16 +124,39 @@ export async function change(org: string, plan: (call: Call<unknown>, now: numbe
   const { row, answer } = await keysOf({ id: org });
   await inCore({ id: org }, async (core) => {
     const request = { id: newId('req'), ip: '203.0.113.7', user_agent: null, reason: null, place: null };
-    const ask = { org, action: 'member.update', keys: { row, answer }, idempotency: null, one_time: null, request };
-    const call = { core, ask, caller: nobody, need: { scopes: [], kinds: [] }, recheck: () => null } as unknown as Call<unknown>;
-    const draft = { actor: { kind: 'system', id: null, parent_id: null, name: null }, action: 'member.update' };
-    const outcome = await commit(call, () => draft as never, { locks: () => ['change'], plan: (now) => plan(call, now) });
+    const ask = {
+      org,
+      action: 'member.update',
+      keys: { row, answer },
+      idempotency: null,
+      one_time: null,
+      request,
+    };
+    const call = {
+      core,
+      ask,
+      caller: nobody,
+      need: { scopes: [], kinds: [] },
+      recheck: () => null,
+    } as unknown as Call<unknown>;
+    const draft = {
+      actor: { kind: 'system', id: null, parent_id: null, name: null },
+      action: 'member.update',
+    };
+    const outcome = await commit(call, () => draft as never, {
+      locks: () => ['change'],
+      plan: (now) => plan(call, now),
+    });
     if (outcome.kind !== 'ok') throw new Error(JSON.stringify(outcome));
   });
 }
 
 /** Gives a member another enrolment URL, good until a time. */
-export async function newEnrolment(org: string, member: string, ends = Date.now() + 86_400_000): Promise<string> {
+export async function newEnrolment(
+  org: string,
+  member: string,
+  ends = Date.now() + 86_400_000,
+): Promise<string> {
   const { token, hash } = newToken('enrolment', org, (await keyring().deployment()).tokenTag);
   await change(org, (call, now) => ({
     status: 200,

@@ -1,4 +1,5 @@
-// Devices for tests: a key pair, the device that is registered with its public half, and the proofs that it signs.
+// Devices for tests: a key pair, the device that is registered with its public half, and the proofs that it
+// signs.
 import { exportJWK, generateKeyPair, type JWTHeaderParameters, type JWTPayload, SignJWT } from 'jose';
 import { sha256Url } from '../../src/crypto/digest';
 import { faults } from './faults';
@@ -18,9 +19,17 @@ export async function newKeyPair(alg: Algorithm = 'ES256'): Promise<KeyPair> {
 }
 
 /** A registered device with a key. */
-export async function newDevice(o: Caller, { alg, ...fields }: Record<string, unknown> & { alg?: Algorithm } = {}) {
+export async function newDevice(
+  o: Caller,
+  { alg, ...fields }: Record<string, unknown> & { alg?: Algorithm } = {},
+) {
   const keys = await newKeyPair(alg);
-  const { json, status, text } = await o.post('/devices', { name: 'laptop', platform: 'test', public_key: keys.jwk, ...fields });
+  const { json, status, text } = await o.post('/devices', {
+    name: 'laptop',
+    platform: 'test',
+    public_key: keys.jwk,
+    ...fields,
+  });
   if (status !== 201) throw new Error(`no device: ${status} ${text}`);
   return { id: json.id as string, keys };
 }
@@ -32,7 +41,13 @@ export interface Unusual {
 }
 
 /** A proof for a request: of a path of the service under test, by a token. */
-export function proofOf(keys: KeyPair, token: string, method: string, path: string, { claims = {}, header = {} }: Unusual = {}) {
+export function proofOf(
+  keys: KeyPair,
+  token: string,
+  method: string,
+  path: string,
+  { claims = {}, header = {} }: Unusual = {},
+) {
   const payload = {
     htm: method,
     htu: `http://localhost${path.split('?')[0]}`,
@@ -48,22 +63,36 @@ export function proofOf(keys: KeyPair, token: string, method: string, path: stri
 
 /** Calls on an org's paths by a bound credential, each with a proof of its own. */
 export function provenBy(o: Caller, keys: KeyPair) {
-  const call = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> => {
+  const call = async (
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> => {
     const whole = `/api/v1/orgs/${o.id}${path}`;
-    return send(method, whole, { token: o.token, body, headers: { DPoP: await proofOf(keys, o.token, method, whole), ...headers } });
+    return send(method, whole, {
+      token: o.token,
+      body,
+      headers: { DPoP: await proofOf(keys, o.token, method, whole), ...headers },
+    });
   };
   return {
     ...o,
     call,
     get: (path: string, headers?: Record<string, string>) => call('GET', path, undefined, headers),
-    post: (path: string, body?: unknown, headers?: Record<string, string>) => call('POST', path, body, headers),
-    patch: (path: string, body?: unknown, headers?: Record<string, string>) => call('PATCH', path, body, headers),
-    del: (path: string, body?: unknown, headers?: Record<string, string>) => call('DELETE', path, body, headers),
+    post: (path: string, body?: unknown, headers?: Record<string, string>) =>
+      call('POST', path, body, headers),
+    patch: (path: string, body?: unknown, headers?: Record<string, string>) =>
+      call('PATCH', path, body, headers),
+    del: (path: string, body?: unknown, headers?: Record<string, string>) =>
+      call('DELETE', path, body, headers),
   } satisfies Partial<Caller>;
 }
 
 /** `GET /whoami` with a proof. */
 export const whoamiBy = async (token: string, proof: string | null, scheme = 'Bearer') =>
-  send('GET', WHOAMI, { headers: { Authorization: `${scheme} ${token}`, ...(proof !== null && { DPoP: proof }) } });
+  send('GET', WHOAMI, {
+    headers: { Authorization: `${scheme} ${token}`, ...(proof !== null && { DPoP: proof }) },
+  });
 
 export const WHOAMI = '/api/v1/whoami';

@@ -1,11 +1,13 @@
-// What tests may do to a gate and its D1, and see of calls: count them, delay them, make them fail before or after they take effect,
-// let a batch land when nobody waits for it any more, reset the gate at any call; and what goes on the queue.
+// What tests may do to a gate and its D1, and see of calls: count them, delay them, make them fail before or
+// after they take effect, let a batch land when nobody waits for it any more, reset the gate at any call; and
+// what goes on the queue.
 import type { Catalogue } from '../../src/domains';
 import type { Env } from '../../src/env';
 
 /**
- * How a call ends: D1 (or the gate) never hears of it; it takes effect and the reply is lost; or it fails now and takes effect later,
- * when the test runs `orphans`. With `reset` the gate is gone at once, with all that it has in memory.
+ * How a call ends: D1 (or the gate) never hears of it; it takes effect and the reply is lost; or it fails now
+ * and takes effect later, when the test runs `orphans`. With `reset` the gate is gone at once, with all that
+ * it has in memory.
  */
 export type Fate = 'before' | 'after' | 'late' | 'reset before' | 'reset after' | 'reset late';
 type Kind = 'read' | 'batch';
@@ -16,16 +18,24 @@ export interface Faults {
   fail: ((kind: Kind, n: number) => Fate | null) | null;
   /** Whether the reply of the n-th D1 call, which has taken effect, is still on its way. */
   held: ((n: number, kind: Kind) => boolean) | null;
-  /** How calls from the Worker to the gate of an organisation fail; `retryable` as the platform marks those that may be repeated. */
+  /**
+   * How calls from the Worker to the gate of an organisation fail; `retryable` as the platform marks those
+   * that may be repeated.
+   */
   rpc: ((n: number, org: string) => { fate: 'before' | 'after'; retryable: boolean } | null) | null;
   /** How statements on the gate's own storage fail: the gate is then reset. */
   storage: ((n: number, sql: string) => 'before' | 'after' | null) | null;
   d1: number;
   gate: number;
   statements: number;
-  /** Cursors of the statements of gates, which say how many rows they read and wrote; null where nobody asks. */
+  /**
+   * Cursors of the statements of gates, which say how many rows they read and wrote; null where nobody asks.
+   */
   cursors: { rowsRead: number; rowsWritten: number }[] | null;
-  /** Rows that the statements of an organisation on D1 read and wrote, as it reports them; null where nobody asks. */
+  /**
+   * Rows that the statements of an organisation on D1 read and wrote, as it reports them; null where nobody
+   * asks.
+   */
   rows: { org: string; read: number; written: number } | null;
   /** How often gates set their alarm. */
   alarms: number;
@@ -92,7 +102,8 @@ export function* faultsOf(calls: { statements: number; d1: number; gate: number 
     for (const fate of ['before', 'after'] as const)
       yield { what: `statement ${n} fails ${fate}`, how: { storage: (at) => (at === n ? fate : null) } };
   for (let n = 1; n <= calls.d1; n++)
-    for (const fate of fates) yield { what: `D1 call ${n}: ${fate}`, how: { fail: (_, at) => (at === n ? fate : null) } };
+    for (const fate of fates)
+      yield { what: `D1 call ${n}: ${fate}`, how: { fail: (_, at) => (at === n ? fate : null) } };
   for (let n = 1; n <= calls.gate; n++)
     for (const fate of ['before', 'after'] as const)
       for (const retryable of [true, false])
@@ -102,7 +113,10 @@ export function* faultsOf(calls: { statements: number; d1: number; gate: number 
         };
 }
 
-/** Holds back the reply of the next D1 call, or the n-th of a kind from here on, until `release`; `held` is answered once it has taken effect. */
+/**
+ * Holds back the reply of the next D1 call, or the n-th of a kind from here on, until `release`; `held` is
+ * answered once it has taken effect.
+ */
 export function holdNext(of?: Kind, nth = 1) {
   let is = false;
   let isReleased = false;
@@ -169,7 +183,12 @@ interface Built {
   params: unknown[];
 }
 
-function statement(real: D1PreparedStatement, through: Through, sql: string, params: unknown[] = []): D1PreparedStatement {
+function statement(
+  real: D1PreparedStatement,
+  through: Through,
+  sql: string,
+  params: unknown[] = [],
+): D1PreparedStatement {
   return new Proxy(real, {
     get(target, name) {
       if (name === 'built') return { real: target, sql, params } satisfies Built;
@@ -201,8 +220,8 @@ function statement(real: D1PreparedStatement, through: Through, sql: string, par
 }
 
 /**
- * The same bindings, watched. `abort` resets the gate that uses them, once what it wrote is durable: no call leaves a gate before
- * that. `outer` is the database as the test itself reaches it.
+ * The same bindings, watched. `abort` resets the gate that uses them, once what it wrote is durable: no call
+ * leaves a gate before that. `outer` is the database as the test itself reaches it.
  */
 export function faulty(env: Env, outer: D1Database, abort: () => Promise<void> = async () => {}): Env {
   const through = throughFaults(abort);
@@ -232,7 +251,9 @@ export function faulty(env: Env, outer: D1Database, abort: () => Promise<void> =
       // The gates of orgs; the one of the deployment is none.
       if (name === 'getByName')
         return (...args: Parameters<Env['GATE']['getByName']>) =>
-          args[0].startsWith('org_') ? watched(target.getByName(...args), args[0]) : target.getByName(...args);
+          args[0].startsWith('org_')
+            ? watched(target.getByName(...args), args[0])
+            : target.getByName(...args);
       return typeof value === 'function' ? value.bind(target) : value;
     },
   });
@@ -240,7 +261,8 @@ export function faulty(env: Env, outer: D1Database, abort: () => Promise<void> =
     get(target, name) {
       const value = Reflect.get(target, name) as unknown;
       if (name === 'getByName')
-        return (...args: Parameters<Env['DEVICE_LOGIN']['getByName']>) => watched(target.getByName(...args), args[0]);
+        return (...args: Parameters<Env['DEVICE_LOGIN']['getByName']>) =>
+          watched(target.getByName(...args), args[0]);
       return typeof value === 'function' ? value.bind(target) : value;
     },
   });
@@ -275,7 +297,10 @@ function watched<T extends object>(stub: T, org: string): T {
   });
 }
 
-/** The storage of a gate, watched: a statement that is told to fail resets the gate, as a storage that fails does. */
+/**
+ * The storage of a gate, watched: a statement that is told to fail resets the gate, as a storage that fails
+ * does.
+ */
 export function faultyStorage(storage: DurableObjectStorage, abort: () => void): DurableObjectStorage {
   const sql = new Proxy(storage.sql, {
     get(target, name) {

@@ -1,4 +1,5 @@
-// The gate of an organisation, as tests look into it, evict it and have it lose what it stores; and the organisation's keys.
+// The gate of an organisation, as tests look into it, evict it and have it lose what it stores; and the
+// organisation's keys.
 
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
@@ -16,12 +17,16 @@ interface Org {
   id: string;
 }
 
-export const gateOf = ({ id }: Org) => (env as unknown as { GATE: DurableObjectNamespace<Gate> }).GATE.getByName(id);
+export const gateOf = ({ id }: Org) =>
+  (env as unknown as { GATE: DurableObjectNamespace<Gate> }).GATE.getByName(id);
 
-export const inGate = <T>(o: Org, run: (gate: Gate, state: DurableObjectState) => T | Promise<T>): Promise<T> =>
-  runInDurableObject(gateOf(o), (gate, state) => run(gate as unknown as Gate, state));
+export const inGate = <T>(
+  o: Org,
+  run: (gate: Gate, state: DurableObjectState) => T | Promise<T>,
+): Promise<T> => runInDurableObject(gateOf(o), (gate, state) => run(gate as unknown as Gate, state));
 
-export const inCore = <T>(o: Org, run: (core: Gate['core']) => T | Promise<T>): Promise<T> => inGate(o, ({ core }) => run(core));
+export const inCore = <T>(o: Org, run: (core: Gate['core']) => T | Promise<T>): Promise<T> =>
+  inGate(o, ({ core }) => run(core));
 
 export const evict = (o: Org) => evictDurableObject(gateOf(o));
 
@@ -55,7 +60,12 @@ export async function keysOf(o: Org): Promise<OrgKeys> {
 }
 
 /** What the Worker asks of a gate for a caller. */
-export async function askOf(o: Org, action: Action, bearer: Ask['bearer'], fields: Partial<Ask> = {}): Promise<Ask> {
+export async function askOf(
+  o: Org,
+  action: Action,
+  bearer: Ask['bearer'],
+  fields: Partial<Ask> = {},
+): Promise<Ask> {
   const { row, answer } = await keysOf(o);
   return {
     org: o.id,
@@ -77,7 +87,12 @@ export async function askOf(o: Org, action: Action, bearer: Ask['bearer'], field
 }
 
 /** The bearer of a member's browser session. */
-export const browserBearer = (o: Org, session: string): Ask['bearer'] => ({ kind: 'browser', org: o.id, hash: session, jwt: 1 });
+export const browserBearer = (o: Org, session: string): Ask['bearer'] => ({
+  kind: 'browser',
+  org: o.id,
+  hash: session,
+  jwt: 1,
+});
 
 /** A copy of a gate's storage, by table. */
 export type StorageCopy = [table: string, rows: Record<string, SqlStorageValue>[]][];
@@ -99,7 +114,10 @@ export async function putBackStorage(o: Org, copy: StorageCopy): Promise<void> {
       for (const [table, rows] of copy) {
         storage.sql.exec(`delete from ${table}`);
         for (const row of rows)
-          storage.sql.exec(`insert into ${table} (${Object.keys(row)}) values (${Object.keys(row).map(() => '?')})`, ...Object.values(row));
+          storage.sql.exec(
+            `insert into ${table} (${Object.keys(row)}) values (${Object.keys(row).map(() => '?')})`,
+            ...Object.values(row),
+          );
       }
     }),
   );

@@ -1,5 +1,5 @@
-// What tests ask of /healthz: the answer of a new isolate, scheduled runs, and what was logged. Invariant: each test begins with an empty
-// database that no survey knows.
+// What tests ask of /healthz: the answer of a new isolate, scheduled runs, and what was logged. Invariant:
+// each test begins with an empty database that no survey knows.
 
 import { env, exports } from 'cloudflare:workers';
 import { beforeEach, vi } from 'vitest';
@@ -9,15 +9,19 @@ import { inCore } from './gate';
 import { type Caller, db, send, useWorld } from './world';
 
 const bindings = env as unknown as { MASTER_KEYS: string };
-export const worker = exports.default as unknown as { scheduled(event: { scheduledTime: Date; cron: string }): Promise<unknown> };
+export const worker = exports.default as unknown as {
+  scheduled(event: { scheduledTime: Date; cron: string }): Promise<unknown>;
+};
 
 /** The gate of the health check. */
 export const HEALTH = { id: 'health' } as Caller;
 
 /** The checks that the page on monitoring lists, in its order. */
-export const CHECKS = [...page.slice(0, page.indexOf('### A clock')).matchAll(/^\| `(\w+)` \| [^|]+ \| [^|]*`(?:down|degraded)`/gm)].map(
-  ([, name]) => name,
-);
+export const CHECKS = [
+  ...page
+    .slice(0, page.indexOf('### A clock'))
+    .matchAll(/^\| `(\w+)` \| [^|]+ \| [^|]*`(?:down|degraded)`/gm),
+].map(([, name]) => name);
 
 interface Check {
   name: string;
@@ -31,7 +35,13 @@ export async function healthz(keys = bindings.MASTER_KEYS) {
   faults.variables = { MASTER_KEYS: keys };
   const { status, json, text } = await send('GET', '/healthz');
   const checks = (json.checks ?? []) as Check[];
-  return { status, is: json.status, failing: checks.filter(({ ok }) => !ok).map(({ name }) => name), checks, text };
+  return {
+    status,
+    is: json.status,
+    failing: checks.filter(({ ok }) => !ok).map(({ name }) => name),
+    checks,
+    text,
+  };
 }
 export const verdict = async (keys?: string) => {
   const { status, is, failing } = await healthz(keys);
@@ -62,7 +72,9 @@ export function forgetLines() {
 export function useHealth() {
   useWorld();
   beforeEach(async () => {
-    await db.batch(['deployment_keys', 'org_keys', 'orgs'].map((table) => db.prepare(`delete from ${table}`)));
+    await db.batch(
+      ['deployment_keys', 'org_keys', 'orgs'].map((table) => db.prepare(`delete from ${table}`)),
+    );
     await inCore(HEALTH, ({ meta }) => meta.forget('survey'));
     await healthz();
     logged = [];

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are values, and no templates.
-// Values that a format can easily get wrong, and pieces that random ones are made of. Node and the Worker's runtime both read this file: it
-// imports nothing of ours.
+// Values that a format can easily get wrong, and pieces that random ones are made of. Node and the Worker's
+// runtime both read this file: it imports nothing of ours.
 import fc from 'fast-check';
 
 /** Texts that a YAML reader takes for something else where they are not quoted. */
@@ -27,7 +27,25 @@ const SCALARS = [
     '1.e+3',
     '190:20:30',
   ],
-  ...['off', 'On', 'y', 'N', 'YES', 'False', 'NULL', 'null', '2024-1-2 1:2:3', '%YAML 1.1', '---', '...', '? x', '- x', '[]', '{}', '@x'],
+  ...[
+    'off',
+    'On',
+    'y',
+    'N',
+    'YES',
+    'False',
+    'NULL',
+    'null',
+    '2024-1-2 1:2:3',
+    '%YAML 1.1',
+    '---',
+    '...',
+    '? x',
+    '- x',
+    '[]',
+    '{}',
+    '@x',
+  ],
 ];
 
 export const hostile: Record<string, string> = {
@@ -177,7 +195,10 @@ const PIECES = [
 /** Values made of such pieces and of any Unicode text. */
 export const anyValue = fc
   .array(
-    fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...PIECES) }, { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 6 }) }),
+    fc.oneof(
+      { weight: 4, arbitrary: fc.constantFrom(...PIECES) },
+      { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 6 }) },
+    ),
     {
       maxLength: 12,
     },

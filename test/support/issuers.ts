@@ -1,4 +1,5 @@
-// Issuers of OIDC tokens for tests: their keys, tokens that they sign, what they publish behind a stubbed `fetch`; and trusts in them.
+// Issuers of OIDC tokens for tests: their keys, tokens that they sign, what they publish behind a stubbed
+// `fetch`; and trusts in them.
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import { vi } from 'vitest';
 import { type Answer, type Caller, send } from './world';
@@ -12,7 +13,9 @@ export interface Issuer {
   privateKey: CryptoKey;
   alg: string;
   kid: string;
-  /** Signs a token that every trust made here accepts, but for what is given; what is undefined is left out. */
+  /**
+   * Signs a token that every trust made here accepts, but for what is given; what is undefined is left out.
+   */
   sign(claims?: Record<string, unknown>, header?: Record<string, unknown>): Promise<string>;
   jwks: { keys: JWK[] };
 }
@@ -25,12 +28,26 @@ export async function newIssuer({
   url = `https://issuer-${++issuers}.example.com`,
   kid = `k${++issuers}`,
 } = {}): Promise<Issuer> {
-  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true, ...(alg === 'EdDSA' && { crv: 'Ed25519' }) });
+  const { privateKey, publicKey } = await generateKeyPair(alg, {
+    extractable: true,
+    ...(alg === 'EdDSA' && { crv: 'Ed25519' }),
+  });
   const jwk: JWK = { ...(await exportJWK(publicKey)), kid, use: 'sig', alg };
   const sign: Issuer['sign'] = (claims = {}, header = {}) => {
     const now = Math.floor(Date.now() / 1000);
-    const payload = { iss: url, aud: AUDIENCE, sub: SUB, iat: now, nbf: now, exp: now + 600, jti: crypto.randomUUID(), ...claims };
-    return new SignJWT(JSON.parse(JSON.stringify(payload))).setProtectedHeader({ alg, kid, typ: 'JWT', ...header }).sign(privateKey);
+    const payload = {
+      iss: url,
+      aud: AUDIENCE,
+      sub: SUB,
+      iat: now,
+      nbf: now,
+      exp: now + 600,
+      jti: crypto.randomUUID(),
+      ...claims,
+    };
+    return new SignJWT(JSON.parse(JSON.stringify(payload)))
+      .setProtectedHeader({ alg, kid, typ: 'JWT', ...header })
+      .sign(privateKey);
   };
   return { url, jwk, privateKey, alg, kid, sign, jwks: { keys: [jwk] } };
 }
@@ -38,7 +55,10 @@ export async function newIssuer({
 /** A request to an issuer, and how it is answered; by default with what the issuer publishes. */
 type Answering = (url: URL, signal: AbortSignal) => Response | Promise<Response> | undefined;
 
-/** Publishes issuers: `published` by host, `asked` are the requests in their order. `answer` comes before what is published. */
+/**
+ * Publishes issuers: `published` by host, `asked` are the requests in their order. `answer` comes before what
+ * is published.
+ */
 export function useIssuers() {
   const published = new Map<string, Issuer>();
   const asked: URL[] = [];
@@ -54,7 +74,8 @@ export function useIssuers() {
     if (answered) return answered;
     const issuer = published.get(url.host);
     if (!issuer) return new Response('not found', { status: 404 });
-    if (url.pathname === '/.well-known/openid-configuration') return Response.json({ issuer: issuer.url, jwks_uri: `${issuer.url}/jwks` });
+    if (url.pathname === '/.well-known/openid-configuration')
+      return Response.json({ issuer: issuer.url, jwks_uri: `${issuer.url}/jwks` });
     return url.pathname === '/jwks' ? Response.json(issuer.jwks) : new Response('not found', { status: 404 });
   });
   return {

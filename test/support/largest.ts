@@ -1,5 +1,6 @@
-// The largest request that a route's schemas take, made from the schemas themselves: every field there, each of its largest value, so that
-// a new field or route is part of it without being named here. Invariant: what `largest` answers passes its schema.
+// The largest request that a route's schemas take, made from the schemas themselves: every field there, each
+// of its largest value, so that a new field or route is part of it without being named here. Invariant: what
+// `largest` answers passes its schema.
 import { z } from 'zod';
 import { allScopes } from '../../src/auth/scopes';
 import { utf8 } from '../../src/crypto/bytes';
@@ -17,7 +18,9 @@ interface Def {
   values?: unknown[];
 }
 const defOf = (schema: z.core.$ZodType) => schema._zod.def as unknown as Def;
-/** What a body of 1 MiB has room for: characters of a text, each of two bytes on average, and bytes of a list. */
+/**
+ * What a body of 1 MiB has room for: characters of a text, each of two bytes on average, and bytes of a list.
+ */
 const MOST_TEXT = 200_000;
 const MOST_LIST = 500_000;
 /** The bound of a schema by itself: characters of a text, items of a list, or the value of a number. */
@@ -28,7 +31,10 @@ const mostOf = (schema: z.core.$ZodType): number | undefined => {
 const passes = (schema: z.core.$ZodType, value: unknown) => z.safeParse(schema, value).success;
 const bytesOf = (value: unknown) => utf8(JSON.stringify(value) ?? '').length;
 
-/** A name pattern of a length, with five `*` and else a `?` at every other place: no text ends its match early. */
+/**
+ * A name pattern of a length, with five `*` and else a `?` at every other place: no text ends its match
+ * early.
+ */
 export function pattern(length: number, n = 0): string {
   const head = `*${n}*`;
   const body = '?a'.repeat(length).slice(0, length - head.length - 3);
@@ -67,8 +73,15 @@ function texts(most: number, n: number): string[] {
 const largestOf = (values: unknown[], valid: (value: unknown) => boolean): unknown =>
   values.filter(valid).sort((a, b) => bytesOf(b) - bytesOf(a))[0];
 
-/** The largest value that passes a schema. `valid` is what it has to pass besides, where the schema is the inside of another. */
-export function largest(schema: z.core.$ZodType, n = 0, valid = (value: unknown) => passes(schema, value)): unknown {
+/**
+ * The largest value that passes a schema. `valid` is what it has to pass besides, where the schema is the
+ * inside of another.
+ */
+export function largest(
+  schema: z.core.$ZodType,
+  n = 0,
+  valid = (value: unknown) => passes(schema, value),
+): unknown {
   const def = defOf(schema);
   switch (def.type) {
     case 'optional':
@@ -109,7 +122,11 @@ export function largest(schema: z.core.$ZodType, n = 0, valid = (value: unknown)
   }
 }
 
-function largestList(schema: z.core.$ZodType, { element }: Def, valid: (value: unknown) => boolean): unknown[] {
+function largestList(
+  schema: z.core.$ZodType,
+  { element }: Def,
+  valid: (value: unknown) => boolean,
+): unknown[] {
   const items: unknown[] = [];
   const most = mostOf(schema) ?? 100;
   for (let bytes = 0; items.length < most && bytes < MOST_LIST; bytes += bytesOf(items.at(-1)))
@@ -120,7 +137,10 @@ function largestList(schema: z.core.$ZodType, { element }: Def, valid: (value: u
   throw new Error('no list is valid');
 }
 
-function largestMap({ keyType, valueType }: Def, valid: (value: unknown) => boolean): Record<string, unknown> {
+function largestMap(
+  { keyType, valueType }: Def,
+  valid: (value: unknown) => boolean,
+): Record<string, unknown> {
   // Keys have to differ; values need not. Where lists are too large together, one of their items is.
   const whole = largest(valueType as z.core.$ZodType);
   const values = Array.isArray(whole) ? [whole, whole[0]] : [whole];
@@ -138,7 +158,8 @@ function largestMap({ keyType, valueType }: Def, valid: (value: unknown) => bool
 /** With as many fields as can stand together, the largest of them first. */
 function largestObject({ shape = {} }: Def, valid: (value: unknown) => boolean): Record<string, unknown> {
   const all = Object.fromEntries(Object.entries(shape).map(([name, field]) => [name, largest(field)]));
-  const without = (...names: string[]) => Object.fromEntries(Object.entries(all).filter(([name]) => !names.includes(name)));
+  const without = (...names: string[]) =>
+    Object.fromEntries(Object.entries(all).filter(([name]) => !names.includes(name)));
   const names = Object.keys(shape).sort((a, b) => bytesOf(all[a]) - bytesOf(all[b]));
   // Where the whole is bounded too, its lists are cut, and so are the objects in them.
   const first = (item: unknown, fields: number) =>

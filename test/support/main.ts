@@ -1,4 +1,5 @@
-// The Worker under test: the real one, but for a D1, a gate and a queue that tests can watch, delay and break (`test/support/faults.ts`).
+// The Worker under test: the real one, but for a D1, a gate and a queue that tests can watch, delay and break
+// (`test/support/faults.ts`).
 import { env as outer } from 'cloudflare:workers';
 import type { Env } from '../../src/env';
 import worker from '../../src/index';
@@ -38,7 +39,8 @@ export class DeviceLogin extends RealDeviceLogin {
 
 let isolate: { number: number; env: Env } | null = null;
 const once = (env: Env) => {
-  if (isolate?.number !== faults.isolate) isolate = { number: faults.isolate, env: { ...faulty(env, DB), ...faults.variables } };
+  if (isolate?.number !== faults.isolate)
+    isolate = { number: faults.isolate, env: { ...faulty(env, DB), ...faults.variables } };
   return isolate.env;
 };
 

@@ -1,5 +1,5 @@
-// Stand-ins for the notify platforms, each as strict as its documentation: which requests it accepts, and how it responds. Texts are parsed as
-// the platform parses them, so mentions, links and formatting are found.
+// Stand-ins for the notify platforms, each as strict as its documentation: which requests it accepts, and how
+// it responds. Texts are parsed as the platform parses them, so mentions, links and formatting are found.
 import { z } from 'zod';
 import type { NotifyPlatform } from '../../src/adapters/platforms';
 
@@ -15,7 +15,8 @@ export interface Seen {
 type Check = (seen: Seen, body: never) => string[];
 
 const bytes = (text: string) => new TextEncoder().encode(text).length;
-const notWellFormed = (body: string) => (body.isWellFormed() && !/\\ud[89a-f]/i.test(body) ? [] : ['half a surrogate pair']);
+const notWellFormed = (body: string) =>
+  body.isWellFormed() && !/\\ud[89a-f]/i.test(body) ? [] : ['half a surrogate pair'];
 
 function by(schema: z.ZodType, body: unknown): string[] {
   const { error } = schema.safeParse(body);
@@ -34,24 +35,37 @@ function markdownIn(text: string, special: RegExp): string[] {
   return [
     ...(special.test(rest) ? [`Markdown in ${JSON.stringify(text.slice(0, 200))}`] : []),
     ...(/@(everyone|here|channel|all\b|[\w.-])|<[@#:!a-z/]/i.test(text) ? ['a mention'] : []),
-    ...(/^[ \t]*([-+*#>=]|\d{1,9}[.)](\s|$))|^( {4}|\t)/m.test(text) ? [`a block in ${JSON.stringify(text.slice(0, 200))}`] : []),
+    ...(/^[ \t]*([-+*#>=]|\d{1,9}[.)](\s|$))|^( {4}|\t)/m.test(text)
+      ? [`a block in ${JSON.stringify(text.slice(0, 200))}`]
+      : []),
     ...(/\\$/.test(text.replace(/\\\\/g, '').replace(/…$/, '')) ? ['half an escape'] : []),
   ];
 }
 
 /** What is no entity of Slack's or of HTML's three. */
-const entitiesIn = (text: string) => (/[<>]|&(?!(amp|lt|gt);)/.test(text) ? [`not escaped: ${JSON.stringify(text.slice(0, 200))}`] : []);
+const entitiesIn = (text: string) =>
+  /[<>]|&(?!(amp|lt|gt);)/.test(text) ? [`not escaped: ${JSON.stringify(text.slice(0, 200))}`] : [];
 
 // ---------------------------------------------------------------- chat
 
-const slackText = z.strictObject({ type: z.literal('plain_text'), text: short(3000), emoji: z.boolean().optional() });
+const slackText = z.strictObject({
+  type: z.literal('plain_text'),
+  text: short(3000),
+  emoji: z.boolean().optional(),
+});
 const slackBlock = z.union([
   z.strictObject({ type: z.literal('header'), text: slackText.extend({ text: short(150) }) }),
   z.strictObject({ type: z.literal('section'), text: slackText }),
   z.strictObject({
     type: z.literal('actions'),
     elements: z
-      .array(z.strictObject({ type: z.literal('button'), text: slackText.extend({ text: short(75) }), url: https.max(3000) }))
+      .array(
+        z.strictObject({
+          type: z.literal('button'),
+          text: slackText.extend({ text: short(75) }),
+          url: https.max(3000),
+        }),
+      )
       .min(1),
   }),
 ]);
@@ -59,13 +73,24 @@ const slackBody = z.strictObject({
   text: short(40_000),
   // Formatting is off: nothing in it is bold, or a link of another name.
   mrkdwn: z.literal(false),
-  attachments: z.array(z.strictObject({ color: z.string().regex(/^#[0-9A-F]{6}$/), blocks: z.array(slackBlock).min(1).max(50) })).max(99),
+  attachments: z
+    .array(
+      z.strictObject({
+        color: z.string().regex(/^#[0-9A-F]{6}$/),
+        blocks: z.array(slackBlock).min(1).max(50),
+      }),
+    )
+    .max(99),
 });
 const slack: Check = (_seen, body: z.infer<typeof slackBody>) => [
   ...by(slackBody, body),
   ...entitiesIn(body.text),
-  ...body.attachments.flatMap(({ blocks }) => blocks.flatMap((block) => ('text' in block ? entitiesIn(block.text.text) : []))),
-  ...(body.attachments.reduce((all, { blocks }) => all + JSON.stringify(blocks).length, 0) > 13_200 * 6 ? ['msg_blocks_too_long'] : []),
+  ...body.attachments.flatMap(({ blocks }) =>
+    blocks.flatMap((block) => ('text' in block ? entitiesIn(block.text.text) : [])),
+  ),
+  ...(body.attachments.reduce((all, { blocks }) => all + JSON.stringify(blocks).length, 0) > 13_200 * 6
+    ? ['msg_blocks_too_long']
+    : []),
 ];
 
 const card = z.strictObject({
@@ -84,15 +109,26 @@ const card = z.strictObject({
         color: z.enum(['Default', 'Accent', 'Good', 'Warning', 'Attention']).optional(),
         wrap: z.boolean(),
       }),
-      z.strictObject({ type: z.literal('FactSet'), facts: z.array(z.strictObject({ title: z.string(), value: z.string() })) }),
+      z.strictObject({
+        type: z.literal('FactSet'),
+        facts: z.array(z.strictObject({ title: z.string(), value: z.string() })),
+      }),
     ]),
   ),
-  actions: z.array(z.strictObject({ type: z.literal('Action.OpenUrl'), title: z.string(), url: https })).optional(),
+  actions: z
+    .array(z.strictObject({ type: z.literal('Action.OpenUrl'), title: z.string(), url: https }))
+    .optional(),
 });
 const teamsBody = z.strictObject({
   type: z.literal('message'),
   attachments: z
-    .array(z.strictObject({ contentType: z.literal('application/vnd.microsoft.card.adaptive'), contentUrl: z.null(), content: card }))
+    .array(
+      z.strictObject({
+        contentType: z.literal('application/vnd.microsoft.card.adaptive'),
+        contentUrl: z.null(),
+        content: card,
+      }),
+    )
     .length(1),
 });
 const teams: Check = ({ body: raw }, body: z.infer<typeof teamsBody>) => [
@@ -121,14 +157,21 @@ const discordBody = z.strictObject({
 const discord: Check = ({ url }, body: z.infer<typeof discordBody>) => [
   ...by(discordBody, body),
   ...(url.searchParams.get('wait') === 'true' ? [] : ['no wait']),
-  ...(JSON.stringify(body.embeds.map(({ title, description }) => title + description)).length > 2 * 6000 ? ['embeds too long'] : []),
+  ...(JSON.stringify(body.embeds.map(({ title, description }) => title + description)).length > 2 * 6000
+    ? ['embeds too long']
+    : []),
   ...body.embeds.flatMap(({ description }) => markdownIn(description, /[[\]()*_`~|]/)),
 ];
 
 const chatText = z.strictObject({ textParagraph: z.strictObject({ text: z.string().min(1) }) });
 const chatButton = z.strictObject({
   buttonList: z.strictObject({
-    buttons: z.array(z.strictObject({ text: short(100), onClick: z.strictObject({ openLink: z.strictObject({ url: https }) }) })),
+    buttons: z.array(
+      z.strictObject({
+        text: short(100),
+        onClick: z.strictObject({ openLink: z.strictObject({ url: https }) }),
+      }),
+    ),
   }),
 });
 const chatBody = z.strictObject({
@@ -139,7 +182,9 @@ const chatBody = z.strictObject({
         cardId: short(64),
         card: z.strictObject({
           header: z.strictObject({ title: short(200), subtitle: short(200) }),
-          sections: z.array(z.strictObject({ widgets: z.array(z.union([chatText, chatButton])).min(1) })).min(1),
+          sections: z
+            .array(z.strictObject({ widgets: z.array(z.union([chatText, chatButton])).min(1) }))
+            .min(1),
         }),
       }),
     )
@@ -151,7 +196,9 @@ const chat: Check = ({ body: raw }, body: z.infer<typeof chatBody>) => [
   ...body.cardsV2.flatMap(({ card: { sections } }) =>
     sections.flatMap(({ widgets }) =>
       widgets.flatMap((widget) =>
-        'textParagraph' in widget ? entitiesIn(widget.textParagraph.text.replace(/^<font color="#[0-9A-F]{6}">[a-z]+<\/font>$/, '')) : [],
+        'textParagraph' in widget
+          ? entitiesIn(widget.textParagraph.text.replace(/^<font color="#[0-9A-F]{6}">[a-z]+<\/font>$/, ''))
+          : [],
       ),
     ),
   ),
@@ -174,7 +221,9 @@ const mattermostBody = z.strictObject({
 const mattermost: Check = (_seen, body: z.infer<typeof mattermostBody>) => [
   ...by(mattermostBody, body),
   ...(JSON.stringify(body.attachments).length > 6 * 7900 ? ['attachments too long'] : []),
-  ...[body.text, ...body.attachments.map(({ text }) => text)].flatMap((text) => markdownIn(text, /[[\]()*_`~|#!]/)),
+  ...[body.text, ...body.attachments.map(({ text }) => text)].flatMap((text) =>
+    markdownIn(text, /[[\]()*_`~|#!]/),
+  ),
 ];
 
 const telegramBody = z.strictObject({
@@ -259,16 +308,28 @@ const subject = z
   .max(255)
   .refine((text) => !/[\r\n]/.test(text), 'has a line break');
 const mail = {
-  'api.resend.com': z.strictObject({ from: z.string().min(3), to: z.array(address).min(1).max(50), subject, text: z.string().min(1) }),
+  'api.resend.com': z.strictObject({
+    from: z.string().min(3),
+    to: z.array(address).min(1).max(50),
+    subject,
+    text: z.string().min(1),
+  }),
   'api.postmarkapp.com': z.strictObject({
     From: z.string().min(3),
-    To: z.string().refine((list) => list.split(', ').length <= 50 && list.split(', ').every((one) => address.safeParse(one).success)),
+    To: z
+      .string()
+      .refine(
+        (list) =>
+          list.split(', ').length <= 50 && list.split(', ').every((one) => address.safeParse(one).success),
+      ),
     Subject: subject,
     TextBody: z.string().min(1),
     MessageStream: z.literal('outbound'),
   }),
   'api.sendgrid.com': z.strictObject({
-    personalizations: z.array(z.strictObject({ to: z.array(z.strictObject({ email: address })).min(1) })).length(1),
+    personalizations: z
+      .array(z.strictObject({ to: z.array(z.strictObject({ email: address })).min(1) }))
+      .length(1),
     from: z.strictObject({ email: address, name: z.string().optional() }),
     subject,
     content: z.array(z.strictObject({ type: z.literal('text/plain'), value: z.string().min(1) })).length(1),
@@ -282,7 +343,9 @@ const paths: Record<string, string> = {
 const email: Check = ({ url, headers }, body) => {
   const host = url.host as keyof typeof mail;
   const key =
-    host === 'api.postmarkapp.com' ? headers.get('x-postmark-server-token') : headers.get('authorization')?.replace(/^Bearer /, '');
+    host === 'api.postmarkapp.com'
+      ? headers.get('x-postmark-server-token')
+      : headers.get('authorization')?.replace(/^Bearer /, '');
   return [...by(mail[host], body), ...(url.pathname === paths[host] ? [] : ['404']), ...(key ? [] : ['401'])];
 };
 
@@ -314,8 +377,10 @@ export const accepted: Record<NotifyPlatform, () => Response> = {
   'google-chat': () => Response.json({ name: 'spaces/S/messages/1' }),
   mattermost: () => new Response('ok'),
   telegram: () => Response.json({ ok: true, result: { message_id: 1 } }),
-  pagerduty: () => Response.json({ status: 'success', message: 'Event processed', dedup_key: 'k' }, { status: 202 }),
-  opsgenie: () => Response.json({ result: 'Request will be processed', took: 0.1, requestId: 'r' }, { status: 202 }),
+  pagerduty: () =>
+    Response.json({ status: 'success', message: 'Event processed', dedup_key: 'k' }, { status: 202 }),
+  opsgenie: () =>
+    Response.json({ result: 'Request will be processed', took: 0.1, requestId: 'r' }, { status: 202 }),
   webhook: () => new Response(null, { status: 204 }),
   email: () => new Response(null, { status: 202 }),
 };
@@ -324,14 +389,25 @@ export const accepted: Record<NotifyPlatform, () => Response> = {
 export const configs: Record<NotifyPlatform, Record<string, unknown>> = {
   slack: { webhookUrl: 'https://hooks.slack.com/services/T024BE7LD/B024BE7LD/needleSlack0123456789' },
   'microsoft-teams': {
-    webhookUrl: 'https://prod-01.westeurope.logic.azure.com/workflows/abc/triggers/manual/paths/invoke?sig=needleTeams0123456789',
+    webhookUrl:
+      'https://prod-01.westeurope.logic.azure.com/workflows/abc/triggers/manual/paths/invoke?sig=needleTeams0123456789',
   },
   discord: { webhookUrl: 'https://discord.com/api/webhooks/123/needleDiscord0123456789' },
-  'google-chat': { webhookUrl: 'https://chat.googleapis.com/v1/spaces/S/messages?key=k&token=needleChat0123456789' },
+  'google-chat': {
+    webhookUrl: 'https://chat.googleapis.com/v1/spaces/S/messages?key=k&token=needleChat0123456789',
+  },
   mattermost: { webhookUrl: 'https://mattermost.example.com/hooks/needleMattermost0123456789' },
   telegram: { botToken: '123456:needleTelegram0123456789', chatId: -100123 },
   pagerduty: { routingKey: 'needlePagerduty0123456789' },
   opsgenie: { apiKey: 'needleOpsgenie0123456789' },
-  webhook: { url: 'https://receiver.example.com/hook?key=needleWebhook0123456789', secret: 'needleSecret0123456789' },
-  email: { provider: 'resend', apiKey: 'needleEmail0123456789', from: 'Vault <vault@example.com>', to: ['ops@example.com'] },
+  webhook: {
+    url: 'https://receiver.example.com/hook?key=needleWebhook0123456789',
+    secret: 'needleSecret0123456789',
+  },
+  email: {
+    provider: 'resend',
+    apiKey: 'needleEmail0123456789',
+    from: 'Vault <vault@example.com>',
+    to: ['ops@example.com'],
+  },
 };

@@ -1,5 +1,6 @@
-// A passkey in software: what a browser and its authenticator answer to creation and request options (WebAuthn Level 3, sections 6 and 7),
-// in the JSON of PublicKeyCredential.toJSON(). Each part can be spoiled, for what must be refused.
+// A passkey in software: what a browser and its authenticator answer to creation and request options
+// (WebAuthn Level 3, sections 6 and 7), in the JSON of PublicKeyCredential.toJSON(). Each part can be
+// spoiled, for what must be refused.
 import { concat, fromBase64Url, randomBytes, toBase64Url, utf8 } from '../../src/crypto/bytes';
 
 /** CBOR (RFC 8949) of integers, texts, byte strings and maps, with a Map's order kept. */
@@ -17,7 +18,8 @@ export function cbor(value: unknown): Uint8Array {
   return concat(head(5, map.size), ...[...map].flatMap(([key, each]) => [cbor(key), cbor(each)]));
 }
 
-const digest = async (data: Uint8Array) => new Uint8Array(await crypto.subtle.digest('SHA-256', data as BufferSource));
+const digest = async (data: Uint8Array) =>
+  new Uint8Array(await crypto.subtle.digest('SHA-256', data as BufferSource));
 
 const integer = (bytes: Uint8Array) => {
   let at = 0;
@@ -37,7 +39,12 @@ const algorithms = {
   EdDSA: { id: -8, make: { name: 'Ed25519' }, sign: { name: 'Ed25519' } },
   RS256: {
     id: -257,
-    make: { name: 'RSASSA-PKCS1-v1_5', modulusLength: 2048, publicExponent: Uint8Array.of(1, 0, 1), hash: 'SHA-256' },
+    make: {
+      name: 'RSASSA-PKCS1-v1_5',
+      modulusLength: 2048,
+      publicExponent: Uint8Array.of(1, 0, 1),
+      hash: 'SHA-256',
+    },
     sign: { name: 'RSASSA-PKCS1-v1_5' },
   },
 } as const;
@@ -93,7 +100,10 @@ const UV = 4;
 const BACKED_UP = 24;
 const ATTESTED = 64;
 
-/** One passkey at one origin. `counts`: its counter goes up, as a security key's does; else it stays 0, as a synced passkey's. */
+/**
+ * One passkey at one origin. `counts`: its counter goes up, as a security key's does; else it stays 0, as a
+ * synced passkey's.
+ */
 export async function newPasskey(origin: string, { algorithm = 'ES256' as Algorithm, counts = false } = {}) {
   const { id: alg, make, sign } = algorithms[algorithm];
   const pair = (await crypto.subtle.generateKey(make as never, true, ['sign', 'verify'])) as CryptoKeyPair;
@@ -106,7 +116,8 @@ export async function newPasskey(origin: string, { algorithm = 'ES256' as Algori
     if (counts) counter++;
     const count = new Uint8Array(4);
     new DataView(count.buffer).setUint32(0, spoil.counter ?? counter);
-    const set = flags | (spoil.up === false ? 0 : UP) | (spoil.uv === false ? 0 : UV) | (counts ? 0 : BACKED_UP);
+    const set =
+      flags | (spoil.up === false ? 0 : UP) | (spoil.uv === false ? 0 : UV) | (counts ? 0 : BACKED_UP);
     return concat(await digest(utf8(spoil.rpId ?? rpId)), Uint8Array.of(set), count, rest);
   };
   const clientData = (spoil: Spoil, type: string, challenge: string) =>
@@ -132,12 +143,18 @@ export async function newPasskey(origin: string, { algorithm = 'ES256' as Algori
       return handle;
     },
     async create(options: Options, spoil: Spoil = {}) {
-      if (!options.pubKeyCredParams.some((each: { alg: number }) => each.alg === alg)) throw new Error(`${algorithm} is not offered`);
+      if (!options.pubKeyCredParams.some((each: { alg: number }) => each.alg === alg))
+        throw new Error(`${algorithm} is not offered`);
       rpId = options.rp.id;
       handle = options.user.id;
       const jwk = (await crypto.subtle.exportKey('jwk', pair.publicKey)) as JsonWebKey;
       const bytes = fromBase64Url(id) as Uint8Array;
-      const attested = concat(new Uint8Array(16), Uint8Array.of(0, bytes.length), bytes, cbor(cose(alg, jwk)));
+      const attested = concat(
+        new Uint8Array(16),
+        Uint8Array.of(0, bytes.length),
+        bytes,
+        cbor(cose(alg, jwk)),
+      );
       const data = await authData(spoil, ATTESTED, attested);
       const attestation = new Map<string, unknown>([
         ['fmt', spoil.fmt ?? 'none'],
@@ -156,7 +173,11 @@ export async function newPasskey(origin: string, { algorithm = 'ES256' as Algori
       const data = await authData(spoil, 0);
       const client = clientData(spoil, 'webauthn.get', options.challenge);
       const raw = new Uint8Array(
-        await crypto.subtle.sign(sign, spoil.key ?? pair.privateKey, concat(data, await digest(client)) as BufferSource),
+        await crypto.subtle.sign(
+          sign,
+          spoil.key ?? pair.privateKey,
+          concat(data, await digest(client)) as BufferSource,
+        ),
       );
       return credential(spoil, {
         clientDataJSON: toBase64Url(client),
@@ -171,7 +192,9 @@ export type Passkey = Awaited<ReturnType<typeof newPasskey>>;
 
 /** Assertions that a service must refuse, whatever they are for. */
 export async function spoiledAssertions(): Promise<Record<string, Spoil>> {
-  const { privateKey } = (await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign'])) as CryptoKeyPair;
+  const { privateKey } = (await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, [
+    'sign',
+  ])) as CryptoKeyPair;
   return {
     origin: { origin: 'https://evil.example.com' },
     rpId: { rpId: 'evil.example.com' },

@@ -1,5 +1,5 @@
-// People for tests: members, and what a member does. Until one signs in, the gate is asked as the Worker asks it for somebody whom it
-// has seen sign in.
+// People for tests: members, and what a member does. Until one signs in, the gate is asked as the Worker asks
+// it for somebody whom it has seen sign in.
 import type { Action } from '../../src/auth/actions';
 import { sha256 } from '../../src/crypto/digest';
 import { newId } from '../../src/db/ids';
@@ -15,7 +15,12 @@ let invited = 0;
 
 /** A new member of that role, as the service answers. */
 export async function newMember(o: Caller, role = 'developer', fields: Record<string, unknown> = {}) {
-  const { json, status, text } = await o.post('/members', { email: `m${++invited}@example.com`, name: `M ${invited}`, role, ...fields });
+  const { json, status, text } = await o.post('/members', {
+    email: `m${++invited}@example.com`,
+    name: `M ${invited}`,
+    role,
+    ...fields,
+  });
   if (status !== 201) throw new Error(`no member: ${status} ${text}`);
   return json as { id: string; email: string; enrolment_url: string };
 }
@@ -26,8 +31,17 @@ export async function newTeam(o: Caller, ...members: string[]) {
   return id as string;
 }
 
-export async function newGrant(o: Caller, type: 'member' | 'team', id: string, fields: Record<string, unknown> = {}) {
-  const { json, status, text } = await o.post('/grants', { grantee: { type, id }, permission: 'read', ...fields });
+export async function newGrant(
+  o: Caller,
+  type: 'member' | 'team',
+  id: string,
+  fields: Record<string, unknown> = {},
+) {
+  const { json, status, text } = await o.post('/grants', {
+    grantee: { type, id },
+    permission: 'read',
+    ...fields,
+  });
   if (status !== 201) throw new Error(`no grant: ${status} ${text}`);
   return json as { id: string; expires_at: string | null; environments: string[] | null };
 }
@@ -35,7 +49,11 @@ export async function newGrant(o: Caller, type: 'member' | 'team', id: string, f
 export const ownerId = async (o: Caller) => (await o.get('/members')).json.data[0].id as string;
 
 /** Puts rows into D1 and the gate, as if they had been committed. */
-export async function add<K extends RowKind>(o: Caller, kind: K, rows: Omit<RowTypes[K], 'mac' | 'revision' | 'org_id'>[]) {
+export async function add<K extends RowKind>(
+  o: Caller,
+  kind: K,
+  rows: Omit<RowTypes[K], 'mac' | 'revision' | 'org_id'>[],
+) {
   const { row: key } = await keysOf(o);
   const whole = rows.map((row) => {
     const bare = { ...row, org_id: o.id, revision: 1 };
@@ -111,25 +129,40 @@ export const addSessions = (o: Caller, dies_with: string, many: number) =>
     o,
     'credential',
     Array.from({ length: many }, () =>
-      credential('session', newId('tok'), { created_by: dies_with, dies_with, expires_at: Date.now() + 3_600_000 }),
+      credential('session', newId('tok'), {
+        created_by: dies_with,
+        dies_with,
+        expires_at: Date.now() + 3_600_000,
+      }),
     ),
   );
 
 export async function addPasskey(o: Caller, member_id: string): Promise<string> {
   const row = { id: newId('psk'), member_id, name: 'p', credential_id: crypto.randomUUID(), public_key: 'k' };
-  const [id] = await add(o, 'passkey', [{ ...row, counter: 0, transports: [], backed_up: 0, created_at: Date.now() }]);
+  const [id] = await add(o, 'passkey', [
+    { ...row, counter: 0, transports: [], backed_up: 0, created_at: Date.now() },
+  ]);
   return id as string;
 }
 
 /** A confirmed browser session of a member; answers by what the gate finds it. */
 export async function addSession(o: Caller, member_id: string, passkey_id: string): Promise<string> {
   const confirmed = { refresh: { live: [1], used: [], last: 1, confirmed: 1 }, confirmed_at: Date.now() };
-  const fields = { created_by: member_id, member_id, passkey_id, expires_at: Date.now() + 600_000, ...confirmed };
+  const fields = {
+    created_by: member_id,
+    member_id,
+    passkey_id,
+    expires_at: Date.now() + 600_000,
+    ...confirmed,
+  };
   const [id] = await add(o, 'credential', [credential('browser', newId('ses'), fields)]);
   return id as string;
 }
 
-/** What a member asks of the gate, in a browser session where one is given: the status and code, or the data, of the answer. */
+/**
+ * What a member asks of the gate, in a browser session where one is given: the status and code, or the data,
+ * of the answer.
+ */
 export async function asMember(
   o: Caller,
   member: string,
@@ -146,7 +179,8 @@ export async function asMember(
   const ask = await askOf(o, action, bearer, { input, named, finding });
   ask.request.ip = ip;
   const { outcome } = (await gateOf(o).call(ask)) as unknown as Reply;
-  if (outcome.kind === 'refused') return { status: statusOf(outcome.refusal), code: outcome.refusal.code, data: null };
+  if (outcome.kind === 'refused')
+    return { status: statusOf(outcome.refusal), code: outcome.refusal.code, data: null };
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
   return { status: outcome.kind === 'ok' ? outcome.status : 0, code: null, data: outcome.data as any };
 }

@@ -1,4 +1,5 @@
-// Rows that no route of the public interface makes in a test, put in by a commit like any other; and calls by a member's browser session.
+// Rows that no route of the public interface makes in a test, put in by a commit like any other; and calls by
+// a member's browser session.
 import type { Action } from '../../src/auth/actions';
 import { toBase64, utf8 } from '../../src/crypto/bytes';
 import { gzip } from '../../src/crypto/gzip';
@@ -15,7 +16,10 @@ import { askOf, browserBearer, inGate, keysOf } from './gate';
 import { type Caller, db } from './world';
 
 /** A member, and a browser session of theirs. */
-export async function newSignedInMember(o: Caller, role: 'owner' | 'developer' = 'owner'): Promise<{ member: string; session: string }> {
+export async function newSignedInMember(
+  o: Caller,
+  role: 'owner' | 'developer' = 'owner',
+): Promise<{ member: string; session: string }> {
   const member = newId('mem');
   const session = newId('ses');
   const now = Date.now();
@@ -26,7 +30,14 @@ export async function newSignedInMember(o: Caller, role: 'owner' | 'developer' =
         status: 204,
         data: null,
         writes: [
-          insertion(call, 'member', { org_id: o.id, id: member, email: `${member}@example.com`, name: 'Bea', role, created_at: now }),
+          insertion(call, 'member', {
+            org_id: o.id,
+            id: member,
+            email: `${member}@example.com`,
+            name: 'Bea',
+            role,
+            created_at: now,
+          }),
           ...browserOf(call, o, member, session, now),
         ],
       }),
@@ -38,12 +49,21 @@ export async function newSignedInMember(o: Caller, role: 'owner' | 'developer' =
   return { member, session };
 }
 
-/** A secret at its thousandth version, of which the first and the last are kept: one more destroys the first. `counted`: what its row says of its ciphertext. */
-export async function newLongSecret(o: Caller, { counted = null as number | null } = {}): Promise<{ id: string; name: string }> {
+/**
+ * A secret at its thousandth version, of which the first and the last are kept: one more destroys the first.
+ * `counted`: what its row says of its ciphertext.
+ */
+export async function newLongSecret(
+  o: Caller,
+  { counted = null as number | null } = {},
+): Promise<{ id: string; name: string }> {
   const keys = await keysOf(o);
   const id = newId('sec');
   const name = `long-${id}`;
-  const [first, last] = ['first', 'the thousandth'].map((value) => encryptValue(keys, o.id, id, value)) as [EncryptedValue, EncryptedValue];
+  const [first, last] = ['first', 'the thousandth'].map((value) => encryptValue(keys, o.id, id, value)) as [
+    EncryptedValue,
+    EncryptedValue,
+  ];
   const now = Date.now();
   const { value_sealed, ...current } = last;
   const plant: Operation = {
@@ -56,7 +76,15 @@ export async function newLongSecret(o: Caller, { counted = null as number | null
             [1000, last],
           ] as const
         ).map(([version, value]) => {
-          const row = { org_id: o.id, secret_id: id, version, ...value, created_by: 'bootstrap', created_at: now, mac: '' };
+          const row = {
+            org_id: o.id,
+            secret_id: id,
+            version,
+            ...value,
+            created_by: 'bootstrap',
+            created_at: now,
+            mac: '',
+          };
           return { ...row, mac: macOf(rowKeyOf(call), 'version', row) };
         });
         const environment_id = call.core.rows.find('environment', '', 'production')?.id as string;
@@ -76,7 +104,13 @@ export async function newLongSecret(o: Caller, { counted = null as number | null
           updated_at: now,
           sealed_size: counted ?? first.value_sealed.length + value_sealed.length,
         } as const;
-        return { status: 204, data: null, writes: [insertion(call, 'secret', secret)], versions, environments: [environment_id] };
+        return {
+          status: 204,
+          data: null,
+          writes: [insertion(call, 'secret', secret)],
+          versions,
+          environments: [environment_id],
+        };
       },
     },
   };
@@ -106,18 +140,27 @@ const browserOf = (call: Call<unknown>, o: Caller, member: string, session: stri
 ];
 
 /** What the gate answers a member's browser session. */
-export async function byMember(o: Caller, session: string, action: Action, fields: Partial<Ask> = {}): Promise<Reply> {
+export async function byMember(
+  o: Caller,
+  session: string,
+  action: Action,
+  fields: Partial<Ask> = {},
+): Promise<Reply> {
   const ask = await askOf(o, action, browserBearer(o, session), fields);
   return inGate(o, (gate) => gate.call(ask));
 }
 
-/** Moves what lies of the audit log in the gate to D1, in segments of that many entries; the rest of less than one stays. */
+/**
+ * Moves what lies of the audit log in the gate to D1, in segments of that many entries; the rest of less than
+ * one stays.
+ */
 export const moveLog = (o: Caller, size: number) =>
   inGate(o, async ({ core }) => {
     while (core.auditLog.size() >= size) {
       const entries = core.auditLog.from(core.auditLog.oldest(), size).entries as [Entry, ...Entry[]];
       const last = entries.at(-1) as Entry;
-      const distinct = (of: (entry: Entry) => string | null) => JSON.stringify([...new Set(entries.flatMap((entry) => of(entry) ?? []))]);
+      const distinct = (of: (entry: Entry) => string | null) =>
+        JSON.stringify([...new Set(entries.flatMap((entry) => of(entry) ?? []))]);
       await db
         .prepare('insert into audit_segments values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
         .bind(
@@ -130,7 +173,11 @@ export const moveLog = (o: Caller, size: number) =>
             entries[0].prev_hash,
             last.hash,
           ],
-          ...[distinct(({ actor }) => actor.id), distinct(({ action }) => action), distinct(({ resource }) => resource)],
+          ...[
+            distinct(({ actor }) => actor.id),
+            distinct(({ action }) => action),
+            distinct(({ resource }) => resource),
+          ],
           toBase64(await gzip(utf8(JSON.stringify(entries)))),
         )
         .run();

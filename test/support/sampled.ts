@@ -1,4 +1,5 @@
-// Long lists of faults and attacks: `npm test` tries a sample of them, `FAULTS=all` (as in npm run test:long) all.
+// Long lists of faults and attacks: `npm test` tries a sample of them, `FAULTS=all` (as in npm run test:long)
+// all.
 import { env } from 'cloudflare:workers';
 
 const isAll = (env as { FAULTS?: string }).FAULTS === 'all';

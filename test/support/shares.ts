@@ -9,8 +9,17 @@ export interface NewLink {
 }
 
 /** A new link to a secret. */
-export async function newLink(o: Caller, secret: string, fields: Record<string, unknown> = {}): Promise<NewLink> {
-  const { json, status, text } = await o.post(`/secrets/${secret}/share`, { kind: 'link', expires_in: 3600, max_views: 3, ...fields });
+export async function newLink(
+  o: Caller,
+  secret: string,
+  fields: Record<string, unknown> = {},
+): Promise<NewLink> {
+  const { json, status, text } = await o.post(`/secrets/${secret}/share`, {
+    kind: 'link',
+    expires_in: 3600,
+    max_views: 3,
+    ...fields,
+  });
   if (status !== 201) throw new Error(`no link: ${status} ${text}`);
   return { ...json, key: new URL(json.url).hash.slice(1) };
 }

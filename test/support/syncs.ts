@@ -1,5 +1,6 @@
-// Syncs for tests: two platforms behind a stubbed `fetch` (one that takes all names in one call, one that takes them one by one), and the job as the gate and
-// the queue run it. How vendors answer in full is tested in test/vendors.
+// Syncs for tests: two platforms behind a stubbed `fetch` (one that takes all names in one call, one that
+// takes them one by one), and the job as the gate and the queue run it. How vendors answer in full is tested
+// in test/vendors.
 import { env } from 'cloudflare:workers';
 import { vi } from 'vitest';
 import type { Env } from '../../src/env';
@@ -34,7 +35,8 @@ export const circleciConfig = { token: TOKEN, projectSlug: 'gh/demo/app' };
 
 /** Stubs `fetch` with both platforms, which are empty. */
 export function useTargets(): Targets {
-  // A sync that the queue begins as well would call the target from a request that may end before the test has its answer.
+  // A sync that the queue begins as well would call the target from a request that may end before the test
+  // has its answer.
   faults.isAlarmHeld = true;
   const targets: Targets = {
     heroku: {},
@@ -46,7 +48,8 @@ export function useTargets(): Targets {
   };
   vi.stubGlobal('fetch', async (url: string, init: RequestInit) => {
     const { hostname, pathname } = new URL(url);
-    if (hostname === 'cloudflare-dns.com') return Response.json({ Status: 0, Answer: [{ type: 1, data: '93.184.215.14' }] });
+    if (hostname === 'cloudflare-dns.com')
+      return Response.json({ Status: 0, Answer: [{ type: 1, data: '93.184.215.14' }] });
     const platform = hostname === 'api.heroku.com' ? 'heroku' : 'circleci';
     const call: TargetCall = {
       platform,
@@ -68,17 +71,24 @@ export function useTargets(): Targets {
 }
 
 function heroku(targets: Targets, { method, headers, body }: TargetCall): Response {
-  if (headers.get('authorization') !== `Bearer ${TOKEN}`) return Response.json({ id: 'unauthorized' }, { status: 401 });
+  if (headers.get('authorization') !== `Bearer ${TOKEN}`)
+    return Response.json({ id: 'unauthorized' }, { status: 401 });
   if (method === 'GET') return Response.json(targets.heroku);
   const next = { ...targets.heroku, ...JSON.parse(body) };
-  targets.heroku = Object.fromEntries(Object.entries(next).filter(([, value]) => value !== null)) as Record<string, string>;
+  targets.heroku = Object.fromEntries(Object.entries(next).filter(([, value]) => value !== null)) as Record<
+    string,
+    string
+  >;
   return Response.json(targets.heroku);
 }
 
 function circleci(targets: Targets, { method, path, headers, body }: TargetCall): Response {
   if (headers.get('circle-token') !== TOKEN) return Response.json({}, { status: 401 });
   if (method === 'GET')
-    return Response.json({ items: Object.keys(targets.circleci).map((name) => ({ name, value: 'xxxx' })), next_page_token: null });
+    return Response.json({
+      items: Object.keys(targets.circleci).map((name) => ({ name, value: 'xxxx' })),
+      next_page_token: null,
+    });
   if (method === 'POST') {
     const { name, value } = JSON.parse(body);
     targets.circleci[name] = value;
@@ -90,7 +100,10 @@ function circleci(targets: Targets, { method, path, headers, body }: TargetCall)
   return Response.json({ message: 'deleted' });
 }
 
-/** Runs the tasks that are due; answers the syncs that the Worker is asked to work on, and whether it is asked to begin some. */
+/**
+ * Runs the tasks that are due; answers the syncs that the Worker is asked to work on, and whether it is asked
+ * to begin some.
+ */
 export const askedFor = (o: Caller): Promise<(string | null)[]> =>
   inCore(o, async (core) => {
     const asked: (string | null)[] = [];
@@ -105,7 +118,12 @@ export const askedFor = (o: Caller): Promise<(string | null)[]> =>
 
 /** Works on a sync, as the queue has the Worker do it. */
 export const workOn = (o: Caller, id: string | null) =>
-  runJob(faulty(env as unknown as Env, db), { kind: 'job', job: 'sync', org: o.id, ...(id !== null && { id }) });
+  runJob(faulty(env as unknown as Env, db), {
+    kind: 'job',
+    job: 'sync',
+    org: o.id,
+    ...(id !== null && { id }),
+  });
 
 /** Works until there is nothing to do. */
 export async function syncAll(o: Caller, most = 30): Promise<void> {
@@ -120,7 +138,12 @@ export const statusOf = async (o: Caller, id: string) => (await o.get(`/integrat
 
 /** Asks for a sync and works on it to its end; answers the sync. */
 export async function synced(o: Caller, fields: Record<string, unknown> = {}) {
-  const asked = await o.post('/integrations/sync', { platform: 'heroku', config: herokuConfig, environmentId: 'production', ...fields });
+  const asked = await o.post('/integrations/sync', {
+    platform: 'heroku',
+    config: herokuConfig,
+    environmentId: 'production',
+    ...fields,
+  });
   if (asked.status !== 202) throw new Error(`no sync: ${asked.status} ${asked.text}`);
   await syncAll(o);
   return statusOf(o, asked.json.syncId);
@@ -129,4 +152,6 @@ export async function synced(o: Caller, fields: Record<string, unknown> = {}) {
 /** Results in short. */
 // biome-ignore lint/suspicious/noExplicitAny: answers of the service
 export const short = ({ results }: any): string[] =>
-  results.map(({ name, action, code }: Record<string, string>) => `${name} ${action}${code ? ` ${code}` : ''}`);
+  results.map(
+    ({ name, action, code }: Record<string, string>) => `${name} ${action}${code ? ` ${code}` : ''}`,
+  );

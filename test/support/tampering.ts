@@ -1,4 +1,5 @@
-// An organisation with every kind of row, what its callers are answered, and the attempts of somebody who writes D1 without the keys.
+// An organisation with every kind of row, what its callers are answered, and the attempts of somebody who
+// writes D1 without the keys.
 
 import { expect } from 'vitest';
 import { fromBase64, fromUtf8 } from '../../src/crypto/bytes';
@@ -25,18 +26,29 @@ export const run = (sql: string, ...params: unknown[]) =>
     .bind(...params)
     .run();
 export const put = (table: string, row: Row) =>
-  run(`insert or replace into ${table} (${Object.keys(row)}) values (${Object.keys(row).map(() => '?')})`, ...Object.values(row));
+  run(
+    `insert or replace into ${table} (${Object.keys(row)}) values (${Object.keys(row).map(() => '?')})`,
+    ...Object.values(row),
+  );
 
 export const drop = (o: Caller) => inGate(o, (gate) => ciphertexts(gate.core).clear());
 
 /** The alarms in an org's audit log, newest first, read past whatever the attack did to its callers. */
 export async function alarms(o: Caller): Promise<Entry[]> {
-  const here = await inGate(o, (gate) => gate.core.auditLog.newest({ action: 'integrity.alarm' }, 1e9, 100).entries);
-  const segments = await db.prepare('select entries from audit_segments where org_id = ? order by first_sequence desc').bind(o.id).all();
+  const here = await inGate(
+    o,
+    (gate) => gate.core.auditLog.newest({ action: 'integrity.alarm' }, 1e9, 100).entries,
+  );
+  const segments = await db
+    .prepare('select entries from audit_segments where org_id = ? order by first_sequence desc')
+    .bind(o.id)
+    .all();
   const moved: Entry[] = [];
   for (const { entries } of segments.results) {
     const text = fromUtf8(await gunzip(fromBase64(entries as string) as Uint8Array)) as string;
-    moved.push(...(JSON.parse(text) as Entry[]).toReversed().filter(({ action }) => action === 'integrity.alarm'));
+    moved.push(
+      ...(JSON.parse(text) as Entry[]).toReversed().filter(({ action }) => action === 'integrity.alarm'),
+    );
   }
   return [...here, ...moved];
 }
@@ -73,9 +85,20 @@ export async function world() {
   const strict = await newPolicy(o, 'naming', { pattern: '^[A-Za-z]' });
   const loose = await newPolicy(o, 'naming', { pattern: '.' });
   const retired = await newPolicy(o, 'naming', { pattern: '^[A-Z_a-z]' });
-  const tables = ['policies', 'secrets', 'secret_versions', 'credentials', 'environments', 'orgs', 'members', 'devices', 'org_keys'];
+  const tables = [
+    'policies',
+    'secrets',
+    'secret_versions',
+    'credentials',
+    'environments',
+    'orgs',
+    'members',
+    'devices',
+    'org_keys',
+  ];
   const before: Record<string, Row[]> = {};
-  for (const table of tables) before[table] = await all(`select * from ${table} where ${table === 'orgs' ? 'id' : 'org_id'} = ?`, o.id);
+  for (const table of tables)
+    before[table] = await all(`select * from ${table} where ${table === 'orgs' ? 'id' : 'org_id'} = ?`, o.id);
   return {
     o,
     other,
@@ -101,10 +124,23 @@ export async function world() {
 export type World = Awaited<ReturnType<typeof world>>;
 
 /** What is to be compared: status, code and, where something was given out, the answer. */
-const said = ({ status, json, text }: Answer) => (status < 400 ? [status, text] : [status, json?.error?.code ?? text]);
+const said = ({ status, json, text }: Answer) =>
+  status < 400 ? [status, text] : [status, json?.error?.code ?? text];
 
 /** Every way of asking, as every caller: nothing here changes anything. */
-export async function asked({ o, a, staged, expired, gone, deleted, low, bound, dead, session, devices }: World) {
+export async function asked({
+  o,
+  a,
+  staged,
+  expired,
+  gone,
+  deleted,
+  low,
+  bound,
+  dead,
+  session,
+  devices,
+}: World) {
   const paths = {
     'owner reads a': () => o.get(`/secrets/${a.id}`),
     'owner reads the first version of a': () => o.get(`/secrets/${a.id}?version=1`),
@@ -134,7 +170,8 @@ export async function asked({ o, a, staged, expired, gone, deleted, low, bound, 
     'session lists': () => session.o.get('/secrets'),
     'device reads a': () => devices.by.held.get(`/secrets/${a.id}`),
     'thief reads a with a stolen token': () => devices.held.o.get(`/secrets/${a.id}`),
-    'thief reads a with a stolen token and a key of their own': () => devices.by.thief.get(`/secrets/${a.id}`),
+    'thief reads a with a stolen token and a key of their own': () =>
+      devices.by.thief.get(`/secrets/${a.id}`),
     'lost device reads a': () => devices.by.lost.get(`/secrets/${a.id}`),
   };
   const answers: Record<string, unknown[]> = {};
@@ -149,18 +186,28 @@ export async function asked({ o, a, staged, expired, gone, deleted, low, bound, 
 
 /** Whether a bulk read is that of before without the values that it names as unreadable. */
 function lacksAltered([, was]: unknown[], [status, now]: unknown[]): boolean {
-  const [before, after] = [was, now].map((text) => (String(text).includes('"versions"') ? JSON.parse(String(text)) : null));
+  const [before, after] = [was, now].map((text) =>
+    String(text).includes('"versions"') ? JSON.parse(String(text)) : null,
+  );
   if (status !== 200 || !before?.values || !after?.unreadable?.length) return false;
   const left = Object.entries(before.values).filter(([name]) => !after.unreadable.includes(name));
   return JSON.stringify(Object.entries(after.values)) === JSON.stringify(left);
 }
 
-/** Each answer is as before, refused with 401 or 5xx, or lacks what it names as unreadable. Returns which are not as before. */
-export function expectNothingGained(before: Record<string, unknown[]>, after: Record<string, unknown[]>, why: string): string[] {
+/**
+ * Each answer is as before, refused with 401 or 5xx, or lacks what it names as unreadable. Returns which are
+ * not as before.
+ */
+export function expectNothingGained(
+  before: Record<string, unknown[]>,
+  after: Record<string, unknown[]>,
+  why: string,
+): string[] {
   const refused: string[] = [];
   for (const [what, answer] of Object.entries(after)) {
     if (JSON.stringify(answer) === JSON.stringify(before[what])) continue;
-    const isRefused = answer[0] === 401 || (answer[0] as number) >= 500 || lacksAltered(before[what] as unknown[], answer);
+    const isRefused =
+      answer[0] === 401 || (answer[0] as number) >= 500 || lacksAltered(before[what] as unknown[], answer);
     expect(isRefused, `${why}: ${what}: ${JSON.stringify(answer)}`).toBe(true);
     refused.push(what);
   }
@@ -181,12 +228,27 @@ export const TABLES = [
   'commits',
 ];
 export const dump = async ({ o }: World) => {
-  const rows = TABLES.map((table) => all(`select * from ${table} where ${table === 'orgs' ? 'id' : 'org_id'} = ?`, o.id));
+  const rows = TABLES.map((table) =>
+    all(`select * from ${table} where ${table === 'orgs' ? 'id' : 'org_id'} = ?`, o.id),
+  );
   return JSON.stringify(await Promise.all(rows));
 };
 
 /** Changes after which older copies of rows are worth putting back. */
-export async function moveOn({ o, a, b, expired, gone, deleted, bound, dead, devices, doomed, loose, retired }: World) {
+export async function moveOn({
+  o,
+  a,
+  b,
+  expired,
+  gone,
+  deleted,
+  bound,
+  dead,
+  devices,
+  doomed,
+  loose,
+  retired,
+}: World) {
   await o.del(`/secrets/${gone.id}?permanent=true`);
   await o.del(`/secrets/${deleted.id}`);
   await o.patch(`/secrets/${a.id}`, { value: 'third value of a' });
@@ -208,15 +270,19 @@ export const putBack =
 export const set = (table: string, assignment: string, of: (world: World) => string) => (world: World) =>
   run(`update ${table} set ${assignment} where org_id = ?1 and id = ?2`, world.o.id, of(world));
 export const seal = 'seal_id, value_sealed, fingerprint, size, created_by, created_at, mac';
-const move = (from: (w: World) => [string, string, number], to: (w: World) => [string, string, number]) => (w: World) =>
-  run(
-    `update secret_versions set (${seal}) = (select ${seal} from secret_versions where org_id = ?1 and secret_id = ?2 and version = ?3)
+const move =
+  (from: (w: World) => [string, string, number], to: (w: World) => [string, string, number]) => (w: World) =>
+    run(
+      `update secret_versions set (${seal}) = (select ${seal} from secret_versions where org_id = ?1 and secret_id = ?2 and version = ?3)
      where org_id = ?4 and secret_id = ?5 and version = ?6`,
-    ...from(w),
-    ...to(w),
-  );
+      ...from(w),
+      ...to(w),
+    );
 
-/** `alarm`: an alarm is raised where D1 has to be asked (its ciphertexts are out of the gate), which then refuses. */
+/**
+ * `alarm`: an alarm is raised where D1 has to be asked (its ciphertexts are out of the gate), which then
+ * refuses.
+ */
 export const attempts: Record<string, { attempt: (world: World) => unknown; alarm?: true }> = {
   'a ciphertext moved to another secret': {
     attempt: move(
@@ -255,10 +321,17 @@ export const attempts: Record<string, { attempt: (world: World) => unknown; alar
     alarm: true,
   },
   'a ciphertext that is cut': {
-    attempt: (w) => run('update secret_versions set value_sealed = substr(value_sealed, 1, 60) where secret_id = ?', w.a.id),
+    attempt: (w) =>
+      run(
+        'update secret_versions set value_sealed = substr(value_sealed, 1, 60) where secret_id = ?',
+        w.a.id,
+      ),
     alarm: true,
   },
-  'all ciphertexts deleted': { attempt: (w) => run('delete from secret_versions where org_id = ?', w.o.id), alarm: true },
+  'all ciphertexts deleted': {
+    attempt: (w) => run('delete from secret_versions where org_id = ?', w.o.id),
+    alarm: true,
+  },
   'a version renumbered': {
     attempt: (w) => run('update secret_versions set version = 4 where secret_id = ? and version = 3', w.a.id),
     alarm: true,
@@ -285,7 +358,9 @@ export const attempts: Record<string, { attempt: (world: World) => unknown; alar
       (w) => w.a.id,
     ),
   },
-  'an older row of a secret, its version number lowered': { attempt: putBack('secrets', (row, w) => row.id === w.a.id) },
+  'an older row of a secret, its version number lowered': {
+    attempt: putBack('secrets', (row, w) => row.id === w.a.id),
+  },
   'an older row and version row, both with their own MACs': {
     attempt: async (w) => {
       await putBack('secrets', (row) => row.id === w.a.id)(w);
@@ -302,13 +377,21 @@ export const attempts: Record<string, { attempt: (world: World) => unknown; alar
     },
   },
   'a deleted secret': { attempt: putBack('secrets', (row, w) => row.id === w.deleted.id) },
-  'a secret before its expiry was shortened': { attempt: putBack('secrets', (row, w) => row.id === w.expired.id) },
+  'a secret before its expiry was shortened': {
+    attempt: putBack('secrets', (row, w) => row.id === w.expired.id),
+  },
   'a credential before its revocation': { attempt: putBack('credentials', (row, w) => row.id === w.dead.id) },
-  'a credential before its addresses were narrowed': { attempt: putBack('credentials', (row, w) => row.id === w.bound.id) },
-  'an environment before its deletion': { attempt: putBack('environments', (row, w) => row.id === w.doomed.id) },
+  'a credential before its addresses were narrowed': {
+    attempt: putBack('credentials', (row, w) => row.id === w.bound.id),
+  },
+  'an environment before its deletion': {
+    attempt: putBack('environments', (row, w) => row.id === w.doomed.id),
+  },
   'a policy disabled by hand': { attempt: set('policies', 'enabled = 0', (w) => w.strict.id) },
   'a policy that applies to nothing': { attempt: set('policies', `names = '["none"]'`, (w) => w.strict.id) },
-  'a policy with another pattern': { attempt: set('policies', `config = '{"pattern":"."}'`, (w) => w.strict.id) },
+  'a policy with another pattern': {
+    attempt: set('policies', `config = '{"pattern":"."}'`, (w) => w.strict.id),
+  },
   'all policies deleted': { attempt: (w) => run('delete from policies where org_id = ?', w.o.id) },
   'all policies given to another organisation': {
     attempt: (w) => run('update policies set org_id = ? where org_id = ?', w.other.id, w.o.id),
@@ -317,31 +400,66 @@ export const attempts: Record<string, { attempt: (world: World) => unknown; alar
   'a policy before its deletion': { attempt: putBack('policies', (row, w) => row.id === w.retired.id) },
   'every older row at once': {
     attempt: async (w) => {
-      for (const table of ['policies', 'secrets', 'secret_versions', 'credentials', 'environments', 'orgs', 'members', 'devices'])
+      for (const table of [
+        'policies',
+        'secrets',
+        'secret_versions',
+        'credentials',
+        'environments',
+        'orgs',
+        'members',
+        'devices',
+      ])
         await putBack(table)(w);
     },
   },
   'a credential un-revoked by hand': { attempt: set('credentials', 'revoked_at = null', (w) => w.dead.id) },
-  'a credential with all scopes': { attempt: set('credentials', `scopes = '["*"]', environments = null, secrets = null`, (w) => w.low.id) },
-  'a credential without addresses': { attempt: set('credentials', 'allowed_addresses = null', (w) => w.bound.id) },
+  'a credential with all scopes': {
+    attempt: set('credentials', `scopes = '["*"]', environments = null, secrets = null`, (w) => w.low.id),
+  },
+  'a credential without addresses': {
+    attempt: set('credentials', 'allowed_addresses = null', (w) => w.bound.id),
+  },
   'a device with the key of a thief': {
     attempt: (w) =>
-      run('update devices set public_key = ? where org_id = ? and id = ?', JSON.stringify(w.devices.thief.jwk), w.o.id, w.devices.laptop),
+      run(
+        'update devices set public_key = ? where org_id = ? and id = ?',
+        JSON.stringify(w.devices.thief.jwk),
+        w.o.id,
+        w.devices.laptop,
+      ),
   },
   'a device unblocked by hand': { attempt: set('devices', 'blocked_at = null', (w) => w.devices.lost) },
   'a device before it was blocked': { attempt: putBack('devices', (row, w) => row.id === w.devices.lost) },
-  'a device deleted': { attempt: (w) => run('delete from devices where org_id = ? and id = ?', w.o.id, w.devices.laptop) },
-  'a credential without its device': { attempt: set('credentials', 'device_id = null', (w) => w.devices.held.id) },
+  'a device deleted': {
+    attempt: (w) => run('delete from devices where org_id = ? and id = ?', w.o.id, w.devices.laptop),
+  },
+  'a credential without its device': {
+    attempt: set('credentials', 'device_id = null', (w) => w.devices.held.id),
+  },
   'a credential that is bound to another device': {
-    attempt: (w) => run('update credentials set device_id = ? where org_id = ? and id = ?', w.devices.lost, w.o.id, w.devices.held.id),
+    attempt: (w) =>
+      run(
+        'update credentials set device_id = ? where org_id = ? and id = ?',
+        w.devices.lost,
+        w.o.id,
+        w.devices.held.id,
+      ),
   },
   'a credential with a longer life and a higher rate': {
-    attempt: set('credentials', 'expires_at = expires_at * 2, rate_limit = 1000000, dies_with = null', (w) => w.session.id),
+    attempt: set(
+      'credentials',
+      'expires_at = expires_at * 2, rate_limit = 1000000, dies_with = null',
+      (w) => w.session.id,
+    ),
   },
   'the hashes of a strong and a weak credential swapped': {
     attempt: async (w) => {
       const hash = Object.fromEntries(
-        (await all('select id, token_hash from credentials where org_id = ?', w.o.id)).map((r) => [r.id, r.token_hash]),
+        (await all('select id, token_hash from credentials where org_id = ?', w.o.id)).map((r) => [
+          r.id,
+          r.token_hash,
+        ]),
       );
       await set('credentials', "token_hash = 'tmp'", () => w.low.id)(w);
       await run('update credentials set token_hash = ? where id = ?', hash[w.low.id] as string, w.o.keyId);
@@ -361,7 +479,16 @@ export const attempts: Record<string, { attempt: (world: World) => unknown; alar
   },
   'every row of the org deleted': {
     attempt: async (w) => {
-      for (const table of ['policies', 'secrets', 'credentials', 'environments', 'members', 'devices', 'fences', 'commits'])
+      for (const table of [
+        'policies',
+        'secrets',
+        'credentials',
+        'environments',
+        'members',
+        'devices',
+        'fences',
+        'commits',
+      ])
         await run(`delete from ${table} where org_id = ?`, w.o.id);
       await run('delete from orgs where id = ?', w.o.id);
     },

@@ -1,4 +1,5 @@
-// A terminal for tests: it signs in by device code (RFC 8628), from an address of its own, without cookie or Origin.
+// A terminal for tests: it signs in by device code (RFC 8628), from an address of its own, without cookie or
+// Origin.
 import type { Browser } from './browser';
 import { type Answer, callerOf, send } from './world';
 
@@ -33,7 +34,10 @@ export function newTerminal(client_name = 'svc on ann-laptop') {
       return jar.member;
     },
     async auth(path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
-      const answer = await send('POST', `/api/v1/auth${path}`, { body, headers: { 'CF-Connecting-IP': address, ...headers } });
+      const answer = await send('POST', `/api/v1/auth${path}`, {
+        body,
+        headers: { 'CF-Connecting-IP': address, ...headers },
+      });
       if (answer.status === 200 && answer.json.token) jar = answer.json;
       return answer;
     },
@@ -60,7 +64,8 @@ export const decide = (
   what: 'lookup' | 'confirm' | 'deny',
   user_code: string,
   headers: Record<string, string> = {},
-): Promise<Answer> => browser.auth(`/device/${what}`, { user_code }, { Authorization: `Bearer ${browser.token}`, ...headers });
+): Promise<Answer> =>
+  browser.auth(`/device/${what}`, { user_code }, { Authorization: `Bearer ${browser.token}`, ...headers });
 
 /** A terminal that a member has signed in. */
 export async function signInTerminal(browser: Browser, client_name?: string): Promise<Terminal> {

@@ -1,4 +1,5 @@
-// Webhooks for tests: receivers behind a stubbed `fetch`, with names that lead to public addresses, and delivery as the gate and the queue do it.
+// Webhooks for tests: receivers behind a stubbed `fetch`, with names that lead to public addresses, and
+// delivery as the gate and the queue do it.
 import { env } from 'cloudflare:workers';
 import { vi } from 'vitest';
 import { newId } from '../../src/db/ids';
@@ -22,7 +23,10 @@ export interface Received {
 
 type Receiver = (received: Received, signal: AbortSignal) => Response | Promise<Response>;
 
-/** Answers every request but those to the resolver. What was received is in `received`; `receivers` answer by host, with 200 by default. */
+/**
+ * Answers every request but those to the resolver. What was received is in `received`; `receivers` answer by
+ * host, with 200 by default.
+ */
 export function useReceivers() {
   // Tests deliver by themselves: the queue would deliver as well, from a request of its own.
   faults.isAlarmHeld = true;
@@ -46,9 +50,19 @@ let hosts = 0;
 
 /** A new webhook; answers what the service said. */
 export async function newWebhook(o: Caller, fields: Record<string, unknown> = {}) {
-  const { json, status, text } = await o.post('/webhooks', { url: `https://hook-${++hosts}.example.com/in`, events: '*', ...fields });
+  const { json, status, text } = await o.post('/webhooks', {
+    url: `https://hook-${++hosts}.example.com/in`,
+    events: '*',
+    ...fields,
+  });
   if (status !== 201) throw new Error(`no webhook: ${status} ${text}`);
-  return { ...json, host: new URL(json.url).host } as { id: string; url: string; host: string; secret: string; [field: string]: unknown };
+  return { ...json, host: new URL(json.url).host } as {
+    id: string;
+    url: string;
+    host: string;
+    secret: string;
+    [field: string]: unknown;
+  };
 }
 
 /** Runs the tasks that are due; answers which endpoints the Worker is asked to attend to. */
@@ -90,12 +104,14 @@ export const plantGone = (o: Caller, id: string) =>
         core.now(),
       );
       const gone = { status: 410, error: 'http_status', response: '', ms: 1, retry_after: null };
-      for (const taken of deliveries(core).take(id, core.now())) deliveries(core).report(taken.id, taken.lease, gone, core.now());
+      for (const taken of deliveries(core).take(id, core.now()))
+        deliveries(core).report(taken.id, taken.lease, gone, core.now());
     }),
   );
 
 /** Raises events that the webhooks of an organisation get. */
 export const raise = (o: Caller, ...names: string[]) =>
   inCore(o, (core) => {
-    for (const name of names) core.outbox.put({ type: 'SECRET_CREATED', data: { secret_id: 'sec_x', name } }, core.now());
+    for (const name of names)
+      core.outbox.put({ type: 'SECRET_CREATED', data: { secret_id: 'sec_x', name } }, core.now());
   });

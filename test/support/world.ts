@@ -4,7 +4,11 @@ import { env, exports } from 'cloudflare:workers';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { reset } from './faults';
 
-const bindings = env as unknown as { DB: D1Database; MIGRATIONS: Parameters<typeof applyD1Migrations>[1]; BOOTSTRAP_TOKEN: string };
+const bindings = env as unknown as {
+  DB: D1Database;
+  MIGRATIONS: Parameters<typeof applyD1Migrations>[1];
+  BOOTSTRAP_TOKEN: string;
+};
 export const BOOTSTRAP = bindings.BOOTSTRAP_TOKEN;
 export const db = bindings.DB;
 
@@ -31,7 +35,10 @@ export async function send(
   path: string,
   { token, body, headers = {} }: { token?: string; body?: unknown; headers?: Record<string, string> } = {},
 ): Promise<Answer> {
-  const raw = body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
+  const raw =
+    body === undefined || typeof body === 'string' || body instanceof Uint8Array
+      ? body
+      : JSON.stringify(body);
   const response = await exports.default.fetch(`http://localhost${path}`, {
     method,
     body: raw as BodyInit | undefined,
@@ -62,9 +69,12 @@ export function callerOf(id: string, token: string) {
     call,
     as: (other: string) => callerOf(id, other),
     get: (path: string, headers?: Record<string, string>) => call('GET', path, undefined, headers),
-    post: (path: string, body?: unknown, headers?: Record<string, string>) => call('POST', path, body, headers),
-    patch: (path: string, body?: unknown, headers?: Record<string, string>) => call('PATCH', path, body, headers),
-    del: (path: string, body?: unknown, headers?: Record<string, string>) => call('DELETE', path, body, headers),
+    post: (path: string, body?: unknown, headers?: Record<string, string>) =>
+      call('POST', path, body, headers),
+    patch: (path: string, body?: unknown, headers?: Record<string, string>) =>
+      call('PATCH', path, body, headers),
+    del: (path: string, body?: unknown, headers?: Record<string, string>) =>
+      call('DELETE', path, body, headers),
   };
 }
 export type Caller = ReturnType<typeof callerOf>;
@@ -81,12 +91,20 @@ export async function newOrg(): Promise<Caller & { keyId: string }> {
   return { ...callerOf(json.org.id, json.api_key.token), keyId: json.api_key.id };
 }
 
-/** A new secret; answers what the service said, and the value. With `...GENERATED` the service generates it. */
+/**
+ * A new secret; answers what the service said, and the value. With `...GENERATED` the service generates it.
+ */
 export async function newSecret(o: Caller, fields: Record<string, unknown> = {}) {
   const sent = { name: `s-${crypto.randomUUID()}`, type: 'generic', value: crypto.randomUUID(), ...fields };
   const { json, status, text } = await o.post('/secrets', sent);
   if (status !== 201) throw new Error(`no secret: ${status} ${text}`);
-  return { ...json, value: sent.value ?? json.value } as { id: string; name: string; value: string; version: number; environment: string };
+  return { ...json, value: sent.value ?? json.value } as {
+    id: string;
+    name: string;
+    value: string;
+    version: number;
+    environment: string;
+  };
 }
 
 /** Fields of a secret whose value the service generates. */

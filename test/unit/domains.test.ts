@@ -24,14 +24,21 @@ describe('domains', () => {
     for (const route of routes) {
       expect(route.need, route.path).toEqual(actions[route.action]);
       expect(tags[route.tag], route.path).toMatch(/\.$/);
-      // What the Worker answers itself, and what another route of the action asks, needs no operation of its own.
+      // What the Worker answers itself, and what another route of the action asks, needs no operation of its
+      // own.
       const operation = operations[route.operation ?? route.action];
-      if (!route.public) expect([operation?.read, operation?.change].filter(Boolean), `${route.method} ${route.path}`).toHaveLength(1);
+      if (!route.public)
+        expect(
+          [operation?.read, operation?.change].filter(Boolean),
+          `${route.method} ${route.path}`,
+        ).toHaveLength(1);
     }
   });
 
   it('declare no action that no route uses, and no operation of none', () => {
-    const unrouted = Object.keys(actions).filter((action) => !routes.some((route) => route.action === action));
+    const unrouted = Object.keys(actions).filter(
+      (action) => !routes.some((route) => route.action === action),
+    );
     // What the service itself does, as a job or a scheduled task.
     expect(unrouted).toEqual([
       ...['secret.rotation_due', 'secret.auto_rotate', 'audit.checkpoint', 'secret.expiring'],

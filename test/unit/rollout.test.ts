@@ -5,10 +5,20 @@ import { refuse } from '../../src/errors';
 import { unidentified } from '../../src/gate/approvals/hold';
 import type { Ask, Reply } from '../../src/gate/request/call';
 import { fail, ok, wants } from '../../src/gate/request/outcome';
-import { readAsk, readOutcome, readReply, writeAsk, writeOutcome, writeReply } from '../../src/gate/request/rollout';
+import {
+  readAsk,
+  readOutcome,
+  readReply,
+  writeAsk,
+  writeOutcome,
+  writeReply,
+} from '../../src/gate/request/rollout';
 
 const outcomes = [
-  [{ ok: true, status: 201, data: { id: 'sec_1' }, etag: '"v1"' }, ok({ id: 'sec_1' }, { status: 201, etag: '"v1"' })],
+  [
+    { ok: true, status: 201, data: { id: 'sec_1' }, etag: '"v1"' },
+    ok({ id: 'sec_1' }, { status: 201, etag: '"v1"' }),
+  ],
   [{ ok: false, refusal: refuse('NOT_FOUND') }, fail(refuse('NOT_FOUND'))],
   [{ ok: 'more', data: { type: 'password' } }, wants('value', { type: 'password' })],
   [{ ok: 'more', data: { approval: true } }, unidentified],
@@ -38,7 +48,11 @@ describe('rollout: calls', () => {
 
   it('a reply of a gate of 0.4.0 is read, with its rate limit', () => {
     const [old, outcome] = outcomes[0];
-    expect(readReply({ ...rest, outcome: old, budget: state } as never)).toEqual({ ...rest, outcome, rate_limit: state });
+    expect(readReply({ ...rest, outcome: old, budget: state } as never)).toEqual({
+      ...rest,
+      outcome,
+      rate_limit: state,
+    });
   });
 
   it('a Worker of 0.4.0 reads a reply', () => {

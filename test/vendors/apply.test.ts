@@ -14,9 +14,11 @@ const work = (name: string, more: Partial<Work> = {}): Work => ({
   begun: false,
   ...more,
 });
-const rejected = (ends: TargetError['ends']) => new TargetError({ code: 'TARGET_REJECTED', message: 'made up' }, ends);
+const rejected = (ends: TargetError['ends']) =>
+  new TargetError({ code: 'TARGET_REJECTED', message: 'made up' }, ends);
 const names = Array.from({ length: 12 }, (_, i) => `N${String(i).padStart(2, '0')}`);
-const short = (results: Result[]) => results.map(({ name, action, code }) => `${name} ${code ?? action}`).sort();
+const short = (results: Result[]) =>
+  results.map(({ name, action, code }) => `${name} ${code ?? action}`).sort();
 
 /** A target in memory; `each` runs before a write. */
 function memory(there: Record<string, string>, each: (name: string) => Promise<void> | void = () => {}) {
@@ -99,7 +101,12 @@ it('sync apply: a begun step is settled by reading, and is created or updated as
     work('C', { begun: true }),
     work('D', { begun: true }),
   ];
-  expect(short((await apply(reading, begun)).results)).toEqual(['A created', 'B updated', 'C created', 'D created']);
+  expect(short((await apply(reading, begun)).results)).toEqual([
+    'A created',
+    'B updated',
+    'C created',
+    'D created',
+  ]);
   expect(calls.filter((call) => call.startsWith('put')).sort()).toEqual(['put C', 'put D']);
   expect(values.get('C')).toBe('value of C');
 });
@@ -107,17 +114,27 @@ it('sync apply: a begun step is settled by reading, and is created or updated as
 it('sync apply: values are read before a write if each write creates a version, unless the listing contained them', async () => {
   const there = { remote: { target: 'A' } };
   const reads = memory({ A: 'value of A' });
-  expect(short((await apply(reads.reading, [work('A', there), work('B')])).results)).toEqual(['A unchanged', 'B created']);
+  expect(short((await apply(reads.reading, [work('A', there), work('B')])).results)).toEqual([
+    'A unchanged',
+    'B created',
+  ]);
   expect(reads.calls).toEqual(['read A', 'put B']);
   const lists = memory({ A: 'before' });
-  expect(short((await apply({ ...lists.reading, listsValues: true }, [work('A', there)])).results)).toEqual(['A updated']);
+  expect(short((await apply({ ...lists.reading, listsValues: true }, [work('A', there)])).results)).toEqual([
+    'A updated',
+  ]);
   expect(lists.calls).toEqual(['put A']);
 });
 
 it('sync apply: a value that somebody else has written since is not deleted, nor does a dry run say so', async () => {
   const { reading, target, calls } = memory({ A: 'ours', B: 'theirs' });
   const removal = (name: string) =>
-    work(name, { kind: 'remove', remote: { target: name }, value: null, isOurs: (value) => value === 'ours' });
+    work(name, {
+      kind: 'remove',
+      remote: { target: name },
+      value: null,
+      isOurs: (value) => value === 'ours',
+    });
   const planned = [removal('A'), removal('B')];
   expect(short(await foreseen(reading, planned))).toEqual(['A deleted']);
   const applied = await apply(reading, planned);
@@ -129,9 +146,15 @@ it('sync apply: a value that somebody else has written since is not deleted, nor
 
 it('sync apply: a name without a result in a batch has failed, and an error fails each of its names', async () => {
   const list = async () => [];
-  const some = await apply({ list, write: async () => new Map([['N00', { action: 'created' }]]) }, [work('N00'), work('N01')]);
+  const some = await apply({ list, write: async () => new Map([['N00', { action: 'created' }]]) }, [
+    work('N00'),
+    work('N01'),
+  ]);
   expect(short(some.results)).toEqual(['N00 created', 'N01 TARGET_REJECTED']);
-  const none = await apply({ list, write: () => Promise.reject(rejected('sync')) }, [work('N00'), work('N01')]);
+  const none = await apply({ list, write: () => Promise.reject(rejected('sync')) }, [
+    work('N00'),
+    work('N01'),
+  ]);
   expect(short(none.results)).toEqual(['N00 TARGET_REJECTED', 'N01 TARGET_REJECTED']);
   expect(none.end?.ends).toBe('sync');
 });
@@ -144,12 +167,25 @@ it('sync apply: a dry run writes nothing, and reads what a sync would read', asy
     work('C', { kind: 'remove', remote: { target: 'C' }, value: null }),
     work('D'),
   ];
-  expect(short(await foreseen(reading, planned))).toEqual(['A unchanged', 'B updated', 'C deleted', 'D created']);
+  expect(short(await foreseen(reading, planned))).toEqual([
+    'A unchanged',
+    'B updated',
+    'C deleted',
+    'D created',
+  ]);
   expect(calls).toEqual(['read A', 'read B']);
-  expect(short(await foreseen(target, planned))).toEqual(['A updated', 'B updated', 'C deleted', 'D created']);
+  expect(short(await foreseen(target, planned))).toEqual([
+    'A updated',
+    'B updated',
+    'C deleted',
+    'D created',
+  ]);
   expect(calls).toHaveLength(2);
   const dead = { ...reading, read: () => Promise.reject(rejected('sync')) };
-  expect(short(await foreseen(dead, planned)).filter((line) => /^[AB] /.test(line))).toEqual(['A TARGET_REJECTED', 'B TARGET_REJECTED']);
+  expect(short(await foreseen(dead, planned)).filter((line) => /^[AB] /.test(line))).toEqual([
+    'A TARGET_REJECTED',
+    'B TARGET_REJECTED',
+  ]);
   expect(
     await foreseen(
       dead,

@@ -33,13 +33,22 @@ it.each([
   'https://vault.azure.net',
 ])('sync: azure-key-vault accepts only the address of a vault, and not %s', (vaultUrl) => {
   expect(azureKeyVault.config.safeParse({ ...config, vaultUrl }).success).toBe(false);
-  expect(azureKeyVault.config.parse({ ...config, vaultUrl: 'https://Demo.vault.azure.net' }).vaultUrl).toBe('https://demo.vault.azure.net');
+  expect(azureKeyVault.config.parse({ ...config, vaultUrl: 'https://Demo.vault.azure.net' }).vaultUrl).toBe(
+    'https://demo.vault.azure.net',
+  );
 });
 
 it('sync: azure-key-vault maps names, and those that fold to one fail', async () => {
   const fake = await running(startAzureKeyVault());
   fake.seed('Db-Url', 'before');
-  const secrets = { A_B: '1', 'a-b': '2', 'A.b': '3', 'db/url': 'after', X_Y: 'x', [`N${'x'.repeat(127)}`]: 'long' };
+  const secrets = {
+    A_B: '1',
+    'a-b': '2',
+    'A.b': '3',
+    'db/url': 'after',
+    X_Y: 'x',
+    [`N${'x'.repeat(127)}`]: 'long',
+  };
   expect(short(await sync(azureKeyVault, config, fake, secrets))).toEqual([
     'A.b failed NAME_COLLISION',
     'A_B failed NAME_COLLISION',
@@ -62,7 +71,9 @@ it('sync: azure-key-vault follows next pages at the vault, and no other host', a
   expect(fake.secrets.get('name-8')?.versions).toHaveLength(1);
   const evil = await running(startFake(() => ({ status: 200, body: { value: [] } })));
   fake.host = evil.url;
-  expect(short(await sync(azureKeyVault, config, fake, { NEW: 'x' }))).toEqual(['NEW failed TARGET_REJECTED']);
+  expect(short(await sync(azureKeyVault, config, fake, { NEW: 'x' }))).toEqual([
+    'NEW failed TARGET_REJECTED',
+  ]);
   expect(evil.requests).toEqual([]);
 });
 
@@ -72,7 +83,11 @@ it('sync: azure-key-vault keeps content type and tags, and takes no certificate'
   fake.seed('CERT', 'theirs', { managed: true }, { contentType: 'application/x-pkcs12' });
   fake.seed('PEM', 'theirs', {}, { contentType: 'application/x-pem-file' });
   const result = await sync(azureKeyVault, config, fake, { TAGGED: 'after', CERT: 'c', PEM: 'p' });
-  expect(short(result)).toEqual(['CERT failed TARGET_REJECTED', 'PEM failed TARGET_REJECTED', 'TAGGED updated']);
+  expect(short(result)).toEqual([
+    'CERT failed TARGET_REJECTED',
+    'PEM failed TARGET_REJECTED',
+    'TAGGED updated',
+  ]);
   expect(fake.secrets.get('tagged')?.versions.at(-1)).toEqual({
     value: 'after',
     enabled: true,
@@ -97,8 +112,14 @@ it('sync: azure-key-vault recovers a deleted secret, waits until it is there, an
   fake.seed('GONE', 'before', { deleted: true, pending: 2 }, { tags: { team: 'theirs' } });
   fake.recovering = 6;
   const clock = fastClock();
-  expect(short(await sync(azureKeyVault, config, fake, { GONE: 'after' }, { clock }))).toEqual(['GONE updated']);
-  expect(fake.secrets.get('gone')?.versions.at(-1)).toEqual({ value: 'after', enabled: true, tags: { team: 'theirs' } });
+  expect(short(await sync(azureKeyVault, config, fake, { GONE: 'after' }, { clock }))).toEqual([
+    'GONE updated',
+  ]);
+  expect(fake.secrets.get('gone')?.versions.at(-1)).toEqual({
+    value: 'after',
+    enabled: true,
+    tags: { team: 'theirs' },
+  });
   expect(clock.slept.reduce((sum, ms) => sum + ms, 0)).toBeLessThan(30_000);
 });
 
@@ -107,7 +128,9 @@ it('sync: azure-key-vault waits for a recovery no longer than 30 s, and carries 
   fake.seed('GONE', 'before', { deleted: true });
   fake.recovering = 1000;
   const clock = fastClock();
-  expect(short(await sync(azureKeyVault, config, fake, { GONE: 'after' }, { clock }))).toEqual(['GONE failed TARGET_REJECTED']);
+  expect(short(await sync(azureKeyVault, config, fake, { GONE: 'after' }, { clock }))).toEqual([
+    'GONE failed TARGET_REJECTED',
+  ]);
   expect(clock.slept.reduce((sum, ms) => sum + ms, 0)).toBeLessThanOrEqual(30_000);
   Object.assign(fake.secrets.get('gone') ?? {}, { pending: 2 });
   expect(short(await sync(azureKeyVault, config, fake, { GONE: 'after' }))).toEqual(['GONE created']);
@@ -131,8 +154,14 @@ it('sync: azure-key-vault creates one version for a write whose response was los
   fake.seed('B', 'before');
   let lost = 0;
   fake.interrupt = ({ method }) => (method === 'PUT' && lost++ < 2 ? 'after' : null);
-  expect(short(await sync(azureKeyVault, config, fake, { A: 'a', B: 'b' }))).toEqual(['A created', 'B updated']);
-  expect(short(await sync(azureKeyVault, config, fake, { A: 'a', B: 'b' }, { begun: ['A', 'B'] }))).toEqual(['A updated', 'B updated']);
+  expect(short(await sync(azureKeyVault, config, fake, { A: 'a', B: 'b' }))).toEqual([
+    'A created',
+    'B updated',
+  ]);
+  expect(short(await sync(azureKeyVault, config, fake, { A: 'a', B: 'b' }, { begun: ['A', 'B'] }))).toEqual([
+    'A updated',
+    'B updated',
+  ]);
   expect([...fake.secrets.values()].map(({ name, versions }) => [name, versions.length])).toEqual([
     ['B', 2],
     ['A', 1],
@@ -141,15 +170,27 @@ it('sync: azure-key-vault creates one version for a write whose response was los
 
 it('sync: azure-key-vault holds sizes before it writes, and takes an empty value', async () => {
   const fake = await running(startAzureKeyVault());
-  const result = await sync(azureKeyVault, config, fake, { EMPTY: '', MOST: 'é'.repeat(12_800), MORE: `${'é'.repeat(12_800)}x` });
+  const result = await sync(azureKeyVault, config, fake, {
+    EMPTY: '',
+    MOST: 'é'.repeat(12_800),
+    MORE: `${'é'.repeat(12_800)}x`,
+  });
   expect(short(result)).toEqual(['EMPTY created', 'MORE failed VALUE_TOO_LARGE', 'MOST created']);
 });
 
 it('sync: azure-key-vault recognises a refused secret only by its code', async () => {
   const fake = await running(startAzureKeyVault());
-  const { results } = await sync(azureKeyVault, { ...config, clientSecret: 'invalid_client' }, fake, { A: 'a' });
+  const { results } = await sync(azureKeyVault, { ...config, clientSecret: 'invalid_client' }, fake, {
+    A: 'a',
+  });
   expect(results).toEqual([
-    { name: 'A', targetName: 'A', action: 'failed', code: 'TARGET_AUTH', message: 'The target answered with status 401.' },
+    {
+      name: 'A',
+      targetName: 'A',
+      action: 'failed',
+      code: 'TARGET_AUTH',
+      message: 'The target answered with status 401.',
+    },
   ]);
   const other = await sync(azureKeyVault, { ...config, clientSecret: 'other' }, fake, { A: 'a' });
   expect(other.results[0]?.message).toBe('The target answered with status 401 (invalid_client).');
@@ -157,7 +198,14 @@ it('sync: azure-key-vault recognises a refused secret only by its code', async (
 
 it('sync: azure-key-vault takes a listing of another shape for no empty one', async () => {
   const fake = await running(startAzureKeyVault());
-  for (const body of [{}, { value: {} }, { value: [{}] }, { value: [{ id: 'https://demo.vault.azure.net/keys/a' }] }, [], 'text']) {
+  for (const body of [
+    {},
+    { value: {} },
+    { value: [{}] },
+    { value: [{ id: 'https://demo.vault.azure.net/keys/a' }] },
+    [],
+    'text',
+  ]) {
     fake.interrupt = ({ method }) => (method === 'GET' ? { status: 200, body } : null);
     expect(short(await sync(azureKeyVault, config, fake, { A: 'a' }))).toEqual(['A failed TARGET_REJECTED']);
   }
@@ -169,7 +217,8 @@ it('sync: the fake azure-key-vault refuses what the vendor would', async () => {
   fake.tokens.add('t');
   const headers = { Authorization: 'Bearer t', 'Content-Type': 'application/json' };
   const status = async (method: string, path: string, body?: string, more: object = headers) =>
-    (await fetch(fake.url + path, { method, headers: { ...more }, ...(body !== undefined && { body }) })).status;
+    (await fetch(fake.url + path, { method, headers: { ...more }, ...(body !== undefined && { body }) }))
+      .status;
   expect(await status('GET', '/secrets?api-version=7.4', undefined, {})).toBe(401);
   expect(await status('GET', '/secrets')).toBe(400);
   expect(await status('GET', '/secrets?api-version=7.4&maxresults=26')).toBe(400);

@@ -32,8 +32,18 @@ it('sync: buildkite refuses names and values before the first write', async () =
     BLANK: ' \n\t\u00a0',
   });
   expect(short(result)).toEqual([
-    ...['/X failed NAME_INVALID', '1X failed NAME_INVALID', 'BKX failed NAME_INVALID', 'BLANK failed VALUE_NOT_ALLOWED'],
-    ...['BUILDKITE_X failed NAME_INVALID', 'EMPTY failed VALUE_NOT_ALLOWED', 'FITS created', 'LARGE failed VALUE_TOO_LARGE'],
+    ...[
+      '/X failed NAME_INVALID',
+      '1X failed NAME_INVALID',
+      'BKX failed NAME_INVALID',
+      'BLANK failed VALUE_NOT_ALLOWED',
+    ],
+    ...[
+      'BUILDKITE_X failed NAME_INVALID',
+      'EMPTY failed VALUE_NOT_ALLOWED',
+      'FITS created',
+      'LARGE failed VALUE_TOO_LARGE',
+    ],
     ...['_X failed NAME_INVALID', 'app/db.pass created', 'bk_token failed NAME_INVALID'],
   ]);
   expect(fake.secrets.map(({ key }) => key).sort()).toEqual(['FITS', 'app_db_pass']);
@@ -49,20 +59,31 @@ it('sync: buildkite keeps the description and the policy of a secret', async () 
   const fake = await running(startBuildkite());
   fake.secrets.push(secret('ALPHA', { description: 'ours', policy: '- pipeline_slug: demo' }));
   expect(short(await sync(buildkite, config, fake, { ALPHA: 'new' }))).toEqual(['ALPHA updated']);
-  expect(fake.secrets).toMatchObject([{ value: 'new', description: 'ours', policy: '- pipeline_slug: demo' }]);
+  expect(fake.secrets).toMatchObject([
+    { value: 'new', description: 'ours', policy: '- pipeline_slug: demo' },
+  ]);
 });
 
 it('sync: buildkite reads every page before it decides what exists', async () => {
   const fake = await running(startBuildkite());
   for (let i = 0; i < 10; i++) fake.secrets.push(secret(`OTHER_${i}`));
-  expect(short(await sync(buildkite, config, fake, { OTHER_9: 'ours', NEW: 'ours' }))).toEqual(['NEW created', 'OTHER_9 updated']);
+  expect(short(await sync(buildkite, config, fake, { OTHER_9: 'ours', NEW: 'ours' }))).toEqual([
+    'NEW created',
+    'OTHER_9 updated',
+  ]);
 });
 
 it('sync: buildkite follows no next page on another host', async () => {
   const fake = await running(startBuildkite());
   const other = await running(startBuildkite());
-  fake.interrupt = () => ({ status: 200, headers: { Link: `<${other.url}/v2/x?page=2>; rel="next"` }, body: [] });
-  expect(short(await sync(buildkite, config, fake, { ALPHA: 'a' }))).toEqual(['ALPHA failed TARGET_REJECTED']);
+  fake.interrupt = () => ({
+    status: 200,
+    headers: { Link: `<${other.url}/v2/x?page=2>; rel="next"` },
+    body: [],
+  });
+  expect(short(await sync(buildkite, config, fake, { ALPHA: 'a' }))).toEqual([
+    'ALPHA failed TARGET_REJECTED',
+  ]);
   expect(other.requests).toEqual([]);
 });
 
@@ -70,39 +91,61 @@ it('sync: buildkite updates names that appeared, and creates names that disappea
   const fake = await running(startBuildkite());
   fake.secrets.push(secret('GOES'));
   fake.interrupt = ({ method }) => {
-    if (method !== 'GET' && !fake.secrets.some(({ key }) => key === 'COMES')) fake.secrets.splice(0, 1, secret('COMES'));
+    if (method !== 'GET' && !fake.secrets.some(({ key }) => key === 'COMES'))
+      fake.secrets.splice(0, 1, secret('COMES'));
     return null;
   };
-  expect(short(await sync(buildkite, config, fake, { COMES: 'ours', GOES: 'ours' }))).toEqual(['COMES updated', 'GOES created']);
+  expect(short(await sync(buildkite, config, fake, { COMES: 'ours', GOES: 'ours' }))).toEqual([
+    'COMES updated',
+    'GOES created',
+  ]);
   expect(fake.secrets.map(({ key, value }) => `${key} ${value}`).sort()).toEqual(['COMES ours', 'GOES ours']);
 });
 
-it.each(['POST', 'PUT', 'DELETE'])('sync: buildkite repeats a %s whose answer was lost', async (lostMethod) => {
-  const fake = await running(startBuildkite());
-  fake.secrets.push(secret('THERE'));
-  const first = await sync(buildkite, config, fake, { OLD: 'old' });
-  let lost = 0;
-  fake.interrupt = ({ method }) => (method === lostMethod && lost++ === 0 ? 'after' : null);
-  const result = await sync(buildkite, config, fake, { NEW: 'ours', THERE: 'ours' }, { owned: first.owned, gone: ['OLD'] });
-  expect(short(result)).toEqual(['NEW created', 'OLD deleted', 'THERE updated']);
-  expect(fake.secrets.map(({ key, value }) => `${key} ${value}`)).toEqual(['THERE ours', 'NEW ours']);
-});
+it.each(['POST', 'PUT', 'DELETE'])(
+  'sync: buildkite repeats a %s whose answer was lost',
+  async (lostMethod) => {
+    const fake = await running(startBuildkite());
+    fake.secrets.push(secret('THERE'));
+    const first = await sync(buildkite, config, fake, { OLD: 'old' });
+    let lost = 0;
+    fake.interrupt = ({ method }) => (method === lostMethod && lost++ === 0 ? 'after' : null);
+    const result = await sync(
+      buildkite,
+      config,
+      fake,
+      { NEW: 'ours', THERE: 'ours' },
+      { owned: first.owned, gone: ['OLD'] },
+    );
+    expect(short(result)).toEqual(['NEW created', 'OLD deleted', 'THERE updated']);
+    expect(fake.secrets.map(({ key, value }) => `${key} ${value}`)).toEqual(['THERE ours', 'NEW ours']);
+  },
+);
 
 it('sync: buildkite fails names that are refused for another reason than that they exist', async () => {
   const fake = await running(startBuildkite());
-  fake.interrupt = ({ method }) => (method === 'POST' ? { status: 422, body: { message: 'Validation failed: new-value' } } : null);
+  fake.interrupt = ({ method }) =>
+    method === 'POST' ? { status: 422, body: { message: 'Validation failed: new-value' } } : null;
   const result = await sync(buildkite, config, fake, { ALPHA: 'new-value' });
-  expect(result.results).toMatchObject([{ code: 'TARGET_REJECTED', message: 'The target answered with status 422.' }]);
+  expect(result.results).toMatchObject([
+    { code: 'TARGET_REJECTED', message: 'The target answered with status 422.' },
+  ]);
 });
 
 it('sync: buildkite waits as many seconds as RateLimit-Reset says', async () => {
   const fake = await running(startBuildkite());
   const clock = fastClock();
   fake.interrupt = ({ method }, n) =>
-    method === 'POST' && n === 2 ? { status: 429, headers: { 'RateLimit-Reset': '12' }, body: { message: 'made up' } } : null;
+    method === 'POST' && n === 2
+      ? { status: 429, headers: { 'RateLimit-Reset': '12' }, body: { message: 'made up' } }
+      : null;
   expect(short(await sync(buildkite, config, fake, { ALPHA: 'a' }, { clock }))).toEqual(['ALPHA created']);
   expect(clock.slept).toEqual([12_000]);
-  fake.interrupt = () => ({ status: 429, headers: { 'RateLimit-Reset': '47' }, body: { message: 'made up' } });
+  fake.interrupt = () => ({
+    status: 429,
+    headers: { 'RateLimit-Reset': '47' },
+    body: { message: 'made up' },
+  });
   const result = await sync(buildkite, config, fake, { ALPHA: 'a' });
   expect([...short(result), result.retryAfter]).toEqual(['ALPHA failed TARGET_RATE_LIMITED', 47]);
 });
@@ -114,7 +157,9 @@ it('sync: buildkite tells an unknown cluster, and another shape than documented'
   ]);
   for (const body of [{}, null, [{}], [{ key: 'A' }], [null]]) {
     fake.interrupt = ({ method }) => (method === 'GET' ? { status: 200, body } : null);
-    expect(short(await sync(buildkite, config, fake, { ALPHA: 'a' }))).toEqual(['ALPHA failed TARGET_REJECTED']);
+    expect(short(await sync(buildkite, config, fake, { ALPHA: 'a' }))).toEqual([
+      'ALPHA failed TARGET_REJECTED',
+    ]);
   }
   expect(fake.writes()).toEqual([]);
 });
@@ -124,7 +169,9 @@ it('sync: the server in place of buildkite is strict', async () => {
   const send = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
     const all = { Authorization: 'Bearer buildkite-token', 'Content-Type': 'application/json', ...headers };
     const url = `${fake.url}/v2/organizations/demo/clusters/${CLUSTER}/secrets${path}`;
-    return (await fetch(url, { method, headers: all, ...(body !== undefined && { body: JSON.stringify(body) }) })).status;
+    return (
+      await fetch(url, { method, headers: all, ...(body !== undefined && { body: JSON.stringify(body) }) })
+    ).status;
   };
   expect(await send('GET', '', undefined, { Authorization: 'buildkite-token' })).toBe(401);
   expect(await send('POST', '', { key: 'A', value: ' ' })).toBe(422);

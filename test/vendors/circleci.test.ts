@@ -25,7 +25,9 @@ it('sync: circleci reads every page before it decides what exists', async () => 
 
 it('sync: circleci takes no empty value', async () => {
   const fake = await running(startCircleci());
-  expect(short(await sync(circleci, config, fake, { EMPTY: '' }))).toEqual(['EMPTY failed VALUE_NOT_ALLOWED']);
+  expect(short(await sync(circleci, config, fake, { EMPTY: '' }))).toEqual([
+    'EMPTY failed VALUE_NOT_ALLOWED',
+  ]);
 });
 
 it('sync: circleci fails cleanly', async () => {
@@ -42,7 +44,9 @@ it('vendor: the circleci server refuses what the vendor would', async () => {
   const send = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
     const all = { 'Circle-Token': 'circleci-token', 'Content-Type': 'application/json', ...headers };
     const url = `${fake.url}/api/v2/project/gh/demo/app/envvar${path}`;
-    return (await fetch(url, { method, headers: all, ...(body !== undefined && { body: JSON.stringify(body) }) })).status;
+    return (
+      await fetch(url, { method, headers: all, ...(body !== undefined && { body: JSON.stringify(body) }) })
+    ).status;
   };
   expect(await send('GET', '', undefined, { 'Circle-Token': 'another' })).toBe(401);
   expect(await send('POST', '', { name: 'A', value: '' })).toBe(400);

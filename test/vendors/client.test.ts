@@ -31,9 +31,20 @@ function scripted(
     await clock.sleep(said === 'timeout' ? TIMEOUT : (more.ms ?? 0));
     if (said === 'timeout') return { unreachable: 'timeout', ms: 0 };
     const { status, headers = {}, body = {} } = said;
-    return { status, headers: new Headers(headers), text: typeof body === 'string' ? body : JSON.stringify(body), ms: 0 };
+    return {
+      status,
+      headers: new Headers(headers),
+      text: typeof body === 'string' ? body : JSON.stringify(body),
+      ms: 0,
+    };
   };
-  const client = createClient({ vendor: more.vendor ?? {}, base: undefined, fetch, clock, once: more.once ?? false });
+  const client = createClient({
+    vendor: more.vendor ?? {},
+    base: undefined,
+    fetch,
+    clock,
+    once: more.once ?? false,
+  });
   return { client, sent, elapsed: () => clock.now() - start, at: () => sent.map(({ at }) => at) };
 }
 
@@ -65,7 +76,9 @@ describe('retries', () => {
   });
 
   it('sync client: other answers get one try', async () => {
-    for (const status of [300, 301, 302, 304, 307, 308, 400, 401, 403, 404, 405, 409, 410, 413, 415, 422, 451]) {
+    for (const status of [
+      300, 301, 302, 304, 307, 308, 400, 401, 403, 404, 405, 409, 410, 413, 415, 422, 451,
+    ]) {
       const { client, sent } = scripted(() => ({ status }));
       await errorOf(client.call(write));
       expect(sent).toHaveLength(1);
@@ -83,7 +96,11 @@ describe('retries', () => {
   });
 
   it('sync client: in a dry run each call gets one try', async () => {
-    for (const say of [() => ({ status: 500 }), () => 'timeout' as const, () => ({ status: 429, headers: { 'Retry-After': '1' } })]) {
+    for (const say of [
+      () => ({ status: 500 }),
+      () => 'timeout' as const,
+      () => ({ status: 429, headers: { 'Retry-After': '1' } }),
+    ]) {
       const { client, sent } = scripted(say, fastClock(), { once: true });
       await errorOf(client.call(list));
       expect(sent).toHaveLength(1);
@@ -106,25 +123,61 @@ describe('rate limits', () => {
   it.each<[string, Said, number]>([
     ['Retry-After in seconds', { status: 429, headers: { 'Retry-After': '7' } }, 7000],
     ['Retry-After with a fraction', { status: 429, headers: { 'Retry-After': '1.5' } }, 1500],
-    ['Retry-After as a date', { status: 429, headers: { 'Retry-After': 'Sun, 22 Nov 2026 00:00:09 GMT' } }, 9000],
-    ['Retry-After as a date that has passed', { status: 429, headers: { 'Retry-After': 'Sun, 22 Nov 2020 00:00:09 GMT' } }, 0],
+    [
+      'Retry-After as a date',
+      { status: 429, headers: { 'Retry-After': 'Sun, 22 Nov 2026 00:00:09 GMT' } },
+      9000,
+    ],
+    [
+      'Retry-After as a date that has passed',
+      { status: 429, headers: { 'Retry-After': 'Sun, 22 Nov 2020 00:00:09 GMT' } },
+      0,
+    ],
     ['Retry-After with 503', { status: 503, headers: { 'Retry-After': '4' } }, 4000],
     ['Retry-After with 403', { status: 403, headers: { 'Retry-After': '4' } }, 4000],
-    ['x-ratelimit-reset in Unix seconds', { status: 429, headers: { 'x-ratelimit-reset': String(epoch + 11) } }, 11_000],
-    ['x-ratelimit-reset in Unix milliseconds', { status: 429, headers: { 'x-ratelimit-reset': String((epoch + 11) * 1000) } }, 11_000],
-    ['X-RateLimit-Reset in seconds from now', { status: 429, headers: { 'X-RateLimit-Reset': '20' } }, 20_000],
+    [
+      'x-ratelimit-reset in Unix seconds',
+      { status: 429, headers: { 'x-ratelimit-reset': String(epoch + 11) } },
+      11_000,
+    ],
+    [
+      'x-ratelimit-reset in Unix milliseconds',
+      { status: 429, headers: { 'x-ratelimit-reset': String((epoch + 11) * 1000) } },
+      11_000,
+    ],
+    [
+      'X-RateLimit-Reset in seconds from now',
+      { status: 429, headers: { 'X-RateLimit-Reset': '20' } },
+      20_000,
+    ],
     ['RateLimit-Reset in seconds from now', { status: 429, headers: { 'RateLimit-Reset': '20' } }, 20_000],
-    ['ratelimit-reset in Unix seconds', { status: 429, headers: { 'ratelimit-reset': String(epoch + 3) } }, 3000],
+    [
+      'ratelimit-reset in Unix seconds',
+      { status: 429, headers: { 'ratelimit-reset': String(epoch + 3) } },
+      3000,
+    ],
     ['retry_after in the body', { status: 429, body: { retry_after: 0.75 } }, 750],
     ['parameters.retry_after in the body', { status: 429, body: { parameters: { retry_after: 5 } } }, 5000],
-    ['error.limit.reset in the body', { status: 429, body: { error: { limit: { reset: epoch + 6 } } } }, 6000],
-    ['error.limit.resetMs in the body', { status: 429, body: { error: { limit: { resetMs: (epoch + 6) * 1000 } } } }, 6000],
+    [
+      'error.limit.reset in the body',
+      { status: 429, body: { error: { limit: { reset: epoch + 6 } } } },
+      6000,
+    ],
+    [
+      'error.limit.resetMs in the body',
+      { status: 429, body: { error: { limit: { resetMs: (epoch + 6) * 1000 } } } },
+      6000,
+    ],
     [
       '403 with x-ratelimit-remaining 0',
       { status: 403, headers: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(epoch + 8) } },
       8000,
     ],
-    ['403 with x-ratelimit-remaining 0 alone', { status: 403, headers: { 'x-ratelimit-remaining': '0' } }, 500],
+    [
+      '403 with x-ratelimit-remaining 0 alone',
+      { status: 403, headers: { 'x-ratelimit-remaining': '0' } },
+      500,
+    ],
     ['429 alone', { status: 429 }, 500],
   ])('sync client: waits as %s says', async (_, said, wait) => {
     const { client, at } = scripted((n) => (n === 1 ? said : { status: 200 }), virtualClock());
@@ -148,20 +201,32 @@ describe('rate limits', () => {
     'Sun, 99 Nov 2026',
   ])('sync client: a time to wait that cannot be read counts as none: %j', async (text) => {
     for (const name of ['Retry-After', 'X-RateLimit-Reset']) {
-      const { client, at } = scripted((n) => (n === 1 ? { status: 429, headers: { [name]: text } } : { status: 200 }), virtualClock());
+      const { client, at } = scripted(
+        (n) => (n === 1 ? { status: 429, headers: { [name]: text } } : { status: 200 }),
+        virtualClock(),
+      );
       await client.call(write);
       expect(at()).toEqual([0, 500]);
     }
   });
 
-  it.each([null, 'text', [], { retry_after: 'soon' }, { retry_after: -1 }, { parameters: null }, { error: null }, { error: { limit: 5 } }])(
-    'sync client: a body that says nothing of a wait counts as none: %j',
-    async (body) => {
-      const { client, at } = scripted((n) => (n === 1 ? { status: 429, body } : { status: 200 }), virtualClock());
-      await client.call(write);
-      expect(at()).toEqual([0, 500]);
-    },
-  );
+  it.each([
+    null,
+    'text',
+    [],
+    { retry_after: 'soon' },
+    { retry_after: -1 },
+    { parameters: null },
+    { error: null },
+    { error: { limit: 5 } },
+  ])('sync client: a body that says nothing of a wait counts as none: %j', async (body) => {
+    const { client, at } = scripted(
+      (n) => (n === 1 ? { status: 429, body } : { status: 200 }),
+      virtualClock(),
+    );
+    await client.call(write);
+    expect(at()).toEqual([0, 500]);
+  });
 
   it("sync client: a rate limit in a vendor's form is recognised, regardless of the status", async () => {
     const vendor: Vendor = {
@@ -181,10 +246,18 @@ describe('rate limits', () => {
 
   it('sync client: a rate limit pauses every call', async () => {
     const clock = virtualClock();
-    const { client, at } = scripted((n) => (n === 1 ? { status: 429, headers: { 'Retry-After': '7' } } : { status: 200 }), clock, {
-      ms: 100,
-    });
-    await Promise.all([client.call(write), client.call(write), clock.sleep(200).then(() => client.call(write))]);
+    const { client, at } = scripted(
+      (n) => (n === 1 ? { status: 429, headers: { 'Retry-After': '7' } } : { status: 200 }),
+      clock,
+      {
+        ms: 100,
+      },
+    );
+    await Promise.all([
+      client.call(write),
+      client.call(write),
+      clock.sleep(200).then(() => client.call(write)),
+    ]);
     expect(at()).toEqual([0, 0, 7100, 7100]);
   });
 
@@ -193,12 +266,18 @@ describe('rate limits', () => {
       [list, 'sync'],
       [write, 'stop'],
     ] as const) {
-      const { client, sent, elapsed } = scripted(() => ({ status: 429, headers: { 'Retry-After': '31' } }), virtualClock());
+      const { client, sent, elapsed } = scripted(
+        () => ({ status: 429, headers: { 'Retry-After': '31' } }),
+        virtualClock(),
+      );
       expect(await fails(client, call)).toEqual(['TARGET_RATE_LIMITED', ends, 31]);
       await errorOf(client.call(write));
       expect([sent.length, elapsed()]).toEqual([1, 0]);
     }
-    const most = scripted((n) => (n === 1 ? { status: 429, headers: { 'Retry-After': '30' } } : { status: 200 }), virtualClock());
+    const most = scripted(
+      (n) => (n === 1 ? { status: 429, headers: { 'Retry-After': '30' } } : { status: 200 }),
+      virtualClock(),
+    );
     await most.client.call(write);
     expect(most.at()).toEqual([0, 30_000]);
   });
@@ -206,8 +285,11 @@ describe('rate limits', () => {
   it('sync client: the other names were not attempted, and the sync says when to come again', async () => {
     const fake = await running(startCircleci());
     let n = 0;
-    fake.interrupt = ({ method }) => (method === 'POST' && ++n > 2 ? { status: 429, headers: { 'Retry-After': '3600' }, body: {} } : null);
-    const secrets = Object.fromEntries(['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', 'J'].map((name) => [name, 'value']));
+    fake.interrupt = ({ method }) =>
+      method === 'POST' && ++n > 2 ? { status: 429, headers: { 'Retry-After': '3600' }, body: {} } : null;
+    const secrets = Object.fromEntries(
+      ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', 'J'].map((name) => [name, 'value']),
+    );
     const result = await sync(circleci, { token: fake.token, projectSlug: fake.slug }, fake, secrets);
     expect(result.retryAfter).toBe(3600);
     const codes = result.results.map(({ action, code }) => code ?? action);
@@ -219,11 +301,17 @@ describe('rate limits', () => {
 
 describe('budget', () => {
   it('sync client: waits since the last success add up to 30 s, also of concurrent calls; then each call gets one try', async () => {
-    const { client, at } = scripted(() => ({ status: 429, headers: { 'Retry-After': '14' } }), virtualClock());
+    const { client, at } = scripted(
+      () => ({ status: 429, headers: { 'Retry-After': '14' } }),
+      virtualClock(),
+    );
     const ended = await Promise.all([1, 2, 3, 4].map(() => fails(client, write)));
     expect(ended).toEqual([1, 2, 3, 4].map(() => ['TARGET_RATE_LIMITED', 'stop', 14]));
     expect(Math.max(...at())).toBe(28_000);
-    const spent = scripted((n) => (n < 4 ? { status: 429, headers: { 'Retry-After': '10' } } : { status: 500 }), virtualClock());
+    const spent = scripted(
+      (n) => (n < 4 ? { status: 429, headers: { 'Retry-After': '10' } } : { status: 500 }),
+      virtualClock(),
+    );
     await errorOf(spent.client.call(write));
     expect(spent.at()).toEqual([0, 10_000, 20_000, 30_000]);
     await errorOf(spent.client.call(write));
@@ -336,10 +424,13 @@ describe('codes', () => {
     [302, 'write', 'TARGET_REJECTED', 'name'],
     [500, 'write', 'TARGET_REJECTED', 'name'],
   ];
-  it.each(statuses)('sync client: status %i to a %s call is %s, and ends the %s', async (status, purpose, code, ends) => {
-    const { client } = scripted(() => ({ status }), virtualClock());
-    expect(await fails(client, { ...write, purpose: purpose as 'list' })).toEqual([code, ends, null]);
-  });
+  it.each(statuses)(
+    'sync client: status %i to a %s call is %s, and ends the %s',
+    async (status, purpose, code, ends) => {
+      const { client } = scripted(() => ({ status }), virtualClock());
+      expect(await fails(client, { ...write, purpose: purpose as 'list' })).toEqual([code, ends, null]);
+    },
+  );
 
   it('sync client: a refused credential ends the sync for every later call', async () => {
     const { client, sent } = scripted(() => ({ status: 401 }));
@@ -350,7 +441,11 @@ describe('codes', () => {
 
   it('sync client: statuses and codes that the adapter expects are its own to judge, but no rate limit', async () => {
     const vendor: Vendor = { code: (body) => (body as { code?: unknown } | undefined)?.code };
-    const answers: Said[] = [{ status: 404 }, { status: 400, body: { code: 'Gone' } }, { status: 400, body: { code: 'Other' } }];
+    const answers: Said[] = [
+      { status: 404 },
+      { status: 400, body: { code: 'Gone' } },
+      { status: 400, body: { code: 'Other' } },
+    ];
     const { client } = scripted((n) => answers[n - 1] as Said, fastClock(), { vendor });
     const call: Call = { ...write, expects: [404, 'Gone'] };
     expect((await client.call(call)).status).toBe(404);
@@ -366,8 +461,14 @@ describe('redirects and pages', () => {
     const other = await running(startFake(() => ({ status: 200, body: {} })));
     const fake = await running(startHeroku());
     for (const status of [301, 302, 303, 307, 308]) {
-      fake.interrupt = () => ({ status, headers: { Location: `${other.url}/apps/demo-app/config-vars` }, body: {} });
-      expect(short(await sync(heroku, { token: fake.token, appName: fake.app }, fake, { A: 'a' }))).toEqual(['A failed TARGET_REJECTED']);
+      fake.interrupt = () => ({
+        status,
+        headers: { Location: `${other.url}/apps/demo-app/config-vars` },
+        body: {},
+      });
+      expect(short(await sync(heroku, { token: fake.token, appName: fake.app }, fake, { A: 'a' }))).toEqual([
+        'A failed TARGET_REJECTED',
+      ]);
     }
     expect(other.requests).toEqual([]);
   });
@@ -398,8 +499,12 @@ describe('redirects and pages', () => {
     expect(next('https://vendor.example:443/things?page=2')).toBe('https://vendor.example/things?page=2');
     expect(next('/things?page=2')).toBe('https://vendor.example/things?page=2');
     expect(next('?page=2')).toBe('https://vendor.example/things?page=2');
-    expect(next('https://base.example/prefix/things?page=2', 'https://base.example/prefix')).toBe('https://vendor.example/things?page=2');
-    expect(next('https://vendor.example/things?page=2', 'https://base.example/prefix')).toBe('https://vendor.example/things?page=2');
+    expect(next('https://base.example/prefix/things?page=2', 'https://base.example/prefix')).toBe(
+      'https://vendor.example/things?page=2',
+    );
+    expect(next('https://vendor.example/things?page=2', 'https://base.example/prefix')).toBe(
+      'https://vendor.example/things?page=2',
+    );
   });
 
   it('sync client: pages without end, and pages without measure, end the sync', async () => {
@@ -410,11 +515,21 @@ describe('redirects and pages', () => {
       ends: 'sync',
     });
     expect(endless.sent).toHaveLength(100);
-    const full = scripted((n) => ({ status: 200, body: { items: [{ name: `N${n}` }], next_page_token: `${n}` } }));
-    await expect(circleci.open(full.client, config as never).list()).rejects.toMatchObject({ problem: { code: 'TARGET_REJECTED' } });
+    const full = scripted((n) => ({
+      status: 200,
+      body: { items: [{ name: `N${n}` }], next_page_token: `${n}` },
+    }));
+    await expect(circleci.open(full.client, config as never).list()).rejects.toMatchObject({
+      problem: { code: 'TARGET_REJECTED' },
+    });
     expect(full.sent).toHaveLength(1000);
-    const circle = scripted((n) => ({ status: 200, body: { items: [{ name: `N${n}` }], next_page_token: `${n % 2}` } }));
-    await expect(circleci.open(circle.client, config as never).list()).rejects.toMatchObject({ problem: { code: 'TARGET_REJECTED' } });
+    const circle = scripted((n) => ({
+      status: 200,
+      body: { items: [{ name: `N${n}` }], next_page_token: `${n % 2}` },
+    }));
+    await expect(circleci.open(circle.client, config as never).list()).rejects.toMatchObject({
+      problem: { code: 'TARGET_REJECTED' },
+    });
     expect(circle.sent).toHaveLength(3);
     const items = [{ name: 'x'.repeat(8_000_000) }];
     const again = scripted(() => ({ status: 200 }));
@@ -445,23 +560,34 @@ describe('redirects and pages', () => {
   ])('sync client: a listing that cannot be read ends the sync before the first write: %s', async (body) => {
     const fake = await running(startCircleci());
     fake.interrupt = () => ({ status: 200, body });
-    expect(short(await sync(circleci, { token: fake.token, projectSlug: fake.slug }, fake, { A: 'a' }))).toEqual([
-      'A failed TARGET_REJECTED',
-    ]);
+    expect(
+      short(await sync(circleci, { token: fake.token, projectSlug: fake.slug }, fake, { A: 'a' })),
+    ).toEqual(['A failed TARGET_REJECTED']);
     expect(fake.writes()).toEqual([]);
   });
 
   it('sync client: a truncated listing is not a shorter listing', async () => {
-    const fake = await running(startFake((): FakeAnswer => ({ status: 200, headers: { 'Content-Length': '1000' }, body: '{"A":"a"}' })));
+    const fake = await running(
+      startFake(
+        (): FakeAnswer => ({ status: 200, headers: { 'Content-Length': '1000' }, body: '{"A":"a"}' }),
+      ),
+    );
     const result = await sync(heroku, { token: 't', appName: 'a' }, fake, { A: 'a' }, { timeout: 200 });
     expect(short(result)).toEqual(['A failed TARGET_UNREACHABLE']);
   });
 });
 
 describe('echoes of targets', () => {
-  const vendor: Vendor = { headers: { Authorization: 'Bearer secret-token' }, code: (body) => (body as { code?: unknown }).code };
+  const vendor: Vendor = {
+    headers: { Authorization: 'Bearer secret-token' },
+    code: (body) => (body as { code?: unknown }).code,
+  };
   const told = async (code: unknown, ...calls: Call[]) => {
-    const { client } = scripted(() => ({ status: 422, body: { code, message: 'secret-value' } }), fastClock(), { vendor });
+    const { client } = scripted(
+      () => ({ status: 422, body: { code, message: 'secret-value' } }),
+      fastClock(),
+      { vendor },
+    );
     let message = '';
     for (const call of calls) message = (await errorOf(client.call(call))).problem.message;
     return message;
@@ -469,9 +595,30 @@ describe('echoes of targets', () => {
   const sends = (value: string): Call => ({ ...write, json: { name: 'A', value } });
 
   it('sync client: the code of a vendor is reported, if it looks like one', async () => {
-    for (const code of ['invalid_params', 'ResourceNotFoundException', 'FAILED_PRECONDITION', 'env.exists', 10215, '10215'])
+    for (const code of [
+      'invalid_params',
+      'ResourceNotFoundException',
+      'FAILED_PRECONDITION',
+      'env.exists',
+      10215,
+      '10215',
+    ])
       expect(await told(code, write)).toBe(`The target answered with status 422 (${code}).`);
-    for (const code of [undefined, null, {}, [], true, '', 'two words', 'line\nbreak', 'a'.repeat(65), 'hunter2', 1.5, -1, 12345678])
+    for (const code of [
+      undefined,
+      null,
+      {},
+      [],
+      true,
+      '',
+      'two words',
+      'line\nbreak',
+      'a'.repeat(65),
+      'hunter2',
+      1.5,
+      -1,
+      12345678,
+    ])
       expect(await told(code, write)).toBe('The target answered with status 422.');
   });
 
@@ -483,8 +630,11 @@ describe('echoes of targets', () => {
     expect(await told('hunter', sends('hunter'), sends('other'))).toBe(silent);
     expect(await told('hunter', sends(btoa('hunter')))).toBe(silent);
     expect(await told(123456, sends('123456'))).toBe(silent);
-    for (const value of ['a===', '====', 'abc====', 'ab=='] as const) expect(await told(value, sends(value))).toBe(silent);
-    expect(await told('hunter', { method: 'POST', url: URL_, form: { client_secret: 'hunter' } })).toBe(silent);
+    for (const value of ['a===', '====', 'abc====', 'ab=='] as const)
+      expect(await told(value, sends(value))).toBe(silent);
+    expect(await told('hunter', { method: 'POST', url: URL_, form: { client_secret: 'hunter' } })).toBe(
+      silent,
+    );
     expect(await told('things', write)).toBe(silent);
   });
 
@@ -502,7 +652,8 @@ describe('echoes of targets', () => {
               }
             : null;
         const result = await sync(heroku, { token: fake.token, appName: fake.app }, fake, values);
-        for (const text of [...Object.values(values), fake.token]) expect(JSON.stringify(result.results)).not.toContain(text);
+        for (const text of [...Object.values(values), fake.token])
+          expect(JSON.stringify(result.results)).not.toContain(text);
       }
     }
   });
@@ -515,14 +666,20 @@ describe('writes that make a version', () => {
   };
 
   it('sync client: is asked for before it is repeated, and not repeated where it was done', async () => {
-    const { client, sent } = scripted((n) => (n === 1 ? 'timeout' : { status: 200, body: { is: true } }), virtualClock());
+    const { client, sent } = scripted(
+      (n) => (n === 1 ? 'timeout' : { status: 200, body: { is: true } }),
+      virtualClock(),
+    );
     await client.call({ ...write, url: `${URL_}/put`, settle });
     expect(sent.map(({ url }) => url)).toEqual([`${URL_}/put`, URL_]);
   });
 
   it('sync client: is repeated if it was not done, or if the question is refused', async () => {
     for (const answer of [{ status: 200, body: { is: false } }, { status: 403 }]) {
-      const { client, sent } = scripted((n) => (n === 1 ? { status: 500 } : n === 2 ? answer : { status: 200 }), virtualClock());
+      const { client, sent } = scripted(
+        (n) => (n === 1 ? { status: 500 } : n === 2 ? answer : { status: 200 }),
+        virtualClock(),
+      );
       await client.call({ ...write, url: `${URL_}/put`, settle });
       expect(sent.map(({ url }) => url)).toEqual([`${URL_}/put`, URL_, `${URL_}/put`]);
     }
@@ -546,7 +703,11 @@ describe('writes that make a version', () => {
     await client.call({ ...write, pending: [409] });
     expect(elapsed()).toBe(500 + 1000 + 2000 + 5 * 2000);
     const never = scripted(() => ({ status: 409 }), virtualClock());
-    expect(await fails(never.client, { ...write, pending: [409] })).toEqual(['TARGET_REJECTED', 'name', null]);
+    expect(await fails(never.client, { ...write, pending: [409] })).toEqual([
+      'TARGET_REJECTED',
+      'name',
+      null,
+    ]);
     expect(never.elapsed()).toBeLessThanOrEqual(30_000);
   });
 });

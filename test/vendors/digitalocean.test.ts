@@ -50,13 +50,24 @@ it('sync: digitalocean writes all names and deletions as one deployment, and sen
     { key: 'SEALED', value: 'EV[1:theirs]', scope: 'RUN_TIME', type: 'SECRET' },
     { key: 'BARE', value: 'no scope or type' },
   ];
-  const more = { alerts: [{ rule: 'DEPLOYMENT_FAILED' }], databases: [{ name: 'db', engine: 'PG' }], ingress: { rules: [] }, envs: theirs };
+  const more = {
+    alerts: [{ rule: 'DEPLOYMENT_FAILED' }],
+    databases: [{ name: 'db', engine: 'PG' }],
+    ingress: { rules: [] },
+    envs: theirs,
+  };
   Object.assign(fake.spec, structuredClone(more));
   const before = structuredClone(fake.spec);
   const first = await sync(digitalocean, app, fake, { ONE: '1', TWO: '2', PLAIN: 'ours' });
   expect(short(first)).toEqual(['ONE created', 'PLAIN updated', 'TWO created']);
   expect(fake.deployments).toBe(1);
-  await sync(digitalocean, app, fake, { ONE: 'changed', PLAIN: 'ours' }, { owned: first.owned, gone: ['TWO'] });
+  await sync(
+    digitalocean,
+    app,
+    fake,
+    { ONE: 'changed', PLAIN: 'ours' },
+    { owned: first.owned, gone: ['TWO'] },
+  );
   expect(fake.deployments).toBe(2);
   const { envs, ...rest } = fake.spec;
   const { envs: _, ...restBefore } = before;
@@ -81,7 +92,8 @@ it('sync: digitalocean reads the app again just before it writes', async () => {
   const fake = await running(startDigitalocean());
   fake.interrupt = ({ method }, n) => {
     // Between the listing and the second read somebody else deploys.
-    if (method === 'GET' && n === 2) Object.assign(fake.spec, { envs: [{ key: 'LATE', value: 'theirs' }], region: 'nyc' });
+    if (method === 'GET' && n === 2)
+      Object.assign(fake.spec, { envs: [{ key: 'LATE', value: 'theirs' }], region: 'nyc' });
     return null;
   };
   expect(short(await sync(digitalocean, app, fake, { A: 'a' }))).toEqual(['A created']);
@@ -94,7 +106,9 @@ it('sync: digitalocean writes only to one component, of any kind, and reports a 
   expect(short(await sync(digitalocean, config, fake, { A: 'a' }))).toEqual(['A created']);
   expect(fake.spec.workers[0].envs).toMatchObject([{ key: 'A', scope: 'RUN_TIME', type: 'SECRET' }]);
   expect(fake.spec.envs ?? fake.spec.services[0].envs).toBe(undefined);
-  expect(short(await sync(digitalocean, { ...app, component: 'none' }, fake, { A: 'a' }))).toEqual(['A failed TARGET_NOT_FOUND']);
+  expect(short(await sync(digitalocean, { ...app, component: 'none' }, fake, { A: 'a' }))).toEqual([
+    'A failed TARGET_NOT_FOUND',
+  ]);
 });
 
 it('sync: digitalocean refuses values that the vendor would change', async () => {
@@ -122,14 +136,20 @@ it('sync: digitalocean compares with a value that is not secret, never with a ci
     { key: 'CIPHER', value: 'EV[1:theirs]', type: 'SECRET' },
   ];
   fake.plain.set('EV[1:theirs]', 'theirs');
-  expect(short(await sync(digitalocean, app, fake, { PLAIN: 'equal', CIPHER: 'theirs' }))).toEqual(['CIPHER updated', 'PLAIN unchanged']);
+  expect(short(await sync(digitalocean, app, fake, { PLAIN: 'equal', CIPHER: 'theirs' }))).toEqual([
+    'CIPHER updated',
+    'PLAIN unchanged',
+  ]);
 });
 
 it('sync: digitalocean is waited for until the time that it names', async () => {
   const fake = await running(startDigitalocean());
   const clock = fastClock();
   const reset = String(Math.floor(clock.now() / 1000) + 12);
-  fake.interrupt = (_, n) => (n === 1 ? { status: 429, headers: { 'ratelimit-reset': reset }, body: { id: 'too_many_requests' } } : null);
+  fake.interrupt = (_, n) =>
+    n === 1
+      ? { status: 429, headers: { 'ratelimit-reset': reset }, body: { id: 'too_many_requests' } }
+      : null;
   expect(short(await sync(digitalocean, app, fake, { A: 'a' }, { clock }))).toEqual(['A created']);
   expect(clock.slept).toEqual([12_000]);
 });
@@ -137,9 +157,18 @@ it('sync: digitalocean is waited for until the time that it names', async () => 
 it('vendor: the digitalocean server refuses what the vendor would', async () => {
   const fake = await running(startDigitalocean());
   const send = async (method: string, body?: unknown, headers: Record<string, string> = {}) => {
-    const all = { Authorization: 'Bearer digitalocean-token', 'Content-Type': 'application/json', ...headers };
-    return (await fetch(`${fake.url}/v2/apps/app-1`, { method, headers: all, ...(body !== undefined && { body: JSON.stringify(body) }) }))
-      .status;
+    const all = {
+      Authorization: 'Bearer digitalocean-token',
+      'Content-Type': 'application/json',
+      ...headers,
+    };
+    return (
+      await fetch(`${fake.url}/v2/apps/app-1`, {
+        method,
+        headers: all,
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      })
+    ).status;
   };
   const envs = (each: unknown) => ({ spec: { name: 'demo', envs: [each] } });
   expect(await send('GET', undefined, { Authorization: 'digitalocean-token' })).toBe(401);

@@ -1,4 +1,5 @@
-// What every adapter makes of a target that refuses, is limited, answers in another shape or loses answers: the same tests for each platform.
+// What every adapter makes of a target that refuses, is limited, answers in another shape or loses answers:
+// the same tests for each platform.
 import { expect } from 'vitest';
 import type { SyncAdapter } from '../../src/adapters/sync/adapter';
 import type { Fake } from './fakes/server.ts';
@@ -24,7 +25,9 @@ export async function failsCleanly(
   { missing, listings, read, creates }: Failing,
 ) {
   const ours = () => sync(adapter, config, fake, SECRETS);
-  expect(short(await sync(adapter, { ...config, ...missing }, fake, SECRETS))).toEqual(failed('TARGET_NOT_FOUND'));
+  expect(short(await sync(adapter, { ...config, ...missing }, fake, SECRETS))).toEqual(
+    failed('TARGET_NOT_FOUND'),
+  );
   for (const body of [...listings, 'no JSON', null]) {
     fake.interrupt = () => ({ status: 200, body });
     expect([body, ...short(await ours())]).toEqual([body, ...failed('TARGET_REJECTED')]);
@@ -66,7 +69,13 @@ export async function failsCleanly(
   const action = creates === 'once' ? 'updated' : 'created';
   expect(short(created)).toEqual([`ALPHA ${action}`, `BETA ${action}`]);
   lost.clear();
-  const changed = await sync(adapter, config, fake, { ALPHA: 'another value' }, { owned: created.owned, gone: ['BETA'] });
+  const changed = await sync(
+    adapter,
+    config,
+    fake,
+    { ALPHA: 'another value' },
+    { owned: created.owned, gone: ['BETA'] },
+  );
   expect(short(changed)).toEqual(['ALPHA updated', 'BETA deleted']);
   expect(read('ALPHA')).toBe('another value');
   expect(read('BETA') ?? null).toBe(null);

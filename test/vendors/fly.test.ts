@@ -19,7 +19,13 @@ it('sync: fly keeps the contract of all platforms', async () => {
 it('sync: fly gets one call for all names and deletions', async () => {
   const fake = await running(startFly());
   const first = await sync(fly, config, fake, { ONE: '1', TWO: '2' });
-  const second = await sync(fly, config, fake, { ONE: 'changed', THREE: '3' }, { owned: first.owned, gone: ['TWO'] });
+  const second = await sync(
+    fly,
+    config,
+    fake,
+    { ONE: 'changed', THREE: '3' },
+    { owned: first.owned, gone: ['TWO'] },
+  );
   expect(short(second)).toEqual(['ONE updated', 'THREE created', 'TWO deleted']);
   expect(fake.version).toBe(2);
   expect(fake.secrets).toEqual({ ONE: 'changed', THREE: '3' });
@@ -46,7 +52,8 @@ it('sync: fly waits when it is called too often, and says so when it is told to 
   const clock = fastClock();
   expect(short(await sync(fly, config, fake, { A: 'a' }, { clock }))).toEqual(['A created']);
   expect(clock.slept).toEqual([500, 1000]);
-  fake.interrupt = ({ method }) => (method === 'POST' ? { status: 429, headers: { 'Retry-After': '90' }, body: {} } : null);
+  fake.interrupt = ({ method }) =>
+    method === 'POST' ? { status: 429, headers: { 'Retry-After': '90' }, body: {} } : null;
   const limited = await sync(fly, config, fake, { B: 'b' });
   expect(short(limited)).toEqual(['B failed TARGET_RATE_LIMITED']);
   expect(limited.retryAfter).toBe(90);
@@ -65,7 +72,13 @@ it('vendor: the fly server refuses what the vendor would', async () => {
   const fake = await running(startFly());
   const send = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
     const all = { Authorization: 'Bearer fly-token', 'Content-Type': 'application/json', ...headers };
-    return (await fetch(fake.url + path, { method, headers: all, ...(body !== undefined && { body: JSON.stringify(body) }) })).status;
+    return (
+      await fetch(fake.url + path, {
+        method,
+        headers: all,
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      })
+    ).status;
   };
   const path = '/v1/apps/demo-app/secrets';
   expect(await send('GET', path, undefined, { Authorization: 'fly-token' })).toBe(401);

@@ -13,7 +13,9 @@ it('sync: gcp-secret-manager keeps the contract of all platforms', async () => {
     read: (name) => fake.text(name),
     foreign: () => fake.seed('FOREIGN', 'theirs'),
     hasForeign: () => fake.text('FOREIGN') === 'theirs',
-    wrong: { serviceAccountJson: { ...fake.key, client_email: 'another@demo-project.iam.gserviceaccount.com' } },
+    wrong: {
+      serviceAccountJson: { ...fake.key, client_email: 'another@demo-project.iam.gserviceaccount.com' },
+    },
   });
 });
 
@@ -21,7 +23,9 @@ it('sync: gcp-secret-manager accepts the key file as text or as an object, and u
   const fake = await running(startGcpSecretManager());
   const parse = (config: object) => gcpSecretManager.config.safeParse(config);
   expect(parse({ serviceAccountJson: fake.key }).data?.projectId).toBe('demo-project');
-  expect(parse({ serviceAccountJson: JSON.stringify(fake.key), projectId: 'other' }).data?.projectId).toBe('other');
+  expect(parse({ serviceAccountJson: JSON.stringify(fake.key), projectId: 'other' }).data?.projectId).toBe(
+    'other',
+  );
   for (const wrong of [
     '{',
     '[]',
@@ -43,12 +47,14 @@ it('sync: gcp-secret-manager accepts the key file as text or as an object, and u
 
 it('sync: gcp-secret-manager names the clock where Google refuses the time of an assertion', async () => {
   const fake = await running(startGcpSecretManager());
-  const description = 'Invalid JWT: Token must be a short-lived token. Check your iat and exp values in the JWT claim.';
+  const description =
+    'Invalid JWT: Token must be a short-lived token. Check your iat and exp values in the JWT claim.';
   for (const [error_description, isClock] of [
     [description, true],
     ['Invalid JWT Signature.', false],
   ] as const) {
-    fake.interrupt = ({ path }) => (path === '/token' ? { status: 400, body: { error: 'invalid_grant', error_description } } : null);
+    fake.interrupt = ({ path }) =>
+      path === '/token' ? { status: 400, body: { error: 'invalid_grant', error_description } } : null;
     const [result] = (await sync(gcpSecretManager, configOf(fake), fake, { A: 'a' })).results;
     expect([result?.code, result?.message?.includes('clock')]).toEqual(['TARGET_AUTH', isClock]);
   }
@@ -58,9 +64,20 @@ it('sync: gcp-secret-manager reads secrets of a project called `secrets`', async
   const fake = await running(startGcpSecretManager());
   fake.interrupt = ({ method, path }) =>
     method === 'GET' && /\/secrets(\?|$)/.test(path)
-      ? { status: 200, body: { secrets: [{ name: 'projects/secrets/secrets/secrets' }, { name: 'projects/secrets/secrets/A' }] } }
+      ? {
+          status: 200,
+          body: {
+            secrets: [{ name: 'projects/secrets/secrets/secrets' }, { name: 'projects/secrets/secrets/A' }],
+          },
+        }
       : null;
-  const result = await sync(gcpSecretManager, configOf(fake), fake, { A: 'a', secrets: 's', B: 'b' }, { dryRun: true });
+  const result = await sync(
+    gcpSecretManager,
+    configOf(fake),
+    fake,
+    { A: 'a', secrets: 's', B: 'b' },
+    { dryRun: true },
+  );
   expect(short(result)).toEqual(['A updated', 'B created', 'secrets updated']);
 });
 
@@ -87,10 +104,11 @@ it('sync: gcp-secret-manager makes no version of an equal value, whose age does 
   expect(fake.secrets.get('NAME_6')?.versions).toHaveLength(2);
   expect(fake.secrets.get('NAME_7')).toMatchObject({ labels: { team: 'theirs' } });
   expect(fake.text('NAME_7')).toBe('old');
-  expect(short(await sync(gcpSecretManager, configOf(fake), fake, { NAME_6: 'value 6', NEW: 'x' }, { dryRun: true }))).toEqual([
-    'NAME_6 unchanged',
-    'NEW created',
-  ]);
+  expect(
+    short(
+      await sync(gcpSecretManager, configOf(fake), fake, { NAME_6: 'value 6', NEW: 'x' }, { dryRun: true }),
+    ),
+  ).toEqual(['NAME_6 unchanged', 'NEW created']);
 });
 
 it('sync: gcp-secret-manager adds a version to a secret without one, and if the newest is disabled or not text', async () => {
@@ -100,7 +118,11 @@ it('sync: gcp-secret-manager adds a version to a secret without one, and if the 
   fake.seed('BYTES', 'x');
   Object.assign(fake.secrets.get('DISABLED')?.versions[0] ?? {}, { state: 'DISABLED' });
   Object.assign(fake.secrets.get('BYTES')?.versions[0] ?? {}, { data: Buffer.from([0xff, 0xfe]) });
-  const result = await sync(gcpSecretManager, configOf(fake), fake, { NONE: 'n', DISABLED: 'same', BYTES: 'b' });
+  const result = await sync(gcpSecretManager, configOf(fake), fake, {
+    NONE: 'n',
+    DISABLED: 'same',
+    BYTES: 'b',
+  });
   expect(short(result)).toEqual(['BYTES updated', 'DISABLED updated', 'NONE updated']);
   expect([fake.text('NONE'), fake.text('DISABLED'), fake.text('BYTES')]).toEqual(['n', 'same', 'b']);
 });
@@ -112,7 +134,11 @@ it('sync: gcp-secret-manager holds sizes before it writes, counted in bytes', as
     MOST: 'é'.repeat(32_768),
     MORE: `${'é'.repeat(32_768)}x`,
   });
-  expect(short(result)).toEqual(['EMPTY failed VALUE_NOT_ALLOWED', 'MORE failed VALUE_TOO_LARGE', 'MOST created']);
+  expect(short(result)).toEqual([
+    'EMPTY failed VALUE_NOT_ALLOWED',
+    'MORE failed VALUE_TOO_LARGE',
+    'MOST created',
+  ]);
 });
 
 it('sync: gcp-secret-manager makes one version of a write whose answer was lost', async () => {
@@ -120,7 +146,10 @@ it('sync: gcp-secret-manager makes one version of a write whose answer was lost'
   fake.seed('B', 'before');
   let lost = 0;
   fake.interrupt = (request) => (adds(request) && lost++ < 2 ? 'after' : null);
-  expect(short(await sync(gcpSecretManager, configOf(fake), fake, { A: 'a', B: 'b' }))).toEqual(['A created', 'B updated']);
+  expect(short(await sync(gcpSecretManager, configOf(fake), fake, { A: 'a', B: 'b' }))).toEqual([
+    'A created',
+    'B updated',
+  ]);
   expect([...fake.secrets].map(([id, { versions }]) => [id, versions.length])).toEqual([
     ['B', 2],
     ['A', 1],
@@ -130,15 +159,16 @@ it('sync: gcp-secret-manager makes one version of a write whose answer was lost'
 it('sync: gcp-secret-manager carries on a creation that was cut off', async () => {
   const fake = await running(startGcpSecretManager());
   let lost = 0;
-  fake.interrupt = (request) => (request.method === 'POST' && request.query.has('secretId') && lost++ < 1 ? 'after' : null);
+  fake.interrupt = (request) =>
+    request.method === 'POST' && request.query.has('secretId') && lost++ < 1 ? 'after' : null;
   await sync(gcpSecretManager, configOf(fake), fake, { A: 'a' });
   expect(fake.text('A')).toBe('a');
   fake.seed('B', 'b');
-  fake.interrupt = (request) => (request.method === 'GET' && request.path.endsWith('/secrets') ? { status: 200, body: {} } : null);
-  expect(short(await sync(gcpSecretManager, configOf(fake), fake, { A: 'a', B: 'b' }, { begun: ['A', 'B'] }))).toEqual([
-    'A created',
-    'B created',
-  ]);
+  fake.interrupt = (request) =>
+    request.method === 'GET' && request.path.endsWith('/secrets') ? { status: 200, body: {} } : null;
+  expect(
+    short(await sync(gcpSecretManager, configOf(fake), fake, { A: 'a', B: 'b' }, { begun: ['A', 'B'] })),
+  ).toEqual(['A created', 'B created']);
   expect(fake.secrets.get('B')?.versions).toHaveLength(1);
 });
 
@@ -147,26 +177,44 @@ it('sync: gcp-secret-manager updates if a create is refused as existing, and cre
   fake.seed('B', 'before');
   fake.interrupt = (request) => {
     if (request.query.has('secretId') && !fake.secrets.has('A')) fake.seed('A', 'meanwhile');
-    if (adds(request) && request.path.includes('/B:') && fake.text('B') === 'before') fake.secrets.delete('B');
+    if (adds(request) && request.path.includes('/B:') && fake.text('B') === 'before')
+      fake.secrets.delete('B');
     return null;
   };
-  expect(short(await sync(gcpSecretManager, configOf(fake), fake, { A: 'a', B: 'b' }))).toEqual(['A updated', 'B created']);
+  expect(short(await sync(gcpSecretManager, configOf(fake), fake, { A: 'a', B: 'b' }))).toEqual([
+    'A updated',
+    'B created',
+  ]);
   expect([fake.text('A'), fake.text('B')]).toEqual(['a', 'b']);
 });
 
 it('sync: gcp-secret-manager fails as a whole if the token is refused, or the project does not exist', async () => {
   const fake = await running(startGcpSecretManager());
   const other = { ...configOf(fake), projectId: 'other-project' };
-  expect(short(await sync(gcpSecretManager, other, fake, { A: 'a', B: 'b' }))).toEqual(['A failed TARGET_AUTH', 'B failed TARGET_AUTH']);
+  expect(short(await sync(gcpSecretManager, other, fake, { A: 'a', B: 'b' }))).toEqual([
+    'A failed TARGET_AUTH',
+    'B failed TARGET_AUTH',
+  ]);
   fake.interrupt = ({ path }) =>
-    path === '/token' ? { status: 400, body: { error: 'invalid_grant', error_description: 'no such account' } } : null;
+    path === '/token'
+      ? { status: 400, body: { error: 'invalid_grant', error_description: 'no such account' } }
+      : null;
   const refused = await sync(gcpSecretManager, configOf(fake), fake, { A: 'a' });
   expect(refused.results).toEqual([
-    { name: 'A', targetName: 'A', action: 'failed', code: 'TARGET_AUTH', message: 'The target answered with status 400 (invalid_grant).' },
+    {
+      name: 'A',
+      targetName: 'A',
+      action: 'failed',
+      code: 'TARGET_AUTH',
+      message: 'The target answered with status 400 (invalid_grant).',
+    },
   ]);
   fake.interrupt = null;
   const broken = {
-    serviceAccountJson: { ...fake.key, private_key: '-----BEGIN PRIVATE KEY-----\nbm90IGEga2V5\n-----END PRIVATE KEY-----\n' },
+    serviceAccountJson: {
+      ...fake.key,
+      private_key: '-----BEGIN PRIVATE KEY-----\nbm90IGEga2V5\n-----END PRIVATE KEY-----\n',
+    },
   };
   expect(short(await sync(gcpSecretManager, broken, fake, { A: 'a' }))).toEqual(['A failed TARGET_AUTH']);
 });
@@ -175,11 +223,16 @@ it('sync: gcp-secret-manager takes a listing of another shape for no empty one, 
   const fake = await running(startGcpSecretManager());
   for (const body of [{ items: [] }, { secrets: {} }, { secrets: [{}] }, { error: {} }, [], 'text']) {
     fake.interrupt = ({ method }) => (method === 'GET' ? { status: 200, body } : null);
-    expect(short(await sync(gcpSecretManager, configOf(fake), fake, { A: 'a' }))).toEqual(['A failed TARGET_REJECTED']);
+    expect(short(await sync(gcpSecretManager, configOf(fake), fake, { A: 'a' }))).toEqual([
+      'A failed TARGET_REJECTED',
+    ]);
   }
   fake.seed('A', 'a');
-  fake.interrupt = ({ path }) => (path.endsWith(':access') ? { status: 200, body: { payload: { data: 'YQ==', dataCrc32c: '1' } } } : null);
-  expect(short(await sync(gcpSecretManager, configOf(fake), fake, { A: 'b' }))).toEqual(['A failed TARGET_REJECTED']);
+  fake.interrupt = ({ path }) =>
+    path.endsWith(':access') ? { status: 200, body: { payload: { data: 'YQ==', dataCrc32c: '1' } } } : null;
+  expect(short(await sync(gcpSecretManager, configOf(fake), fake, { A: 'b' }))).toEqual([
+    'A failed TARGET_REJECTED',
+  ]);
   expect(fake.writes()).toEqual([]);
 });
 
@@ -187,21 +240,41 @@ it('sync: gcp-secret-manager waits if Google returns RESOURCE_EXHAUSTED', async 
   const fake = await running(startGcpSecretManager());
   let n = 0;
   fake.interrupt = (request) =>
-    adds(request) && n++ < 2 ? { status: 429, body: { error: { code: 429, status: 'RESOURCE_EXHAUSTED' } } } : null;
-  expect(short(await sync(gcpSecretManager, configOf(fake), fake, { A: 'a', B: 'b' }))).toEqual(['A created', 'B created']);
+    adds(request) && n++ < 2
+      ? { status: 429, body: { error: { code: 429, status: 'RESOURCE_EXHAUSTED' } } }
+      : null;
+  expect(short(await sync(gcpSecretManager, configOf(fake), fake, { A: 'a', B: 'b' }))).toEqual([
+    'A created',
+    'B created',
+  ]);
 });
 
 it('sync: the fake gcp-secret-manager refuses what the vendor would', async () => {
   const fake = await running(startGcpSecretManager());
   const status = async (path: string, init: RequestInit = {}) => (await fetch(fake.url + path, init)).status;
   expect(await status('/v1/projects/demo-project/secrets')).toBe(401);
-  expect(await status('/token', { method: 'POST', body: new URLSearchParams({ grant_type: 'password' }) })).toBe(400);
+  expect(
+    await status('/token', { method: 'POST', body: new URLSearchParams({ grant_type: 'password' }) }),
+  ).toBe(400);
   fake.tokens.add('t');
   const headers = { Authorization: 'Bearer t', 'Content-Type': 'application/json' };
-  const post = (path: string, body: object) => status(path, { method: 'POST', headers, body: JSON.stringify(body) });
-  expect(await post('/v1/projects/demo-project/secrets?secretId=A.B', { replication: { automatic: {} } })).toBe(400);
-  expect(await post('/v1/projects/demo-project/secrets?secretId=A', { replication: { automatic: {} } })).toBe(200);
-  expect(await post('/v1/projects/demo-project/secrets?secretId=A', { replication: { automatic: {} } })).toBe(409);
-  expect(await post('/v1/projects/demo-project/secrets/A:addVersion', { payload: { data: 'YQ==', dataCrc32c: '1' } })).toBe(400);
-  expect(await post('/v1/projects/demo-project/secrets/A:addVersion', { payload: { data: '', dataCrc32c: '0' } })).toBe(400);
+  const post = (path: string, body: object) =>
+    status(path, { method: 'POST', headers, body: JSON.stringify(body) });
+  expect(
+    await post('/v1/projects/demo-project/secrets?secretId=A.B', { replication: { automatic: {} } }),
+  ).toBe(400);
+  expect(await post('/v1/projects/demo-project/secrets?secretId=A', { replication: { automatic: {} } })).toBe(
+    200,
+  );
+  expect(await post('/v1/projects/demo-project/secrets?secretId=A', { replication: { automatic: {} } })).toBe(
+    409,
+  );
+  expect(
+    await post('/v1/projects/demo-project/secrets/A:addVersion', {
+      payload: { data: 'YQ==', dataCrc32c: '1' },
+    }),
+  ).toBe(400);
+  expect(
+    await post('/v1/projects/demo-project/secrets/A:addVersion', { payload: { data: '', dataCrc32c: '0' } }),
+  ).toBe(400);
 });

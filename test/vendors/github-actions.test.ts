@@ -1,6 +1,12 @@
 import { expect, it } from 'vitest';
 import { githubActions } from '../../src/adapters/sync/github-actions';
-import { ENVIRONMENT, type GithubScope, ORGANISATION, REPOSITORY, startGithubActions } from './fakes/github-actions.ts';
+import {
+  ENVIRONMENT,
+  type GithubScope,
+  ORGANISATION,
+  REPOSITORY,
+  startGithubActions,
+} from './fakes/github-actions.ts';
 import { fastClock, keepsTheContract, running, short, sync } from './sync';
 
 const token = 'github-token';
@@ -17,22 +23,31 @@ const started = async () => {
   return { fake, secrets };
 };
 
-it.each(scopes)('sync: github-actions keeps the contract of all platforms (%s)', async (_what, config, prefix) => {
-  const { fake, secrets } = await started();
-  const foreign = { value: 'theirs', ...(prefix === ORGANISATION && { visibility: 'all' }) };
-  await keepsTheContract(githubActions, config, fake, {
-    read: (name) => fake.value(prefix, name),
-    foreign: () => void secrets(prefix).set('FOREIGN', foreign),
-    hasForeign: () => secrets(prefix).get('FOREIGN') === foreign,
-    wrong: { token: 'another' },
-  });
-  // Each scope has its own key: nothing was sealed for another.
-  for (const [, , other] of scopes) if (other !== prefix) expect(secrets(other).size).toBe(0);
-});
+it.each(scopes)(
+  'sync: github-actions keeps the contract of all platforms (%s)',
+  async (_what, config, prefix) => {
+    const { fake, secrets } = await started();
+    const foreign = { value: 'theirs', ...(prefix === ORGANISATION && { visibility: 'all' }) };
+    await keepsTheContract(githubActions, config, fake, {
+      read: (name) => fake.value(prefix, name),
+      foreign: () => void secrets(prefix).set('FOREIGN', foreign),
+      hasForeign: () => secrets(prefix).get('FOREIGN') === foreign,
+      wrong: { token: 'another' },
+    });
+    // Each scope has its own key: nothing was sealed for another.
+    for (const [, , other] of scopes) if (other !== prefix) expect(secrets(other).size).toBe(0);
+  },
+);
 
 it('sync: github-actions upper-cases names, and names that become one fail', async () => {
   const { fake } = await started();
-  const result = await sync(githubActions, repository, fake, { 'api.key': 'a', API_KEY: 'b', 'db/pass': 'c', github_x: 'd', '1X': 'e' });
+  const result = await sync(githubActions, repository, fake, {
+    'api.key': 'a',
+    API_KEY: 'b',
+    'db/pass': 'c',
+    github_x: 'd',
+    '1X': 'e',
+  });
   expect(short(result)).toEqual([
     ...['1X failed NAME_INVALID', 'API_KEY failed NAME_COLLISION', 'api.key failed NAME_COLLISION'],
     ...['db/pass created', 'github_x failed NAME_INVALID'],
@@ -57,7 +72,13 @@ it('sync: github-actions seals each value again, up to 48 KB, and sends no plain
     TWO: 'same value',
     NONE: '',
   });
-  expect(short(result)).toEqual(['FITS created', 'LARGE failed VALUE_TOO_LARGE', 'NONE created', 'ONE created', 'TWO created']);
+  expect(short(result)).toEqual([
+    'FITS created',
+    'LARGE failed VALUE_TOO_LARGE',
+    'NONE created',
+    'ONE created',
+    'TWO created',
+  ]);
   expect(fake.value(REPOSITORY, 'FITS')).toBe(value);
   const sent = fake.writes().map(({ json }) => json.encrypted_value.slice(0, 43));
   expect(new Set(sent).size).toBe(sent.length);
@@ -85,7 +106,8 @@ it('sync: github-actions fetches the public key once a sync, none for no change,
 
 it('sync: github-actions fails a name that is refused with two keys', async () => {
   const { fake } = await started();
-  fake.interrupt = ({ method, path }) => (method === 'PUT' && path.endsWith('/BAD') ? { status: 422, body: { message: 'made up' } } : null);
+  fake.interrupt = ({ method, path }) =>
+    method === 'PUT' && path.endsWith('/BAD') ? { status: 422, body: { message: 'made up' } } : null;
   const result = await sync(githubActions, repository, fake, { BAD: 'b', GOOD: 'g' });
   expect(short(result)).toEqual(['BAD failed TARGET_REJECTED', 'GOOD created']);
 });
@@ -96,7 +118,9 @@ it.each([
 ])('sync: github-actions takes no public key that %s', async (_what, body) => {
   const { fake } = await started();
   fake.interrupt = ({ path }) => (path.endsWith('/public-key') ? { status: 200, body } : null);
-  expect(short(await sync(githubActions, repository, fake, { ALPHA: 'a' }))).toEqual(['ALPHA failed TARGET_REJECTED']);
+  expect(short(await sync(githubActions, repository, fake, { ALPHA: 'a' }))).toEqual([
+    'ALPHA failed TARGET_REJECTED',
+  ]);
   expect(fake.writes()).toEqual([]);
 });
 
@@ -108,14 +132,19 @@ it('sync: github-actions gives new secrets of an organisation the visibility of 
   all.set('NOBODY', { value: 'theirs', visibility: 'selected', repositories: [] });
   const org = { token, org: 'demo' };
   await sync(githubActions, org, fake, { OPEN: 'a', FEW: 'b', NOBODY: 'c', NEW: 'd' });
-  const kept = Object.fromEntries([...all].map(([name, { visibility, repositories }]) => [name, [visibility, repositories]]));
+  const kept = Object.fromEntries(
+    [...all].map(([name, { visibility, repositories }]) => [name, [visibility, repositories]]),
+  );
   expect(kept).toEqual({
     OPEN: ['all', undefined],
     FEW: ['selected', [1, 2, 3, 4, 5, 6, 7]],
     NOBODY: ['selected', []],
     NEW: ['private', undefined],
   });
-  await sync(githubActions, { ...org, visibility: 'selected', selectedRepositoryIds: [8] }, fake, { NEWER: 'e', OPEN: 'f' });
+  await sync(githubActions, { ...org, visibility: 'selected', selectedRepositoryIds: [8] }, fake, {
+    NEWER: 'e',
+    OPEN: 'f',
+  });
   expect(all.get('NEWER')).toEqual({ value: 'e', visibility: 'selected', repositories: [8] });
   expect(all.get('OPEN')).toEqual({ value: 'f', visibility: 'all' });
 });
@@ -123,7 +152,8 @@ it('sync: github-actions gives new secrets of an organisation the visibility of 
 it('sync: github-actions does not write a secret whose repositories it cannot read', async () => {
   const { fake, secrets } = await started();
   secrets(ORGANISATION).set('FEW', { value: 'theirs', visibility: 'selected', repositories: [1] });
-  fake.interrupt = ({ path }) => (path.endsWith('/repositories') ? { status: 403, body: { message: 'made up' } } : null);
+  fake.interrupt = ({ path }) =>
+    path.endsWith('/repositories') ? { status: 403, body: { message: 'made up' } } : null;
   const result = await sync(githubActions, { token, org: 'demo' }, fake, { FEW: 'ours', NEW: 'ours' });
   expect(short(result)).toEqual(['FEW failed TARGET_AUTH', 'NEW created']);
   expect(fake.value(ORGANISATION, 'FEW')).toBe('theirs');
@@ -132,8 +162,16 @@ it('sync: github-actions does not write a secret whose repositories it cannot re
 const reset = (clock: { now(): number }, seconds: number) => String(Math.floor(clock.now() / 1000) + seconds);
 
 it.each([
-  ['403, x-ratelimit-remaining: 0', 403, (clock) => ({ 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset(clock, 20) })],
-  ['429, x-ratelimit-remaining: 0', 429, (clock) => ({ 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset(clock, 20) })],
+  [
+    '403, x-ratelimit-remaining: 0',
+    403,
+    (clock) => ({ 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset(clock, 20) }),
+  ],
+  [
+    '429, x-ratelimit-remaining: 0',
+    429,
+    (clock) => ({ 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset(clock, 20) }),
+  ],
   ['403, retry-after', 403, () => ({ 'retry-after': '20' })],
 ] as [string, number, (clock: { now(): number }) => Record<string, string>][])(
   'sync: github-actions waits as requested by %s',
@@ -142,17 +180,24 @@ it.each([
     const clock = fastClock();
     let refused = 0;
     fake.interrupt = ({ method }) =>
-      method === 'PUT' && refused++ === 0 ? { status, headers: headers(clock), body: { message: 'made up' } } : null;
-    expect(short(await sync(githubActions, repository, fake, { ALPHA: 'a' }, { clock }))).toEqual(['ALPHA created']);
+      method === 'PUT' && refused++ === 0
+        ? { status, headers: headers(clock), body: { message: 'made up' } }
+        : null;
+    expect(short(await sync(githubActions, repository, fake, { ALPHA: 'a' }, { clock }))).toEqual([
+      'ALPHA created',
+    ]);
     expect(clock.slept.reduce((a, b) => a + b)).toBeGreaterThan(18_000);
   },
 );
 
 it('sync: github-actions tells a secondary rate limit without headers from a missing permission', async () => {
   const { fake } = await started();
-  const answer = (message: string) => (fake.interrupt = ({ method }) => (method === 'PUT' ? { status: 403, body: { message } } : null));
+  const answer = (message: string) =>
+    (fake.interrupt = ({ method }) => (method === 'PUT' ? { status: 403, body: { message } } : null));
   answer('You have exceeded a secondary rate limit. Please wait a few minutes before you try again.');
-  expect(short(await sync(githubActions, repository, fake, { ALPHA: 'a' }))).toEqual(['ALPHA failed TARGET_RATE_LIMITED']);
+  expect(short(await sync(githubActions, repository, fake, { ALPHA: 'a' }))).toEqual([
+    'ALPHA failed TARGET_RATE_LIMITED',
+  ]);
   answer('Resource not accessible by personal access token');
   expect(short(await sync(githubActions, repository, fake, { ALPHA: 'a', BETA: 'b' }))).toEqual([
     ...['ALPHA failed TARGET_AUTH', 'BETA failed TARGET_AUTH'],
@@ -165,16 +210,28 @@ it('sync: github-actions repeats a PUT whose answer was lost', async () => {
   fake.interrupt = ({ method }) => (method === 'PUT' && lost++ === 0 ? 'after' : null);
   expect(short(await sync(githubActions, repository, fake, { ALPHA: 'a' }))).toEqual(['ALPHA created']);
   expect(fake.writes().map(({ text }) => text)[0]).toBe(fake.writes()[1]?.text);
-  expect(short(await sync(githubActions, repository, fake, { ALPHA: 'b' }, { begun: ['ALPHA'] }))).toEqual(['ALPHA updated']);
+  expect(short(await sync(githubActions, repository, fake, { ALPHA: 'b' }, { begun: ['ALPHA'] }))).toEqual([
+    'ALPHA updated',
+  ]);
 });
 
 it('sync: github-actions tells an environment that does not exist, and another shape than documented', async () => {
   const { fake } = await started();
   const wrong = { ...repository, environment: 'staging' };
-  expect(short(await sync(githubActions, wrong, fake, { ALPHA: 'a' }))).toEqual(['ALPHA failed TARGET_NOT_FOUND']);
-  for (const body of [[], { total_count: 0 }, { secrets: [] }, { total_count: 5, secrets: [] }, { total_count: 1, secrets: [{}] }]) {
+  expect(short(await sync(githubActions, wrong, fake, { ALPHA: 'a' }))).toEqual([
+    'ALPHA failed TARGET_NOT_FOUND',
+  ]);
+  for (const body of [
+    [],
+    { total_count: 0 },
+    { secrets: [] },
+    { total_count: 5, secrets: [] },
+    { total_count: 1, secrets: [{}] },
+  ]) {
     fake.interrupt = ({ method }) => (method === 'GET' ? { status: 200, body } : null);
-    expect(short(await sync(githubActions, repository, fake, { ALPHA: 'a' }))).toEqual(['ALPHA failed TARGET_REJECTED']);
+    expect(short(await sync(githubActions, repository, fake, { ALPHA: 'a' }))).toEqual([
+      'ALPHA failed TARGET_REJECTED',
+    ]);
   }
   expect(fake.writes()).toEqual([]);
 });
@@ -196,19 +253,35 @@ it.each([
 
 it('sync: the server in place of github-actions is strict', async () => {
   const { fake } = await started();
-  const good = { Authorization: `Bearer ${token}`, Accept: 'application/vnd.github+json', 'X-GitHub-Api-Version': '2022-11-28' };
+  const good = {
+    Authorization: `Bearer ${token}`,
+    Accept: 'application/vnd.github+json',
+    'X-GitHub-Api-Version': '2022-11-28',
+  };
   const send = async (path: string, headers: Record<string, string>, method = 'GET', body?: unknown) => {
     const json = { 'Content-Type': 'application/json', ...headers };
-    return (await fetch(`${fake.url}${path}`, { method, headers: json, ...(body !== undefined && { body: JSON.stringify(body) }) })).status;
+    return (
+      await fetch(`${fake.url}${path}`, {
+        method,
+        headers: json,
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      })
+    ).status;
   };
   expect(await send(`${REPOSITORY}/secrets`, good)).toBe(200);
   expect(await send(`${REPOSITORY}/secrets`, { ...good, Authorization: `Bearer x${token}` })).toBe(401);
   expect(await send(`${REPOSITORY}/secrets`, { ...good, Accept: '*/*' })).toBe(400);
   expect(await send('/repos/demo/other/actions/secrets', good)).toBe(404);
   const { keyId } = fake.scopes.get(REPOSITORY) as GithubScope;
-  expect(await send(`${REPOSITORY}/secrets/A`, good, 'PUT', { encrypted_value: 'AAAA', key_id: keyId })).toBe(422);
-  expect(await send(`${REPOSITORY}/secrets/A`, good, 'PUT', { encrypted_value: 'plain text', key_id: keyId })).toBe(422);
-  expect(await send(`${REPOSITORY}/secrets/GITHUB_A`, good, 'PUT', { encrypted_value: '', key_id: keyId })).toBe(422);
+  expect(await send(`${REPOSITORY}/secrets/A`, good, 'PUT', { encrypted_value: 'AAAA', key_id: keyId })).toBe(
+    422,
+  );
+  expect(
+    await send(`${REPOSITORY}/secrets/A`, good, 'PUT', { encrypted_value: 'plain text', key_id: keyId }),
+  ).toBe(422);
+  expect(
+    await send(`${REPOSITORY}/secrets/GITHUB_A`, good, 'PUT', { encrypted_value: '', key_id: keyId }),
+  ).toBe(422);
   expect(await send(`${ORGANISATION}/secrets/NOBODY/repositories`, good)).toBe(404);
   expect(await send(`${REPOSITORY}/secrets/NOBODY`, good, 'DELETE')).toBe(404);
   for (const { secrets } of fake.scopes.values()) expect(secrets.size).toBe(0);

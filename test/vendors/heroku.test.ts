@@ -31,7 +31,12 @@ it('sync: heroku gets one release for all names, and none for no change', async 
 it('sync: heroku refuses reserved names before the first write', async () => {
   const fake = await running(startHeroku());
   const result = await sync(heroku, config, fake, { HEROKU_X: 'x', __Y: 'y', '1Z': 'z', GOOD: 'g' });
-  expect(short(result)).toEqual(['1Z failed NAME_INVALID', 'GOOD created', 'HEROKU_X failed NAME_INVALID', '__Y failed NAME_INVALID']);
+  expect(short(result)).toEqual([
+    '1Z failed NAME_INVALID',
+    'GOOD created',
+    'HEROKU_X failed NAME_INVALID',
+    '__Y failed NAME_INVALID',
+  ]);
 });
 
 it('sync: heroku fails cleanly', async () => {
@@ -47,9 +52,16 @@ it('vendor: the heroku server refuses what the vendor would', async () => {
   const fake = await running(startHeroku());
   const send = async (method: string, body?: unknown, headers: Record<string, string> = {}) => {
     const accept = 'application/vnd.heroku+json; version=3';
-    const all = { Accept: accept, Authorization: 'Bearer heroku-token', 'Content-Type': 'application/json', ...headers };
+    const all = {
+      Accept: accept,
+      Authorization: 'Bearer heroku-token',
+      'Content-Type': 'application/json',
+      ...headers,
+    };
     const url = `${fake.url}/apps/demo-app/config-vars`;
-    return (await fetch(url, { method, headers: all, ...(body !== undefined && { body: JSON.stringify(body) }) })).status;
+    return (
+      await fetch(url, { method, headers: all, ...(body !== undefined && { body: JSON.stringify(body) }) })
+    ).status;
   };
   expect(await send('GET', undefined, { Accept: 'application/json' })).toBe(404);
   expect(await send('GET', undefined, { Authorization: 'heroku-token' })).toBe(401);

@@ -15,7 +15,9 @@ it('sync: kubernetes keeps the contract of all platforms', async () => {
   await keepsTheContract(kubernetes, config, fake, {
     read: (name) => fake.text(name),
     foreign: () => fake.seed('app-secrets', { FOREIGN: 'theirs' }, { type: 'example.com/own' }),
-    hasForeign: () => fake.text('FOREIGN') === 'theirs' && fake.secrets.get('demo/app-secrets')?.metadata.labels?.team === 'theirs',
+    hasForeign: () =>
+      fake.text('FOREIGN') === 'theirs' &&
+      fake.secrets.get('demo/app-secrets')?.metadata.labels?.team === 'theirs',
     wrong: { token: 'another' },
   });
   expect(fake.secrets.get('demo/app-secrets')?.type).toBe('example.com/own');
@@ -24,7 +26,10 @@ it('sync: kubernetes keeps the contract of all platforms', async () => {
 it('sync: kubernetes creates a Secret that is not there, and writes one patch after', async () => {
   const fake = await running(startKubernetes());
   expect(short(await sync(kubernetes, config, fake, { A: 'a', B: 'b' }))).toEqual(['A created', 'B created']);
-  expect(fake.secrets.get('demo/app-secrets')).toMatchObject({ type: 'Opaque', data: { A: 'YQ==', B: 'Yg==' } });
+  expect(fake.secrets.get('demo/app-secrets')).toMatchObject({
+    type: 'Opaque',
+    data: { A: 'YQ==', B: 'Yg==' },
+  });
   const before = fake.writes().length;
   const secrets = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`NAME_${i}`, `value ${i}`]));
   await sync(kubernetes, config, fake, secrets);
@@ -33,7 +38,12 @@ it('sync: kubernetes creates a Secret that is not there, and writes one patch af
 
 it('sync: kubernetes replaces slashes, and refuses keys that no Secret takes', async () => {
   const fake = await running(startKubernetes());
-  const result = await sync(kubernetes, config, fake, { 'a/b': '1', a_b: '2', 'c/d.e-f': '3', ['x'.repeat(254)]: 'long' });
+  const result = await sync(kubernetes, config, fake, {
+    'a/b': '1',
+    a_b: '2',
+    'c/d.e-f': '3',
+    ['x'.repeat(254)]: 'long',
+  });
   expect(short(result)).toEqual([
     'a/b failed NAME_COLLISION',
     'a_b failed NAME_COLLISION',
@@ -48,8 +58,13 @@ it('sync: kubernetes reads null as a key without bytes', async () => {
   const fake = await running(startKubernetes());
   fake.seed('app-secrets', { A: '', EMPTY: '', FOREIGN: '' });
   fake.interrupt = ({ method }) =>
-    method === 'GET' ? { status: 200, body: { kind: 'Secret', data: { A: null, EMPTY: null, FOREIGN: null } } } : null;
-  expect(short(await sync(kubernetes, config, fake, { A: 'a', EMPTY: '' }))).toEqual(['A updated', 'EMPTY unchanged']);
+    method === 'GET'
+      ? { status: 200, body: { kind: 'Secret', data: { A: null, EMPTY: null, FOREIGN: null } } }
+      : null;
+  expect(short(await sync(kubernetes, config, fake, { A: 'a', EMPTY: '' }))).toEqual([
+    'A updated',
+    'EMPTY unchanged',
+  ]);
   expect(fake.text('A')).toBe('a');
 });
 
@@ -71,7 +86,9 @@ it('sync: kubernetes writes nothing over the size of a Secret, and removes still
   const first = await sync(kubernetes, config, fake, { A: 'a' });
   const secrets = Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`N${i}`, 'x'.repeat(65_536)]));
   const result = await sync(kubernetes, config, fake, secrets, { owned: first.owned, gone: ['A'] });
-  expect(new Set(short(result).map((line) => line.replace(/^\w+ /, '')))).toEqual(new Set(['deleted', 'failed VALUE_TOO_LARGE']));
+  expect(new Set(short(result).map((line) => line.replace(/^\w+ /, '')))).toEqual(
+    new Set(['deleted', 'failed VALUE_TOO_LARGE']),
+  );
   expect(fake.secrets.get('demo/app-secrets')?.data).toEqual({});
 });
 
@@ -86,7 +103,10 @@ it('sync: kubernetes tells a missing namespace, a verb that is not allowed, and 
   expect(short(await sync(kubernetes, config, fake, { A: 'a' }))).toEqual(['A failed TARGET_AUTH']);
   fake.seed('app-secrets', { A: 'before' }, { immutable: true });
   const immutable = await sync(kubernetes, config, fake, { A: 'after' });
-  expect(immutable.results[0]).toMatchObject({ code: 'TARGET_REJECTED', message: 'The target answered with status 422 (Invalid).' });
+  expect(immutable.results[0]).toMatchObject({
+    code: 'TARGET_REJECTED',
+    message: 'The target answered with status 422 (Invalid).',
+  });
   fake.denied.add('get');
   expect(short(await sync(kubernetes, config, fake, { A: 'a' }))).toEqual(['A failed TARGET_AUTH']);
 });
@@ -113,16 +133,25 @@ it('sync: kubernetes prunes keys, also of a Secret that is gone', async () => {
     if (method === 'PATCH') fake.secrets.clear();
     return null;
   };
-  expect(short(await sync(kubernetes, config, fake, {}, { owned: first.owned, gone: ['B'] }))).toEqual(['B deleted']);
+  expect(short(await sync(kubernetes, config, fake, {}, { owned: first.owned, gone: ['B'] }))).toEqual([
+    'B deleted',
+  ]);
   expect(fake.secrets.size).toBe(0);
 });
 
 it('sync: kubernetes calls an API server behind a path, as of a proxy', async () => {
   const fake = await running(startKubernetes());
   fake.base = '/k8s/clusters/c-1';
-  const result = await sync(kubernetes, { ...config, apiServer: 'https://proxy.example/k8s/clusters/c-1/' }, fake, { A: 'a' });
+  const result = await sync(
+    kubernetes,
+    { ...config, apiServer: 'https://proxy.example/k8s/clusters/c-1/' },
+    fake,
+    { A: 'a' },
+  );
   expect(short(result)).toEqual(['A created']);
-  expect(kubernetes.urls?.(config as never)).toEqual([{ field: 'apiServer', url: 'https://cluster.example' }]);
+  expect(kubernetes.urls?.(config as never)).toEqual([
+    { field: 'apiServer', url: 'https://cluster.example' },
+  ]);
 });
 
 it.each([
@@ -160,7 +189,8 @@ it('sync: the fake kubernetes refuses what the vendor would', async () => {
   const fake = await running(startKubernetes());
   const url = `${fake.url}/api/v1/namespaces/demo/secrets`;
   const headers = { Authorization: `Bearer ${fake.token}`, 'Content-Type': 'application/json' };
-  const post = async (body: object) => (await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })).status;
+  const post = async (body: object) =>
+    (await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })).status;
   const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a' }, data: { A: 'YQ==' } };
   expect((await fetch(url, { method: 'POST' })).status).toBe(401);
   expect(await post({ ...secret, data: { A: 'no base64' } })).toBe(400);

@@ -30,7 +30,9 @@ it('sync: netlify fails cleanly', async () => {
     read: (name) => fake.value(name),
     creates: 'once',
   });
-  expect(short(await sync(netlify, { ...config, accountId: 'another' }, fake, { A: 'a' }))).toEqual(['A failed TARGET_NOT_FOUND']);
+  expect(short(await sync(netlify, { ...config, accountId: 'another' }, fake, { A: 'a' }))).toEqual([
+    'A failed TARGET_NOT_FOUND',
+  ]);
 });
 
 it('sync: netlify gets one call for all new names, as secrets, for the site', async () => {
@@ -49,12 +51,18 @@ it('sync: netlify gets one call for all new names, as secrets, for the site', as
   });
   const bare = await running(startNetlify());
   await sync(netlify, config, bare, { A: 'a' });
-  expect(bare.writes()[0]?.json).toEqual([{ key: 'A', is_secret: true, values: [{ context: 'production', value: 'a' }] }]);
+  expect(bare.writes()[0]?.json).toEqual([
+    { key: 'A', is_secret: true, values: [{ context: 'production', value: 'a' }] },
+  ]);
 });
 
 it('sync: netlify keeps other contexts, scopes and the secrecy of existing variables', async () => {
   const fake = await running(startNetlify());
-  fake.add('A', { production: 'old', dev: 'theirs', 'branch-deploy': 'theirs' }, { scopes: ['builds'], is_secret: false });
+  fake.add(
+    'A',
+    { production: 'old', dev: 'theirs', 'branch-deploy': 'theirs' },
+    { scopes: ['builds'], is_secret: false },
+  );
   fake.add('B', { all: 'theirs' });
   const before = ({ vars }: NetlifyFake) => structuredClone(vars.get('A'));
   const was = before(fake);
@@ -81,10 +89,13 @@ it('sync: netlify does not prune a name whose value changed after the listing', 
   const fake = await running(startNetlify());
   const first = await sync(netlify, config, fake, { A: 'ours' });
   fake.interrupt = ({ method, path }) => {
-    if (method === 'GET' && path.endsWith('/env/A')) fake.vars.get('A')?.values.push({ id: 'late', context: 'dev', value: 'theirs' });
+    if (method === 'GET' && path.endsWith('/env/A'))
+      fake.vars.get('A')?.values.push({ id: 'late', context: 'dev', value: 'theirs' });
     return null;
   };
-  expect(short(await sync(netlify, config, fake, {}, { owned: first.owned, gone: ['A'] }))).toEqual(['A deleted']);
+  expect(short(await sync(netlify, config, fake, {}, { owned: first.owned, gone: ['A'] }))).toEqual([
+    'A deleted',
+  ]);
   expect(fake.vars.get('A')?.values).toEqual([{ id: 'late', context: 'dev', value: 'theirs' }]);
 });
 
@@ -94,7 +105,12 @@ it('sync: netlify never compares with a masked value, and writes if a context ha
   fake.add('SHOWN', { production: 'equal', 'deploy-preview': 'equal' });
   fake.add('HALF', { production: 'equal' });
   fake.add('ALL', { all: 'equal' });
-  const result = await sync(netlify, both, fake, { MASKED: '********************', SHOWN: 'equal', HALF: 'equal', ALL: 'equal' });
+  const result = await sync(netlify, both, fake, {
+    MASKED: '********************',
+    SHOWN: 'equal',
+    HALF: 'equal',
+    ALL: 'equal',
+  });
   expect(short(result)).toEqual(['ALL unchanged', 'HALF updated', 'MASKED updated', 'SHOWN unchanged']);
   expect(fake.value('HALF', 'deploy-preview')).toBe('equal');
   const values = fake.vars.get('MASKED');
@@ -109,8 +125,15 @@ it('sync: netlify: a name that was created concurrently is updated, and does not
     if (method === 'POST' && n === 2) fake.add('LATE', { production: 'theirs', dev: 'theirs' });
     return null;
   };
-  expect(short(await sync(netlify, config, fake, { LATE: 'ours', NEW: 'ours' }))).toEqual(['LATE updated', 'NEW created']);
-  expect([fake.value('LATE'), fake.value('LATE', 'dev'), fake.value('NEW')]).toEqual(['ours', 'theirs', 'ours']);
+  expect(short(await sync(netlify, config, fake, { LATE: 'ours', NEW: 'ours' }))).toEqual([
+    'LATE updated',
+    'NEW created',
+  ]);
+  expect([fake.value('LATE'), fake.value('LATE', 'dev'), fake.value('NEW')]).toEqual([
+    'ours',
+    'theirs',
+    'ours',
+  ]);
 });
 
 it('sync: netlify: a name that was deleted concurrently is created', async () => {
@@ -140,7 +163,8 @@ it('sync: netlify is not called again after a rate limit that is too long, and w
   fake.add('OLD', { production: 'theirs' });
   const clock = fastClock();
   const reset = String(Math.floor(clock.now() / 1000) + 3600);
-  fake.interrupt = ({ method }) => (method === 'PATCH' ? { status: 429, headers: { 'X-RateLimit-Reset': reset }, body: {} } : null);
+  fake.interrupt = ({ method }) =>
+    method === 'PATCH' ? { status: 429, headers: { 'X-RateLimit-Reset': reset }, body: {} } : null;
   const result = await sync(netlify, config, fake, { NEW: 'new', OLD: 'ours' }, { clock });
   expect(short(result)).toEqual(['NEW created', 'OLD failed TARGET_RATE_LIMITED']);
   expect(result.retryAfter).toBe(3600);
@@ -167,14 +191,20 @@ it('vendor: the netlify server refuses what the vendor would', async () => {
   const send = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
     const all = { Authorization: 'Bearer netlify-token', 'Content-Type': 'application/json', ...headers };
     const url = `${fake.url}/api/v1/accounts/demo-team/env${path}?site_id=site-1`;
-    return (await fetch(url, { method, headers: all, ...(body !== undefined && { body: JSON.stringify(body) }) })).status;
+    return (
+      await fetch(url, { method, headers: all, ...(body !== undefined && { body: JSON.stringify(body) }) })
+    ).status;
   };
   const values = [{ context: 'production', value: 'a' }];
   expect(await send('GET', '', undefined, { Authorization: 'netlify-token' })).toBe(401);
   expect(await send('POST', '', { key: 'A', values })).toBe(422);
   expect(await send('POST', '', [{ key: 'A-B', values }])).toBe(422);
-  expect(await send('POST', '', [{ key: 'A', is_secret: true, values: [{ context: 'all', value: 'a' }] }])).toBe(422);
-  expect(await send('POST', '', [{ key: 'A', is_secret: true, scopes: ['post-processing'], values }])).toBe(422);
+  expect(
+    await send('POST', '', [{ key: 'A', is_secret: true, values: [{ context: 'all', value: 'a' }] }]),
+  ).toBe(422);
+  expect(await send('POST', '', [{ key: 'A', is_secret: true, scopes: ['post-processing'], values }])).toBe(
+    422,
+  );
   expect(await send('POST', '', [{ key: 'A', values: [{ context: 'branch', value: 'a' }] }])).toBe(422);
   expect(await send('PATCH', '/A', values[0])).toBe(404);
   expect(await send('POST', '', [{ key: 'A', values }])).toBe(201);

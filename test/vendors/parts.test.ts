@@ -15,7 +15,8 @@ const work = (target: string): Work => ({
   token: 't',
   begun: false,
 });
-const error = (ends: 'name' | 'sync' | 'stop') => new TargetError({ code: 'TARGET_REJECTED', message: 'made up' }, ends);
+const error = (ends: 'name' | 'sync' | 'stop') =>
+  new TargetError({ code: 'TARGET_REJECTED', message: 'made up' }, ends);
 
 /** A batch of one call a name: B's call fails. */
 const batch = (ends: 'name' | 'sync' | 'stop'): BatchTarget => ({
@@ -32,7 +33,11 @@ const batch = (ends: 'name' | 'sync' | 'stop'): BatchTarget => ({
 
 it('sync: an error of one call in a batch applies only to its names', async () => {
   const { results, end } = await apply(batch('name'), ['A', 'B', 'C'].map(work));
-  expect(results.map(({ name, action }) => `${name} ${action}`)).toEqual(['A created', 'B failed', 'C created']);
+  expect(results.map(({ name, action }) => `${name} ${action}`)).toEqual([
+    'A created',
+    'B failed',
+    'C created',
+  ]);
   expect(end).toBe(null);
 });
 
@@ -73,7 +78,9 @@ it('sync: calls of a batch are at most four at a time, and none is begun after a
 
 it('sync: a refusal within a success is reported by its code, unless that may be sent data', () => {
   const told = (code: unknown, sent: unknown) => (refused(201, code, sent) as { message: string }).message;
-  expect(told('ENV_CONFLICT', { value: 'secret' })).toBe('The target answered with status 201 (ENV_CONFLICT).');
+  expect(told('ENV_CONFLICT', { value: 'secret' })).toBe(
+    'The target answered with status 201 (ENV_CONFLICT).',
+  );
   for (const code of ['swordfish', 'sword', 'has spaces', 'a1b2', '', 5, null, 'x'.repeat(65)])
     expect(told(code, [{ value: 'my swordfish' }])).toBe('The target answered with status 201.');
 });

@@ -5,7 +5,8 @@ import type { Remote, SyncAdapter } from '../../src/adapters/sync/adapter';
 import { environmentName } from '../../src/adapters/sync/names';
 import { type Item, itemOf, type Owned, plan } from '../../src/adapters/sync/plan';
 
-const digestOf = (target: string, value: string) => createHmac('sha256', 'test').update(`${target}\0${value}`).digest('hex');
+const digestOf = (target: string, value: string) =>
+  createHmac('sha256', 'test').update(`${target}\0${value}`).digest('hex');
 
 const adapter = (folds: boolean): SyncAdapter =>
   ({
@@ -24,12 +25,18 @@ const worlds = fc.record({
   reads: fc.boolean(),
   secrets: fc.dictionary(names, values, { noNullPrototype: false }),
   remotes: fc.uniqueArray(
-    fc.record({ target: targets, value: fc.option(values, { nil: undefined }), handle: fc.option(fc.constant('id'), { nil: undefined }) }),
+    fc.record({
+      target: targets,
+      value: fc.option(values, { nil: undefined }),
+      handle: fc.option(fc.constant('id'), { nil: undefined }),
+    }),
     {
       selector: ({ target }) => target,
     },
   ),
-  owned: fc.uniqueArray(fc.record({ target: targets, name: names, value: values }), { selector: ({ target }) => target }),
+  owned: fc.uniqueArray(fc.record({ target: targets, name: names, value: values }), {
+    selector: ({ target }) => target,
+  }),
   gone: fc.array(names),
 });
 
@@ -38,9 +45,15 @@ type World = typeof worlds extends fc.Arbitrary<infer T> ? T : never;
 function planned({ folds, reads, secrets, remotes, owned, gone }: World) {
   const fold = (target: string) => (folds ? target.toUpperCase() : target);
   // A target that folds case holds no two names that differ in case alone, and neither do we remember two.
-  const once = <T extends { target: string }>(list: T[]) => [...new Map(list.map((one) => [fold(one.target), one])).values()];
+  const once = <T extends { target: string }>(list: T[]) => [
+    ...new Map(list.map((one) => [fold(one.target), one])).values(),
+  ];
   const there: Remote[] = once(remotes);
-  const known: Owned[] = once(owned).map(({ target, name, value }) => ({ target, name, digest: digestOf(target, value) }));
+  const known: Owned[] = once(owned).map(({ target, name, value }) => ({
+    target,
+    name,
+    digest: digestOf(target, value),
+  }));
   const items: Item[] = Object.entries(secrets).map(([name, value]) =>
     itemOf(adapter(folds), {}, name, value, (target) => digestOf(target, value)),
   );
@@ -67,11 +80,14 @@ holds('each secret has one result or one step, and each step one target', ({ sec
 
 holds('secrets that would share a name all fail, and none of them is written', (_, { made, items, fold }) => {
   for (const { name, target } of items) {
-    const sharing = items.filter((other) => target !== null && other.target !== null && fold(other.target) === fold(target));
+    const sharing = items.filter(
+      (other) => target !== null && other.target !== null && fold(other.target) === fold(target),
+    );
     const result = made.results.find((one) => one.name === name);
     if (sharing.length > 1) expect(result).toMatchObject({ action: 'failed', code: 'NAME_COLLISION' });
     else expect(result?.code).not.toBe('NAME_COLLISION');
-    if (sharing.length > 1) expect(made.steps.some((step) => step.kind === 'put' && step.name === name)).toBe(false);
+    if (sharing.length > 1)
+      expect(made.steps.some((step) => step.kind === 'put' && step.name === name)).toBe(false);
   }
 });
 
@@ -90,13 +106,20 @@ holds(
       list.some((one) => one.target !== null && fold(one.target) === fold(target));
     const removed = made.steps.filter(({ kind }) => kind === 'remove').map(({ target }) => target);
     for (const target of removed) {
-      expect([has(known, target), has(prunable, target), has(there, target), has(items, target)]).toEqual([true, true, true, false]);
+      expect([has(known, target), has(prunable, target), has(there, target), has(items, target)]).toEqual([
+        true,
+        true,
+        true,
+        false,
+      ]);
     }
     // Of somebody else, as far as the listed value tells.
-    const isForeign = ({ target, value }: Remote, digest: string) => value !== undefined && digestOf(target, value ?? '') !== digest;
+    const isForeign = ({ target, value }: Remote, digest: string) =>
+      value !== undefined && digestOf(target, value ?? '') !== digest;
     for (const { target, digest } of prunable) {
       const remote = there.find((one) => fold(one.target) === fold(target));
-      if (remote && !has(items, target)) expect(removed.includes(remote.target)).toBe(!isForeign(remote, digest));
+      if (remote && !has(items, target))
+        expect(removed.includes(remote.target)).toBe(!isForeign(remote, digest));
     }
   },
 );
@@ -114,31 +137,59 @@ holds(
   },
 );
 
-holds('what is there is updated with its handle, whoever wrote it; what is not there is created', (_, { made, there, fold }) => {
-  for (const step of made.steps) {
-    const remote = there.find(({ target }) => fold(target) === fold(step.target));
-    expect(step.remote).toEqual(remote ? { target: remote.target, ...(remote.handle !== undefined && { handle: remote.handle }) } : null);
-    expect(JSON.stringify(step.remote)).not.toContain('value');
-  }
-});
+holds(
+  'what is there is updated with its handle, whoever wrote it; what is not there is created',
+  (_, { made, there, fold }) => {
+    for (const step of made.steps) {
+      const remote = there.find(({ target }) => fold(target) === fold(step.target));
+      expect(step.remote).toEqual(
+        remote
+          ? { target: remote.target, ...(remote.handle !== undefined && { handle: remote.handle }) }
+          : null,
+      );
+      expect(JSON.stringify(step.remote)).not.toContain('value');
+    }
+  },
+);
 
 it('sync plan: a remote value that is not text equals none, regardless of earlier writes', () => {
   const items = [itemOf(adapter(false), {}, 'A', 'one', (target) => digestOf(target, 'one'))];
   const owned = [{ target: 'A', name: 'A', digest: digestOf('A', 'one') }];
-  const made = plan(adapter(false), { items, remotes: [{ target: 'A', value: null }], owned, prunable: [], digestOf, reads: false });
+  const made = plan(adapter(false), {
+    items,
+    remotes: [{ target: 'A', value: null }],
+    owned,
+    prunable: [],
+    digestOf,
+    reads: false,
+  });
   expect(made.steps.map(({ name, kind }) => [name, kind])).toEqual([['A', 'put']]);
 });
 
 it('sync plan: only names recorded as written are deleted, even if others are reported as gone', () => {
   const gone = [{ target: 'FOREIGN', name: 'A', digest: 'made up' }];
-  const made = plan(adapter(false), { items: [], remotes: [{ target: 'FOREIGN' }], owned: [], prunable: gone, digestOf, reads: false });
+  const made = plan(adapter(false), {
+    items: [],
+    remotes: [{ target: 'FOREIGN' }],
+    owned: [],
+    prunable: gone,
+    digestOf,
+    reads: false,
+  });
   expect(made).toEqual({ steps: [], results: [], missing: [] });
 });
 
 it('sync plan: a name of ours that somebody else has written since is not deleted, and one that is not listed is reported', () => {
   const mine = { target: 'A', name: 'A', digest: digestOf('A', 'one') };
   const removed = (remote: Remote) =>
-    plan(adapter(false), { items: [], remotes: [remote], owned: [mine], prunable: [mine], digestOf, reads: false }).steps.length;
+    plan(adapter(false), {
+      items: [],
+      remotes: [remote],
+      owned: [mine],
+      prunable: [mine],
+      digestOf,
+      reads: false,
+    }).steps.length;
   const remotes: Remote[] = [
     { target: 'A' },
     { target: 'A', value: 'one' },
@@ -149,6 +200,8 @@ it('sync plan: a name of ours that somebody else has written since is not delete
   ];
   expect(remotes.map(removed)).toEqual([1, 1, 0, 0, 0, 0]);
   const listed = { items: [], owned: [mine], prunable: [], digestOf, reads: false };
-  expect(plan(adapter(false), { ...listed, remotes: [{ target: 'B' }], ownedElsewhere: ['B', 'C'] }).missing).toEqual(['A', 'C']);
+  expect(
+    plan(adapter(false), { ...listed, remotes: [{ target: 'B' }], ownedElsewhere: ['B', 'C'] }).missing,
+  ).toEqual(['A', 'C']);
   expect(plan(adapter(true), { ...listed, remotes: [{ target: 'a' }] }).missing).toEqual([]);
 });

@@ -1,4 +1,5 @@
-// Vendors whose variables have one value for each target or context: whatever stands there, a sync changes its own part alone, all of it, and once.
+// Vendors whose variables have one value for each target or context: whatever stands there, a sync changes
+// its own part alone, all of it, and once.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { SyncAdapter } from '../../src/adapters/sync/adapter';
@@ -19,9 +20,14 @@ interface Held {
 }
 
 const seen = ({ parts, value }: Held, isSeen: (key: string, part: string) => boolean) =>
-  KEYS.flatMap((key) => parts.filter((part) => isSeen(key, part)).map((part) => `${key} ${part} ${value(key, part)}`));
+  KEYS.flatMap((key) =>
+    parts.filter((part) => isSeen(key, part)).map((part) => `${key} ${part} ${value(key, part)}`),
+  );
 
-/** Some answers are lost, after what was asked is done or before: of one call at most two, so that a sync goes on. */
+/**
+ * Some answers are lost, after what was asked is done or before: of one call at most two, so that a sync goes
+ * on.
+ */
 function losing(every: number): Fake['interrupt'] {
   const lost = new Map<string, number>();
   return ({ method, path, text }, n) => {
@@ -33,7 +39,14 @@ function losing(every: number): Fake['interrupt'] {
   };
 }
 
-async function changesItsPart(adapter: SyncAdapter, config: Record<string, unknown>, ours: string[], fake: Fake, held: Held, given: Given) {
+async function changesItsPart(
+  adapter: SyncAdapter,
+  config: Record<string, unknown>,
+  ours: string[],
+  fake: Fake,
+  held: Held,
+  given: Given,
+) {
   const { secrets, every } = given;
   const isOurs = (key: string, part: string) => key in secrets && ours.includes(part);
   const theirs = seen(held, (key, part) => !isOurs(key, part));
@@ -49,7 +62,13 @@ async function changesItsPart(adapter: SyncAdapter, config: Record<string, unkno
   expect(again.results.every(({ action }) => action === 'unchanged')).toBe(true);
   expect(fake.writes()).toHaveLength(writes);
   fake.interrupt = losing(every);
-  const pruned = await sync(adapter, config, fake, {}, { owned: again.owned, gone: again.owned.map(({ name }) => name) });
+  const pruned = await sync(
+    adapter,
+    config,
+    fake,
+    {},
+    { owned: again.owned, gone: again.owned.map(({ name }) => name) },
+  );
   expect(pruned.results.filter(({ action }) => action !== 'deleted')).toEqual([]);
   return theirs;
 }
@@ -60,11 +79,14 @@ interface Given {
 }
 
 const given = {
-  secrets: fc.dictionary(fc.constantFrom(...KEYS), fc.constantFrom('ours', 'ours too', 'theirs'), { noNullPrototype: true }),
+  secrets: fc.dictionary(fc.constantFrom(...KEYS), fc.constantFrom('ours', 'ours too', 'theirs'), {
+    noNullPrototype: true,
+  }),
   every: fc.constantFrom(0, 2, 3, 5),
 };
 /** Each part with the group that it belongs to: a variable for each group, none for the group 0. */
-const groups = (parts: readonly string[]) => fc.array(fc.integer({ min: 0, max: 3 }), { minLength: parts.length, maxLength: parts.length });
+const groups = (parts: readonly string[]) =>
+  fc.array(fc.integer({ min: 0, max: 3 }), { minLength: parts.length, maxLength: parts.length });
 const grouped = (parts: readonly string[], of: number[]) =>
   [1, 2, 3].map((group) => parts.filter((_, i) => of[i] === group)).filter((some) => some.length);
 
@@ -83,7 +105,12 @@ it('sync: vercel changes only our targets, regardless of existing variables and 
       there.forEach(({ rows, type, branch }, i) => {
         const key = KEYS[i] as string;
         for (const target of grouped(parts, rows))
-          fake.add({ key, value: 'theirs', target, type: type === 'sensitive' && target.includes('development') ? 'encrypted' : type });
+          fake.add({
+            key,
+            value: 'theirs',
+            target,
+            type: type === 'sensitive' && target.includes('development') ? 'encrypted' : type,
+          });
         if (branch) fake.add({ key, value: 'a branch', target: ['preview'], gitBranch: 'feature' });
       });
       const branches = fake.envs.filter(({ gitBranch }) => gitBranch).map((env) => ({ ...env }));
@@ -116,7 +143,8 @@ it('sync: netlify changes only our contexts, regardless of existing variables an
             .map((context) => [context, 'theirs']),
         );
         const more: Record<string, string> = all && !isSecret ? { all: 'theirs' } : {};
-        if (Object.keys({ ...values, ...more }).length) fake.add(KEYS[i] as string, { ...values, ...more }, { is_secret: isSecret });
+        if (Object.keys({ ...values, ...more }).length)
+          fake.add(KEYS[i] as string, { ...values, ...more }, { is_secret: isSecret });
       });
       const config = { token: fake.token, accountId: fake.account, siteId: fake.site, contexts };
       const held = { parts, value: (key: string, part: string) => fake.value(key, part) };

@@ -1,5 +1,5 @@
-// Whatever the platform, no call to a target begins after the reply to what stops a sync: with a slow target, and stopped at each of its
-// calls. The permits of the gate and of the job are the service's own.
+// Whatever the platform, no call to a target begins after the reply to what stops a sync: with a slow target,
+// and stopped at each of its calls. The permits of the gate and of the job are the service's own.
 import { expect, it } from 'vitest';
 import { syncAdapters } from '../../src/adapters/sync';
 import type { SyncAdapter } from '../../src/adapters/sync/adapter';
@@ -39,10 +39,21 @@ function newGate() {
   return { gate, stop, permit: permitOf(ask) };
 }
 
-const SECRETS = Object.fromEntries(Array.from({ length: 14 }, (_, i) => [`NAME_${String(i).padStart(2, '0')}`, `value ${i}`]));
+const SECRETS = Object.fromEntries(
+  Array.from({ length: 14 }, (_, i) => [`NAME_${String(i).padStart(2, '0')}`, `value ${i}`]),
+);
 
-/** A sync that is stopped at the n-th call to its target; the calls that came after the reply, and its results. */
-async function stoppedAt(n: number, adapter: SyncAdapter, config: Record<string, unknown>, fake: Fake, secrets = SECRETS) {
+/**
+ * A sync that is stopped at the n-th call to its target; the calls that came after the reply, and its
+ * results.
+ */
+async function stoppedAt(
+  n: number,
+  adapter: SyncAdapter,
+  config: Record<string, unknown>,
+  fake: Fake,
+  secrets = SECRETS,
+) {
   const { gate, stop, permit } = newGate();
   const late: string[] = [];
   let stopping: Promise<void> | null = null;
@@ -58,34 +69,45 @@ async function stoppedAt(n: number, adapter: SyncAdapter, config: Record<string,
   return { late, calls, synced };
 }
 
-it.each(Object.keys(platforms))('sync: nothing is sent to %s after the reply to what stops a sync', { timeout: 60_000 }, async (name) => {
-  const platform = platforms[name] as (typeof platforms)[string];
-  const adapter = syncAdapters[name as keyof typeof syncAdapters];
-  const fresh = async () => {
-    const fake = await running(platform.start());
-    return { fake, config: configOf(platform, fake) };
-  };
-  const { fake, config } = await fresh();
-  const whole = await stoppedAt(Number.POSITIVE_INFINITY, adapter, config, fake);
-  expect(whole.synced.results.map(({ action }) => action)).toEqual(Object.keys(SECRETS).map(() => 'created'));
-  const steps = [1, 2, 3, Math.ceil(whole.calls / 2), whole.calls - 1].filter((n) => n > 0 && n < whole.calls);
-  // At the same time, because each waits for a permit to run out.
-  const stopped = [...new Set(steps)].map(async (n) => {
-    const next = await fresh();
-    const { late, synced } = await stoppedAt(n, adapter, next.config, next.fake);
-    expect([n, late]).toEqual([n, []]);
-    const actions = new Set(synced.results.map(({ action, code = '' }) => `${action} ${code}`.trim()));
-    expect([...actions].filter((action) => action !== 'created' && action !== 'failed NOT_ATTEMPTED')).toEqual([]);
-    expect(synced.results).toHaveLength(whole.synced.results.length);
-  });
-  await Promise.all(stopped);
-});
+it.each(Object.keys(platforms))(
+  'sync: nothing is sent to %s after the reply to what stops a sync',
+  { timeout: 60_000 },
+  async (name) => {
+    const platform = platforms[name] as (typeof platforms)[string];
+    const adapter = syncAdapters[name as keyof typeof syncAdapters];
+    const fresh = async () => {
+      const fake = await running(platform.start());
+      return { fake, config: configOf(platform, fake) };
+    };
+    const { fake, config } = await fresh();
+    const whole = await stoppedAt(Number.POSITIVE_INFINITY, adapter, config, fake);
+    expect(whole.synced.results.map(({ action }) => action)).toEqual(
+      Object.keys(SECRETS).map(() => 'created'),
+    );
+    const steps = [1, 2, 3, Math.ceil(whole.calls / 2), whole.calls - 1].filter(
+      (n) => n > 0 && n < whole.calls,
+    );
+    // At the same time, because each waits for a permit to run out.
+    const stopped = [...new Set(steps)].map(async (n) => {
+      const next = await fresh();
+      const { late, synced } = await stoppedAt(n, adapter, next.config, next.fake);
+      expect([n, late]).toEqual([n, []]);
+      const actions = new Set(synced.results.map(({ action, code = '' }) => `${action} ${code}`.trim()));
+      expect(
+        [...actions].filter((action) => action !== 'created' && action !== 'failed NOT_ATTEMPTED'),
+      ).toEqual([]);
+      expect(synced.results).toHaveLength(whole.synced.results.length);
+    });
+    await Promise.all(stopped);
+  },
+);
 
 it('sync: calls that belong together are not cut apart: the reply waits for them', async () => {
   const config = { token: 'vercel-token', projectId: 'prj_1', targets: ['production'] };
   for (const n of [1, 2, 9, 15]) {
     const fake = await running(startVercel());
-    for (const key of Object.keys(SECRETS)) fake.add({ key, value: 'theirs', target: ['production', 'preview'] });
+    for (const key of Object.keys(SECRETS))
+      fake.add({ key, value: 'theirs', target: ['production', 'preview'] });
     fake.page = 100;
     const { late, synced } = await stoppedAt(n, syncAdapters.vercel, config, fake);
     const done = synced.results.filter(({ action }) => action === 'updated').length;
@@ -109,6 +131,8 @@ it('sync: a gate that does not answer fails the job, which the queue repeats', a
   expect(permit.refusal().message).toBe('the gate is gone');
   const fake = await running((platforms.heroku as (typeof platforms)[string]).start());
   const config = (platforms.heroku as (typeof platforms)[string]).config as Record<string, unknown>;
-  await expect(sync(syncAdapters.heroku, config, fake, SECRETS, { permit })).rejects.toThrow('the gate is gone');
+  await expect(sync(syncAdapters.heroku, config, fake, SECRETS, { permit })).rejects.toThrow(
+    'the gate is gone',
+  );
   expect(fake.requests).toEqual([]);
 });

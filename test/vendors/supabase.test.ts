@@ -30,7 +30,13 @@ it('sync: supabase gets one call for all names and one for all deletions', async
   const many = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`NAME_${i}`, `value ${i}`]));
   const first = await sync(supabase, config, fake, many);
   expect(fake.writes()).toHaveLength(1);
-  await sync(supabase, config, fake, { NAME_0: 'changed' }, { owned: first.owned, gone: ['NAME_1', 'NAME_2'] });
+  await sync(
+    supabase,
+    config,
+    fake,
+    { NAME_0: 'changed' },
+    { owned: first.owned, gone: ['NAME_1', 'NAME_2'] },
+  );
   expect(fake.writes().map(({ method }) => method)).toEqual(['POST', 'DELETE', 'POST']);
 });
 
@@ -41,7 +47,13 @@ it('sync: supabase deletes names one by one if one has disappeared', async () =>
     if (method === 'DELETE') delete fake.secrets.TWO;
     return null;
   };
-  const pruned = await sync(supabase, config, fake, { THREE: '3' }, { owned: first.owned, gone: ['ONE', 'TWO'] });
+  const pruned = await sync(
+    supabase,
+    config,
+    fake,
+    { THREE: '3' },
+    { owned: first.owned, gone: ['ONE', 'TWO'] },
+  );
   expect(short(pruned)).toEqual(['ONE deleted', 'THREE unchanged', 'TWO deleted']);
   expect(fake.secrets).toEqual({ THREE: '3' });
 });
@@ -99,7 +111,9 @@ it('vendor: the supabase server refuses what the vendor would', async () => {
   const send = async (method: string, body?: unknown, headers: Record<string, string> = {}) => {
     const all = { Authorization: 'Bearer supabase-token', 'Content-Type': 'application/json', ...headers };
     const url = `${fake.url}/v1/projects/${fake.ref}/secrets`;
-    return (await fetch(url, { method, headers: all, ...(body !== undefined && { body: JSON.stringify(body) }) })).status;
+    return (
+      await fetch(url, { method, headers: all, ...(body !== undefined && { body: JSON.stringify(body) }) })
+    ).status;
   };
   expect(await send('GET', undefined, { Authorization: 'supabase-token' })).toBe(401);
   expect(await send('POST', { name: 'A', value: 'a' })).toBe(400);

@@ -1,4 +1,5 @@
-// Syncs secrets to a server that speaks a vendor's wire format, with the adapter, the client and the plan of the service, and time that passes at once.
+// Syncs secrets to a server that speaks a vendor's wire format, with the adapter, the client and the plan of
+// the service, and time that passes at once.
 import { createHmac } from 'node:crypto';
 import { afterEach, expect } from 'vitest';
 import { readsEach, type SyncAdapter, TargetError } from '../../src/adapters/sync/adapter';
@@ -9,7 +10,8 @@ import { failed, itemOf, type Owned, plan, type Result, sorted } from '../../src
 import { guardedFetch } from '../../src/delivery/egress';
 import type { Fake } from './fakes/server.ts';
 
-export const digestOf = (target: string, value: string) => createHmac('sha256', 'test').update(`${target}\0${value}`).digest('hex');
+export const digestOf = (target: string, value: string) =>
+  createHmac('sha256', 'test').update(`${target}\0${value}`).digest('hex');
 
 /** Time that passes when somebody waits; `slept` says how long they did. */
 export function fastClock(): Clock & { slept: number[] } {
@@ -85,7 +87,9 @@ export async function sync(
     once: dryRun,
   });
   const target = adapter.open(client, config as never);
-  const items = Object.entries(secrets).map(([name, value]) => itemOf(adapter, config, name, value, (at) => digestOf(at, value)));
+  const items = Object.entries(secrets).map(([name, value]) =>
+    itemOf(adapter, config, name, value, (at) => digestOf(at, value)),
+  );
   const listed = await target.list().catch((error: unknown) => {
     if (error instanceof TargetError) return error;
     throw error;
@@ -123,8 +127,10 @@ export async function sync(
     end = applied.end;
   }
   const done = new Set(results.map(({ name }) => name));
-  const open = end?.ends === 'sync' ? end.problem : ({ code: 'NOT_ATTEMPTED', message: 'Not attempted.' } as const);
-  for (const { name, target } of work) if (!done.has(name) && !foreign.includes(target)) results.push(failed(name, target, open));
+  const open =
+    end?.ends === 'sync' ? end.problem : ({ code: 'NOT_ATTEMPTED', message: 'Not attempted.' } as const);
+  for (const { name, target } of work)
+    if (!done.has(name) && !foreign.includes(target)) results.push(failed(name, target, open));
   const kept = new Map(owned.map((one) => [one.target, one]));
   for (const target of [...made.missing, ...foreign]) kept.delete(target);
   for (const { name, targetName, action } of results) {
@@ -136,7 +142,12 @@ export async function sync(
         digest: digestOf(targetName as string, secrets[name] as string),
       });
   }
-  return { results: sorted(results), owned: [...kept.values()], calls: client.calls(), retryAfter: end?.retryAfter ?? null };
+  return {
+    results: sorted(results),
+    owned: [...kept.values()],
+    calls: client.calls(),
+    retryAfter: end?.retryAfter ?? null,
+  };
 }
 
 /** The results in short: `NAME action [CODE]`. */
@@ -157,14 +168,20 @@ afterEach(async () => {
 });
 
 /**
- * What every adapter has to keep, whatever its platform: secrets are created, a repeat changes nothing and writes nothing, a changed value is updated,
- * a foreign name stays, a name of ours whose secret is gone is pruned, a wrong credential is `TARGET_AUTH` and writes nothing, and no result holds a value.
+ * What every adapter has to keep, whatever its platform: secrets are created, a repeat changes nothing and
+ * writes nothing, a changed value is updated, a foreign name stays, a name of ours whose secret is gone is
+ * pruned, a wrong credential is `TARGET_AUTH` and writes nothing, and no result holds a value.
  */
 export async function keepsTheContract(
   adapter: SyncAdapter,
   config: Record<string, unknown>,
   fake: Fake,
-  target: { read(name: string): string | null | undefined; foreign: () => void; hasForeign: () => boolean; wrong: Record<string, unknown> },
+  target: {
+    read(name: string): string | null | undefined;
+    foreign: () => void;
+    hasForeign: () => boolean;
+    wrong: Record<string, unknown>;
+  },
 ) {
   target.foreign();
   const first = { ALPHA: 'value of alpha', BETA: 'välue ✓ of "beta"\nand $more', GAMMA: 'g-123456789' };
@@ -186,10 +203,14 @@ export async function keepsTheContract(
   expect(short(refused)).toEqual(['ALPHA failed TARGET_AUTH', 'BETA failed TARGET_AUTH']);
   expect(fake.writes()).toHaveLength(before);
   for (const { results } of [foresight, created, again, changed, refused])
-    for (const value of [...Object.values(first), second.ALPHA]) expect(JSON.stringify(results)).not.toContain(value);
+    for (const value of [...Object.values(first), second.ALPHA])
+      expect(JSON.stringify(results)).not.toContain(value);
 }
 
-/** Time that stands still until all that is under way waits for it: concurrent waits end in their order, and do not add up. */
+/**
+ * Time that stands still until all that is under way waits for it: concurrent waits end in their order, and
+ * do not add up.
+ */
 export function virtualClock(random = 0.5): Clock {
   let now = Date.UTC(2026, 10, 22);
   const waiting: { at: number; wake: () => void }[] = [];

@@ -1,4 +1,5 @@
-// What the platforms that create and change by different calls have in common, and what the client tells them.
+// What the platforms that create and change by different calls have in common, and what the client tells
+// them.
 import { expect, it } from 'vitest';
 import type { Put } from '../../src/adapters/sync/adapter';
 import type { Reply } from '../../src/adapters/sync/call';
@@ -16,10 +17,24 @@ const put = (handle?: string): Put => ({
   token: 't',
 });
 
-const reply = (status: number, isRepeat = false): Reply => ({ status, headers: new Headers(), body: undefined, code: null, isRepeat });
+const reply = (status: number, isRepeat = false): Reply => ({
+  status,
+  headers: new Headers(),
+  body: undefined,
+  code: null,
+  isRepeat,
+});
 
 /** The calls that a vendor gets, which answers with these statuses. */
-function vendor({ create = [], change = [], found }: { create?: readonly Reply[]; change?: readonly Reply[]; found?: string }) {
+function vendor({
+  create = [],
+  change = [],
+  found,
+}: {
+  create?: readonly Reply[];
+  change?: readonly Reply[];
+  found?: string;
+}) {
   const calls: string[] = [];
   const created = [...create];
   const changed = [...change];
@@ -29,7 +44,8 @@ function vendor({ create = [], change = [], found }: { create?: readonly Reply[]
   };
   return {
     calls,
-    create: async (expects: readonly number[]) => called(`create ${expects.join()}`, created.shift() as Reply),
+    create: async (expects: readonly number[]) =>
+      called(`create ${expects.join()}`, created.shift() as Reply),
     taken: [409],
     find: async () => called('find', found === undefined ? undefined : { target: 'A', handle: found }),
     change: async ({ handle }: { handle?: string }, expects: readonly number[]) =>
@@ -40,7 +56,13 @@ function vendor({ create = [], change = [], found }: { create?: readonly Reply[]
 it.each([
   ['creates a new name', undefined, { create: [reply(201)] }, ['create 409'], 'created'],
   ['changes a name that was listed', '1', { change: [reply(200)] }, ['change 1 404'], 'updated'],
-  ['creates what went after the listing', '1', { change: [reply(404)], create: [reply(201)] }, ['change 1 404', 'create 409'], 'created'],
+  [
+    'creates what went after the listing',
+    '1',
+    { change: [reply(404)], create: [reply(201)] },
+    ['change 1 404', 'create 409'],
+    'created',
+  ],
   [
     'changes names that appeared after the listing',
     undefined,
@@ -63,7 +85,10 @@ it.each([
 
 it('sync: an upsert fails if a create is refused for another reason', async () => {
   const made = vendor({ create: [reply(409)] });
-  await expect(upsert(put(), made)).rejects.toMatchObject({ ends: 'name', problem: { code: 'TARGET_REJECTED' } });
+  await expect(upsert(put(), made)).rejects.toMatchObject({
+    ends: 'name',
+    problem: { code: 'TARGET_REJECTED' },
+  });
   expect(made.calls).toEqual(['create 409', 'find']);
 });
 
@@ -76,18 +101,33 @@ it.each([
   ['no answer', { unreachable: 'timeout' as const, ms: 1 }, true],
   ['a 502', { status: 502, headers: new Headers(), text: '', ms: 1 }, true],
   ['a rate limit', { status: 429, headers: new Headers(), text: '', ms: 1 }, false],
-])('sync: the client says whether an earlier try may have been carried out: %s', async (_what, first, isRepeat) => {
-  const answers = [first, { status: 201, headers: new Headers(), text: '{}', ms: 1 }];
-  const client = createClient({ vendor: {}, base: undefined, clock: fastClock(), fetch: async () => answers.shift() as never });
-  expect((await client.call({ method: 'POST', url: 'https://demo.invalid/x' })).isRepeat).toBe(isRepeat);
-});
+])(
+  'sync: the client says whether an earlier try may have been carried out: %s',
+  async (_what, first, isRepeat) => {
+    const answers = [first, { status: 201, headers: new Headers(), text: '{}', ms: 1 }];
+    const client = createClient({
+      vendor: {},
+      base: undefined,
+      clock: fastClock(),
+      fetch: async () => answers.shift() as never,
+    });
+    expect((await client.call({ method: 'POST', url: 'https://demo.invalid/x' })).isRepeat).toBe(isRepeat);
+  },
+);
 
 it('sync: a variable in another form is written, even if the value is equal', () => {
   const digestOf = (_target: string, value: string) => value;
   const items = [itemOf(circleci, {}, 'A', 'same', (target) => digestOf(target, 'same'))];
   const owned = [{ name: 'A', target: 'A', digest: 'same' }];
   const made = (otherForm: boolean) =>
-    plan(circleci, { items, remotes: [{ target: 'A', value: 'same', otherForm }], owned, prunable: [], digestOf, reads: false });
+    plan(circleci, {
+      items,
+      remotes: [{ target: 'A', value: 'same', otherForm }],
+      owned,
+      prunable: [],
+      digestOf,
+      reads: false,
+    });
   expect(made(false).steps).toEqual([]);
   expect(made(true).steps).toMatchObject([{ target: 'A', kind: 'put', remote: { target: 'A' } }]);
 });

@@ -1,5 +1,6 @@
-// Responses compared with their documented shapes: a hostile vault, or a server that is none, may answer anything. Invariant: a command sees
-// only a response that has the fields of the document, each of a documented kind; fields that it does not name are ignored.
+// Responses compared with their documented shapes: a hostile vault, or a server that is none, may answer
+// anything. Invariant: a command sees only a response that has the fields of the document, each of a
+// documented kind; fields that it does not name are ignored.
 import type { Vault } from '@secrets-vault/client';
 import { CliError } from './errors.ts';
 import { OTHER_TYPES, RESPONSES, SCHEMAS } from './shapes.ts';
@@ -59,7 +60,11 @@ function fieldsOf(schema: string): Field[] {
   if (known) return known;
   const fields = (SCHEMAS[schema] ?? '').split(' ').map((text) => {
     const [name = '', kinds = ''] = text.split(':');
-    return { name: name.replace('?', ''), kinds: kinds.split('|').filter(Boolean), isOptional: name.endsWith('?') };
+    return {
+      name: name.replace('?', ''),
+      kinds: kinds.split('|').filter(Boolean),
+      isOptional: name.endsWith('?'),
+    };
   });
   parsed.set(schema, fields);
   return fields;
@@ -78,7 +83,8 @@ function hasShape(value: unknown, schema: string): boolean {
 /** Whether a JSON value is of a kind: of a schema (`@Secret`), a list of them (`[@Secret]`), or a type. */
 function isOf(value: unknown, kind: string): boolean {
   if (kind.startsWith('@')) return hasShape(value, kind.slice(1));
-  if (kind.startsWith('[')) return Array.isArray(value) && value.every((item) => hasShape(item, kind.slice(2, -1)));
+  if (kind.startsWith('['))
+    return Array.isArray(value) && value.every((item) => hasShape(item, kind.slice(2, -1)));
   if (value === null) return kind === 'null';
   return Array.isArray(value) ? kind === 'array' : typeof value === kind;
 }

@@ -1,5 +1,5 @@
-// Waiting for the decision on an approval request. Invariant: waiting outlasts the session token, which the client renews, and times when
-// the vault is unreachable.
+// Waiting for the decision on an approval request. Invariant: waiting outlasts the session token, which the
+// client renews, and times when the vault is unreachable.
 import type { components, Vault } from '@secrets-vault/client';
 import { isUnreachable } from './errors.ts';
 import type { Output } from './output.ts';
@@ -22,11 +22,16 @@ const STEP = 20;
 /** The pause before the vault is asked again after a failure, in milliseconds. */
 const PAUSE = 5_000;
 
-/** The approval request, read once. With `wait`, in seconds, the vault holds the response until there is a decision. */
+/**
+ * The approval request, read once. With `wait`, in seconds, the vault holds the response until there is a
+ * decision.
+ */
 export async function readApproval(context: Asking, id: string, wait?: number): Promise<Approval> {
   const { vault, org_id } = await context.vault();
   const query = { wait: wait === undefined ? undefined : String(wait) };
-  const { data } = await vault.api.GET('/orgs/{org_id}/approvals/{id}', { params: { path: { org_id, id }, query } });
+  const { data } = await vault.api.GET('/orgs/{org_id}/approvals/{id}', {
+    params: { path: { org_id, id }, query },
+  });
   return data;
 }
 
@@ -35,7 +40,11 @@ export async function readApproval(context: Asking, id: string, wait?: number): 
  * @param until when to stop waiting, in milliseconds
  * @returns the request, which is still `pending` after `until`
  */
-export async function awaitDecision(context: Asking, id: string, until = Number.POSITIVE_INFINITY): Promise<Approval> {
+export async function awaitDecision(
+  context: Asking,
+  id: string,
+  until = Number.POSITIVE_INFINITY,
+): Promise<Approval> {
   let isWarned = false;
   for (;;) {
     const left = Math.ceil((until - Date.now()) / 1000);

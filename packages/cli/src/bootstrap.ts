@@ -1,6 +1,6 @@
-// The bootstrap token of a deployment, and where it is sent. Invariant: it comes from a variable, a file, stdin or a prompt, never from an
-// argument; it is sent only to the address given by --url or SVC_URL. The token of a local `.dev.vars` needs no address: it is sent to this
-// machine.
+// The bootstrap token of a deployment, and where it is sent. Invariant: it comes from a variable, a file,
+// stdin or a prompt, never from an argument; it is sent only to the address given by --url or SVC_URL. The
+// token of a local `.dev.vars` needs no address: it is sent to this machine.
 import path from 'node:path';
 import { parseEnv } from 'node:util';
 import { checked } from './config.ts';
@@ -42,11 +42,15 @@ function variablesOf(file: string, isNeeded: boolean): NodeJS.Dict<string> | und
   const text = readPrivate(file);
   const variables = text === undefined ? undefined : parseEnv(text.replace(/^\uFEFF/, ''));
   if (variables?.BOOTSTRAP_TOKEN) return variables;
-  if (isNeeded) throw usage(`${clean(file)} has no BOOTSTRAP_TOKEN.`, 'npm start writes it to .dev.vars in the clone');
+  if (isNeeded)
+    throw usage(`${clean(file)} has no BOOTSTRAP_TOKEN.`, 'npm start writes it to .dev.vars in the clone');
   return undefined;
 }
 
-/** Ignores `.svc.json` and profiles: a repository must not choose where this token is sent, and a profile is for a credential of its own. */
+/**
+ * Ignores `.svc.json` and profiles: a repository must not choose where this token is sent, and a profile is
+ * for a credential of its own.
+ */
 function addressOf(context: Context, fromFile: NodeJS.Dict<string> | undefined): string {
   const { env } = context.host;
   if (context.options.url) return checked('url', context.options.url, '--url');
@@ -61,6 +65,8 @@ function addressOf(context: Context, fromFile: NodeJS.Dict<string> | undefined):
 }
 
 async function typed({ host }: Context): Promise<string> {
-  const text = host.stdin.isTTY ? await askSecret(host, 'Bootstrap token:') : await readStdin(host, 'The bootstrap token');
+  const text = host.stdin.isTTY
+    ? await askSecret(host, 'Bootstrap token:')
+    : await readStdin(host, 'The bootstrap token');
   return text.trim();
 }

@@ -1,4 +1,5 @@
-// Bodies that svc reads itself, beneath or beside the client. Invariant: whatever a server sends, a body takes a bounded amount of memory.
+// Bodies that svc reads itself, beneath or beside the client. Invariant: whatever a server sends, a body
+// takes a bounded amount of memory.
 
 /** More than any of these bodies of a vault. */
 const LARGEST = 4 * 1024 * 1024;

@@ -4,7 +4,8 @@ import type { Host } from './host.ts';
 import { CommanderError, errorOutput, ofCommander, programOf, type Result } from './program.ts';
 
 /** A token of the vault anywhere in an argument: other users and the shell history can see arguments. */
-const TOKEN = /svc(_live_|sess_|ag_|_agent_|prov_|bg_)[A-Za-z0-9]{30,}|svcref_org_[\w.-]{30,}|svcdc_[A-Z]{8}\.[\w-]{30,}/;
+const TOKEN =
+  /svc(_live_|sess_|ag_|_agent_|prov_|bg_)[A-Za-z0-9]{30,}|svcref_org_[\w.-]{30,}|svcdc_[A-Z]{8}\.[\w-]{30,}/;
 
 /**
  * Runs one command.
@@ -26,7 +27,10 @@ export async function svc(argv: string[], host: Host): Promise<number> {
   }
 }
 
-/** Refuses a vault token in the arguments of svc. Arguments of a program that `svc run` starts are not checked. */
+/**
+ * Refuses a vault token in the arguments of svc. Arguments of a program that `svc run` starts are not
+ * checked.
+ */
 function refuseTokens(args: string[]): void {
   const own = args.includes('run') ? args.slice(0, args.indexOf('run')) : args;
   // safety: cli-token-in-argv

@@ -1,4 +1,5 @@
-// The definition of a command: its arguments, options, examples and code. Help, the reference page and completions are generated from it.
+// The definition of a command: its arguments, options, examples and code. Help, the reference page and
+// completions are generated from it.
 import type { Context } from './context.ts';
 import { usage } from './errors.ts';
 import { clean, secondsOf } from './text.ts';
@@ -9,7 +10,10 @@ export interface OptionSpec {
   parse?: (text: string, flag: string) => unknown;
   /** May be given several times. Any other option that holds one value is refused the second time. */
   repeat?: boolean;
-  /** Has a meaning if it is empty. Otherwise it is refused then: it may be a variable of a script that is not set. */
+  /**
+   * Has a meaning if it is empty. Otherwise it is refused then: it may be a variable of a script that is not
+   * set.
+   */
   empty?: boolean;
 }
 
@@ -67,7 +71,10 @@ export const isGroup = (command: Command | Group): command is Group => 'commands
 export const command = <Options = Record<never, never>>(spec: Command<Options>): Command => spec;
 
 /** A command in a group. */
-export const member = <Options = Record<never, never>>(summary: string, spec: Command<Options>): Command & { summary: string } => ({
+export const member = <Options = Record<never, never>>(
+  summary: string,
+  spec: Command<Options>,
+): Command & { summary: string } => ({
   summary,
   ...spec,
 });
@@ -99,7 +106,10 @@ export function tag(text: string, flag: string): [string, string] {
 }
 
 /** `key=value` entries as an object. */
-export function tagsOf(entries: [string, string][] | undefined, flag: string): Record<string, string> | undefined {
+export function tagsOf(
+  entries: [string, string][] | undefined,
+  flag: string,
+): Record<string, string> | undefined {
   if (!entries) return undefined;
   const keys = entries.map(([key]) => key);
   const twice = keys.find((key, at) => keys.indexOf(key) < at);
@@ -121,6 +131,7 @@ export function moment(text: string, flag: string): string {
 /** Date takes far more than these forms, and makes the 30th of February a day in March. */
 function timeOf(text: string): Date | undefined {
   const [, day] = TIME.exec(text) ?? [];
-  if (!day || !Number.isFinite(Date.parse(day)) || !new Date(day).toISOString().startsWith(day)) return undefined;
+  if (!day || !Number.isFinite(Date.parse(day)) || !new Date(day).toISOString().startsWith(day))
+    return undefined;
   return new Date(text);
 }

@@ -1,6 +1,7 @@
-// The context of a command: the vault, the organisation, the environment and the credential. A setting comes from a flag, else a variable,
-// else `.svc.json`, else the profile. Invariant: a credential is sent only to the origin it was stored for, or that the user or the job has
-// given; a repository never decides where a credential is sent.
+// The context of a command: the vault, the organisation, the environment and the credential. A setting comes
+// from a flag, else a variable, else `.svc.json`, else the profile. Invariant: a credential is sent only to
+// the origin it was stored for, or that the user or the job has given; a repository never decides where a
+// credential is sent.
 import type { Credential, Vault, VaultOptions } from '@secrets-vault/client';
 import type { OpenVault } from './approvals.ts';
 import { checked, configDir, profileName, readProfiles, type Settings } from './config.ts';
@@ -44,7 +45,8 @@ const FLAGS = { url: '--url', org: '--org', environment: '--env' } as const;
 const VARIABLES = { url: 'SVC_URL', org: 'SVC_ORG_ID', environment: 'SVC_ENVIRONMENT' } as const;
 
 /** Whether changes in this environment need confirmation. */
-export const isProduction = (environment: string): boolean => /^(prod|production|live)([-_].*)?$/i.test(environment);
+export const isProduction = (environment: string): boolean =>
+  /^(prod|production|live)([-_].*)?$/i.test(environment);
 
 export class Context {
   readonly out: Output;
@@ -94,8 +96,10 @@ export class Context {
     if (project !== undefined) return { value: project, source: 'project' };
     const profile = readProfiles(this.configDir)[this.profile];
     if (!profile?.[field]) return undefined;
-    // A profile's organisation and environment belong to its vault and credential; a token from a variable may belong to another.
-    if (field !== 'url' && (this.host.env.SVC_TOKEN || profile.url !== this.setting('url')?.value)) return undefined;
+    // A profile's organisation and environment belong to its vault and credential; a token from a variable
+    // may belong to another.
+    if (field !== 'url' && (this.host.env.SVC_TOKEN || profile.url !== this.setting('url')?.value))
+      return undefined;
     // A profile that the repository chooses is the repository's choice of an address, too.
     // safety: cli-profile-choice
     const source = this.givenProfile || !this.project?.profile ? 'profile' : 'project';
@@ -111,7 +115,11 @@ export class Context {
   /** The vault's origin. */
   get origin(): string {
     const url = this.setting('url');
-    if (!url) throw usage('No vault address is set.', 'Sign in with svc login --url https://vault.example.com, or set SVC_URL');
+    if (!url)
+      throw usage(
+        'No vault address is set.',
+        'Sign in with svc login --url https://vault.example.com, or set SVC_URL',
+      );
     return url.value;
   }
 
@@ -122,7 +130,10 @@ export class Context {
       this.onlyToNamed('SVC_TOKEN');
       // An error of the platform about a header would quote it.
       if (!/^[\x21-\x7e]+$/.test(token))
-        throw usage('SVC_TOKEN contains a line break, a space or another character that no token has.', 'Set it to the token alone');
+        throw usage(
+          'SVC_TOKEN contains a line break, a space or another character that no token has.',
+          'Set it to the token alone',
+        );
       return { kind: 'variable', token };
     }
     const url = this.setting('url');
@@ -134,8 +145,8 @@ export class Context {
   }
 
   /**
-   * Refuses to send a credential that is not stored to an address that a file in the repository selects: the user may have several vaults,
-   * and the credential belongs to one of them.
+   * Refuses to send a credential that is not stored to an address that a file in the repository selects: the
+   * user may have several vaults, and the credential belongs to one of them.
    */
   private onlyToNamed(what: string): void {
     const url = this.setting('url');
@@ -169,15 +180,26 @@ export class Context {
         code: 'NOT_SIGNED_IN',
         next: 'Sign in: svc login. In CI, set SVC_TOKEN or SVC_TRUST_ID',
       });
-    const [{ createVault: create }, { checkingAnswers }] = await Promise.all([import('@secrets-vault/client'), import('./answers.ts')]);
+    const [{ createVault: create }, { checkingAnswers }] = await Promise.all([
+      import('@secrets-vault/client'),
+      import('./answers.ts'),
+    ]);
     const createVault = (options: VaultOptions) => checkingAnswers(create(options));
     const credential = await this.credential(url, identity);
     const key = typeof credential === 'string' && credential.startsWith('svc_live_') ? credential : undefined;
-    const base = { url, credential: key ? DIRECT : credential, fetch: fetchOf(this, key), reason: this.reason() };
+    const base = {
+      url,
+      credential: key ? DIRECT : credential,
+      fetch: fetchOf(this, key),
+      reason: this.reason(),
+    };
     const org = this.setting('org')?.value;
     if (!org && identity.kind === 'ci') throw usage('No organisation is set.', 'Set SVC_ORG_ID');
     const org_id = org ?? (await this.ownOrg(() => createVault({ ...base, org: '' })));
-    return { vault: createVault({ ...base, org: org_id, environment: this.setting('environment')?.value }), org_id };
+    return {
+      vault: createVault({ ...base, org: org_id, environment: this.setting('environment')?.value }),
+      org_id,
+    };
   }
 
   private async credential(url: string, identity: Identity): Promise<Credential> {
@@ -208,7 +230,9 @@ export class Context {
     const reason = this.options.reason ?? (this.host.env.SVC_REASON || undefined);
     // What a header cannot hold: an error of the platform about it does not name the option.
     if (reason !== undefined && !/^[\t\x20-\x7e\x80-\xff]+$/.test(reason))
-      throw usage(`${this.options.reason === undefined ? 'SVC_REASON' : '--reason'} must be one line of Latin-1 characters.`);
+      throw usage(
+        `${this.options.reason === undefined ? 'SVC_REASON' : '--reason'} must be one line of Latin-1 characters.`,
+      );
     return reason;
   }
 
@@ -232,18 +256,26 @@ export class Context {
     if (this.options.yes) return;
     // safety: cli-confirm
     if (!canAsk(this.host))
-      throw usage(`${what} This needs confirmation, and there is no interactive terminal.`, 'Repeat the command with --yes');
+      throw usage(
+        `${what} This needs confirmation, and there is no interactive terminal.`,
+        'Repeat the command with --yes',
+      );
     if (of) await this.look(...of);
     await this.confirm(what);
   }
 
-  /** Remembers the state of a resource that the user is asked about. A credential that may not read it goes on without. */
+  /**
+   * Remembers the state of a resource that the user is asked about. A credential that may not read it goes on
+   * without.
+   */
   private async look(collection: string, id: string): Promise<void> {
     const { vault, org_id } = await this.vault();
     const path = `/orgs/{org_id}/${collection}/{id}` as '/orgs/{org_id}/teams/{id}';
-    const found = await vault.api.GET(path, { params: { path: { org_id, id } } }).catch((error: { status?: number }) => {
-      if (error.status !== 403) throw error;
-    });
+    const found = await vault.api
+      .GET(path, { params: { path: { org_id, id } } })
+      .catch((error: { status?: number }) => {
+        if (error.status !== 403) throw error;
+      });
     if (found) this.seen.note(id, found.data as Resource);
   }
 

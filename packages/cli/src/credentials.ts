@@ -1,4 +1,5 @@
-// Shared by the commands for API keys, agents and session tokens. Invariant: a token is shown once, when it is created, and only on stdout.
+// Shared by the commands for API keys, agents and session tokens. Invariant: a token is shown once, when it
+// is created, and only on stdout.
 import { duration, list, type OptionSpec } from './command.ts';
 import type { Context } from './context.ts';
 import { usage } from './errors.ts';
@@ -8,10 +9,19 @@ import { clean, relative } from './text.ts';
 /** The options that restrict a new credential. */
 export const BOUNDS: Record<string, OptionSpec> = {
   '--scopes <scopes>': { description: 'permissions, separated by commas, such as secrets:read', parse: list },
-  '--environments <slugs>': { description: 'only these environments, separated by commas; default: all that you can use', parse: list },
-  '--secrets <patterns>': { description: 'only these secret names, separated by commas, such as billing/*', parse: list },
+  '--environments <slugs>': {
+    description: 'only these environments, separated by commas; default: all that you can use',
+    parse: list,
+  },
+  '--secrets <patterns>': {
+    description: 'only these secret names, separated by commas, such as billing/*',
+    parse: list,
+  },
   '--ttl <duration>': { description: 'lifetime, such as 12h or 30d', parse: duration },
-  '--addresses <ranges>': { description: 'only from these IP addresses, separated by commas, such as 203.0.113.0/24', parse: list },
+  '--addresses <ranges>': {
+    description: 'only from these IP addresses, separated by commas, such as 203.0.113.0/24',
+    parse: list,
+  },
 };
 
 export interface Bounds {
@@ -23,7 +33,8 @@ export interface Bounds {
 }
 
 export function scopesOf({ scopes }: Bounds): string[] {
-  if (!scopes?.length) throw usage('--scopes is required.', 'Pass only the scopes it needs, such as --scopes secrets:read');
+  if (!scopes?.length)
+    throw usage('--scopes is required.', 'Pass only the scopes it needs, such as --scopes secrets:read');
   return scopes;
 }
 
@@ -46,7 +57,8 @@ interface Credential {
   revoked_at?: string | null;
 }
 
-export const time = (value: string | null | undefined): Cell => (value ? relative(value, Date.now()) : undefined);
+export const time = (value: string | null | undefined): Cell =>
+  value ? relative(value, Date.now()) : undefined;
 
 /** Shows a new token: only the token on stdout, so that it can be piped, and its description on stderr. */
 export function showToken({ out }: Context, data: { id: string; token: string | null }, what: string): void {

@@ -1,17 +1,23 @@
-// Errors and their exit codes. Exit codes are stable: scripts depend on them. Invariant: an error says what to do next, and never contains a
-// value, a token or an argument's content.
+// Errors and their exit codes. Exit codes are stable: scripts depend on them. Invariant: an error says what
+// to do next, and never contains a value, a token or an argument's content.
 import { clean } from './text.ts';
 
 /** Exit codes and their meanings; docs/reference/cli.md is generated from this table. */
 export const EXIT_CODES = {
   ok: [0, 'success'],
   failure: [1, 'any other failure'],
-  usage: [2, 'an invalid argument, option or configuration file; input that the vault refuses (400, 413, 415, 422)'],
+  usage: [
+    2,
+    'an invalid argument, option or configuration file; input that the vault refuses (400, 413, 415, 422)',
+  ],
   signedOut: [3, 'not signed in, or the credential has expired or was revoked (401)'],
   refused: [4, 'the credential does not have permission (403)'],
   notFound: [5, 'not found, expired or revoked (404, 410)'],
   conflict: [6, 'it already exists, or was changed in the meantime (409, 412)'],
-  unreachable: [7, 'the vault is unreachable or overloaded, or the rate limit is exceeded (429, 5xx, no connection)'],
+  unreachable: [
+    7,
+    'the vault is unreachable or overloaded, or the rate limit is exceeded (429, 5xx, no connection)',
+  ],
   approval: [8, 'an approval policy holds the request until it is approved'],
   findings: [9, 'a scan found credentials, or `svc diff --exit-code` or `svc check` found a difference'],
   interrupted: [130, 'interrupted by Ctrl-C'],
@@ -45,7 +51,8 @@ export class CliError extends Error {
   }
 }
 
-export const usage = (message: string, next?: string) => new CliError(message, { exit: 'usage', code: 'USAGE', next });
+export const usage = (message: string, next?: string) =>
+  new CliError(message, { exit: 'usage', code: 'USAGE', next });
 
 const BY_STATUS: Record<number, Exit> = {
   400: 'usage',
@@ -63,9 +70,13 @@ const BY_STATUS: Record<number, Exit> = {
 };
 
 /** The exit for the status of a failed response. */
-export const exitOfStatus = (status: number): Exit => BY_STATUS[status] ?? (status >= 500 ? 'unreachable' : 'failure');
+export const exitOfStatus = (status: number): Exit =>
+  BY_STATUS[status] ?? (status >= 500 ? 'unreachable' : 'failure');
 
-/** The relevant fields of client errors. The client's classes are not imported, so that simple commands start without it. */
+/**
+ * The relevant fields of client errors. The client's classes are not imported, so that simple commands start
+ * without it.
+ */
 interface FromVault {
   name: string;
   message: string;
@@ -98,10 +109,16 @@ export function asCliError(error: unknown): CliError {
   if (error instanceof CliError) return error;
   const known = error as FromVault;
   if (!(error instanceof Error)) return new CliError('Something unexpected went wrong.', { exit: 'failure' });
-  if (typeof known.code === 'string' && typeof known.status === 'number' && known.status > 0) return fromVault(known);
-  if (known.code === 'NO_CREDENTIAL') return new CliError(error.message, { exit: 'signedOut', code: known.code });
+  if (typeof known.code === 'string' && typeof known.status === 'number' && known.status > 0)
+    return fromVault(known);
+  if (known.code === 'NO_CREDENTIAL')
+    return new CliError(error.message, { exit: 'signedOut', code: known.code });
   if (known.code === 'ENVIRONMENT_NEEDED')
-    return new CliError(error.message, { exit: 'usage', code: known.code, next: 'Set it with --env, SVC_ENVIRONMENT or svc init' });
+    return new CliError(error.message, {
+      exit: 'usage',
+      code: known.code,
+      next: 'Set it with --env, SVC_ENVIRONMENT or svc init',
+    });
   if (known.code === 'PLATFORM_UNREACHABLE')
     return new CliError(error.message, { exit: 'unreachable', code: known.code, next: 'Try again' });
   if (isUnreachable(error))
@@ -113,7 +130,10 @@ export function asCliError(error: unknown): CliError {
   return new CliError(error.message, { exit: 'failure' });
 }
 
-/** An error of the vault. Its message stays one line: a hostile vault must not add lines that look like those of svc. */
+/**
+ * An error of the vault. Its message stays one line: a hostile vault must not add lines that look like those
+ * of svc.
+ */
 function fromVault(error: FromVault): CliError {
   const { code, status = 0, docs, details, requestId, retryAfter } = error;
   // safety: cli-vault-error-one-line
@@ -128,7 +148,8 @@ function fromVault(error: FromVault): CliError {
   return new CliError(message, { ...problem, next: wait ?? NEXT[code ?? ''] });
 }
 
-const CODES = /^(E(CONN|HOST|NET|PIPE|TIMEDOUT|AI_)|ENOTFOUND|UND_ERR|CERT_|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
+const CODES =
+  /^(E(CONN|HOST|NET|PIPE|TIMEDOUT|AI_)|ENOTFOUND|UND_ERR|CERT_|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
 
 /** Whether the vault was unreachable: no connection, no DNS result, a timeout or a 5xx response. */
 export function isUnreachable(error: unknown): boolean {
@@ -148,8 +169,10 @@ export function textOf(error: CliError, paint: (text: string) => string): string
   const { code, status, details = [], next, docs, requestId } = error.problem;
   const about = code && code !== 'USAGE' ? ` (${[code, status].filter(Boolean).join(', ')})` : '';
   const lines = [`${paint('error:')} ${clean(error.message)}${clean(about)}`];
-  for (const { path, message } of details.slice(0, MOST_DETAILS)) lines.push(`  ${path ? `${clean(path)}: ` : ''}${clean(message)}`);
-  if (details.length > MOST_DETAILS) lines.push(`  and ${details.length - MOST_DETAILS} more: --json prints all of them`);
+  for (const { path, message } of details.slice(0, MOST_DETAILS))
+    lines.push(`  ${path ? `${clean(path)}: ` : ''}${clean(message)}`);
+  if (details.length > MOST_DETAILS)
+    lines.push(`  and ${details.length - MOST_DETAILS} more: --json prints all of them`);
   if (next) lines.push(`  next: ${clean(next)}`);
   if (docs) lines.push(`  docs: ${clean(docs)}`);
   if (requestId) lines.push(`  request: ${clean(requestId)}`);
@@ -159,6 +182,14 @@ export function textOf(error: CliError, paint: (text: string) => string): string
 /** An error as JSON for programs: `{ "error": { … } }`. */
 export function jsonOf(error: CliError): object {
   const { exit, code, status, details, next, docs, requestId, retryAfter, approval } = error.problem;
-  const fields = { code: code ?? 'FAILED', message: error.message, exit_code: EXIT_CODES[exit][0], status, details, next, docs };
+  const fields = {
+    code: code ?? 'FAILED',
+    message: error.message,
+    exit_code: EXIT_CODES[exit][0],
+    status,
+    details,
+    next,
+    docs,
+  };
   return { error: { ...fields, request_id: requestId, retry_after: retryAfter, approval } };
 }

@@ -1,4 +1,5 @@
-// What a refusal means where the settings explain it. Invariant: only the message and the next step change, never the code or the exit code.
+// What a refusal means where the settings explain it. Invariant: only the message and the next step change,
+// never the code or the exit code.
 import type { Context } from './context.ts';
 import { CliError } from './errors.ts';
 import { clean } from './text.ts';
@@ -41,10 +42,13 @@ async function inAnotherOrg(context: Context, { problem }: CliError): Promise<Cl
       profile: 'the profile',
       vault: 'the vault',
     };
-    return new CliError(`${from[org.source]} names the organisation ${org.value}, but this credential belongs to ${clean(data.org_id)}.`, {
-      ...problem,
-      next: 'Sign in to that organisation with a profile of its own, svc login --profile NAME, and pass --profile NAME',
-    });
+    return new CliError(
+      `${from[org.source]} names the organisation ${org.value}, but this credential belongs to ${clean(data.org_id)}.`,
+      {
+        ...problem,
+        next: 'Sign in to that organisation with a profile of its own, svc login --profile NAME, and pass --profile NAME',
+      },
+    );
   } catch {
     return undefined;
   }

@@ -1,5 +1,6 @@
-// The file of svc export: one that the vault generates, or several in one where there are more secrets than one file may hold. Invariants: no
-// two secrets become one name in the file; all parts of a file show one revision of the environment.
+// The file of svc export: one that the vault generates, or several in one where there are more secrets than
+// one file may hold. Invariants: no two secrets become one name in the file; all parts of a file show one
+// revision of the environment.
 import type { components } from '@secrets-vault/client';
 import type { Context } from './context.ts';
 import { CliError } from './errors.ts';
@@ -43,10 +44,17 @@ const MOST_STARTS = 5;
 /** How two files of a format become one. The others have a frame around their entries. */
 const JOINED: Partial<Record<Format, (contents: string[]) => string>> = {
   ...Object.fromEntries(
-    ['dotenv', 'yaml', 'shell', 'docker-env', 'tfvars', 'systemd', 'github-actions', 'dev-vars', 'properties'].map((format) => [
-      format,
-      (contents: string[]) => contents.join(''),
-    ]),
+    [
+      'dotenv',
+      'yaml',
+      'shell',
+      'docker-env',
+      'tfvars',
+      'systemd',
+      'github-actions',
+      'dev-vars',
+      'properties',
+    ].map((format) => [format, (contents: string[]) => contents.join('')]),
   ),
   json: joinedJson,
   'tfvars-json': joinedJson,
@@ -54,7 +62,9 @@ const JOINED: Partial<Record<Format, (contents: string[]) => string>> = {
 
 /** An object of entries: assigning to `__proto__` would lose it. */
 function joinedJson(contents: string[]): string {
-  const entries = contents.flatMap((content) => Object.entries(JSON.parse(content) as Record<string, string>));
+  const entries = contents.flatMap((content) =>
+    Object.entries(JSON.parse(content) as Record<string, string>),
+  );
   return `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`;
 }
 
@@ -85,10 +95,15 @@ async function namesOf(context: Context, { only, prefixes }: Wanted): Promise<st
 }
 
 /**
- * The result of work that takes several requests, all of one revision of the environment: again if secrets changed meanwhile. A cursor of the
- * environment's values tells: the vault refuses it from the first change on.
+ * The result of work that takes several requests, all of one revision of the environment: again if secrets
+ * changed meanwhile. A cursor of the environment's values tells: the vault refuses it from the first change
+ * on.
  */
-async function ofOneRevision<Result>(context: Context, wanted: Wanted, work: () => Promise<Result>): Promise<Result> {
+async function ofOneRevision<Result>(
+  context: Context,
+  wanted: Wanted,
+  work: () => Promise<Result>,
+): Promise<Result> {
   for (let starts = 1; ; starts++) {
     const cursor = await pageOfValues(context, wanted);
     const [outcome] = await Promise.allSettled([work()]);
@@ -110,7 +125,11 @@ async function ofOneRevision<Result>(context: Context, wanted: Wanted, work: () 
 }
 
 /** Reads the smallest page of values after a cursor, for the cursor of the next one. */
-async function pageOfValues(context: Context, { prefixes }: Wanted, cursor?: string): Promise<string | null | undefined> {
+async function pageOfValues(
+  context: Context,
+  { prefixes }: Wanted,
+  cursor?: string,
+): Promise<string | null | undefined> {
   const { vault, org_id } = await context.vault();
   const { data } = await vault.api.GET('/orgs/{org_id}/environments/{environment}/values', {
     params: {
@@ -132,7 +151,11 @@ function selected(names: string[], { only, prefixes = [''] }: Omit<Wanted, 'form
   return [...chosen.values()].map(({ name }) => name);
 }
 
-async function generated(context: Context, { format, prefixes }: Wanted, names: string[] | undefined): Promise<File> {
+async function generated(
+  context: Context,
+  { format, prefixes }: Wanted,
+  names: string[] | undefined,
+): Promise<File> {
   const { vault, org_id } = await context.vault();
   const stripPrefixes = prefixes?.filter(Boolean);
   const { data } = await vault.api.POST('/orgs/{org_id}/integrations/generate', {

@@ -1,5 +1,6 @@
-// Files that contain secrets, and files that other users may have created. Invariants: a private file belongs to the user, and no one else can
-// read it; it is replaced as a whole or not at all; opening a file of the repository never blocks, even if it is a pipe.
+// Files that contain secrets, and files that other users may have created. Invariants: a private file belongs
+// to the user, and no one else can read it; it is replaced as a whole or not at all; opening a file of the
+// repository never blocks, even if it is a pipe.
 import fs from 'node:fs';
 import path from 'node:path';
 import { CliError } from './errors.ts';
@@ -11,7 +12,8 @@ const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = fs.constants;
 const refused = (file: string, why: string, next: string) =>
   new CliError(`${clean(file)} ${why}.`, { exit: 'usage', code: 'UNSAFE_FILE', next });
 
-const isCode = (error: unknown, ...codes: string[]) => codes.includes((error as NodeJS.ErrnoException).code ?? '');
+const isCode = (error: unknown, ...codes: string[]) =>
+  codes.includes((error as NodeJS.ErrnoException).code ?? '');
 
 /** Reads an open file, if it is a regular file of at most 1 MiB. */
 function readOpen(handle: number, file: string, check?: (stat: fs.Stats) => void): string {
@@ -29,22 +31,27 @@ export function readPrivate(file: string): string | undefined {
     handle = fs.openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   } catch (error) {
     if (isCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
-    if (isCode(error, 'ELOOP')) throw refused(file, 'is a symbolic link', 'Remove it, and sign in again: svc login');
+    if (isCode(error, 'ELOOP'))
+      throw refused(file, 'is a symbolic link', 'Remove it, and sign in again: svc login');
     throw refused(file, 'cannot be read', 'Check its owner and permissions');
   }
   try {
     return readOpen(handle, file, (stat) => {
       if (process.platform === 'win32') return;
       // safety: cli-private-file
-      if ((stat.mode & 0o077) !== 0) throw refused(file, 'can be read by other users', `Run chmod 600 ${clean(file)}`);
-      if (stat.uid !== process.getuid?.()) throw refused(file, 'belongs to another user', 'Remove it, and sign in again: svc login');
+      if ((stat.mode & 0o077) !== 0)
+        throw refused(file, 'can be read by other users', `Run chmod 600 ${clean(file)}`);
+      if (stat.uid !== process.getuid?.())
+        throw refused(file, 'belongs to another user', 'Remove it, and sign in again: svc login');
     });
   } finally {
     fs.closeSync(handle);
   }
 }
 
-/** Replaces a private file atomically: readers see the old text or the new one, and other users see neither. */
+/**
+ * Replaces a private file atomically: readers see the old text or the new one, and other users see neither.
+ */
 export function writePrivate(file: string, text: string): void {
   const dir = path.dirname(file);
   fs.mkdirSync(dir, { recursive: true, mode: 0o700 });
@@ -61,7 +68,10 @@ export function writePrivate(file: string, text: string): void {
   }
 }
 
-/** The text of a file that any user may have written, such as a `.svc.json` in a repository; undefined if it does not exist. */
+/**
+ * The text of a file that any user may have written, such as a `.svc.json` in a repository; undefined if it
+ * does not exist.
+ */
 export function readForeign(file: string, check?: (stat: fs.Stats) => void): string | undefined {
   let handle: number;
   try {

@@ -26,9 +26,23 @@ export const deeds = ({ credentials, read, written, shared, connections, syncs }
   ...written.map((one) => row('wrote', secret(one), `version ${one.version}`, one.time)),
   ...shared.map((one) => row('shared', secret(one), one.time)),
   ...connections.map((one) =>
-    row(one.action === 'integration.create' ? 'connected' : 'changed connection', named(one), one.platform ?? undefined, one.time),
+    row(
+      one.action === 'integration.create' ? 'connected' : 'changed connection',
+      named(one),
+      one.platform ?? undefined,
+      one.time,
+    ),
   ),
-  ...syncs.map((one) => row('synced', one.id, one.platform ?? undefined, one.environment ?? undefined, one.status ?? undefined, one.time)),
+  ...syncs.map((one) =>
+    row(
+      'synced',
+      one.id,
+      one.platform ?? undefined,
+      one.environment ?? undefined,
+      one.status ?? undefined,
+      one.time,
+    ),
+  ),
 ];
 
 /** What a containment did, or with a dry run what it would do to each of the live credentials. */
@@ -42,13 +56,16 @@ export function rowsOf(data: Contained, children: readonly Child[] | null): Row[
       .filter(({ ended_by_contain }) => !ended_by_contain)
       .map((one) => row('would stay', named(one), one.kind, below(one.id))),
     ...deeds(data),
-    ...(data.rotated ?? []).map((one) => row(isDry ? 'would rotate' : 'rotated', secret(one), `version ${one.version}`)),
+    ...(data.rotated ?? []).map((one) =>
+      row(isDry ? 'would rotate' : 'rotated', secret(one), `version ${one.version}`),
+    ),
     ...(data.rotation_due ?? []).map((one) => row('rotate at its issuer', secret(one))),
   ];
 }
 
 /** What a report leaves out. */
 export function warn({ out }: Context, { omitted, gaps }: Pick<Report, 'omitted' | 'gaps'>): void {
-  if (omitted) out.warn(`At least ${counted(omitted, 'more credential is', 'more credentials are')} not listed.`);
+  if (omitted)
+    out.warn(`At least ${counted(omitted, 'more credential is', 'more credentials are')} not listed.`);
   if (gaps?.length) out.warn('Parts of the audit log are missing, so this report is incomplete.');
 }

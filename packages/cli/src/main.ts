@@ -1,8 +1,10 @@
-// The program svc. Invariant: it exits with the exit code of its command, or with 141 if the reader of its output closes the pipe first.
+// The program svc. Invariant: it exits with the exit code of its command, or with 141 if the reader of its
+// output closes the pipe first.
 import { EXIT_CODES } from './errors.ts';
 import { VERSION } from './version.ts';
 
-// A reader such as head may close the pipe. As of a program that SIGPIPE ends: 0 would hide what a scan found.
+// A reader such as head may close the pipe. As of a program that SIGPIPE ends: 0 would hide what a scan
+// found.
 for (const stream of [process.stdout, process.stderr])
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(EXIT_CODES.unread[0]);

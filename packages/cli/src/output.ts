@@ -1,5 +1,6 @@
-// The output of commands: tables for people, JSON and tab-separated lines for programs. Invariants: stdout holds only the result, everything
-// else is written to stderr; text from other people cannot control the terminal or add lines; colours are used only in a terminal.
+// The output of commands: tables for people, JSON and tab-separated lines for programs. Invariants: stdout
+// holds only the result, everything else is written to stderr; text from other people cannot control the
+// terminal or add lines; colours are used only in a terminal.
 import pc from 'picocolors';
 import { type CliError, jsonOf, textOf } from './errors.ts';
 import type { Host } from './host.ts';
@@ -10,7 +11,8 @@ export type Cell = string | number | boolean | null | undefined;
 
 export type Colors = ReturnType<typeof pc.createColors>;
 
-const cell = (value: Cell) => (value === undefined || value === null || value === '' ? '-' : clean(String(value)));
+const cell = (value: Cell) =>
+  value === undefined || value === null || value === '' ? '-' : clean(String(value));
 
 export class Output {
   readonly colors: Colors;
@@ -46,7 +48,12 @@ export class Output {
   }
 
   /** A list, as `{ "data": [...] }` with --json, otherwise a table. */
-  list<Row>(rows: Row[], columns: Record<string, (row: Row) => Cell>, nothing = 'Nothing to show.', more: object = {}): void {
+  list<Row>(
+    rows: Row[],
+    columns: Record<string, (row: Row) => Cell>,
+    nothing = 'Nothing to show.',
+    more: object = {},
+  ): void {
     this.result({ data: rows, ...more }, () => {
       if (rows.length === 0) this.note(nothing);
       else
@@ -72,7 +79,8 @@ export class Output {
   fields(fields: Record<string, Cell>): void {
     const shown = Object.entries(fields).filter(([, value]) => value !== undefined);
     const longest = Math.max(...shown.map(([name]) => name.length));
-    for (const [name, value] of shown) this.raw(`${this.colors.dim(`${name}:`.padEnd(longest + 1))} ${cell(value)}\n`);
+    for (const [name, value] of shown)
+      this.raw(`${this.colors.dim(`${name}:`.padEnd(longest + 1))} ${cell(value)}\n`);
   }
 
   /** One line on stdout. */
@@ -89,7 +97,8 @@ export class Output {
     }
     // safety: cli-terminal-value
     this.raw(`${cleanLines(value)}\n`);
-    if (!isPlain(value)) this.warn('Control characters are shown as \\u{…}. A file or pipe gets the exact value.');
+    if (!isPlain(value))
+      this.warn('Control characters are shown as \\u{…}. A file or pipe gets the exact value.');
   }
 
   /** Writes text unchanged. */
@@ -97,7 +106,9 @@ export class Output {
     this.host.stdout.write(text);
   }
 
-  /** A message for people, on stderr. Each argument is one line, whatever is in it: texts of a vault add none. */
+  /**
+   * A message for people, on stderr. Each argument is one line, whatever is in it: texts of a vault add none.
+   */
   note(...lines: string[]): void {
     this.host.stderr.write(`${lines.map(clean).join('\n')}\n`);
   }
@@ -108,7 +119,9 @@ export class Output {
 
   /** A failure, on stderr. */
   fail(error: CliError): void {
-    this.host.stderr.write(this.json ? `${safeJson(jsonOf(error), 2)}\n` : textOf(error, this.errorColors.red));
+    this.host.stderr.write(
+      this.json ? `${safeJson(jsonOf(error), 2)}\n` : textOf(error, this.errorColors.red),
+    );
   }
 
   success(text: string): void {

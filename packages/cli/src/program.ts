@@ -1,5 +1,6 @@
-// The commander program. Names and summaries are registered at the start; the arguments and options of a command are loaded when it runs.
-// Invariant: a usage error never repeats the content of an argument, which may be a value.
+// The commander program. Names and summaries are registered at the start; the arguments and options of a
+// command are loaded when it runs. Invariant: a usage error never repeats the content of an argument, which
+// may be a value.
 import { CommanderError, Option, Command as Program } from 'commander';
 import { type Command, type Group, isGroup, list, type OptionSpec } from './command.ts';
 import { COMMANDS } from './commands/index.ts';
@@ -26,7 +27,11 @@ export function programOf(host: Host, result: Result): Program {
     .enablePositionalOptions()
     .exitOverride()
     .configureHelp({ subcommandTerm: (sub) => sub.name(), minWidthToWrap: 20 })
-    .configureOutput({ writeOut: (text) => host.stdout.write(text), writeErr: () => {}, getOutHelpWidth: () => helpWidth(host) })
+    .configureOutput({
+      writeOut: (text) => host.stdout.write(text),
+      writeErr: () => {},
+      getOutHelpWidth: () => helpWidth(host),
+    })
     .addHelpText('after', '\nFor help on a command, run svc COMMAND --help');
   for (const [name, { section, summary }] of Object.entries(COMMANDS)) {
     const sub = program.command(name).description(summary).summary(summary).helpGroup(`${section}:`);
@@ -63,7 +68,8 @@ function configureLeaf(leaf: Program, command: Command, host: Host, result: Resu
   for (const [flags, spec] of Object.entries(command.options ?? {}))
     leaf.addOption(optionOf(flags, typeof spec === 'string' ? { description: spec } : spec));
   leaf.optionsGroup('Common options:');
-  for (const [flags, description] of Object.entries(commonOptions(command))) leaf.addOption(optionOf(flags, { description }));
+  for (const [flags, description] of Object.entries(commonOptions(command)))
+    leaf.addOption(optionOf(flags, { description }));
   if (command.passThrough) leaf.passThroughOptions();
   leaf.addHelpText('after', afterHelp(command, helpWidth(host)));
   leaf.action(async (...given: unknown[]) => {
@@ -89,10 +95,16 @@ const helpWidth = ({ stdout }: Host): number => Math.max(40, Math.min(100, stdou
 /** Notes are wrapped. Examples are not, so that they can be copied. */
 function afterHelp({ examples, notes = [] }: Command, width: number): string {
   const shown = Object.entries(examples).map(([line, what]) => `  # ${what}\n  svc ${line}`);
-  return [...notes.map((note) => `\n${wrapped(note, width).join('\n')}`), `\nExamples:\n${shown.join('\n\n')}`].join('\n');
+  return [
+    ...notes.map((note) => `\n${wrapped(note, width).join('\n')}`),
+    `\nExamples:\n${shown.join('\n\n')}`,
+  ].join('\n');
 }
 
-/** Refuses empty arguments: an id or a name in a variable of a script that is not set. Those of another program may be empty. */
+/**
+ * Refuses empty arguments: an id or a name in a variable of a script that is not set. Those of another
+ * program may be empty.
+ */
 function refuseEmpty({ args = {}, passThrough }: Command, values: unknown[]): void {
   for (const [at, syntax] of Object.keys(args).entries()) {
     const given = [values[at]].flat();
@@ -114,7 +126,9 @@ function optionOf(flags: string, { description, choices, parse, repeat, empty }:
     if (text === '' && !empty) throw usage(`${flag} is empty.`);
     if (before !== undefined && !isMany) throw usage(`${flag} can be given only once.`);
     const value = parse ? parse(text, flag) : chosen ? chosen(text, undefined) : text;
-    return isMany ? [...((before as unknown[]) ?? []), ...(parse === list ? (value as string[]) : [value])] : value;
+    return isMany
+      ? [...((before as unknown[]) ?? []), ...(parse === list ? (value as string[]) : [value])]
+      : value;
   });
 }
 
@@ -132,7 +146,9 @@ export function ofCommander(error: CommanderError & { explainedBy?: string }): C
   if (error.exitCode === 0) return undefined;
   // A suggestion is the name of one of our commands or options.
   const [message = '', suggestion] = error.message.replace(/^error: /, '').split(/\n\(|\?\)$/);
-  const help = error.explainedBy ? `For its help, run ${error.explainedBy} --help` : 'For a list of commands, run svc --help';
+  const help = error.explainedBy
+    ? `For its help, run ${error.explainedBy} --help`
+    : 'For a list of commands, run svc --help';
   const next = suggestion ? `${suggestion}? ${help}` : help;
   const quoted = /'(.*?)'/s.exec(message)?.[1] ?? '';
   switch (error.code) {
@@ -148,7 +164,10 @@ export function ofCommander(error: CommanderError & { explainedBy?: string }): C
     case 'commander.optionMissingArgument':
       return usage(`The option ${quoted} requires a value.`, next);
     case 'commander.excessArguments':
-      return usage(`Too many arguments: ${/Expected.*$/s.exec(message)?.[0].toLowerCase().replace(' but got', ', not') ?? ''}`, next);
+      return usage(
+        `Too many arguments: ${/Expected.*$/s.exec(message)?.[0].toLowerCase().replace(' but got', ', not') ?? ''}`,
+        next,
+      );
     case 'commander.invalidArgument':
       return usage(
         `${/--[a-z-]+/.exec(quoted)?.[0] ?? 'The argument'} must be one of ${/Allowed choices are (.*)$/s.exec(message)?.[1] ?? ''}`,

@@ -1,6 +1,6 @@
-// The `.svc.json` of a repository: which vault, organisation and environment its commands use, and which secrets it expects. Invariants: a
-// repository can select among the user's vaults, but never makes svc send a credential to an address that the user has not given; a file of
-// another user of the machine has no effect.
+// The `.svc.json` of a repository: which vault, organisation and environment its commands use, and which
+// secrets it expects. Invariants: a repository can select among the user's vaults, but never makes svc send a
+// credential to an address that the user has not given; a file of another user of the machine has no effect.
 import fs from 'node:fs';
 import path from 'node:path';
 import { checked, FIELDS, parsedObject, profileName, type Settings } from './config.ts';
@@ -28,7 +28,8 @@ export function findProject(cwd: string): Project | undefined {
   for (let dir = path.resolve(cwd); ; dir = path.dirname(dir)) {
     const file = path.join(dir, PROJECT_FILE);
     const text = readForeign(file, (stat) => {
-      // A file that another user of this machine put in a parent directory, such as /tmp, must not have any effect.
+      // A file that another user of this machine put in a parent directory, such as /tmp, must not have any
+      // effect.
       // safety: cli-foreign-project
       if (process.platform !== 'win32' && !owners.includes(stat.uid))
         throw new CliError(`${clean(file)} belongs to another user.`, {
@@ -63,7 +64,8 @@ function projectIn(text: string, file: string): Project {
 }
 
 function listIn(value: unknown, what: string, isItem: (item: string) => boolean, items: string): string[] {
-  if (Array.isArray(value) && value.every((item) => typeof item === 'string' && isItem(item))) return value as string[];
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string' && isItem(item)))
+    return value as string[];
   throw usage(`${what} must be a list of ${items}.`);
 }
 
@@ -71,7 +73,13 @@ function listIn(value: unknown, what: string, isItem: (item: string) => boolean,
 export const MOST_PREFIXES = 10;
 
 function prefixesIn(value: unknown, what: string): string[] {
-  const prefixes = listIn(value, what, (item) => item !== '' && isSecretName(`${item}x`), 'prefixes of names');
-  if (prefixes.length === 0 || prefixes.length > MOST_PREFIXES) throw usage(`${what} must have 1 to ${MOST_PREFIXES} prefixes.`);
+  const prefixes = listIn(
+    value,
+    what,
+    (item) => item !== '' && isSecretName(`${item}x`),
+    'prefixes of names',
+  );
+  if (prefixes.length === 0 || prefixes.length > MOST_PREFIXES)
+    throw usage(`${what} must have 1 to ${MOST_PREFIXES} prefixes.`);
   return prefixes;
 }

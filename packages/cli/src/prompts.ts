@@ -1,5 +1,5 @@
-// Interactive prompts. Invariants: prompts are shown only in an interactive terminal; a typed secret is not shown; a prompt is
-// written to stderr, so that stdout holds only the result.
+// Interactive prompts. Invariants: prompts are shown only in an interactive terminal; a typed secret is not
+// shown; a prompt is written to stderr, so that stdout holds only the result.
 import { CliError, usage } from './errors.ts';
 import type { Host, Input, Sink } from './host.ts';
 import { clean } from './text.ts';
@@ -23,7 +23,9 @@ async function answer<Value>(asked: Promise<Value | symbol>): Promise<Value> {
 
 export async function ask(host: Host, message: string, initial?: string): Promise<string> {
   const { text } = await import('@clack/prompts');
-  return (await answer<string>(text({ message: clean(message), initialValue: initial, ...streams(host) }))) ?? '';
+  return (
+    (await answer<string>(text({ message: clean(message), initialValue: initial, ...streams(host) }))) ?? ''
+  );
 }
 
 /** A yes-or-no question; no is the default. */
@@ -32,7 +34,10 @@ export async function askYesNo(host: Host, message: string): Promise<boolean> {
   return answer<boolean>(confirm({ message: clean(message), initialValue: false, ...streams(host) }));
 }
 
-/** A secret, typed or pasted on one line. Further pasted lines would be lost or reach the shell: they are consumed and the value is refused. */
+/**
+ * A secret, typed or pasted on one line. Further pasted lines would be lost or reach the shell: they are
+ * consumed and the value is refused.
+ */
 export async function askSecret(host: Host, message: string): Promise<string> {
   const { password } = await import('@clack/prompts');
   const stdin = host.stdin as NodeJS.ReadStream;
@@ -50,7 +55,11 @@ export async function askSecret(host: Host, message: string): Promise<string> {
     stdin.resume();
     await new Promise((done) => setTimeout(done, 40));
     // safety: cli-pasted-lines
-    if (hasMore) throw usage('The prompt accepts only one line, but several were pasted.', 'Pass the value on stdin: svc set NAME < FILE');
+    if (hasMore)
+      throw usage(
+        'The prompt accepts only one line, but several were pasted.',
+        'Pass the value on stdin: svc set NAME < FILE',
+      );
     return given;
   } finally {
     stdin.off('data', seen);
@@ -77,24 +86,38 @@ export async function readStdin(host: Host, what: string): Promise<string> {
   }
 }
 
-/** A JSON object from stdin. An error does not repeat the text, which may contain credentials. @param next what to do instead */
+/**
+ * A JSON object from stdin. An error does not repeat the text, which may contain credentials.
+ * @param next what to do instead
+ */
 export async function readObject(host: Host, what: string, next: string): Promise<Record<string, unknown>> {
   const text = await readStdin(host, what);
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return value as Record<string, unknown>;
   } catch {
     // Refused below, without the message of the parser, which quotes the text.
   }
   throw usage('stdin does not contain a JSON object.', next);
 }
 
-/** Removes the line break that echo adds to a single line; text of several lines, such as a PEM file, is unchanged. */
+/**
+ * Removes the line break that echo adds to a single line; text of several lines, such as a PEM file, is
+ * unchanged.
+ */
 export const withoutEchoedBreak = (text: string): string => text.replace(/^([^\r\n]*)\r?\n$/, '$1');
 
 /** A choice from a list. */
-export async function choose(host: Host, message: string, among: string[], initial?: string): Promise<string> {
+export async function choose(
+  host: Host,
+  message: string,
+  among: string[],
+  initial?: string,
+): Promise<string> {
   const { select } = await import('@clack/prompts');
   const options = among.map((value) => ({ value, label: clean(value) }));
-  return answer<string>(select({ message: clean(message), options, initialValue: initial, ...streams(host) }));
+  return answer<string>(
+    select({ message: clean(message), options, initialValue: initial, ...streams(host) }),
+  );
 }

@@ -16,7 +16,8 @@ const VARIABLES: Record<string, string> = {
   SVC_PROFILE: 'profile of `svc login`; default: `default`',
   SVC_TOKEN: 'API key or other token, used instead of the stored credential',
   SVC_TRUST_ID: 'id of the trust that accepts the OIDC token of the job; used if no credential is stored',
-  'SVC_ID_TOKEN, SVC_ID_TOKEN_FILE': 'OIDC token, or a file that contains it, on platforms where svc does not find it automatically',
+  'SVC_ID_TOKEN, SVC_ID_TOKEN_FILE':
+    'OIDC token, or a file that contains it, on platforms where svc does not find it automatically',
   SVC_REASON: 'reason to record in the audit log with each request',
   BOOTSTRAP_TOKEN: 'bootstrap token of a deployment, used only by `svc org`',
   SVC_KEYCHAIN: '`off`: store credentials in files, never in the system keychain',
@@ -106,7 +107,10 @@ function rowsOf(names: string[]): string[] {
 }
 
 function common(commands: Leaf[]): string {
-  const all = Object.assign({}, ...commands.map(({ command }) => commonOptions(command))) as Record<string, string>;
+  const all = Object.assign({}, ...commands.map(({ command }) => commonOptions(command))) as Record<
+    string,
+    string
+  >;
   return [
     '## Common options',
     '',
@@ -135,7 +139,9 @@ function commandOf({ name, summary, command }: Leaf): string {
   ];
   const rows = [
     ...Object.entries(args),
-    ...Object.entries(options).map(([flags, spec]) => [flags, typeof spec === 'string' ? spec : described(spec)] as const),
+    ...Object.entries(options).map(
+      ([flags, spec]) => [flags, typeof spec === 'string' ? spec : described(spec)] as const,
+    ),
   ];
   if (rows.length > 0)
     lines.push(
@@ -145,7 +151,8 @@ function commandOf({ name, summary, command }: Leaf): string {
       '',
     );
   for (const note of notes) lines.push(note.replaceAll('<', '&lt;'), '');
-  for (const [line, what] of Object.entries(examples)) lines.push(`${what}:`, '', '```text', `svc ${line}`, '```', '');
+  for (const [line, what] of Object.entries(examples))
+    lines.push(`${what}:`, '', '```text', `svc ${line}`, '```', '');
   return lines.join('\n').trimEnd();
 }
 

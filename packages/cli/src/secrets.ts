@@ -1,5 +1,5 @@
-// Looks up secrets by name. Invariant: a look-up does not read the value, so it creates no read entry in the audit log and does not need
-// permission to read values.
+// Looks up secrets by name. Invariant: a look-up does not read the value, so it creates no read entry in the
+// audit log and does not need permission to read values.
 import type { components, Vault } from '@secrets-vault/client';
 import type { Context } from './context.ts';
 import { CliError, usage } from './errors.ts';
@@ -8,12 +8,17 @@ import { clean } from './text.ts';
 
 export type SecretInfo = components['schemas']['Secret'];
 
-/** Validates the name of a secret. A text with `=` is refused without repeating it, because it probably contains a value. */
+/**
+ * Validates the name of a secret. A text with `=` is refused without repeating it, because it probably
+ * contains a value.
+ */
 export function secretNamed(text: string): string {
   // safety: cli-value-in-name
   if (text.includes('=')) throw valueInArgument();
   if (!isSecretName(text))
-    throw usage('A secret name must have at most 255 characters of A-Z, a-z, 0-9, _, ., / and -, and begin with a letter, digit or _.');
+    throw usage(
+      'A secret name must have at most 255 characters of A-Z, a-z, 0-9, _, ., / and -, and begin with a letter, digit or _.',
+    );
   return text;
 }
 
@@ -41,7 +46,9 @@ export async function listSecrets(
 ): Promise<SecretInfo[]> {
   return pages(most, async (limit, cursor) => {
     const query = { environment, ...filters, limit, cursor };
-    const { data } = await vault.api.GET('/orgs/{org_id}/secrets', { params: { path: { org_id: vault.org }, query } });
+    const { data } = await vault.api.GET('/orgs/{org_id}/secrets', {
+      params: { path: { org_id: vault.org }, query },
+    });
     return data;
   });
 }
@@ -49,7 +56,10 @@ export async function listSecrets(
 /** Up to `most` rows of a paginated list. */
 export async function pages<Row>(
   most: number,
-  fetchPage: (limit: number, cursor: string | undefined) => Promise<{ data: Row[]; next_cursor: string | null }>,
+  fetchPage: (
+    limit: number,
+    cursor: string | undefined,
+  ) => Promise<{ data: Row[]; next_cursor: string | null }>,
 ): Promise<Row[]> {
   const rows: Row[] = [];
   let cursor: string | undefined;
@@ -63,11 +73,18 @@ export async function pages<Row>(
 
 /** Every row of a paginated list. */
 export const everything = <Row>(
-  fetchPage: (query: { limit: number; cursor: string | undefined }) => Promise<{ data: Row[]; next_cursor: string | null }>,
+  fetchPage: (query: {
+    limit: number;
+    cursor: string | undefined;
+  }) => Promise<{ data: Row[]; next_cursor: string | null }>,
 ): Promise<Row[]> => pages(Number.POSITIVE_INFINITY, (limit, cursor) => fetchPage({ limit, cursor }));
 
 /** The secret of this name, without its value. Throws if there is none. */
-export async function findSecret(context: Context, name: string, status?: Filters['status']): Promise<SecretInfo> {
+export async function findSecret(
+  context: Context,
+  name: string,
+  status?: Filters['status'],
+): Promise<SecretInfo> {
   const found = await lookUpSecret(context, name, status);
   if (found) context.seen.note(found.id, found);
   if (found) return found;
@@ -80,7 +97,11 @@ export async function findSecret(context: Context, name: string, status?: Filter
 }
 
 /** Like `findSecret`, but returns undefined if there is none. */
-export async function lookUpSecret(context: Context, name: string, status?: Filters['status']): Promise<SecretInfo | undefined> {
+export async function lookUpSecret(
+  context: Context,
+  name: string,
+  status?: Filters['status'],
+): Promise<SecretInfo | undefined> {
   const { vault } = await context.vault();
   const environment = await context.environment();
   if (status === undefined) return vault.find(secretNamed(name), { environment });

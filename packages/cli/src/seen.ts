@@ -1,5 +1,6 @@
-// What svc has seen of the resources that it changes. Each change of one names that state (If-Match), so svc never undoes what someone else
-// changed meanwhile. Invariants: no value of a secret is read for it; a credential that may change a resource but not read it sends `*`.
+// What svc has seen of the resources that it changes. Each change of one names that state (If-Match), so svc
+// never undoes what someone else changed meanwhile. Invariants: no value of a secret is read for it; a
+// credential that may change a resource but not read it sends `*`.
 import { jsonIn } from './bounded.ts';
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -8,8 +9,11 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 export type Resource = Record<string, unknown>;
 
 /** The requests that take If-Match, except PUT: PATCH and DELETE of a resource, and these POSTs. */
-const COLLECTIONS = 'environments|members|teams|api-keys|agent-credentials|trusts|policies|devices|webhooks|integrations|incidents|secrets';
-const OF_ONE = new RegExp(`^(/api/v1/orgs/[^/]+/(${COLLECTIONS}))/([^/]+)(?:/(rotate|rollback|rotate-secret|assign|block|enrolments))?$`);
+const COLLECTIONS =
+  'environments|members|teams|api-keys|agent-credentials|trusts|policies|devices|webhooks|integrations|incidents|secrets';
+const OF_ONE = new RegExp(
+  `^(/api/v1/orgs/[^/]+/(${COLLECTIONS}))/([^/]+)(?:/(rotate|rollback|rotate-secret|assign|block|enrolments))?$`,
+);
 /** Who is in a team: POST and DELETE of a membership change the team. */
 const OF_TEAM = /^(\/api\/v1\/orgs\/[^/]+\/(teams))\/([^/]+)\/(?:members|(members\/[^/]+))$/;
 
@@ -27,13 +31,24 @@ function targetOf(url: string, method: string): Target | null {
   const isPost = isOfTeam ? !verb : Boolean(verb);
   const isChange = isPost ? method === 'POST' : method === 'PATCH' || method === 'DELETE';
   if (!list || !isChange) return null;
-  return { id: decodeURIComponent(id), address: `${origin}${list}${collection === 'secrets' ? `?id=${id}` : `/${id}`}` };
+  return {
+    id: decodeURIComponent(id),
+    address: `${origin}${list}${collection === 'secrets' ? `?id=${id}` : `/${id}`}`,
+  };
 }
 
 const tagOf = ({ etag, revision }: Resource): string => (typeof etag === 'string' ? etag : `"r${revision}"`);
 
 /** Fields that change by themselves, or say only that something else did. */
-const INCIDENTAL = ['revision', 'etag', 'updated_at', 'updatedAt', 'last_used_at', 'last_used_place', 'use_count'];
+const INCIDENTAL = [
+  'revision',
+  'etag',
+  'updated_at',
+  'updatedAt',
+  'last_used_at',
+  'last_used_place',
+  'use_count',
+];
 const LONGEST = 200;
 const inWords = (value: unknown): string => {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
@@ -43,7 +58,12 @@ const inWords = (value: unknown): string => {
 /** What differs between what was seen and what is there now, one line a field. */
 export const differences = (seen: Resource, now: Resource): string[] =>
   Object.keys(seen)
-    .filter((field) => !INCIDENTAL.includes(field) && field in now && JSON.stringify(seen[field]) !== JSON.stringify(now[field]))
+    .filter(
+      (field) =>
+        !INCIDENTAL.includes(field) &&
+        field in now &&
+        JSON.stringify(seen[field]) !== JSON.stringify(now[field]),
+    )
     .map((field) => `${field}: ${inWords(seen[field])} → ${inWords(now[field])}`);
 
 export class Seen {
@@ -71,7 +91,9 @@ export class Seen {
       if (response.ok) this.known.delete(target.id);
       if (response.status !== 412 || !seen) return response;
       const now = await read(fetch, target, init);
-      for (const line of now ? ['Someone else changed it in the meantime:', ...differences(seen, now).map((one) => `  ${one}`)] : [])
+      for (const line of now
+        ? ['Someone else changed it in the meantime:', ...differences(seen, now).map((one) => `  ${one}`)]
+        : [])
         tell(line);
       return response;
     };
@@ -79,7 +101,11 @@ export class Seen {
 }
 
 /** Reads a resource as the same caller; null if the caller may not, or it does not exist. */
-async function read(fetch: Fetch, { address }: Target, { headers: sent, signal }: RequestInit): Promise<Resource | null> {
+async function read(
+  fetch: Fetch,
+  { address }: Target,
+  { headers: sent, signal }: RequestInit,
+): Promise<Resource | null> {
   const headers = new Headers(sent);
   for (const name of ['Idempotency-Key', 'Approval-Id', 'Content-Type']) headers.delete(name);
   const response = await fetch(address, { method: 'GET', headers, redirect: 'manual', signal });

@@ -1,5 +1,6 @@
-// Stored credentials: in the system keychain, or in a 0600 file if there is none. Each belongs to one profile and one origin.
-// Invariant: a credential is looked up by the origin it was issued for, so it is never sent to another.
+// Stored credentials: in the system keychain, or in a 0600 file if there is none. Each belongs to one profile
+// and one origin. Invariant: a credential is looked up by the origin it was issued for, so it is never sent
+// to another.
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -37,7 +38,11 @@ const SERVICE = 'svc: Secrets Vault Service';
 export async function systemKeychain(env: NodeJS.ProcessEnv): Promise<Keychain | undefined> {
   if (env.SVC_KEYCHAIN === 'off') return undefined;
   // Without a session bus, Linux has only the kernel keyring, which is lost on restart.
-  if (process.platform === 'linux' && !env.DBUS_SESSION_BUS_ADDRESS && !fs.existsSync(`/run/user/${process.getuid?.()}/bus`))
+  if (
+    process.platform === 'linux' &&
+    !env.DBUS_SESSION_BUS_ADDRESS &&
+    !fs.existsSync(`/run/user/${process.getuid?.()}/bus`)
+  )
     return undefined;
   try {
     const { Entry } = await import('@napi-rs/keyring');
@@ -70,7 +75,9 @@ export class CredentialStore {
     try {
       const stored = JSON.parse(text) as Stored;
       // safety: cli-origin-bound
-      return stored.version === 1 && stored.origin === origin && stored.profile === profile ? stored : undefined;
+      return stored.version === 1 && stored.origin === origin && stored.profile === profile
+        ? stored
+        : undefined;
     } catch {
       return undefined;
     }
@@ -136,7 +143,9 @@ export class CredentialStore {
 
 const account = (origin: string, profile: string) => `${profile} ${origin}`;
 
-/** SHA-256 in hex. node:crypto is loaded by the first call: commands that need no credential start without it. */
+/**
+ * SHA-256 in hex. node:crypto is loaded by the first call: commands that need no credential start without it.
+ */
 function sha256(text: string): string {
   const { createHash } = createRequire(import.meta.url)('node:crypto') as typeof import('node:crypto');
   return createHash('sha256').update(text).digest('hex');

@@ -1,4 +1,5 @@
-// Tables for a terminal. Pure. Invariant: no line is wider than the terminal, except where a single cell has no room; an id is never broken.
+// Tables for a terminal. Pure. Invariant: no line is wider than the terminal, except where a single cell has
+// no room; an id is never broken.
 import { widthOf, wrapped } from './text.ts';
 
 const GAP = 2;
@@ -10,15 +11,24 @@ const padded = (text: string, width: number) => text + ' '.repeat(Math.max(0, wi
 const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0);
 
 /**
- * The lines of a table. If the rows do not fit, long cells are wrapped; if they cannot be, each row becomes a block of `name: value` lines.
+ * The lines of a table. If the rows do not fit, long cells are wrapped; if they cannot be, each row becomes a
+ * block of `name: value` lines.
  * @param style applied to headers and names
  */
-export function tableLines(header: string[], rows: string[][], columns: number, style: (text: string) => string): string[] {
+export function tableLines(
+  header: string[],
+  rows: string[][],
+  columns: number,
+  style: (text: string) => string,
+): string[] {
   const titles = header.map((title) => title.toUpperCase());
   const cells = (at: number) => rows.map((row) => row[at] ?? '');
   const natural = titles.map((title, at) => Math.max(widthOf(title), ...cells(at).map(widthOf)));
   const least = titles.map((title, at) =>
-    Math.max(widthOf(title), Math.min(LONGEST_WORD, natural[at] ?? 0, Math.max(...cells(at).map(longestWord)))),
+    Math.max(
+      widthOf(title),
+      Math.min(LONGEST_WORD, natural[at] ?? 0, Math.max(...cells(at).map(longestWord))),
+    ),
   );
   const room = columns - GAP * (header.length - 1);
   if (sum(least) > room) return blocks(header, rows, style);

@@ -1,7 +1,11 @@
-// Makes text from other people safe for a terminal, fits it to the terminal's width, and parses durations. Invariant: text returned by `clean` cannot move the
-// cursor, change a colour, or hide or reorder adjacent text.
+// Makes text from other people safe for a terminal, fits it to the terminal's width, and parses durations.
+// Invariant: text returned by `clean` cannot move the cursor, change a colour, or hide or reorder adjacent
+// text.
 
-/** Control characters, bidi controls, line separators and invisible characters: names, user agents and messages may contain them. */
+/**
+ * Control characters, bidi controls, line separators and invisible characters: names, user agents and
+ * messages may contain them.
+ */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu;
 
 const escaped = (char: string) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`;
@@ -10,7 +14,8 @@ const escaped = (char: string) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)
 export const clean = (text: string): string => text.replace(UNSAFE, escaped);
 
 /** Like `clean`, but keeps line breaks and tabs. */
-export const cleanLines = (text: string): string => text.replace(UNSAFE, (char) => (char === '\n' || char === '\t' ? char : escaped(char)));
+export const cleanLines = (text: string): string =>
+  text.replace(UNSAFE, (char) => (char === '\n' || char === '\t' ? char : escaped(char)));
 
 /** A number with its noun: `1 file`, `1,200 files`. */
 export const counted = (count: number, one: string, many = `${one}s`): string =>
@@ -22,7 +27,11 @@ export const isPlain = (text: string): boolean => cleanLines(text) === text;
 /** JSON that is safe to print: also escapes characters that JSON allows but a terminal interprets. */
 export const safeJson = (value: unknown, indent?: number): string =>
   JSON.stringify(value, null, indent).replace(UNSAFE, (char) =>
-    char === '\n' ? char : [...Array(char.length).keys()].map((at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''),
+    char === '\n'
+      ? char
+      : [...Array(char.length).keys()]
+          .map((at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`)
+          .join(''),
   );
 
 /** The width of a text in columns: one per character, two for wide characters. */
@@ -30,11 +39,12 @@ export function widthOf(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   let sum = 0;
   for (const { segment } of new Intl.Segmenter().segment(text))
-    sum += /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u.test(
-      segment,
-    )
-      ? 2
-      : 1;
+    sum +=
+      /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u.test(
+        segment,
+      )
+        ? 2
+        : 1;
   return sum;
 }
 
@@ -75,6 +85,9 @@ export function relative(time: string, now: number): string {
     [86_400, 'day'],
     [3600, 'hour'],
     [60, 'minute'],
-  ].find(([size]) => Math.abs(seconds) >= (size as number)) ?? [1, 'second']) as [number, Intl.RelativeTimeFormatUnit];
+  ].find(([size]) => Math.abs(seconds) >= (size as number)) ?? [1, 'second']) as [
+    number,
+    Intl.RelativeTimeFormatUnit,
+  ];
   return new Intl.RelativeTimeFormat('en', { numeric: 'always' }).format(Math.trunc(seconds / size), unit);
 }

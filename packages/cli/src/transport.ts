@@ -1,5 +1,6 @@
-// How svc sends requests, beneath the client: the credential, the state that a change applies to, and what happens if approval is required. Invariant: with --wait, exactly the same
-// request is repeated once it is approved, with the token that is current by then.
+// How svc sends requests, beneath the client: the credential, the state that a change applies to, and what
+// happens if approval is required. Invariant: with --wait, exactly the same request is repeated once it is
+// approved, with the token that is current by then.
 import { type Asking, awaitDecision } from './approvals.ts';
 import { jsonIn } from './bounded.ts';
 import type { Host } from './host.ts';
@@ -14,7 +15,10 @@ interface Sending extends Asking {
   readonly seen: Seen;
 }
 
-/** A placeholder for an API key, which is sent directly: otherwise each command would leave a session token behind. */
+/**
+ * A placeholder for an API key, which is sent directly: otherwise each command would leave a session token
+ * behind.
+ */
 export const DIRECT = 'api-key';
 
 interface Held {
@@ -27,7 +31,8 @@ export function fetchOf(context: Sending, key?: string): Fetch {
   let authorization: string | null = null;
   const send: Fetch = (url, init) => {
     const headers = new Headers(init.headers);
-    if (key && headers.get('Authorization') === `Bearer ${DIRECT}`) headers.set('Authorization', `Bearer ${key}`);
+    if (key && headers.get('Authorization') === `Bearer ${DIRECT}`)
+      headers.set('Authorization', `Bearer ${key}`);
     authorization = headers.get('Authorization') ?? authorization;
     headers.set('User-Agent', `svc/${VERSION}`);
     return plain(url, { ...init, headers });
@@ -56,9 +61,14 @@ async function decisionOn(context: Asking, id: string): Promise<'approved' | Res
     const { status } = await awaitDecision(context, id);
     return status === 'approved' ? status : notGiven(`The approval ${id} is ${clean(status)}.`);
   } catch (error) {
-    return notGiven(`The approval ${id} cannot be read: ${error instanceof Error ? error.message : 'unknown error'}`);
+    return notGiven(
+      `The approval ${id} cannot be read: ${error instanceof Error ? error.message : 'unknown error'}`,
+    );
   }
 }
 
-/** A refusal as an API response: an error thrown beneath the client would be treated as a connection failure. */
-const notGiven = (message: string) => Response.json({ error: { code: 'APPROVAL_NOT_GIVEN', message } }, { status: 403 });
+/**
+ * A refusal as an API response: an error thrown beneath the client would be treated as a connection failure.
+ */
+const notGiven = (message: string) =>
+  Response.json({ error: { code: 'APPROVAL_NOT_GIVEN', message } }, { status: 403 });

@@ -1,5 +1,5 @@
-// Requests without a credential, or with one that is not stored yet. Invariant: redirects are not followed, so a code or a token
-// is sent only to the vault.
+// Requests without a credential, or with one that is not stored yet. Invariant: redirects are not followed,
+// so a code or a token is sent only to the vault.
 import { isAnswerOf } from './answers.ts';
 import { jsonIn } from './bounded.ts';
 import { CliError, exitOfStatus } from './errors.ts';
@@ -37,21 +37,28 @@ export async function call<Result>(host: Host, url: string, path: string, init: 
     });
   }
   const answer = await jsonIn(response);
-  if (response.ok && isAnswerOf(answer, `${method} ${path.split('?')[0]}`, response.status)) return answer as Result;
+  if (response.ok && isAnswerOf(answer, `${method} ${path.split('?')[0]}`, response.status))
+    return answer as Result;
   const { code, message, docs, retry_after } = refusalIn(answer);
-  throw new CliError(message === undefined ? `${url} responded with status ${response.status}. It may not be a vault.` : clean(message), {
-    exit: exitOfStatus(response.status),
-    code: code ?? 'UNEXPECTED_RESPONSE',
-    status: response.status,
-    docs,
-    retryAfter: retry_after,
-    requestId: response.headers.get('Request-Id') ?? undefined,
-  });
+  throw new CliError(
+    message === undefined
+      ? `${url} responded with status ${response.status}. It may not be a vault.`
+      : clean(message),
+    {
+      exit: exitOfStatus(response.status),
+      code: code ?? 'UNEXPECTED_RESPONSE',
+      status: response.status,
+      docs,
+      retryAfter: retry_after,
+      requestId: response.headers.get('Request-Id') ?? undefined,
+    },
+  );
 }
 
 /** The fields of a refusal that have their types: what is no vault may answer anything. */
 function refusalIn(answer: unknown) {
-  const { code, message, docs, retry_after } = (answer as { error?: Record<string, unknown> | null } | null)?.error ?? {};
+  const { code, message, docs, retry_after } =
+    (answer as { error?: Record<string, unknown> | null } | null)?.error ?? {};
   const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
   const seconds = typeof retry_after === 'number' ? retry_after : undefined;
   return { code: text(code), message: text(message), docs: text(docs), retry_after: seconds };

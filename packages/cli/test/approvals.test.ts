@@ -1,5 +1,5 @@
-// --wait and --approval: exactly the held request is repeated once it is approved. The requester is a developer at a terminal; the owner
-// decides.
+// --wait and --approval: exactly the held request is repeated once it is approved. The requester is a
+// developer at a terminal; the owner decides.
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { signedInTerminal } from '../../../test/packages/people.mjs';
 import { startProxy } from '../../../test/packages/proxy.mjs';
@@ -12,9 +12,11 @@ let proxy: Awaited<ReturnType<typeof startProxy>>;
 let at: { url: string; org: string; key: string };
 let owner: string;
 
-const api = (method: string, path: string, body?: unknown, token = at.key) => call(at.url, token, method, `/orgs/${at.org}${path}`, body);
+const api = (method: string, path: string, body?: unknown, token = at.key) =>
+  call(at.url, token, method, `/orgs/${at.org}${path}`, body);
 const decide = (id: string, how: 'approve' | 'reject') => api('POST', `/approvals/${id}/${how}`, {}, owner);
-const pending = async (): Promise<{ id: string } | undefined> => (await api('GET', '/approvals?status=pending')).data[0];
+const pending = async (): Promise<{ id: string } | undefined> =>
+  (await api('GET', '/approvals?status=pending')).data[0];
 const isAsked = (part: string) => proxy.seen.some(({ path }) => path.includes(part));
 const calls = () => proxy.seen.filter(({ path }) => path.includes('/by-name/'));
 
@@ -38,7 +40,8 @@ beforeAll(async () => {
   const member = await api('POST', '/members', { email: 'dev@example.com', name: 'Dev', role: 'developer' });
   const { session } = await signedInTerminal(at.url, member.enrolment_url);
   settle(inject('vaultState'), at.org);
-  for (const name of ['A', 'B', 'C']) await api('POST', '/secrets', { name, type: 'generic', value: 'v', environment: 'staging' });
+  for (const name of ['A', 'B', 'C'])
+    await api('POST', '/secrets', { name, type: 'generic', value: 'v', environment: 'staging' });
   await api('POST', '/policies', {
     name: 'four eyes',
     kind: 'approval',
@@ -46,7 +49,10 @@ beforeAll(async () => {
     config: { operations: ['secret.read', 'secret.update'], required: 1, approvers: { role: 'owner' } },
   });
   machine = new Machine({ SVC_URL: proxy.url, SVC_ORG_ID: at.org, SVC_ENVIRONMENT: 'staging' });
-  await new CredentialStore(machine.config, async () => undefined).save(proxy.url, 'default', { kind: 'terminal', session });
+  await new CredentialStore(machine.config, async () => undefined).save(proxy.url, 'default', {
+    kind: 'terminal',
+    session,
+  });
 });
 beforeEach(() => proxy.reset());
 afterAll(() => proxy.close());
@@ -59,7 +65,10 @@ describe('approval', () => {
     expect(calls()).toHaveLength(2);
     expect(repeated).toEqual({ ...held, headers: { ...held?.headers, 'approval-id': id } });
     expect(ran.stderr).toContain(`/console/approvals/${id}`);
-    expect((await decided(['get', 'A', '--wait'], (id) => decide(id, 'approve'))).ran).toMatchObject({ code: 0, stdout: 'horse' });
+    expect((await decided(['get', 'A', '--wait'], (id) => decide(id, 'approve'))).ran).toMatchObject({
+      code: 0,
+      stdout: 'horse',
+    });
   });
 
   it('approval: waiting outlasts the session token, which is renewed', async () => {
@@ -99,7 +108,12 @@ describe('approval', () => {
   });
 
   it('approval: a malformed id is not used in a path', async () => {
-    const error = { code: 'APPROVAL_REQUIRED', message: 'Held.', docs: '', approval: { id: '../../whoami', status: 'pending' } };
+    const error = {
+      code: 'APPROVAL_REQUIRED',
+      message: 'Held.',
+      docs: '',
+      approval: { id: '../../whoami', status: 'pending' },
+    };
     proxy.fail({ kind: 'refuse', status: 403, body: { error } });
     expect((await machine.svc(['get', 'A', '--wait'])).code).toBe(8);
     expect(proxy.seen).toHaveLength(1);

@@ -26,7 +26,8 @@ afterAll(() => hostile.close());
 
 const project = (settings: object | string) =>
   machine.write('.svc.json', typeof settings === 'string' ? settings : JSON.stringify(settings));
-const withoutProject = () => fs.rmSync(path.join(machine.work, '.svc.json'), { recursive: true, force: true });
+const withoutProject = () =>
+  fs.rmSync(path.join(machine.work, '.svc.json'), { recursive: true, force: true });
 
 describe('value in an argument', () => {
   it.each([
@@ -45,7 +46,8 @@ describe('value in an argument', () => {
       const ran = await machine.svc([...argv, ...more], { stdin: 'from stdin' });
       expect(ran.code).toBe(2);
       expect(ran.stdout + ran.stderr).not.toContain(VALUE);
-      if (argv.length > 1 && !argv.some((arg) => arg.startsWith('--'))) expect(ran.stderr).toContain('not accepted on the command line');
+      if (argv.length > 1 && !argv.some((arg) => arg.startsWith('--')))
+        expect(ran.stderr).toContain('not accepted on the command line');
     }
   });
 
@@ -90,12 +92,23 @@ describe('hostile .svc.json', () => {
     expect((await machine.svc(['set', 'X'], { stdin: VALUE })).code).toBe(3);
     for (const argv of [['whoami'], ['get', 'X']]) {
       expect((await machine.svc(argv, { env: { SVC_TOKEN: at.key } })).code).toBe(2);
-      expect((await machine.svc(argv, { env: { SVC_TRUST_ID: 'trs_0HrZKtC4bqXw2vJm8yNd1L', SVC_ID_TOKEN: VALUE } })).code).toBe(2);
+      expect(
+        (
+          await machine.svc(argv, {
+            env: { SVC_TRUST_ID: 'trs_0HrZKtC4bqXw2vJm8yNd1L', SVC_ID_TOKEN: VALUE },
+          })
+        ).code,
+      ).toBe(2);
     }
     // Being signed in there with another profile changes nothing.
-    await machine.svc(['login', '--url', hostileUrl, '--key-stdin', '--profile', 'other'], { stdin: `svcag_${'0'.repeat(40)}` });
+    await machine.svc(['login', '--url', hostileUrl, '--key-stdin', '--profile', 'other'], {
+      stdin: `svcag_${'0'.repeat(40)}`,
+    });
     const signedIn = stolen.length;
-    for (const env of [{ SVC_TOKEN: at.key }, { SVC_TRUST_ID: 'trs_0HrZKtC4bqXw2vJm8yNd1L', SVC_ID_TOKEN: VALUE }])
+    for (const env of [
+      { SVC_TOKEN: at.key },
+      { SVC_TRUST_ID: 'trs_0HrZKtC4bqXw2vJm8yNd1L', SVC_ID_TOKEN: VALUE },
+    ])
       expect((await machine.svc(['whoami'], { env })).code).toBe(2);
     expect(stolen).toHaveLength(signedIn);
     expect(stolen.slice(before).join()).not.toContain(at.key);
@@ -126,7 +139,9 @@ describe('hostile .svc.json', () => {
       stdin: 'svcag_0123456789012345678901234567890123456789',
     });
     const other = fs.readdirSync(dir).find((each) => each.startsWith('hostile')) ?? '';
-    const copied = fs.readFileSync(path.join(dir, name), 'utf8').replace('"profile":"default"', '"profile":"hostile"');
+    const copied = fs
+      .readFileSync(path.join(dir, name), 'utf8')
+      .replace('"profile":"default"', '"profile":"hostile"');
     fs.writeFileSync(path.join(dir, other), copied, { mode: 0o600 });
     const before = stolen.length;
     expect((await machine.svc(['whoami', '--url', hostileUrl, '--profile', 'hostile'])).code).toBe(3);
@@ -155,16 +170,19 @@ describe('hostile .svc.json', () => {
     withoutProject();
   });
 
-  it.skipIf(process.getuid?.() !== 0)('configuration: a file of another user in a parent directory is refused', async () => {
-    const file = path.join(machine.dir, '.svc.json');
-    fs.writeFileSync(file, JSON.stringify({ environment: 'production' }));
-    expect((await machine.svc(['whoami'])).code).toBe(0);
-    fs.chownSync(file, 12_345, 12_345);
-    const ran = await machine.svc(['whoami']);
-    expect(ran).toMatchObject({ code: 2 });
-    expect(ran.stderr).toContain('belongs to another user');
-    fs.rmSync(file);
-  });
+  it.skipIf(process.getuid?.() !== 0)(
+    'configuration: a file of another user in a parent directory is refused',
+    async () => {
+      const file = path.join(machine.dir, '.svc.json');
+      fs.writeFileSync(file, JSON.stringify({ environment: 'production' }));
+      expect((await machine.svc(['whoami'])).code).toBe(0);
+      fs.chownSync(file, 12_345, 12_345);
+      const ran = await machine.svc(['whoami']);
+      expect(ran).toMatchObject({ code: 2 });
+      expect(ran.stderr).toContain('belongs to another user');
+      fs.rmSync(file);
+    },
+  );
 
   it('configuration: a path that is not a regular file does not hang svc', async () => {
     fs.mkdirSync(path.join(machine.work, '.svc.json'));
@@ -178,7 +196,12 @@ describe('hostile .svc.json', () => {
 });
 
 describe('files of svc', () => {
-  const credential = () => path.join(machine.config, 'credentials', fs.readdirSync(path.join(machine.config, 'credentials'))[0] ?? '');
+  const credential = () =>
+    path.join(
+      machine.config,
+      'credentials',
+      fs.readdirSync(path.join(machine.config, 'credentials'))[0] ?? '',
+    );
 
   it('credential store: a file that other users can read, or a link, is refused', async () => {
     fs.chmodSync(credential(), 0o644);
@@ -225,11 +248,15 @@ describe('files of svc', () => {
       ['directory.env', 2, '--force'],
     ] as [string, number, ...string[]][])
       expect((await machine.svc(['export', '--output', name, ...more], { host })).code, name).toBe(code);
-    expect([sent, fs.readdirSync(machine.work).filter((name) => name.startsWith('.directory'))]).toEqual([[], []]);
+    expect([sent, fs.readdirSync(machine.work).filter((name) => name.startsWith('.directory'))]).toEqual([
+      [],
+      [],
+    ]);
   });
 
   it('profile: a path is not accepted as a name', async () => {
-    for (const name of ['../x', 'a/b', '.', 'A B', '__proto__']) expect((await machine.svc(['whoami', '--profile', name])).code).toBe(2);
+    for (const name of ['../x', 'a/b', '.', 'A B', '__proto__'])
+      expect((await machine.svc(['whoami', '--profile', name])).code).toBe(2);
   });
 });
 
@@ -252,8 +279,12 @@ describe('terminal', () => {
       { value: ESCAPES, description: 'x' },
       { 'User-Agent': '\u001b[31mred'.replace('\u001b', '\u009b') },
     );
-    answers['/api/v1/whoami'] = JSON.stringify(answerOf('WhoAmI', ESCAPES, { default_environment: 'production' }));
-    answers[`/api/v1/orgs/${at.org}/secrets?environment=production&sort=name&limit=100`] = JSON.stringify(answerOf('SecretPage', ESCAPES));
+    answers['/api/v1/whoami'] = JSON.stringify(
+      answerOf('WhoAmI', ESCAPES, { default_environment: 'production' }),
+    );
+    answers[`/api/v1/orgs/${at.org}/secrets?environment=production&sort=name&limit=100`] = JSON.stringify(
+      answerOf('SecretPage', ESCAPES),
+    );
     answers[`/api/v1/orgs/${at.org}/audit-log?limit=50`] = JSON.stringify(answerOf('AuditPage', ESCAPES));
     const env = { SVC_TOKEN: 'svcag_x', SVC_URL: hostileUrl, SVC_ORG_ID: at.org };
     for (const argv of [['list'], ['audit']])
@@ -278,11 +309,22 @@ describe('terminal', () => {
     const server = http.createServer((_, response) => {
       response.writeHead(403, { 'Content-Type': 'application/json', 'Request-Id': 'req_1' });
       response.end(
-        JSON.stringify({ error: { code: ESCAPES, message: ESCAPES, docs: ESCAPES, details: [{ path: ESCAPES, message: ESCAPES }] } }),
+        JSON.stringify({
+          error: {
+            code: ESCAPES,
+            message: ESCAPES,
+            docs: ESCAPES,
+            details: [{ path: ESCAPES, message: ESCAPES }],
+          },
+        }),
       );
     });
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-    const env = { SVC_TOKEN: 'svcag_x', SVC_URL: `http://127.0.0.1:${(server.address() as { port: number }).port}`, SVC_ORG_ID: at.org };
+    const env = {
+      SVC_TOKEN: 'svcag_x',
+      SVC_URL: `http://127.0.0.1:${(server.address() as { port: number }).port}`,
+      SVC_ORG_ID: at.org,
+    };
     for (const more of [[], ['--json']]) {
       const { code, stderr } = await new Machine(env).svc(['list', ...more]);
       expect(code).toBe(4);
@@ -293,7 +335,9 @@ describe('terminal', () => {
   });
 
   it('escape sequences: what a vault says adds no line to a sentence', async () => {
-    answers[`/api/v1/orgs/${at.org}/secrets/by-name/NEW?environment=production`] = JSON.stringify(answerOf('Secret', ESCAPES));
+    answers[`/api/v1/orgs/${at.org}/secrets/by-name/NEW?environment=production`] = JSON.stringify(
+      answerOf('Secret', ESCAPES),
+    );
     answers['/api/v1/whoami'] = JSON.stringify(answerOf('WhoAmI', ESCAPES, { org_id: at.org }));
     const env = { SVC_TOKEN: 'svcag_x', SVC_URL: hostileUrl, SVC_ORG_ID: at.org };
     for (const argv of [
@@ -315,19 +359,27 @@ describe('terminal', () => {
     hostile.handler = undefined;
   });
 
-  it.each(['null', '5', '{"error":{"code":5,"message":{},"docs":1,"retry_after":"x"}}', '{"error":null}', '{}'])(
-    'login: an address that answers %s is named as no vault',
-    async (answer) => {
-      answers['/api/v1/auth/device'] = answer;
-      const { code, stderr } = await new Machine().svc(['login', '--url', hostileUrl]);
-      expect([code, stderr]).toEqual([1, expect.stringMatching(/may not be a vault|page of another address|is the address of a vault/)]);
-    },
-  );
+  it.each([
+    'null',
+    '5',
+    '{"error":{"code":5,"message":{},"docs":1,"retry_after":"x"}}',
+    '{"error":null}',
+    '{}',
+  ])('login: an address that answers %s is named as no vault', async (answer) => {
+    answers['/api/v1/auth/device'] = answer;
+    const { code, stderr } = await new Machine().svc(['login', '--url', hostileUrl]);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/may not be a vault|page of another address|is the address of a vault/),
+    ]);
+  });
 
   it('colour: none if stdout is not a terminal, if NO_COLOR is set, or with --json', async () => {
     expect((await machine.svc(['list'], { terminal: true })).stdout).toContain('\u001b[2m');
     expect((await machine.svc(['list'])).stdout).not.toContain('\u001b');
-    expect((await machine.svc(['list'], { terminal: true, env: { NO_COLOR: '1' } })).stdout).not.toContain('\u001b');
+    expect((await machine.svc(['list'], { terminal: true, env: { NO_COLOR: '1' } })).stdout).not.toContain(
+      '\u001b',
+    );
     expect((await machine.svc(['list', '--json'], { terminal: true })).stdout).not.toContain('\u001b');
   });
 });
@@ -346,7 +398,9 @@ describe('connection', () => {
       ['login', '--url', url],
     ])
       expect((await new Machine().svc(argv, { stdin: at.key })).code).toBe(7);
-    expect((await new Machine({ SVC_URL: url, SVC_TOKEN: at.key, SVC_ORG_ID: at.org }).svc(['list'])).code).not.toBe(0);
+    expect(
+      (await new Machine({ SVC_URL: url, SVC_TOKEN: at.key, SVC_ORG_ID: at.org }).svc(['list'])).code,
+    ).not.toBe(0);
     expect(stolen).toHaveLength(before);
     server.close();
   });

@@ -21,7 +21,9 @@ describe('secrets', () => {
     await set('API_KEY', 'one');
     await set('API_KEY', 'two');
     expect(await json(['rotate', 'API_KEY'], { stdin: 'three' })).toMatchObject({ version: 3 });
-    expect((await json(['history', 'API_KEY'])).data.map(({ version }: { version: number }) => version)).toEqual([3, 2, 1]);
+    expect(
+      (await json(['history', 'API_KEY'])).data.map(({ version }: { version: number }) => version),
+    ).toEqual([3, 2, 1]);
     expect(await json(['rollback', 'API_KEY', '1'])).toMatchObject({ version: 4 });
     expect((await ok(['get', 'API_KEY'])).stdout).toBe('one');
     expect((await ok(['get', 'API_KEY', '--version', '2'])).stdout).toBe('two');
@@ -47,7 +49,9 @@ describe('secrets', () => {
     expect(refused.stderr).toMatch(/OLD in production \(version 1\).*\n.*--yes/s);
     await ok(['delete', 'OLD', '--yes']);
     expect((await machine.svc(['get', 'OLD'])).code).toBe(5);
-    expect((await json(['list', '--status', 'deleted'])).data.map(({ name }: { name: string }) => name)).toContain('OLD');
+    expect(
+      (await json(['list', '--status', 'deleted'])).data.map(({ name }: { name: string }) => name),
+    ).toContain('OLD');
     await ok(['restore', 'OLD']);
     expect((await ok(['get', 'OLD'])).stdout).toBe('v');
     await ok(['delete', 'OLD', '--permanent', '--yes']);
@@ -64,7 +68,18 @@ describe('secrets', () => {
   });
 
   it('copy, diff: environments are compared by name, and existing secrets are kept unless --overwrite is given', async () => {
-    await set('SHARED', 'same', '-e', 'staging', '--description', 'both', '--tag', 'team=web', '--tag', 'tier=1');
+    await set(
+      'SHARED',
+      'same',
+      '-e',
+      'staging',
+      '--description',
+      'both',
+      '--tag',
+      'team=web',
+      '--tag',
+      'tier=1',
+    );
     await set('ONLY', 'left', '-e', 'staging');
     const differing = await machine.svc(['diff', 'staging', 'development', '--exit-code', '--json']);
     expect(differing.code).toBe(9);
@@ -73,7 +88,11 @@ describe('secrets', () => {
       { name: 'SHARED', difference: 'missing' },
     ]);
     await ok(['copy', 'SHARED', 'ONLY', '--from', 'staging', '--to', 'development']);
-    expect((await json(['list', '-e', 'development'])).data.find(({ name }: { name: string }) => name === 'SHARED')).toMatchObject({
+    expect(
+      (await json(['list', '-e', 'development'])).data.find(
+        ({ name }: { name: string }) => name === 'SHARED',
+      ),
+    ).toMatchObject({
       description: 'both',
       tags: { team: 'web', tier: '1' },
     });
@@ -85,7 +104,9 @@ describe('secrets', () => {
     ).toBe(true);
     const shown = await ok(['diff', 'staging', 'development']);
     expect(shown.stdout).toBe('ONLY\tdifferent values\n');
-    expect((await machine.svc(['copy', 'ONLY', '--from', 'staging', '--to', 'development', '--overwrite'])).code).toBe(2);
+    expect(
+      (await machine.svc(['copy', 'ONLY', '--from', 'staging', '--to', 'development', '--overwrite'])).code,
+    ).toBe(2);
     await ok(['copy', 'ONLY', '--from', 'staging', '--to', 'development', '--overwrite', '--yes']);
     expect((await ok(['diff', 'staging', 'development', '--exit-code'])).stdout).toBe('');
   });
@@ -93,9 +114,24 @@ describe('secrets', () => {
   it('copy --dry-run: says what would be copied, and reads and writes nothing', async () => {
     for (const name of ['dry/B', 'dry/A']) await ok(['set', name, '-e', 'staging'], { stdin: 'a value' });
     await ok(['set', 'dry/A', '-e', 'development'], { stdin: 'another value' });
-    const argv = ['copy', '--prefix', 'dry/', '--from', 'staging', '--to', 'development', '--dry-run', '--json'];
+    const argv = [
+      'copy',
+      '--prefix',
+      'dry/',
+      '--from',
+      'staging',
+      '--to',
+      'development',
+      '--dry-run',
+      '--json',
+    ];
     const outcomes = async (...more: string[]) =>
-      Object.fromEntries((await json([...argv, ...more])).data.map((row: { name: string; outcome: string }) => [row.name, row.outcome]));
+      Object.fromEntries(
+        (await json([...argv, ...more])).data.map((row: { name: string; outcome: string }) => [
+          row.name,
+          row.outcome,
+        ]),
+      );
     expect(await outcomes()).toEqual({ 'dry/A': 'skipped', 'dry/B': 'created' });
     expect(await outcomes('--overwrite')).toEqual({ 'dry/A': 'updated', 'dry/B': 'created' });
     const { stdout } = await ok(argv.filter((arg) => arg !== '--json'));
@@ -119,10 +155,16 @@ describe('secrets', () => {
   });
 
   it('organisation: the .svc.json of another one is named, instead of a secret that does not exist', async () => {
-    fs.writeFileSync(path.join(machine.work, '.svc.json'), JSON.stringify({ org: 'org_6TuVw7XyZa8BcDe9FgHi0j' }));
+    fs.writeFileSync(
+      path.join(machine.work, '.svc.json'),
+      JSON.stringify({ org: 'org_6TuVw7XyZa8BcDe9FgHi0j' }),
+    );
     const { code, stderr } = await machine.svc(['get', 'SHARED', '-e', 'staging']);
     fs.rmSync(path.join(machine.work, '.svc.json'));
-    expect([code, stderr]).toEqual([5, expect.stringMatching(/svc\.json names the organisation org_6TuVw7XyZa8BcDe9FgHi0j, but/)]);
+    expect([code, stderr]).toEqual([
+      5,
+      expect.stringMatching(/svc\.json names the organisation org_6TuVw7XyZa8BcDe9FgHi0j, but/),
+    ]);
   });
 
   it('copy: a failure says which secrets were copied before it', async () => {
@@ -133,14 +175,24 @@ describe('secrets', () => {
       applies_to: { names: ['copied/B'] },
       config: { operations: ['secret.read'], required: 1, approvers: { role: 'owner' } },
     });
-    const ran = await machine.svc(['copy', '--prefix', 'copied/', '--from', 'staging', '--to', 'development']);
+    const ran = await machine.svc([
+      'copy',
+      '--prefix',
+      'copied/',
+      '--from',
+      'staging',
+      '--to',
+      'development',
+    ]);
     expect(ran).toMatchObject({ code: 8, stderr: expect.stringContaining('Copied before it: copied/A.') });
     expect((await ok(['get', 'copied/A', '-e', 'development'])).stdout).toBe('v');
   });
 
   it('import, export: a .env file is imported and exported again', async () => {
     machine.write('.env', "A='x y'\nexport B=2\n");
-    expect(await json(['import', '.env', '-e', 'development', '--prefix', 'env/', '--dry-run'])).toMatchObject({
+    expect(
+      await json(['import', '.env', '-e', 'development', '--prefix', 'env/', '--dry-run']),
+    ).toMatchObject({
       source: 'dotenv',
       dry_run: true,
       created: ['env/A', 'env/B'],
@@ -148,7 +200,9 @@ describe('secrets', () => {
     expect((await machine.svc(['get', 'env/A', '-e', 'development'])).code).toBe(5);
     await ok(['import', '.env', '-e', 'development']);
     expect((await machine.svc(['import', '.env', '-e', 'development'])).code).toBe(6);
-    expect(await json(['import', '.env', '-e', 'development', '--on-conflict', 'skip'])).toMatchObject({ skipped: ['A', 'B'] });
+    expect(await json(['import', '.env', '-e', 'development', '--on-conflict', 'skip'])).toMatchObject({
+      skipped: ['A', 'B'],
+    });
     expect((await machine.svc(['import', 'package.json'])).code).toBe(2);
     await ok(['export', '--format', 'json', '--only', 'A,B', '-e', 'development', '--output', 'out.json']);
     const file = path.join(machine.work, 'out.json');
@@ -160,16 +214,36 @@ describe('secrets', () => {
 
   it('import --empty: imports empty values; without it they fail, and others are imported', async () => {
     machine.write('empty.env', 'NONE=\nSOME=x\n');
-    const refused = await machine.svc(['import', 'empty.env', '-e', 'development', '--prefix', 'empty/', '--dry-run']);
+    const refused = await machine.svc([
+      'import',
+      'empty.env',
+      '-e',
+      'development',
+      '--prefix',
+      'empty/',
+      '--dry-run',
+    ]);
     expect([refused.code, refused.stdout]).toEqual([
       1,
       expect.stringMatching(/empty\/SOME\twould be created\nNONE\twould fail: .*--empty/),
     ]);
-    expect(refused.stderr).toContain('Dry run (dotenv) into development: nothing was written. There would be 1 created');
-    expect((await machine.svc(['import', 'empty.env', '-e', 'development', '--prefix', 'empty/'])).stdout).toContain(
-      'empty/SOME\tcreated\nNONE\tfailed: ',
+    expect(refused.stderr).toContain(
+      'Dry run (dotenv) into development: nothing was written. There would be 1 created',
     );
-    const { created } = await json(['import', 'empty.env', '-e', 'development', '--prefix', 'empty/', '--empty', '--on-conflict', 'skip']);
+    expect(
+      (await machine.svc(['import', 'empty.env', '-e', 'development', '--prefix', 'empty/'])).stdout,
+    ).toContain('empty/SOME\tcreated\nNONE\tfailed: ');
+    const { created } = await json([
+      'import',
+      'empty.env',
+      '-e',
+      'development',
+      '--prefix',
+      'empty/',
+      '--empty',
+      '--on-conflict',
+      'skip',
+    ]);
     expect(created).toEqual(['empty/NONE']);
   });
 
@@ -186,20 +260,40 @@ describe('secrets', () => {
 
 describe('access', () => {
   it('key: only the token is on stdout; rotate and revoke need confirmation', async () => {
-    const { stdout, stderr } = await ok(['key', 'create', 'web', '--scopes', 'secrets:read', '--environments', 'staging', '--ttl', '1d']);
+    const { stdout, stderr } = await ok([
+      'key',
+      'create',
+      'web',
+      '--scopes',
+      'secrets:read',
+      '--environments',
+      'staging',
+      '--ttl',
+      '1d',
+    ]);
     expect(stdout).toMatch(/^svc_live_\w+\n$/);
     const [id = ''] = /key_\w+/.exec(stderr) ?? [];
-    expect(await machine.svc(['get', 'SHARED', '-e', 'staging'], { env: { SVC_TOKEN: stdout.trim(), SVC_URL: at.url } })).toMatchObject({
+    expect(
+      await machine.svc(['get', 'SHARED', '-e', 'staging'], {
+        env: { SVC_TOKEN: stdout.trim(), SVC_URL: at.url },
+      }),
+    ).toMatchObject({
       code: 0,
       stdout: 'same',
     });
-    expect((await machine.svc(['get', 'SHARED', '-e', 'development'], { env: { SVC_TOKEN: stdout.trim(), SVC_URL: at.url } })).code).toBe(
-      4,
-    );
+    expect(
+      (
+        await machine.svc(['get', 'SHARED', '-e', 'development'], {
+          env: { SVC_TOKEN: stdout.trim(), SVC_URL: at.url },
+        })
+      ).code,
+    ).toBe(4);
     expect((await machine.svc(['key', 'rotate', id])).code).toBe(2);
     const successor = await json(['key', 'rotate', id, '--overlap', '1h', '--yes']);
     await ok(['key', 'revoke', id, '--yes']);
-    expect((await machine.svc(['whoami'], { env: { SVC_TOKEN: stdout.trim(), SVC_URL: at.url } })).code).toBe(3);
+    expect((await machine.svc(['whoami'], { env: { SVC_TOKEN: stdout.trim(), SVC_URL: at.url } })).code).toBe(
+      3,
+    );
     expect((await json(['key', 'list'])).data.map((row: { id: string }) => row.id)).toContain(successor.id);
     expect((await ok(['key', 'list'])).stdout).not.toContain(successor.token);
   });
@@ -218,7 +312,9 @@ describe('access', () => {
       '--rate-limit',
       '60',
     ]);
-    expect(await json(['agent', 'update', agent.id, '--secrets', 'app/config'])).toMatchObject({ secrets: ['app/config'] });
+    expect(await json(['agent', 'update', agent.id, '--secrets', 'app/config'])).toMatchObject({
+      secrets: ['app/config'],
+    });
     expect((await json(['agent', 'list'])).data).toHaveLength(1);
     await ok(['agent', 'revoke', agent.id, '--yes']);
     const token = await json(['token', 'create', '--ttl', '10m', '--scopes', 'secrets:list']);
@@ -229,8 +325,23 @@ describe('access', () => {
 
   it('trust create --jwks: takes the keys of an issuer that the vault cannot reach, from a file', async () => {
     const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-    machine.write('jwks.json', JSON.stringify({ keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'k1', alg: 'ES256', use: 'sig' }] }));
-    const argv = ['trust', 'create', 'internal', '--issuer', 'https://ci.internal', '--claim', 'sub=app', '--scopes', 'secrets:read'];
+    machine.write(
+      'jwks.json',
+      JSON.stringify({
+        keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'k1', alg: 'ES256', use: 'sig' }],
+      }),
+    );
+    const argv = [
+      'trust',
+      'create',
+      'internal',
+      '--issuer',
+      'https://ci.internal',
+      '--claim',
+      'sub=app',
+      '--scopes',
+      'secrets:read',
+    ];
     const made = await json([...argv, '--jwks', 'jwks.json']);
     expect(made).toMatchObject({ issuer: 'https://ci.internal', jwks: { keys: [{ kid: 'k1' }] } });
     await ok(['trust', 'delete', made.id, '--yes']);
@@ -272,7 +383,9 @@ describe('access', () => {
     expect(environments.toSorted()).toEqual(['development', 'staging']);
     const { stderr } = await ok(['member', 'environments', id, '--only', 'staging']);
     expect(stderr).toContain('Lim is now developer in staging.');
-    expect((await json(['member', 'access', id, 'secrets:read', '--environment', 'production'])).allowed).toBe(false);
+    expect(
+      (await json(['member', 'access', id, 'secrets:read', '--environment', 'production'])).allowed,
+    ).toBe(false);
     for (const flags of [[], ['--only', 'staging', '--all']])
       expect((await machine.svc(['member', 'environments', id, ...flags])).code).toBe(2);
     expect((await json(['member', 'environments', id, '--all'])).environments).toBe(null);
@@ -285,7 +398,9 @@ describe('access', () => {
     const { data } = await json(['member', 'list']);
     const { id } = data.find((row: { email: string }) => row.email === 'bea@example.com');
     await ok(['member', 'role', id, 'developer']);
-    expect(await json(['member', 'access', id, 'secrets:read', '--environment', 'production', '--secret', 'X'])).toMatchObject({
+    expect(
+      await json(['member', 'access', id, 'secrets:read', '--environment', 'production', '--secret', 'X']),
+    ).toMatchObject({
       allowed: true,
     });
     const refused = await machine.svc(['member', 'remove', id]);
@@ -320,7 +435,9 @@ describe('access', () => {
     expect((await machine.svc(['approval', 'wait', id, '--timeout', '1s'])).code).toBe(8);
     await ok(['approval', 'cancel', id]);
     expect((await machine.svc(['approval', 'wait', id])).code).toBe(4);
-    expect((await machine.svc(['get', 'payments/db', '--approval', 'apr_0HrZKtC4bqXw2vJm8yNd1L'])).code).toBe(6);
+    expect((await machine.svc(['get', 'payments/db', '--approval', 'apr_0HrZKtC4bqXw2vJm8yNd1L'])).code).toBe(
+      6,
+    );
   });
 });
 
@@ -351,14 +468,19 @@ describe('operations', () => {
 
   it('sync: a connection is stored from stdin and listed, and its config is not shown', async () => {
     const config = { token: 'HRKU-made-up', appName: 'demo-app' };
-    const stored = await ok(['sync', 'connect', 'heroku', '--name', 'Demo', '--environments', 'staging', '--json'], {
-      stdin: JSON.stringify(config),
-    });
+    const stored = await ok(
+      ['sync', 'connect', 'heroku', '--name', 'Demo', '--environments', 'staging', '--json'],
+      {
+        stdin: JSON.stringify(config),
+      },
+    );
     expect(stored.stdout).not.toContain('HRKU-made-up');
     expect((await json(['sync', 'connections'])).data).toHaveLength(1);
     expect((await json(['sync', 'list'])).data).toEqual([]);
     await ok(['sync', 'disconnect', stored.json.id, '--yes']);
-    expect((await machine.svc(['sync', 'connect', 'heroku', '--name', 'x'], { stdin: 'HRKU-secret' })).stderr).not.toContain('HRKU-secret');
+    expect(
+      (await machine.svc(['sync', 'connect', 'heroku', '--name', 'x'], { stdin: 'HRKU-secret' })).stderr,
+    ).not.toContain('HRKU-secret');
   });
 
   it('contain: a credential is revoked, and the secrets it read are listed', async () => {
@@ -366,7 +488,9 @@ describe('operations', () => {
     await ok(['get', 'API_KEY'], { env: { SVC_TOKEN: token, SVC_URL: at.url } });
     const contained = await json(['contain', id, '--yes']);
     expect(contained.read.map(({ name }: { name: string }) => name)).toEqual(['API_KEY']);
-    expect((await machine.svc(['get', 'API_KEY'], { env: { SVC_TOKEN: token, SVC_URL: at.url } })).code).toBe(3);
+    expect((await machine.svc(['get', 'API_KEY'], { env: { SVC_TOKEN: token, SVC_URL: at.url } })).code).toBe(
+      3,
+    );
   });
 
   it('doctor: an organisation or environment that the credential does not have is a failed check', async () => {
@@ -380,13 +504,18 @@ describe('operations', () => {
     ]);
     const other = (await signedIn()).org;
     expect(await failed(['--env', 'staging'], { env: { SVC_ORG_ID: other } })).toEqual([
-      expect.objectContaining({ name: 'organisation', what: `${other} is set, but the credential belongs to ${at.org}` }),
+      expect.objectContaining({
+        name: 'organisation',
+        what: `${other} is set, but the credential belongs to ${at.org}`,
+      }),
     ]);
   });
 
   it('doctor: reports passed and failed checks', async () => {
     expect(await json(['doctor'])).toMatchObject({ ok: true });
-    const broken = await machine.svc(['doctor', '--url', 'http://127.0.0.1:1'], { env: { SVC_TOKEN: 'svcag_x' } });
+    const broken = await machine.svc(['doctor', '--url', 'http://127.0.0.1:1'], {
+      env: { SVC_TOKEN: 'svcag_x' },
+    });
     expect(broken.code).toBe(1);
     expect(broken.stdout).toContain('cannot be reached');
   });
@@ -394,7 +523,8 @@ describe('operations', () => {
   it('doctor: each check of the vault is shown; it fails only if callers are not served', async () => {
     const answering = (status: number, body: unknown): Given => ({
       host: {
-        fetch: async (input, init) => (String(input).endsWith('/healthz') ? Response.json(body, { status }) : fetch(input, init)),
+        fetch: async (input, init) =>
+          String(input).endsWith('/healthz') ? Response.json(body, { status }) : fetch(input, init),
       },
     });
     const checks = [
@@ -404,14 +534,22 @@ describe('operations', () => {
     const degraded = await machine.svc(['doctor'], answering(200, { status: 'degraded', checks }));
     expect(degraded.code).toBe(0);
     expect(degraded.stdout).toContain('ok    vault database: works\n');
-    expect(degraded.stdout).toContain('warn  vault queue: The queue has not delivered\\u{1b}[2J a message.\n      next: Ask the operator');
+    expect(degraded.stdout).toContain(
+      'warn  vault queue: The queue has not delivered\\u{1b}[2J a message.\n      next: Ask the operator',
+    );
     const down = await machine.svc(
       ['doctor'],
       answering(503, { status: 'down', checks: [{ name: 'keys', ok: false, message: 'Closed.' }] }),
     );
     expect(down.code).toBe(1);
     expect(down.stdout).toContain('FAIL  vault keys: Closed.');
-    for (const body of [null, [], { checks: {} }, { checks: [null, { name: 1, ok: true }, { name: 'x' }] }, { checks: 'x' }]) {
+    for (const body of [
+      null,
+      [],
+      { checks: {} },
+      { checks: [null, { name: 1, ok: true }, { name: 'x' }] },
+      { checks: 'x' },
+    ]) {
       const odd = await machine.svc(['doctor'], answering(200, body));
       expect([odd.code, odd.stdout.includes('vault ')], JSON.stringify(body)).toEqual([0, true]);
       expect(odd.stdout).not.toContain('  vault ');

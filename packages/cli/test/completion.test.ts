@@ -1,4 +1,5 @@
-// Completion with a hostile vault: no name that it sends runs, is expanded by the shell, or gets onto the command line. Runs real shells.
+// Completion with a hostile vault: no name that it sends runs, is expanded by the shell, or gets onto the
+// command line. Runs real shells.
 import { execFile, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -11,7 +12,12 @@ let hostile: Hostile;
 let machine: Machine;
 beforeAll(async () => {
   hostile = await startHostile();
-  machine = new Machine({ SVC_URL: hostile.url, SVC_TOKEN: 'svcag_x', SVC_ORG_ID: 'org_1', SVC_ENVIRONMENT: 'staging' });
+  machine = new Machine({
+    SVC_URL: hostile.url,
+    SVC_TOKEN: 'svcag_x',
+    SVC_ORG_ID: 'org_1',
+    SVC_ENVIRONMENT: 'staging',
+  });
   const bin = path.join(machine.dir, 'bin');
   fs.mkdirSync(bin);
   fs.symlinkSync(BIN, path.join(bin, 'svc'));
@@ -49,8 +55,15 @@ const attacks = () => [
 ];
 
 const SCRIPTS = {
-  bash: ['-c', `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }; _svc; printf '%s\\n' "\${COMPREPLY[@]}"`],
-  zsh: ['-f', '-c', `source "$1"; shift; words=("$@"); CURRENT=$#; _files() { :; }; _describe() { print -rl -- "\${(@P)2}"; }; _svc`],
+  bash: [
+    '-c',
+    `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }; _svc; printf '%s\\n' "\${COMPREPLY[@]}"`,
+  ],
+  zsh: [
+    '-f',
+    '-c',
+    `source "$1"; shift; words=("$@"); CURRENT=$#; _files() { :; }; _describe() { print -rl -- "\${(@P)2}"; }; _svc`,
+  ],
 };
 type Shell = keyof typeof SCRIPTS;
 
@@ -82,24 +95,33 @@ describe('completion with a hostile vault', () => {
     const [first = ''] = attacks();
     hostile.handler = (request, response) => {
       const { pathname } = new URL(request.url ?? '', hostile.url);
-      const [page, item] = pathname.endsWith('/environments') ? ['EnvironmentPage', 'Environment'] : ['SecretPage', 'Secret'];
+      const [page, item] = pathname.endsWith('/environments')
+        ? ['EnvironmentPage', 'Environment']
+        : ['SecretPage', 'Secret'];
       if (!/\/(environments|secrets)$/.test(pathname)) return answeringEverything(first)(request, response);
       response.writeHead(200, { 'Content-Type': 'application/json' });
-      response.end(JSON.stringify(answerOf(page, 'x', { data: [...attacks(), 'a.valid/NAME-1'].map((text) => answerOf(item, text)) })));
+      response.end(
+        JSON.stringify(
+          answerOf(page, 'x', { data: [...attacks(), 'a.valid/NAME-1'].map((text) => answerOf(item, text)) }),
+        ),
+      );
     };
     expect(await complete(shell, words)).toEqual(['a.valid/NAME-1']);
     expect(fs.existsSync(trace())).toBe(false);
   });
 
-  it.each(installed)('completion %s: words are matched as text, without the expansions of the shell', async (shell) => {
-    fs.writeFileSync(path.join(machine.dir, 'names'), attacks().join('\n'));
-    const names = `_svc_names() { cat '${path.join(machine.dir, 'names')}'; }`;
-    const lines = attacks().join('\n').split('\n').filter(Boolean);
-    expect(await complete(shell, ['get', ''], names)).toEqual(expect.arrayContaining(lines));
-    const matching = await complete(shell, ['get', '[a'], names);
-    if (shell === 'bash') expect(matching).toEqual(['[a]?']);
-    expect(fs.existsSync(trace())).toBe(false);
-  });
+  it.each(installed)(
+    'completion %s: words are matched as text, without the expansions of the shell',
+    async (shell) => {
+      fs.writeFileSync(path.join(machine.dir, 'names'), attacks().join('\n'));
+      const names = `_svc_names() { cat '${path.join(machine.dir, 'names')}'; }`;
+      const lines = attacks().join('\n').split('\n').filter(Boolean);
+      expect(await complete(shell, ['get', ''], names)).toEqual(expect.arrayContaining(lines));
+      const matching = await complete(shell, ['get', '[a'], names);
+      if (shell === 'bash') expect(matching).toEqual(['[a]?']);
+      expect(fs.existsSync(trace())).toBe(false);
+    },
+  );
 
   it('completion: the words of a script contain nothing that a shell expands', async () => {
     for (const shell of ['bash', 'zsh', 'fish']) {

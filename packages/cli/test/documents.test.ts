@@ -1,5 +1,5 @@
-// Checks every svc command line in the documentation, in blocks and in prose, against the real command tree: the command and its options
-// exist, the arguments fit, and none of them is a secret value. Nothing is run.
+// Checks every svc command line in the documentation, in blocks and in prose, against the real command tree:
+// the command and its options exist, the arguments fit, and none of them is a secret value. Nothing is run.
 import { expect, it } from 'vitest';
 import { blocksOf, markdownFiles, read } from '../../../test/scripts/markdown.mjs';
 import { COMMANDS } from '../src/commands/index.ts';
@@ -33,9 +33,11 @@ function inBlocks(file: string): Line[] {
   return blocksOf(read(file)).flatMap(({ language, text, line }) => {
     const at = `${file}:${line}`;
     if (language === 'json' && text.includes('"command": "svc"')) return startedBy(at, text);
-    // A step in YAML begins after its key. A text block can contain anything: only lines that begin with svc count.
+    // A step in YAML begins after its key. A text block can contain anything: only lines that begin with svc
+    // count.
     const script = language === 'yaml' ? text.replace(/^\s*(- )?(\w+: )?/gm, '') : text;
-    const lines = language === 'text' ? (text.match(/^(npx (--no-install )?)?svc .*$/gm) ?? []).join('\n') : script;
+    const lines =
+      language === 'text' ? (text.match(/^(npx (--no-install )?)?svc .*$/gm) ?? []).join('\n') : script;
     return SHELLS.includes(language) ? linesIn(at, lines, true) : [];
   });
 }
@@ -43,7 +45,9 @@ function inBlocks(file: string): Line[] {
 /** The svc command in the configuration of an MCP client. */
 function startedBy(at: string, text: string): Line[] {
   const config = JSON.parse(text) as Record<string, Record<string, { args: string[] }>>;
-  return Object.values(config).flatMap((servers) => Object.values(servers).map(({ args }) => ({ at, words: args, isWhole: true })));
+  return Object.values(config).flatMap((servers) =>
+    Object.values(servers).map(({ args }) => ({ at, words: args, isWhole: true })),
+  );
 }
 
 function inProse(file: string): Line[] {
@@ -58,8 +62,10 @@ async function problemOf({ words, isWhole }: Line): Promise<string | undefined> 
   const [top] = words;
   // `svc` alone prints its help, and is a name in YAML.
   if (top === undefined) return undefined;
-  // Accepts `svc --version`, `svc COMMAND --help`, the usage lines of the reference, and the name of a command or group.
-  if (/^(--?\w|COMMAND$)/.test(top) || words.some((word) => ['--help', '[options]'].includes(word))) return undefined;
+  // Accepts `svc --version`, `svc COMMAND --help`, the usage lines of the reference, and the name of a
+  // command or group.
+  if (/^(--?\w|COMMAND$)/.test(top) || words.some((word) => ['--help', '[options]'].includes(word)))
+    return undefined;
   if (!isWhole && words.length === 1 && top in COMMANDS) return undefined;
   if (words.some((word) => TOKEN.test(word))) return 'an argument contains a token';
   const { error, rest = [] } = await understood(words);

@@ -79,13 +79,22 @@ export class Machine {
   }
 
   /** Starts the built svc as a process. */
-  spawn(argv: string[], given: Given = {}): ChildProcess & { done: Promise<Ran>; said: () => string; complained: () => string } {
-    const child = spawn(process.execPath, [BIN, ...argv], { cwd: this.work, env: { ...this.env, ...given.env }, stdio: 'pipe' });
+  spawn(
+    argv: string[],
+    given: Given = {},
+  ): ChildProcess & { done: Promise<Ran>; said: () => string; complained: () => string } {
+    const child = spawn(process.execPath, [BIN, ...argv], {
+      cwd: this.work,
+      env: { ...this.env, ...given.env },
+      stdio: 'pipe',
+    });
     const texts = { stdout: '', stderr: '' };
     child.stdout.on('data', (data) => (texts.stdout += data));
     child.stderr.on('data', (data) => (texts.stderr += data));
     child.stdin.end(given.stdin ?? '');
-    const done = new Promise<Ran>((ended) => child.once('close', (code, signal) => ended({ code: code ?? -1, ...texts, json: signal })));
+    const done = new Promise<Ran>((ended) =>
+      child.once('close', (code, signal) => ended({ code: code ?? -1, ...texts, json: signal })),
+    );
     return Object.assign(child, { done, said: () => texts.stdout, complained: () => texts.stderr });
   }
 
@@ -106,7 +115,10 @@ export async function signedIn(): Promise<{ machine: Machine; url: string; org: 
   return { machine, url, org, key };
 }
 
-/** Runs commands that must succeed, on the machine of a test file: `ok` returns what a command printed, `json` its JSON. */
+/**
+ * Runs commands that must succeed, on the machine of a test file: `ok` returns what a command printed, `json`
+ * its JSON.
+ */
 export function succeeding(machine: () => Machine) {
   const ok = async (argv: string[], given?: Given): Promise<Ran> => {
     const ran = await machine().svc(argv, given);

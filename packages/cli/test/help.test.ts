@@ -21,7 +21,8 @@ describe('help', () => {
     for (const argv of [['--help'], ['help'], ['-h']]) {
       const { code, stdout } = await machine.svc(argv);
       expect(code).toBe(0);
-      for (const [name, { summary }] of Object.entries(COMMANDS)) expect(stdout).toMatch(new RegExp(`^  ${name} +${summary}$`, 'm'));
+      for (const [name, { summary }] of Object.entries(COMMANDS))
+        expect(stdout).toMatch(new RegExp(`^  ${name} +${summary}$`, 'm'));
     }
   });
 
@@ -81,14 +82,17 @@ describe('start', () => {
 });
 
 describe('completion', () => {
-  it.each(['bash', 'zsh', 'fish'])('completion %s: the script contains every command, and the shell parses it', async (shell) => {
-    const { code, stdout } = await machine.svc(['completion', shell]);
-    expect(code).toBe(0);
-    for (const { name } of commands) expect(stdout).toContain(name.split(' ').at(-1));
-    const file = machine.write(`completion.${shell}`, stdout);
-    const checked = spawnSync(shell, ['-n', file], { encoding: 'utf8' });
-    if (!checked.error) expect(checked.stderr).toBe('');
-  });
+  it.each(['bash', 'zsh', 'fish'])(
+    'completion %s: the script contains every command, and the shell parses it',
+    async (shell) => {
+      const { code, stdout } = await machine.svc(['completion', shell]);
+      expect(code).toBe(0);
+      for (const { name } of commands) expect(stdout).toContain(name.split(' ').at(-1));
+      const file = machine.write(`completion.${shell}`, stdout);
+      const checked = spawnSync(shell, ['-n', file], { encoding: 'utf8' });
+      if (!checked.error) expect(checked.stderr).toBe('');
+    },
+  );
 
   it('completion bash: commands, subcommands and options are completed', async () => {
     const { stdout } = await machine.svc(['completion', 'bash']);
@@ -112,7 +116,8 @@ describe('completion of names', () => {
   let at: Awaited<ReturnType<typeof signedIn>>;
   beforeAll(async () => {
     at = await signedIn();
-    for (const name of ['billing/KEY', 'billing/URL', 'OTHER']) await at.machine.svc(['set', name, '-e', 'staging'], { stdin: 'v' });
+    for (const name of ['billing/KEY', 'billing/URL', 'OTHER'])
+      await at.machine.svc(['set', name, '-e', 'staging'], { stdin: 'v' });
     const bin = path.join(at.machine.work, 'bin');
     fs.mkdirSync(bin);
     fs.symlinkSync(BIN, path.join(bin, 'svc'));
@@ -123,21 +128,31 @@ describe('completion of names', () => {
     zsh: `source "$1"; shift; words=("$@"); CURRENT=$#; _describe() { print -l -- "\${(@P)2}"; }; _svc`,
   };
 
-  it.each(['bash', 'zsh'] as const)('completion %s: names of secrets and environments are completed', async (shell) => {
-    if (spawnSync(shell, ['--version']).error) return;
-    const { stdout } = await at.machine.svc(['completion', shell]);
-    const file = at.machine.write(`names.${shell}`, stdout);
-    const complete = (...words: string[]) => {
-      const argv = shell === 'zsh' ? ['-f', '-c', SCRIPTS.zsh, 'zsh', file] : ['-c', SCRIPTS.bash, 'bash', file];
-      const ran = spawnSync(shell, [...argv, ...words], { encoding: 'utf8', env: at.machine.env, cwd: at.machine.work });
-      return ran.stdout.trim().split('\n');
-    };
-    expect(complete('svc', 'get', '--env', 'staging', 'billing/')).toEqual(['billing/KEY', 'billing/URL']);
-    expect(complete('svc', 'copy', '--from', 'staging', '--to', 'development', 'O')).toEqual(['OTHER']);
-    expect(complete('svc', 'list', '--env', '')).toEqual(expect.arrayContaining(['development', 'production', 'staging']));
-    expect(complete('svc', 'diff', 'staging', '')).toContain('production');
-    expect(complete('svc', 'get', '--')).toContain('--env');
-  });
+  it.each(['bash', 'zsh'] as const)(
+    'completion %s: names of secrets and environments are completed',
+    async (shell) => {
+      if (spawnSync(shell, ['--version']).error) return;
+      const { stdout } = await at.machine.svc(['completion', shell]);
+      const file = at.machine.write(`names.${shell}`, stdout);
+      const complete = (...words: string[]) => {
+        const argv =
+          shell === 'zsh' ? ['-f', '-c', SCRIPTS.zsh, 'zsh', file] : ['-c', SCRIPTS.bash, 'bash', file];
+        const ran = spawnSync(shell, [...argv, ...words], {
+          encoding: 'utf8',
+          env: at.machine.env,
+          cwd: at.machine.work,
+        });
+        return ran.stdout.trim().split('\n');
+      };
+      expect(complete('svc', 'get', '--env', 'staging', 'billing/')).toEqual(['billing/KEY', 'billing/URL']);
+      expect(complete('svc', 'copy', '--from', 'staging', '--to', 'development', 'O')).toEqual(['OTHER']);
+      expect(complete('svc', 'list', '--env', '')).toEqual(
+        expect.arrayContaining(['development', 'production', 'staging']),
+      );
+      expect(complete('svc', 'diff', 'staging', '')).toContain('production');
+      expect(complete('svc', 'get', '--')).toContain('--env');
+    },
+  );
 });
 
 describe('wrong usage', () => {
@@ -151,7 +166,11 @@ describe('wrong usage', () => {
     [['list', '--secret=sw0rdfish'], 'Unknown option --secret.', 'svc list --help'],
     [['list', '-xsw0rdfish'], 'Unknown option -x.', 'svc list --help'],
     [['list', '--env'], 'The option -e, --env <slug> requires a value.', 'svc list --help'],
-    [['list', '--status', 'sw0rdfish'], '--status must be one of active, expired, revoked, deleted.', 'svc list --help'],
+    [
+      ['list', '--status', 'sw0rdfish'],
+      '--status must be one of active, expired, revoked, deleted.',
+      'svc list --help',
+    ],
   ])('usage: svc %j names what is wrong and the help, and repeats no value', async (argv, message, next) => {
     const { code, stderr } = await machine.svc(argv);
     expect(code).toBe(2);

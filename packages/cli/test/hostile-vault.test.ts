@@ -1,4 +1,5 @@
-// A vault that is hostile, or none: whatever it answers is one clear error, and neither memory nor time without a bound.
+// A vault that is hostile, or none: whatever it answers is one clear error, and neither memory nor time
+// without a bound.
 import fs from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -10,7 +11,12 @@ let hostile: Hostile;
 let machine: Machine;
 beforeAll(async () => {
   hostile = await startHostile();
-  machine = new Machine({ SVC_URL: hostile.url, SVC_TOKEN: 'svcag_x', SVC_ORG_ID: 'org_1', SVC_ENVIRONMENT: 'staging' });
+  machine = new Machine({
+    SVC_URL: hostile.url,
+    SVC_TOKEN: 'svcag_x',
+    SVC_ORG_ID: 'org_1',
+    SVC_ENVIRONMENT: 'staging',
+  });
 });
 afterAll(() => hostile.close());
 afterEach(() => {
@@ -74,9 +80,14 @@ describe('shape of an answer', () => {
       const odd: string[] = [];
       for (const argv of COMMANDS)
         for (const isJson of argv[0] === 'run' ? [false] : [false, true]) {
-          const { code, stdout, stderr } = await machine.svc([...argv, ...(isJson ? ['--json'] : [])], { stdin: 'value' });
-          const isOneError = isJson ? stderr.includes('"code": "UNEXPECTED_RESPONSE"') : ONE_ERROR.test(stderr);
-          if (code !== 1 || stdout !== '' || !isOneError || SLIPS.test(stderr)) odd.push(`${argv.join(' ')}: ${code} ${stdout}${stderr}`);
+          const { code, stdout, stderr } = await machine.svc([...argv, ...(isJson ? ['--json'] : [])], {
+            stdin: 'value',
+          });
+          const isOneError = isJson
+            ? stderr.includes('"code": "UNEXPECTED_RESPONSE"')
+            : ONE_ERROR.test(stderr);
+          if (code !== 1 || stdout !== '' || !isOneError || SLIPS.test(stderr))
+            odd.push(`${argv.join(' ')}: ${code} ${stdout}${stderr}`);
         }
       expect(odd).toEqual([]);
       expect(fs.existsSync(path.join(machine.work, '.svc.json'))).toBe(false);
@@ -88,21 +99,24 @@ describe('shape of an answer', () => {
     for (const { operation, status, schema } of OPERATIONS) {
       expect(isAnswerOf(answerOf(schema, 'x'), operation, status), operation).toBe(true);
       expect(isAnswerOf(answerOf(schema, 'x'), operation, 299), operation).toBe(false);
-      for (const odd of [{}, null, [], 'x', 5]) expect(isAnswerOf(odd, operation, status), operation).toBe(false);
+      for (const odd of [{}, null, [], 'x', 5])
+        expect(isAnswerOf(odd, operation, status), operation).toBe(false);
     }
     const page = answerOf('SecretPage', 'x', { data: [answerOf('Secret', 'x', { version: '1' })] });
     expect(isAnswerOf(page, 'GET /orgs/{org_id}/secrets', 200)).toBe(false);
   });
 
-  it.each(['{}', '{"runs":[]}', '{"runs":[{}]}', '{"runs":[{"tool":{"driver":{"rules":[]}},"invocations":[],"results":[{}]}]}'])(
-    'scan: a log %s is one clear error, and not a scan without findings',
-    async (body) => {
-      machine.write('a.txt', 'text');
-      answering(body, 201, { 'Content-Type': 'application/sarif+json' });
-      const ran = await machine.svc(['scan', 'a.txt']);
-      expect([ran.code, ran.stdout, ran.stderr]).toEqual([1, '', expect.stringMatching(ONE_ERROR)]);
-    },
-  );
+  it.each([
+    '{}',
+    '{"runs":[]}',
+    '{"runs":[{}]}',
+    '{"runs":[{"tool":{"driver":{"rules":[]}},"invocations":[],"results":[{}]}]}',
+  ])('scan: a log %s is one clear error, and not a scan without findings', async (body) => {
+    machine.write('a.txt', 'text');
+    answering(body, 201, { 'Content-Type': 'application/sarif+json' });
+    const ran = await machine.svc(['scan', 'a.txt']);
+    expect([ran.code, ran.stdout, ran.stderr]).toEqual([1, '', expect.stringMatching(ONE_ERROR)]);
+  });
 
   it('login: a session of another shape is not stored', async () => {
     const start = { device_code: 'svcdc_x', user_code: 'A-B', expires_in: 5, interval: 1 };
@@ -112,7 +126,11 @@ describe('shape of an answer', () => {
       hostile.handler = (request, response) => {
         const isStart = request.url?.endsWith('/auth/device');
         response.writeHead(200, { 'Content-Type': 'application/json' });
-        response.end(JSON.stringify(isStart ? { ...start, verification_uri: page, verification_uri_complete: page } : session));
+        response.end(
+          JSON.stringify(
+            isStart ? { ...start, verification_uri: page, verification_uri_complete: page } : session,
+          ),
+        );
       };
       const ran = await other.svc(['login', '--url', hostile.url, '--no-browser']);
       expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining('may not be a vault')]);
@@ -165,7 +183,9 @@ describe('size and time', () => {
       more();
     };
     const login = ['login', '--url', hostile.url, '--key-stdin'];
-    expect(await machine.svc(login, { stdin: `svcag_${'0'.repeat(40)}`, env: { SVC_TOKEN: '' } })).toMatchObject({ code: 1, stdout: '' });
+    expect(
+      await machine.svc(login, { stdin: `svcag_${'0'.repeat(40)}`, env: { SVC_TOKEN: '' } }),
+    ).toMatchObject({ code: 1, stdout: '' });
     // The state before the change is read first.
     expect(await machine.svc(['team', 'rename', 'team_1', 'x'])).toMatchObject({ code: 4, stdout: '' });
     await until(() => open === 0);
@@ -191,13 +211,24 @@ describe('size and time', () => {
 
   it('login: a pause of any length between polls is bounded by the life of the code', async () => {
     const page = `${hostile.url}/device`;
-    const start = { device_code: 'svcdc_x', user_code: 'A-B', verification_uri: page, verification_uri_complete: page };
+    const start = {
+      device_code: 'svcdc_x',
+      user_code: 'A-B',
+      verification_uri: page,
+      verification_uri_complete: page,
+    };
     let polls = 0;
     hostile.handler = (request, response) => {
       const isStart = request.url?.endsWith('/auth/device');
       if (!isStart) polls++;
       response.writeHead(isStart ? 200 : 400, { 'Content-Type': 'application/json' });
-      response.end(JSON.stringify(isStart ? { ...start, expires_in: 1, interval: 1e300 } : { error: { code: 'AUTHORIZATION_PENDING' } }));
+      response.end(
+        JSON.stringify(
+          isStart
+            ? { ...start, expires_in: 1, interval: 1e300 }
+            : { error: { code: 'AUTHORIZATION_PENDING' } },
+        ),
+      );
     };
     const ran = await new Machine().svc(['login', '--url', hostile.url, '--no-browser']);
     expect([ran.code, ran.stderr, polls < 3]).toEqual([3, expect.stringContaining('The code expired'), true]);

@@ -1,4 +1,5 @@
-// svc contain and svc incident: a dry run shows what ends, a token is read from stdin alone, and an incident follows what is left to do.
+// svc contain and svc incident: a dry run shows what ends, a token is read from stdin alone, and an incident
+// follows what is left to do.
 import fs from 'node:fs';
 import path from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
@@ -35,7 +36,11 @@ it('contain --dry-run: shows depth and what would end, with what sessions read, 
   ]);
   expect(stderr).toContain('Nothing was changed');
   const foreseen = await json(['contain', key.id, '--dry-run']);
-  expect(foreseen).toMatchObject({ dry_run: true, incident_id: null, children: [{ id: session.id, depth: 1, ended_by_contain: true }] });
+  expect(foreseen).toMatchObject({
+    dry_run: true,
+    incident_id: null,
+    children: [{ id: session.id, depth: 1, ended_by_contain: true }],
+  });
   await ok(['whoami'], { env: { SVC_TOKEN: session.token } });
   const { revoked } = await json(['contain', key.id, '--yes']);
   expect(revoked).toEqual(foreseen.revoked);
@@ -75,7 +80,10 @@ it('contain: begins with a token in a log, whose credential scan names', async (
 it('contain: lists the connections that it created', async () => {
   const key = await json(['key', 'create', 'connects', '--scopes', 'integrations:*,secrets:read']);
   const config = JSON.stringify({ token: 'HRKU-x', appName: 'demo-app' });
-  await ok(['sync', 'connect', 'heroku', '--name', 'theirs'], { env: { SVC_TOKEN: key.token }, stdin: config });
+  await ok(['sync', 'connect', 'heroku', '--name', 'theirs'], {
+    env: { SVC_TOKEN: key.token },
+    stdin: config,
+  });
   const { stdout } = await ok(['contain', key.id, '--yes']);
   expect(stdout).toMatch(/connected\ttheirs\theroku /);
 });
@@ -88,10 +96,19 @@ it('incident: listed and shown with what is left to rotate, closed and opened ag
   expect(stdout).toMatch(/rotate\tFOLLOWED\tit knows version 1/);
   await ok(['rotate', 'FOLLOWED', '-e', 'production'], { stdin: 'sk_test_2' });
   expect(await json(['incident', 'show', incident_id])).toMatchObject({ rotation: { rotated: 1, total: 1 } });
-  expect(await json(['incident', 'close', incident_id, '--note', 'done'])).toMatchObject({ status: 'closed', note: 'done' });
+  expect(await json(['incident', 'close', incident_id, '--note', 'done'])).toMatchObject({
+    status: 'closed',
+    note: 'done',
+  });
   const ids = async (status: string) =>
     ((await json(['incident', 'list', '--status', status])).data as { id: string }[]).map(({ id }) => id);
-  expect([(await ids('open')).includes(incident_id), (await ids('closed')).includes(incident_id)]).toEqual([false, true]);
-  expect(await json(['incident', 'open', incident_id, '--note', ''])).toMatchObject({ status: 'open', note: null });
+  expect([(await ids('open')).includes(incident_id), (await ids('closed')).includes(incident_id)]).toEqual([
+    false,
+    true,
+  ]);
+  expect(await json(['incident', 'open', incident_id, '--note', ''])).toMatchObject({
+    status: 'open',
+    note: null,
+  });
   expect((await machine.svc(['incident', 'show', 'inc_none'])).code).toBe(5);
 });

@@ -5,19 +5,23 @@ import { COMMANDS } from '../src/commands/index.ts';
 import { thisMachine } from '../src/host.ts';
 import { type CommanderError, configure } from '../src/program.ts';
 
-const TOKEN = /\$\(|\d?[<>]+&?\s*\S*|[|&;()\n]+|(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|\$(?!\()|[^\s|&;()<>'"\\$])+/g;
+const TOKEN =
+  /\$\(|\d?[<>]+&?\s*\S*|[|&;()\n]+|(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|\$(?!\()|[^\s|&;()<>'"\\$])+/g;
 
 /**
- * The words of each command in a shell script, without redirections. Quoted text is part of one word. A command within
- * `$(…)` is a separate command.
+ * The words of each command in a shell script, without redirections. Quoted text is part of one word. A
+ * command within `$(…)` is a separate command.
  */
 export function commandsOf(text: string): string[][] {
   const commands: string[][] = [[]];
   for (const [token] of text.replace(/\\\n/g, ' ').matchAll(TOKEN)) {
     if (/^(\$\(|[|&;()\n]+)$/.test(token)) commands.push([]);
     else if (!/^\d?[<>]/.test(token))
-      commands.at(-1)?.push(token.replace(/'([^']*)'|"((?:\\.|[^"\\])*)"/g, (_, single, double) => single ?? double));
-    for (const [, inner = ''] of token.matchAll(/"[^"]*\$\(([^)]*)\)[^"]*"/g)) commands.push(...commandsOf(inner));
+      commands
+        .at(-1)
+        ?.push(token.replace(/'([^']*)'|"((?:\\.|[^"\\])*)"/g, (_, single, double) => single ?? double));
+    for (const [, inner = ''] of token.matchAll(/"[^"]*\$\(([^)]*)\)[^"]*"/g))
+      commands.push(...commandsOf(inner));
   }
   return commands;
 }
@@ -41,7 +45,9 @@ export async function understood(words: string[]): Promise<{ error?: string; res
     .configureOutput({ writeErr: () => {} });
   const all =
     'commands' in spec
-      ? { commands: Object.fromEntries(Object.entries(spec.commands).map(([name, one]) => [name, seen(one)])) }
+      ? {
+          commands: Object.fromEntries(Object.entries(spec.commands).map(([name, one]) => [name, seen(one)])),
+        }
       : seen(spec);
   configure(program.command(top), all, thisMachine(), { exit: 0 });
   try {

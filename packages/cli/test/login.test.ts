@@ -65,7 +65,10 @@ describe('device login', () => {
   it('device login: a code is confirmed in a browser, several processes renew the session, and logout ends it', async () => {
     const machine = new Machine();
     const signedIn = await login(machine);
-    expect(signedIn).toMatchObject({ code: 0, json: { kind: 'member', org_id: at.org, url: at.url, stored_in: 'file' } });
+    expect(signedIn).toMatchObject({
+      code: 0,
+      json: { kind: 'member', org_id: at.org, url: at.url, stored_in: 'file' },
+    });
     expect(signedIn.stderr).toContain(`${at.url}/device`);
     await machine.svc(['set', 'FROM_TERMINAL'], { stdin: 'v' });
     const file = credentialOf(machine);
@@ -73,12 +76,15 @@ describe('device login', () => {
     first.credential.session.expiresAt = new Date(0).toISOString();
     fs.writeFileSync(file, JSON.stringify(first));
     const read = () => machine.spawn(['get', 'FROM_TERMINAL']).done;
-    for (const ran of await Promise.all([read(), read(), read()])) expect(ran).toMatchObject({ code: 0, stdout: 'v' });
+    for (const ran of await Promise.all([read(), read(), read()]))
+      expect(ran).toMatchObject({ code: 0, stdout: 'v' });
     const renewed = JSON.parse(fs.readFileSync(file, 'utf8')).credential.session;
     expect(renewed.refresh_token).not.toBe(first.credential.session.refresh_token);
     expect(renewed.member.id).toBe(first.credential.session.member.id);
     expect((await machine.svc(['logout', '--json'])).json).toMatchObject({ session_ended: true });
-    expect((await machine.svc(['whoami', '--url', at.url], { env: { SVC_TOKEN: renewed.token } })).code).toBe(3);
+    expect((await machine.svc(['whoami', '--url', at.url], { env: { SVC_TOKEN: renewed.token } })).code).toBe(
+      3,
+    );
   });
 
   it('device login: a refused code exits with 4, and nothing is stored', async () => {
@@ -103,7 +109,9 @@ describe('device login', () => {
         expires_in: 600,
         interval: 1,
       };
-      response.end(JSON.stringify(isStart ? start : { error: { code: codes[polls.length - 1], message: 'x' } }));
+      response.end(
+        JSON.stringify(isStart ? start : { error: { code: codes[polls.length - 1], message: 'x' } }),
+      );
     });
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
     const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
@@ -114,7 +122,11 @@ describe('device login', () => {
     expect(polls).toHaveLength(3);
     expect((polls[1] ?? 0) - (polls[0] ?? 0)).toBeGreaterThan(900);
     expect((polls[2] ?? 0) - (polls[1] ?? 0)).toBeGreaterThan(5_900);
-    for (uri of ['javascript:alert(1)', 'https://vault.example.com/device?code=ABCD-EFGH', `${url}.example.com/device`]) {
+    for (uri of [
+      'javascript:alert(1)',
+      'https://vault.example.com/device?code=ABCD-EFGH',
+      `${url}.example.com/device`,
+    ]) {
       const refused = await new Machine().svc(['login', '--url', url]);
       expect(refused.code).toBe(1);
       expect(refused.stderr).not.toContain('ABCD-');
@@ -134,7 +146,10 @@ describe('credential store', () => {
     };
     const host = { keychain: async () => keychain };
     const machine = new Machine();
-    const { json } = await machine.svc(['login', '--url', at.url, '--key-stdin', '--json'], { stdin: at.key, host });
+    const { json } = await machine.svc(['login', '--url', at.url, '--key-stdin', '--json'], {
+      stdin: at.key,
+      host,
+    });
     expect(json).toMatchObject({ stored_in: 'keychain' });
     expect(fs.readFileSync(credentialOf(machine), 'utf8')).not.toContain(at.key);
     expect((await machine.svc(['whoami'], { host })).code).toBe(0);
@@ -154,12 +169,17 @@ describe('credential store', () => {
         delete: () => {},
       }),
     };
-    const { json } = await new Machine().svc(['login', '--url', at.url, '--key-stdin', '--json'], { stdin: at.key, host: broken });
+    const { json } = await new Machine().svc(['login', '--url', at.url, '--key-stdin', '--json'], {
+      stdin: at.key,
+      host: broken,
+    });
     expect(json).toMatchObject({ stored_in: 'file' });
   });
 
   it('login: without an address, the error names the profile and says what becomes of a token that was piped', async () => {
-    const { code, stderr } = await new Machine().svc(['login', '--profile', 'other', '--key-stdin'], { stdin: at.key });
+    const { code, stderr } = await new Machine().svc(['login', '--profile', 'other', '--key-stdin'], {
+      stdin: at.key,
+    });
     expect(code).toBe(2);
     expect(stderr).toMatch(
       /^error: No vault address is set for the profile other\.\n.*--url .* not stored: revoke it, and create another/s,
@@ -168,16 +188,29 @@ describe('credential store', () => {
 
   it('login: a token that the vault does not accept is not stored', async () => {
     const machine = new Machine();
-    expect((await machine.svc(['login', '--url', at.url, '--key-stdin'], { stdin: `svc_live_${'a'.repeat(60)}` })).code).toBe(3);
-    expect((await machine.svc(['login', '--url', at.url, '--key-stdin'], { stdin: 'not a token' })).code).toBe(2);
+    expect(
+      (await machine.svc(['login', '--url', at.url, '--key-stdin'], { stdin: `svc_live_${'a'.repeat(60)}` }))
+        .code,
+    ).toBe(3);
+    expect(
+      (await machine.svc(['login', '--url', at.url, '--key-stdin'], { stdin: 'not a token' })).code,
+    ).toBe(2);
     expect(fs.existsSync(machine.config)).toBe(false);
   });
 });
 
 describe('workload identity', () => {
   it('workload identity: a job exchanges its OIDC token automatically, and the child does not get it', async () => {
-    const keys = (await crypto.subtle.generateKey({ name: 'Ed25519' }, true, ['sign', 'verify'])) as CryptoKeyPair;
-    const jwk = { ...(await crypto.subtle.exportKey('jwk', keys.publicKey)), kid: 'k1', alg: 'EdDSA', use: 'sig' };
+    const keys = (await crypto.subtle.generateKey({ name: 'Ed25519' }, true, [
+      'sign',
+      'verify',
+    ])) as CryptoKeyPair;
+    const jwk = {
+      ...(await crypto.subtle.exportKey('jwk', keys.publicKey)),
+      kid: 'k1',
+      alg: 'EdDSA',
+      use: 'sig',
+    };
     const issuer = 'https://ci.example.com';
     const trust = await call(at.url, at.key, 'POST', `/orgs/${at.org}/trusts`, {
       name: 'job',
@@ -188,10 +221,22 @@ describe('workload identity', () => {
     });
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
     const now = Math.floor(Date.now() / 1000);
-    const claims = { iss: issuer, aud: at.url, sub: 'repo:acme/app', iat: now, nbf: now, exp: now + 600, jti: 'one' };
+    const claims = {
+      iss: issuer,
+      aud: at.url,
+      sub: 'repo:acme/app',
+      iat: now,
+      nbf: now,
+      exp: now + 600,
+      jti: 'one',
+    };
     const signed = `${part({ alg: 'EdDSA', kid: 'k1', typ: 'JWT' })}.${part(claims)}`;
-    const signature = Buffer.from(await crypto.subtle.sign('Ed25519', keys.privateKey, Buffer.from(signed))).toString('base64url');
-    await call(at.url, at.key, 'PUT', `/orgs/${at.org}/secrets/by-name/CI_VALUE`, { value: 'from the vault' });
+    const signature = Buffer.from(
+      await crypto.subtle.sign('Ed25519', keys.privateKey, Buffer.from(signed)),
+    ).toString('base64url');
+    await call(at.url, at.key, 'PUT', `/orgs/${at.org}/secrets/by-name/CI_VALUE`, {
+      value: 'from the vault',
+    });
     const env = {
       CI: 'true',
       SVC_URL: at.url,
@@ -201,11 +246,16 @@ describe('workload identity', () => {
       SVC_ID_TOKEN: `${signed}.${signature}`,
     };
     const machine = new Machine(env);
-    const script = 'process.stdout.write([process.env.CI_VALUE, process.env.SVC_ID_TOKEN, process.env.SVC_TRUST_ID].join())';
-    expect(await machine.spawn(['run', '--', process.execPath, '-e', script]).done).toMatchObject({ code: 0, stdout: 'from the vault,,' });
+    const script =
+      'process.stdout.write([process.env.CI_VALUE, process.env.SVC_ID_TOKEN, process.env.SVC_TRUST_ID].join())';
+    expect(await machine.spawn(['run', '--', process.execPath, '-e', script]).done).toMatchObject({
+      code: 0,
+      stdout: 'from the vault,,',
+    });
     expect((await machine.spawn(['login', '--json']).done).stdout).toContain('"stored_in": null');
     expect(await machine.spawn(['login'], { env: { SVC_TRUST_ID: '' } }).done).toMatchObject({ code: 2 });
-    const refused = await machine.spawn(['get', 'CI_VALUE'], { env: { SVC_ID_TOKEN: `${signed}.AAAA` } }).done;
+    const refused = await machine.spawn(['get', 'CI_VALUE'], { env: { SVC_ID_TOKEN: `${signed}.AAAA` } })
+      .done;
     expect(refused.code).toBe(3);
     expect(refused.stderr).not.toContain(signed);
     expect(refused.stderr).toMatch(/does not accept the OIDC token of this job[\s\S]*svc trust show/);

@@ -11,7 +11,11 @@ const rows = async (argv: string[]): Promise<Record<string, unknown>[]> => (awai
 const invite = (email: string) => json(['member', 'invite', email, '--name', 'Bea', '--role', 'viewer']);
 /** What destroys something needs --yes in a script. */
 const confirmed = async (argv: string[]) => {
-  expect(await machine.svc(argv)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--yes') });
+  expect(await machine.svc(argv)).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringContaining('--yes'),
+  });
   return json([...argv, '--yes']);
 };
 
@@ -21,7 +25,10 @@ beforeAll(async () => {
 
 it('environment: created, renamed, listed and deleted; one with secrets is not deleted', async () => {
   expect(await json(['environment', 'create', 'QA'])).toMatchObject({ slug: 'qa' });
-  expect(await json(['environment', 'rename', 'qa', 'Quality'])).toMatchObject({ slug: 'qa', name: 'Quality' });
+  expect(await json(['environment', 'rename', 'qa', 'Quality'])).toMatchObject({
+    slug: 'qa',
+    name: 'Quality',
+  });
   expect((await rows(['environment', 'list'])).map(({ slug }) => slug)).toContain('qa');
   await ok(['set', 'KEPT', '-e', 'qa'], { stdin: 'v' });
   expect((await machine.svc(['environment', 'delete', 'qa', '--yes'])).code).toBe(6);
@@ -37,11 +44,25 @@ it('team, grant: a member gets the grants of a team, and loses them', async () =
   await ok(['team', 'add', team.id, id]);
   expect((await rows(['team', 'members', team.id])).map(({ member_id }) => member_id)).toEqual([id]);
   expect((await machine.svc(['grant', 'create', team.id])).stderr).toContain('--permission');
-  const options = ['--permission', 'write', '--environments', 'staging', '--secrets', 'billing/*', '--ttl', '1d'];
+  const options = [
+    '--permission',
+    'write',
+    '--environments',
+    'staging',
+    '--secrets',
+    'billing/*',
+    '--ttl',
+    '1d',
+  ];
   const grant = await json(['grant', 'create', team.id, ...options]);
-  expect(grant).toMatchObject({ grantee: { type: 'team', id: team.id }, permission: 'write', secrets: ['billing/*'] });
+  expect(grant).toMatchObject({
+    grantee: { type: 'team', id: team.id },
+    permission: 'write',
+    secrets: ['billing/*'],
+  });
   expect((await rows(['grant', 'list', '--to', team.id])).map((row) => row.id)).toEqual([grant.id]);
-  const access = () => json(['member', 'access', id, 'secrets:write', '--environment', 'staging', '--secret', 'billing/db']);
+  const access = () =>
+    json(['member', 'access', id, 'secrets:write', '--environment', 'staging', '--secret', 'billing/db']);
   expect(await access()).toMatchObject({ allowed: true });
   await confirmed(['team', 'remove', team.id, id]);
   expect(await access()).toMatchObject({ allowed: false });
@@ -59,7 +80,10 @@ it('policy: created from stdin, changed, disabled and deleted; an error does not
   expect(JSON.parse((await ok(['policy', 'show', id])).stdout)).toMatchObject(policy);
   expect((await rows(['policy', 'violations', id])).map(({ name }) => name)).toContain('lower');
   expect((await machine.svc(['set', 'also-lower'], { stdin: 'v' })).code).not.toBe(0);
-  expect(await json(['policy', 'update', id], { stdin: '{"name":"Capitals"}' })).toMatchObject({ name: 'Capitals', enabled: true });
+  expect(await json(['policy', 'update', id], { stdin: '{"name":"Capitals"}' })).toMatchObject({
+    name: 'Capitals',
+    enabled: true,
+  });
   expect(await confirmed(['policy', 'disable', id])).toMatchObject({ enabled: false });
   await ok(['set', 'also-lower'], { stdin: 'v' });
   expect(await json(['policy', 'enable', id])).toMatchObject({ enabled: true });
@@ -81,7 +105,9 @@ it('policy create: warns if nobody can approve, or nobody the requests of the on
   policy.config.approvers = { accountable: true } as never;
   expect(await create()).toMatch(/warning: This policy holds only agents/);
   const naming = { name: 'Any', kind: 'naming', config: { pattern: '.' } };
-  expect((await own.svc(['policy', 'create'], { stdin: JSON.stringify(naming) })).stderr).not.toContain('warning');
+  expect((await own.svc(['policy', 'create'], { stdin: JSON.stringify(naming) })).stderr).not.toContain(
+    'warning',
+  );
 });
 
 it('device: registered with a public key, assigned, blocked and removed', async () => {
@@ -111,23 +137,40 @@ it('device: registered with a public key, assigned, blocked and removed', async 
 });
 
 it('webhook: only the signing secret is on stdout; tested, rotated, disabled and deleted', async () => {
-  const { stdout, stderr } = await ok(['webhook', 'create', '-', '--events', 'SECRET_ROTATED,SECRET_DELETED', '--description', 'Deploys'], {
-    stdin: 'https://hooks.example.com/vault\n',
-  });
+  const { stdout, stderr } = await ok(
+    ['webhook', 'create', '-', '--events', 'SECRET_ROTATED,SECRET_DELETED', '--description', 'Deploys'],
+    {
+      stdin: 'https://hooks.example.com/vault\n',
+    },
+  );
   expect(stdout).toMatch(/^whsec_\S+\n$/);
   const [id = ''] = /whk_\w+/.exec(stderr) ?? [];
   const [row] = await rows(['webhook', 'list']);
-  expect(row).toMatchObject({ id, url: 'https://hooks.example.com/vault', events: ['SECRET_ROTATED', 'SECRET_DELETED'], enabled: true });
+  expect(row).toMatchObject({
+    id,
+    url: 'https://hooks.example.com/vault',
+    events: ['SECRET_ROTATED', 'SECRET_DELETED'],
+    enabled: true,
+  });
   const tested = await machine.svc(['webhook', 'test', id, '--json']);
   expect(tested.json).toMatchObject({ webhook_id: id, event_type: 'WEBHOOK_TEST', status: 'failed' });
   expect(tested.code).toBe(1);
-  expect((await rows(['webhook', 'deliveries', id, '-n', '1']))[0]).toMatchObject({ id: tested.json.id, status: 'failed' });
+  expect((await rows(['webhook', 'deliveries', id, '-n', '1']))[0]).toMatchObject({
+    id: tested.json.id,
+    status: 'failed',
+  });
   expect((await machine.svc(['webhook', 'redeliver', id])).code).toBe(2);
-  expect(await json(['webhook', 'redeliver', id, '--delivery', tested.json.id])).toMatchObject({ status: 'pending' });
-  expect(await json(['webhook', 'redeliver', id, '--since', '1h'])).toMatchObject({ redelivered: expect.any(Number) });
+  expect(await json(['webhook', 'redeliver', id, '--delivery', tested.json.id])).toMatchObject({
+    status: 'pending',
+  });
+  expect(await json(['webhook', 'redeliver', id, '--since', '1h'])).toMatchObject({
+    redelivered: expect.any(Number),
+  });
   expect((await confirmed(['webhook', 'rotate', id, '--overlap', '1h'])).secret).toMatch(/^whsec_/);
   expect(await json(['webhook', 'disable', id])).toMatchObject({ enabled: false });
   expect(await json(['webhook', 'enable', id])).toMatchObject({ enabled: true });
   await confirmed(['webhook', 'delete', id]);
-  expect((await machine.svc(['webhook', 'create', 'https://hooks.example.com/x'])).stderr).toContain('--events');
+  expect((await machine.svc(['webhook', 'create', 'https://hooks.example.com/x'])).stderr).toContain(
+    '--events',
+  );
 });

@@ -1,4 +1,5 @@
-// An environment of more secrets than the vault answers at once: svc run and svc export show one revision of it.
+// An environment of more secrets than the vault answers at once: svc run and svc export show one revision of
+// it.
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { call } from '../../../test/packages/vault.mjs';
 import { type Given, type Machine, signedIn } from './harness.ts';
@@ -7,7 +8,8 @@ const COUNT = 2_100;
 const data = Object.fromEntries(Array.from({ length: COUNT }, (_, n) => [`N_${n}`, `value ${n}`]));
 let many: Awaited<ReturnType<typeof signedIn>>;
 let machine: Machine;
-const api = (method: string, at: string, body?: unknown) => call(many.url, many.key, method, `/orgs/${many.org}${at}`, body);
+const api = (method: string, at: string, body?: unknown) =>
+  call(many.url, many.key, method, `/orgs/${many.org}${at}`, body);
 const put = (name: string, value: string) => api('PUT', `/secrets/by-name/${name}`, { value });
 
 beforeAll(async () => {
@@ -85,7 +87,9 @@ describe('export', () => {
     const { given } = before('/generate', async (n) => put('N_2050', `changed ${n}`));
     const ran = await machine.svc(['export', '--format', 'json', '--output', 'out.json'], given);
     expect(ran).toMatchObject({ code: 6, stdout: '' });
-    expect(ran.stderr).toMatch(/kept changing while they were exported. Nothing was written. \(CONFLICT\)\n {2}next: Repeat the command/);
+    expect(ran.stderr).toMatch(
+      /kept changing while they were exported. Nothing was written. \(CONFLICT\)\n {2}next: Repeat the command/,
+    );
     expect((await machine.svc(['export', '--format', 'json', '--output', 'out.json'])).code).toBe(0);
   });
 
@@ -96,7 +100,9 @@ describe('export', () => {
     const refused = await machine.svc(['export', '--format', 'kubernetes']);
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('cannot hold 2,100 secrets') });
     await machine.svc(['set', 'N-7'], { stdin: 'collides' });
-    expect((await machine.svc(['export', '--format', 'dotenv'])).stderr).toContain('become one name in the file');
+    expect((await machine.svc(['export', '--format', 'dotenv'])).stderr).toContain(
+      'become one name in the file',
+    );
   });
 
   it('export: of many names that a format cannot hold, the first are shown and the rest counted', async () => {

@@ -1,4 +1,5 @@
-// Approvals of svc mcp: one that was given for a call is spent on that call alone, and deciders are shown what it is.
+// Approvals of svc mcp: one that was given for a call is spent on that call alone, and deciders are shown
+// what it is.
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: scripts of children are texts here.
 
 import fs from 'node:fs';
@@ -27,11 +28,15 @@ let at: { url: string; org: string; key: string };
 let held: string;
 let count = 0;
 
-const api = (method: string, way: string, body?: unknown, by = at.key) => call(at.url, by, method, `/orgs/${at.org}${way}`, body);
-const decide = (id: string, how: 'approve' | 'reject', body = {}) => api('POST', `/approvals/${id}/${how}`, body, owner);
+const api = (method: string, way: string, body?: unknown, by = at.key) =>
+  call(at.url, by, method, `/orgs/${at.org}${way}`, body);
+const decide = (id: string, how: 'approve' | 'reject', body = {}) =>
+  api('POST', `/approvals/${id}/${how}`, body, owner);
 const reasonOf = async (id: string): Promise<string> => (await api('GET', `/approvals/${id}`)).request.reason;
 const callOf = async (id: string): Promise<string | undefined> =>
-  (await api('GET', `/approvals/${id}`, undefined, owner)).shown.find(({ name }: { name: string }) => name === 'Call')?.value;
+  (await api('GET', `/approvals/${id}`, undefined, owner)).shown.find(
+    ({ name }: { name: string }) => name === 'Call',
+  )?.value;
 const idOf = (text: string): string => /apr_\w+/.exec(text)?.[0] ?? '';
 
 beforeAll(async () => {
@@ -55,14 +60,29 @@ beforeAll(async () => {
     'HELD_11',
     'FREE',
   ])
-    await api('POST', '/secrets', { name, type: 'generic', value: `${VALUE}-${name}`, environment: 'staging' });
+    await api('POST', '/secrets', {
+      name,
+      type: 'generic',
+      value: `${VALUE}-${name}`,
+      environment: 'staging',
+    });
   await api('POST', '/policies', {
     name: 'four eyes',
     kind: 'approval',
     applies_to: { environments: ['staging'], names: ['HELD_*'] },
-    config: { operations: ['secret.read', 'secret.rotate'], required: 1, approvers: { role: 'owner' }, max_valid_seconds: 600 },
+    config: {
+      operations: ['secret.read', 'secret.rotate'],
+      required: 1,
+      approvers: { role: 'owner' },
+      max_valid_seconds: 600,
+    },
   });
-  const credential = { name: 'held', scopes: ['secrets:read', 'secrets:rotate'], environments: ['staging'], ttlSeconds: 3600 };
+  const credential = {
+    name: 'held',
+    scopes: ['secrets:read', 'secrets:rotate'],
+    environments: ['staging'],
+    ttlSeconds: 3600,
+  };
   ({ token } = await api('POST', '/agent-credentials', credential, session.token));
   machine = new Machine({ SVC_URL: at.url, SVC_ORG_ID: at.org, SVC_ENVIRONMENT: 'staging' });
   fs.mkdirSync(path.join(machine.work, 'sub'));
@@ -79,7 +99,12 @@ beforeAll(async () => {
   await new Promise<void>((done) => earlier.listen(0, '127.0.0.1', done));
   const url = `http://127.0.0.1:${(earlier.address() as AddressInfo).port}`;
   // With limits of its own.
-  ({ token: second } = await api('POST', '/agent-credentials', { ...credential, name: 'older' }, session.token));
+  ({ token: second } = await api(
+    'POST',
+    '/agent-credentials',
+    { ...credential, name: 'older' },
+    session.token,
+  ));
   older = await mcp(machine, flags, { SVC_TOKEN: second, SVC_URL: url });
 });
 beforeEach(() => {
@@ -102,9 +127,14 @@ describe('approval', () => {
     expect(before.isError).toBe(true);
     const id = idOf(before.text);
     expect(fs.existsSync(path.join(machine.work, 'ran'))).toBe(false);
-    expect((await agent.call('wait_for_approval', { approval_id: id, timeout_seconds: 1 })).json.status).toBe('pending');
+    expect((await agent.call('wait_for_approval', { approval_id: id, timeout_seconds: 1 })).json.status).toBe(
+      'pending',
+    );
     await decide(id, 'approve');
-    expect((await agent.call('wait_for_approval', { approval_id: id })).json).toMatchObject({ status: 'approved', approvals: '1 of 1' });
+    expect((await agent.call('wait_for_approval', { approval_id: id })).json).toMatchObject({
+      status: 'approved',
+      approvals: '1 of 1',
+    });
     expect((await agent.run(command, { env, timeout_seconds: 20 })).text).toContain(`[svc:${held}]`);
     expect((await agent.run(command, { env })).text).toContain('APPROVAL_REQUIRED');
     expect(fs.readFileSync(path.join(machine.work, 'ran'), 'utf8')).toBe('ran\n');
@@ -123,7 +153,9 @@ describe('approval', () => {
     const place = `${fs.realpathSync(machine.work)}/sub`;
     const ending = `"env":[["A","{{svc:${held}}}"],["B","x"]],"stdin":"four","cwd":"${place}"}; sha256 ${reason.slice(-43)}`;
     const whole = await callOf(idOf(text));
-    expect(whole).toContain(String.raw`run_command {"command":["sh","-c","echo \"\u00fc\"\n"],"file":"sh","env":`);
+    expect(whole).toContain(
+      String.raw`run_command {"command":["sh","-c","echo \"\u00fc\"\n"],"file":"sh","env":`,
+    );
     expect(whole?.endsWith(ending)).toBe(true);
   });
 
@@ -137,7 +169,8 @@ describe('approval', () => {
   it('approval: one that was given for a command is not spent on another call', async () => {
     fs.writeFileSync(path.join(machine.work, 'sub', 'echo'), '#!/bin/sh\necho other', { mode: 0o755 });
     const command = ['echo', 'migrate'];
-    for (const by of [agent, older]) await decide(idOf((await by.run(command, using())).text), 'approve', { valid_for_seconds: 600 });
+    for (const by of [agent, older])
+      await decide(idOf((await by.run(command, using())).text), 'approve', { valid_for_seconds: 600 });
     const reference = `{{svc:${held}}}`;
     const attacks: [string, object][] = [
       ['run_command', { command: ['sh', '-c', 'echo $A'], ...using() }],
@@ -182,7 +215,9 @@ describe('approval', () => {
       body: '5',
     };
     const { text } = await agent.call('http_request', request);
-    expect(await reasonOf(idOf(text))).toContain('/refunds query {"n":"1"} headers Authorization body "5"; sha256 ');
+    expect(await reasonOf(idOf(text))).toContain(
+      '/refunds query {"n":"1"} headers Authorization body "5"; sha256 ',
+    );
     await decide(idOf(text), 'approve');
     for (const other of [
       { body: '500' },
@@ -191,7 +226,10 @@ describe('approval', () => {
       { method: 'PUT' },
       { headers: { A: request.headers.Authorization } },
     ])
-      expect((await agent.call('http_request', { ...request, ...other })).text, JSON.stringify(other)).toContain('APPROVAL_REQUIRED');
+      expect(
+        (await agent.call('http_request', { ...request, ...other })).text,
+        JSON.stringify(other),
+      ).toContain('APPROVAL_REQUIRED');
     expect(echo.seen).toEqual([]);
     expect((await agent.call('http_request', request)).json.status).toBe(200);
   });
@@ -199,7 +237,9 @@ describe('approval', () => {
   it('approval: one that was asked for without svc mcp is not spent on a call', async () => {
     const way = `/secrets/by-name/${held}?environment=staging`;
     for (const by of [token, second]) {
-      const refused = await fetch(`${at.url}/api/v1/orgs/${at.org}${way}`, { headers: { Authorization: `Bearer ${by}` } });
+      const refused = await fetch(`${at.url}/api/v1/orgs/${at.org}${way}`, {
+        headers: { Authorization: `Bearer ${by}` },
+      });
       const { error } = (await refused.json()) as { error: { approval: { id: string } } };
       await decide(error.approval.id, 'approve');
     }
@@ -210,7 +250,10 @@ describe('approval', () => {
   it('cancel_approval: withdraws the request, so that another call can be approved', async () => {
     const id = idOf((await older.run(['echo', 'one'], using())).text);
     expect((await older.run(['echo', 'two'], using())).text).toContain('cancel_approval');
-    expect((await older.call('cancel_approval', { approval_id: id })).json).toEqual({ id, status: 'cancelled' });
+    expect((await older.call('cancel_approval', { approval_id: id })).json).toEqual({
+      id,
+      status: 'cancelled',
+    });
     const other = idOf((await older.run(['echo', 'two'], using())).text);
     expect(other).not.toBe(id);
     await decide(other, 'approve');
@@ -234,13 +277,17 @@ describe('approval', () => {
     expect(text).toContain('x'.repeat(300));
     expect(await callOf(idOf(text))).toContain('x'.repeat(300));
     await decide(idOf(text), 'approve');
-    expect((await agent.run([...command.slice(0, 2), 'y'.repeat(300)], using())).text).toContain('APPROVAL_REQUIRED');
+    expect((await agent.run([...command.slice(0, 2), 'y'.repeat(300)], using())).text).toContain(
+      'APPROVAL_REQUIRED',
+    );
     expect((await agent.run(command, using())).isError).toBe(false);
   });
 
   it('approval: a held call that has no room is refused, and leaves no request to approve', async () => {
     const waiting = async () =>
-      (await api('GET', '/approvals?status=pending')).data.filter((one: { target: { name: string } }) => one.target.name === held);
+      (await api('GET', '/approvals?status=pending')).data.filter(
+        (one: { target: { name: string } }) => one.target.name === held,
+      );
     for (const by of [agent, older]) {
       const { isError, text } = await by.run(['echo', 'x'.repeat(8000)], using());
       expect(isError).toBe(true);
@@ -254,7 +301,9 @@ describe('approval', () => {
   it('approval: the whole call is shown in printable ASCII, without values, and up to 8,000 characters', () => {
     const whole = (text: string) => newCall('read_secret', 'N', { text });
     const mask = (text: string) => text.replace('hunter22', '[svc:N]');
-    expect(textOfCall(whole('hunter22 \u202e\n'), mask).text).toMatch(/^read_secret \{"text":"\[svc:N\] \\u202e\\n"\}; sha256 [\w-]{43}$/);
+    expect(textOfCall(whole('hunter22 \u202e\n'), mask).text).toMatch(
+      /^read_secret \{"text":"\[svc:N\] \\u202e\\n"\}; sha256 [\w-]{43}$/,
+    );
     const room = 8000 - textOfCall(whole(''), mask).text.length;
     expect(textOfCall(whole('x'.repeat(room)), mask).text).toHaveLength(8000);
     expect(textOfCall(whole('x'.repeat(room)), mask).length).toBeUndefined();
@@ -273,6 +322,7 @@ describe('approval', () => {
         one,
       ),
     ).toBe(false);
-    for (const none of [null, '', `sha256 ${one.digest}`, `; sha256 ${one.digest} `]) expect(isReasonOf(none, one)).toBe(false);
+    for (const none of [null, '', `sha256 ${one.digest}`, `; sha256 ${one.digest} `])
+      expect(isReasonOf(none, one)).toBe(false);
   });
 });

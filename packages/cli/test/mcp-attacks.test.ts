@@ -18,7 +18,13 @@ let elsewhere: Echo;
 let boundOnly: Echo;
 let token: string;
 const put = (name: string, value: string) =>
-  call(at.url, at.key, 'PUT', `/orgs/${at.org}/secrets/by-name/${encodeURIComponent(name)}?environment=staging`, { value });
+  call(
+    at.url,
+    at.key,
+    'PUT',
+    `/orgs/${at.org}/secrets/by-name/${encodeURIComponent(name)}?environment=staging`,
+    { value },
+  );
 
 beforeAll(async () => {
   at = await newOrg(inject('vaultUrl'));
@@ -41,7 +47,11 @@ beforeAll(async () => {
   elsewhere = await startEcho();
   allowed = await startEcho(elsewhere.url);
   boundOnly = await startEcho();
-  const binds = ['API_BOUND=api.example.com', `API_LOCAL=${allowed.host}`, `API_NARROW=${boundOnly.host}/v1/charges/,header=X-Api-Key`];
+  const binds = [
+    'API_BOUND=api.example.com',
+    `API_LOCAL=${allowed.host}`,
+    `API_NARROW=${boundOnly.host}/v1/charges/,header=X-Api-Key`,
+  ];
   const flags = [
     '--allow-run',
     '--allow-host',
@@ -61,7 +71,8 @@ afterAll(async () => {
 
 const env = { X: '{{svc:API_KEY}}' };
 const sh = (script: string, more: object = {}) => agent.run(['sh', '-c', script], { env, ...more });
-const ask = (given: object) => agent.call('http_request', { headers: { Authorization: '{{svc:API_KEY}}' }, ...given });
+const ask = (given: object) =>
+  agent.call('http_request', { headers: { Authorization: '{{svc:API_KEY}}' }, ...given });
 
 describe('prompt injection: outputs', () => {
   it.each([
@@ -87,7 +98,9 @@ describe('prompt injection: outputs', () => {
     ['node -p "JSON.stringify(process.env)"'],
     ['node -p "encodeURIComponent(process.env.X)"'],
     ['node -p "JSON.stringify({ a: JSON.stringify(process.env.X) })"'],
-    ['node -e "process.stdout.write(process.env.X.slice(0, 9)); setTimeout(() => process.stdout.write(process.env.X.slice(9)), 30)"'],
+    [
+      'node -e "process.stdout.write(process.env.X.slice(0, 9)); setTimeout(() => process.stdout.write(process.env.X.slice(9)), 30)"',
+    ],
   ])('prompt injection: %s shows no value', async (script) => {
     const { text } = await sh(script);
     expect(text).not.toMatch(LEAKS);
@@ -127,11 +140,32 @@ describe('prompt injection: credentials', () => {
   it('credential: svc in a command does not fall back to a stored credential', async () => {
     await machine.svc(['login', '--key-stdin', '--url', at.url], { stdin: token });
     const { BIN } = await import('./harness.ts');
-    const { text } = await agent.run([process.execPath, BIN, 'get', 'API_KEY', '--url', at.url, '--org', at.org]);
+    const { text } = await agent.run([
+      process.execPath,
+      BIN,
+      'get',
+      'API_KEY',
+      '--url',
+      at.url,
+      '--org',
+      at.org,
+    ]);
     expect(text).not.toMatch(LEAKS);
     expect(text).toContain('UNAUTHENTICATED');
     const script = 'env -u SVC_TOKEN -u SVC_KEYCHAIN "$0" "$@"';
-    const without = await agent.run(['sh', '-c', script, process.execPath, BIN, 'get', 'API_KEY', '--url', at.url, '--org', at.org]);
+    const without = await agent.run([
+      'sh',
+      '-c',
+      script,
+      process.execPath,
+      BIN,
+      'get',
+      'API_KEY',
+      '--url',
+      at.url,
+      '--org',
+      at.org,
+    ]);
     expect(without.text).not.toMatch(LEAKS);
     expect(without.text).toContain('NOT_SIGNED_IN');
   });
@@ -140,18 +174,28 @@ describe('prompt injection: credentials', () => {
     fs.writeFileSync(path.join(machine.home, '.netrc'), 'machine x');
     const script =
       'echo "$HOME|$XDG_CONFIG_HOME|$(ls -A ~ | wc -l | tr -d " ")|$(ls -ld ~ | cut -c1-10)"; echo kept > ~/left; mkdir ~/d; chmod 500 ~/d';
-    const homes = [await agent.run(['sh', '-c', script]), await agent.run(['sh', '-c', script])].map(({ text }) => {
-      const [, home = '', config = '', entries, mode] = /(\S+svc-home-\w+)\|(\S+)\|(\d+)\|(\S+)/.exec(text) ?? [];
-      expect([entries, mode]).toEqual(['0', 'drwx------']);
-      expect(config).toBe(path.join(home, '.config'));
-      expect(fs.existsSync(home)).toBe(false);
-      return home;
-    });
+    const homes = [await agent.run(['sh', '-c', script]), await agent.run(['sh', '-c', script])].map(
+      ({ text }) => {
+        const [, home = '', config = '', entries, mode] =
+          /(\S+svc-home-\w+)\|(\S+)\|(\d+)\|(\S+)/.exec(text) ?? [];
+        expect([entries, mode]).toEqual(['0', 'drwx------']);
+        expect(config).toBe(path.join(home, '.config'));
+        expect(fs.existsSync(home)).toBe(false);
+        return home;
+      },
+    );
     expect(new Set(homes).size).toBe(2);
   });
 
   it('home: a command finds neither directories, nor keychain, nor agents of the user', async () => {
-    const names = ['XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_RUNTIME_DIR', 'DBUS_SESSION_BUS_ADDRESS', 'SSH_AUTH_SOCK', 'GPG_AGENT_INFO'];
+    const names = [
+      'XDG_CONFIG_HOME',
+      'XDG_DATA_HOME',
+      'XDG_RUNTIME_DIR',
+      'DBUS_SESSION_BUS_ADDRESS',
+      'SSH_AUTH_SOCK',
+      'GPG_AGENT_INFO',
+    ];
     const users = Object.fromEntries(names.map((name) => [name, path.join(machine.dir, 'of-the-user')]));
     const other = await mcp(machine, ['--allow-run'], { SVC_TOKEN: token, ...users });
     expect((await other.run(['env'])).text).not.toContain('of-the-user');
@@ -159,7 +203,9 @@ describe('prompt injection: credentials', () => {
   });
 
   it('grants: a reference to a secret outside the grants is refused, and nothing runs', async () => {
-    const { isError, text } = await agent.run(['sh', '-c', 'echo ran > outside'], { env: { K: '{{svc:OTHER}}' } });
+    const { isError, text } = await agent.run(['sh', '-c', 'echo ran > outside'], {
+      env: { K: '{{svc:OTHER}}' },
+    });
     expect(isError).toBe(true);
     expect(text).toContain('SECRET_ACCESS_DENIED');
     expect(fs.existsSync(path.join(machine.work, 'outside'))).toBe(false);
@@ -188,12 +234,17 @@ describe('prompt injection: arguments', () => {
   });
 
   it('reference: a reference inside a value is not expanded', async () => {
-    const { text } = await agent.run(['sh', '-c', 'printf %s "$N" | wc -c'], { env: { N: '{{svc:API_NESTED}}' } });
+    const { text } = await agent.run(['sh', '-c', 'printf %s "$N" | wc -c'], {
+      env: { N: '{{svc:API_NESTED}}' },
+    });
     expect(text).toContain(String('before {{svc:API_KEY}} after'.length));
   });
 
   it('--allow-command: no other program runs, in any spelling', async () => {
-    const limited = await mcp(machine, ['--allow-run', '--allow-command', 'echo'], { SVC_TOKEN: token, PATH: `.:${machine.env.PATH}:` });
+    const limited = await mcp(machine, ['--allow-run', '--allow-command', 'echo'], {
+      SVC_TOKEN: token,
+      PATH: `.:${machine.env.PATH}:`,
+    });
     expect((await limited.run(['echo', 'hello'])).text).toContain('hello');
     fs.writeFileSync(path.join(machine.work, 'echo'), '#!/bin/sh\necho evil', { mode: 0o755 });
     for (const program of ['env', './echo', '/bin/echo', 'ECHO', 'echo ', 'sub/../echo'])
@@ -214,7 +265,8 @@ describe('prompt injection: arguments', () => {
     fs.symlinkSync('real', path.join(machine.work, 'linked'));
     const flags = ['./deploy.sh', 'linked/tool.sh'].flatMap((file) => ['--allow-command', file]);
     const limited = await mcp(machine, ['--allow-run', ...flags], { SVC_TOKEN: token });
-    for (const cwd of ['.', 'elsewhere']) expect((await limited.run(['./deploy.sh'], { cwd })).text).toContain('the-deployment');
+    for (const cwd of ['.', 'elsewhere'])
+      expect((await limited.run(['./deploy.sh'], { cwd })).text).toContain('the-deployment');
     fs.rmSync(path.join(machine.work, 'linked'));
     script('linked/tool.sh', 'evil');
     expect((await limited.run(['linked/tool.sh'])).text).toContain('the-tool');
@@ -222,7 +274,11 @@ describe('prompt injection: arguments', () => {
       expect((await limited.run([program])).text, program).toContain('Allowed programs:');
     await limited.close();
     for (const program of ['./none.sh', './real', '../none/x'])
-      expect((await machine.svc(['mcp', '--allow-run', '--allow-command', program], { env: { SVC_TOKEN: token } })).code, program).toBe(2);
+      expect(
+        (await machine.svc(['mcp', '--allow-run', '--allow-command', program], { env: { SVC_TOKEN: token } }))
+          .code,
+        program,
+      ).toBe(2);
   });
 });
 
@@ -303,9 +359,15 @@ describe('prompt injection: hosts', () => {
 
   it('--bind: a secret that is bound to a path and a header is sent nowhere else, and an unbound one not to its host', async () => {
     const narrow = '{{svc:API_NARROW}}';
-    const sent = async (path: string, given: object) => agent.call('http_request', { url: boundOnly.url + path, method: 'POST', ...given });
+    const sent = async (path: string, given: object) =>
+      agent.call('http_request', { url: boundOnly.url + path, method: 'POST', ...given });
     const key = { headers: { 'x-API-key': narrow } };
-    for (const path of ['/v1/charges', '/v1/charges/ch_1?x=y', '/v1/x/../charges/a%20b', '/v1/charges/a.b/.well-known/c..d/%20/e.']) {
+    for (const path of [
+      '/v1/charges',
+      '/v1/charges/ch_1?x=y',
+      '/v1/x/../charges/a%20b',
+      '/v1/charges/a.b/.well-known/c..d/%20/e.',
+    ]) {
       expect((await sent(path, key)).json.status, path).toBe(200);
       expect(boundOnly.seen.at(-1)?.headers['x-api-key']).toBe('narrow-to-one-header');
     }
@@ -349,7 +411,9 @@ describe('prompt injection: hosts', () => {
       { body: narrow },
     ])
       expect((await sent('/v1/charges', given)).text, JSON.stringify(given)).toContain('is bound to');
-    expect((await sent('/v1/charges', { headers: { 'X-Api-Key': '{{svc:API_KEY}}' } })).text).toContain('takes bound secrets only');
+    expect((await sent('/v1/charges', { headers: { 'X-Api-Key': '{{svc:API_KEY}}' } })).text).toContain(
+      'takes bound secrets only',
+    );
     expect(boundOnly.seen).toHaveLength(before);
   });
 
@@ -381,7 +445,10 @@ describe('prompt injection: hosts', () => {
     ['a reference as host', { url: 'https://{{svc:API_KEY}}/' }],
   ])('http_request: %s is refused', async (_, { url = '/', ...given }) => {
     const before = allowed.seen.length;
-    const { isError, text } = await ask({ ...given, url: url.startsWith('/') ? `${allowed.url}${url}` : url });
+    const { isError, text } = await ask({
+      ...given,
+      url: url.startsWith('/') ? `${allowed.url}${url}` : url,
+    });
     expect(isError).toBe(true);
     expect(text).toMatch(/cannot be set|line break|is bound|url cannot contain a secret/);
     expect(text).not.toMatch(/51HxQ9Zr|x-value|bound-to/);
@@ -402,7 +469,10 @@ describe('prompt injection: hosts', () => {
       '*.127.0.0.1',
       '',
     ])
-      expect((await machine.svc(['mcp', '--allow-host', host], { env: { SVC_TOKEN: token } })).code, host).toBe(2);
+      expect(
+        (await machine.svc(['mcp', '--allow-host', host], { env: { SVC_TOKEN: token } })).code,
+        host,
+      ).toBe(2);
     for (const bind of [
       ...[
         'API_KEY',
@@ -415,7 +485,13 @@ describe('prompt injection: hosts', () => {
         'K=h.example/../a',
         'K=h.example/..%20/a',
       ],
-      ...['K=h.example,header=', 'K=h.example,header=A B', 'K=h.example,path=/a', 'K=h.example,header=A,header=B', 'K=https://h.example'],
+      ...[
+        'K=h.example,header=',
+        'K=h.example,header=A B',
+        'K=h.example,path=/a',
+        'K=h.example,header=A,header=B',
+        'K=https://h.example',
+      ],
     ])
       expect((await machine.svc(['mcp', '--bind', bind], { env: { SVC_TOKEN: token } })).code, bind).toBe(2);
   });

@@ -1,4 +1,5 @@
-// Tests of svc mcp: the official client, which starts the built svc, and a third-party server that echoes its requests.
+// Tests of svc mcp: the official client, which starts the built svc, and a third-party server that echoes its
+// requests.
 import http from 'node:http';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -36,7 +37,10 @@ export async function mcp(machine: Machine, argv: string[], env: Record<string, 
   const client = new Client({ name: 'test', version: '1.0.0' });
   await client.connect(transport);
   const call = async (name: string, given: object = {}) => {
-    const result = (await client.callTool({ name, arguments: given as Record<string, unknown> })) as CallToolResult;
+    const result = (await client.callTool({
+      name,
+      arguments: given as Record<string, unknown>,
+    })) as CallToolResult;
     const texts = result.content.map((block) => (block.type === 'text' ? block.text : ''));
     return {
       isError: Boolean(result.isError),

@@ -10,15 +10,31 @@ let echo: Echo;
 
 beforeAll(async () => {
   at = await newOrg(inject('vaultUrl'));
-  machine = new Machine({ SVC_URL: at.url, SVC_ORG_ID: at.org, SVC_ENVIRONMENT: 'staging', SVC_TOKEN: at.key });
+  machine = new Machine({
+    SVC_URL: at.url,
+    SVC_ORG_ID: at.org,
+    SVC_ENVIRONMENT: 'staging',
+    SVC_TOKEN: at.key,
+  });
   echo = await startEcho();
-  await call(at.url, at.key, 'PUT', `/orgs/${at.org}/secrets/by-name/API_KEY?environment=staging`, { value: 'correct-horse-battery' });
+  await call(at.url, at.key, 'PUT', `/orgs/${at.org}/secrets/by-name/API_KEY?environment=staging`, {
+    value: 'correct-horse-battery',
+  });
 });
 afterAll(() => echo?.close());
 
 /** The token of a new agent, created with options of svc mcp. */
 async function created(options: string[]): Promise<string> {
-  const argv = ['agent', 'create', 'triage', '--scopes', 'secrets:read', '--environments', 'staging', ...options];
+  const argv = [
+    'agent',
+    'create',
+    'triage',
+    '--scopes',
+    'secrets:read',
+    '--environments',
+    'staging',
+    ...options,
+  ];
   const { code, stdout, stderr } = await machine.svc(argv);
   expect([code, stderr]).toEqual([0, expect.stringContaining('Created agent credential')]);
   return stdout.trim();
@@ -35,9 +51,14 @@ describe('limits', () => {
       expect(names).not.toContain('read_secret');
       expect(agent.stderr()).toContain('limits: stored with the credential');
       const url = `http://${echo.host}/`;
-      const given = await agent.call('http_request', { url, headers: { Authorization: 'Bearer {{svc:API_KEY}}' } });
+      const given = await agent.call('http_request', {
+        url,
+        headers: { Authorization: 'Bearer {{svc:API_KEY}}' },
+      });
       expect([given.isError, given.text]).toEqual([false, expect.any(String)]);
-      expect((await agent.call('http_request', { url, headers: { 'X-Other': '{{svc:API_KEY}}' } })).isError).toBe(true);
+      expect(
+        (await agent.call('http_request', { url, headers: { 'X-Other': '{{svc:API_KEY}}' } })).isError,
+      ).toBe(true);
     } finally {
       await agent.close();
     }
@@ -79,7 +100,10 @@ describe('limits', () => {
     const { id } = await call(at.url, token, 'GET', '/whoami');
     const { code } = await machine.svc(['agent', 'update', id, '--allow-host', 'api.example.com']);
     expect(code).toBe(0);
-    expect((await call(at.url, token, 'GET', '/whoami')).mcp_limits).toMatchObject({ hosts: ['api.example.com'], read: false });
+    expect((await call(at.url, token, 'GET', '/whoami')).mcp_limits).toMatchObject({
+      hosts: ['api.example.com'],
+      read: false,
+    });
     expect((await machine.svc(['agent', 'update', id, '--allow-command', 'psql'])).code).toBe(2);
   });
 });

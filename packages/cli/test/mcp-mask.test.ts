@@ -12,8 +12,11 @@ const masked = (text: string | Buffer, value = VALUE) => {
   return masker.mask(text);
 };
 const utf16 = (text: string) =>
-  Array.from({ length: text.length }, (_, at) => text.charCodeAt(at)).map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`);
-const folded = (text: string, width: number) => (text.match(new RegExp(`.{1,${width}}`, 'gs')) ?? []).join('\n');
+  Array.from({ length: text.length }, (_, at) => text.charCodeAt(at)).map(
+    (unit) => `\\u${unit.toString(16).padStart(4, '0')}`,
+  );
+const folded = (text: string, width: number) =>
+  (text.match(new RegExp(`.{1,${width}}`, 'gs')) ?? []).join('\n');
 const xxd = (text: string) =>
   (
     bytes(text)
@@ -51,10 +54,16 @@ const ENCODINGS: Record<string, (text: string) => string | Buffer> = {
       .replace(/..(?=.)/g, '$&:'),
   'hexadecimal of C': (text) => bytes(text).toString('hex').replace(/../g, '0x$&, '),
   'escapes of every byte': (text) => bytes(text).toString('hex').replace(/../g, '\\x$&'),
-  'octal escapes': (text) => [...bytes(text)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join(''),
+  'octal escapes': (text) =>
+    [...bytes(text)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join(''),
   xxd: xxd,
   HTML: (text) =>
-    text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;'),
+    text
+      .replaceAll('&', '&amp;')
+      .replaceAll('<', '&lt;')
+      .replaceAll('>', '&gt;')
+      .replaceAll('"', '&quot;')
+      .replaceAll("'", '&#39;'),
   'shell, in single quotes': (text) => `'${text.replaceAll("'", "'\\''")}'`,
   'shell, with backslashes': (text) => text.replace(/[^A-Za-z0-9\x80-\u{10ffff}]/gu, '\\$&'),
   'UTF-16': (text) => Buffer.from(text, 'utf16le'),
@@ -74,17 +83,46 @@ describe('masking', () => {
     }
   });
 
-  const within = (outers: string[], inners: string[]) => outers.flatMap((outer) => inners.map((inner) => [outer, inner] as const));
+  const within = (outers: string[], inners: string[]) =>
+    outers.flatMap((outer) => inners.map((inner) => [outer, inner] as const));
   it.each(
     within(
-      ['JSON', 'JSON in ASCII', 'percent-encoding', 'a form', 'HTML', 'base64', 'base64 in lines of 76', 'base64url', 'hexadecimal'],
       [
-        ...['plain text', 'JSON', 'JSON in ASCII', 'percent-encoding', 'percent-encoding of every byte', 'HTML', 'escapes of every byte'],
-        ...['octal escapes', 'shell, with backslashes', 'base64', 'base64, one byte before', 'base64url', 'hexadecimal'],
+        'JSON',
+        'JSON in ASCII',
+        'percent-encoding',
+        'a form',
+        'HTML',
+        'base64',
+        'base64 in lines of 76',
+        'base64url',
+        'hexadecimal',
+      ],
+      [
+        ...[
+          'plain text',
+          'JSON',
+          'JSON in ASCII',
+          'percent-encoding',
+          'percent-encoding of every byte',
+          'HTML',
+          'escapes of every byte',
+        ],
+        ...[
+          'octal escapes',
+          'shell, with backslashes',
+          'base64',
+          'base64, one byte before',
+          'base64url',
+          'hexadecimal',
+        ],
       ],
     ),
   )('masking: a value is found in %s of %s', (outer, inner) => {
-    const encoders = { ...ENCODINGS, 'base64 in lines of 76': (text: string) => folded(bytes(text).toString('base64'), 76) };
+    const encoders = {
+      ...ENCODINGS,
+      'base64 in lines of 76': (text: string) => folded(bytes(text).toString('base64'), 76),
+    };
     const encoded = (name: string, text: string) => String(encoders[name as keyof typeof encoders]?.(text));
     for (const value of [VALUE, PLAIN, `${PLAIN}\n`]) {
       const output = encoded(outer, `{"a": "${encoded(inner, value)}"}`);
@@ -98,8 +136,15 @@ describe('masking', () => {
   it('masking: a reversed value is found without its final line break, by bytes and by characters, and so are its lines', () => {
     const value = `${VALUE}\n`;
     const reversed = [...VALUE].reverse().join('');
-    for (const text of [reversed, `${reversed}\n`, bytes(value).reverse().toString('latin1'), `\n${reversed}`])
-      expect(masked(Buffer.from(text, text.includes('ü') ? 'utf8' : 'latin1'), value)).toMatch(/^\s*\[svc:KEY\]\s*$/);
+    for (const text of [
+      reversed,
+      `${reversed}\n`,
+      bytes(value).reverse().toString('latin1'),
+      `\n${reversed}`,
+    ])
+      expect(masked(Buffer.from(text, text.includes('ü') ? 'utf8' : 'latin1'), value)).toMatch(
+        /^\s*\[svc:KEY\]\s*$/,
+      );
     const lines = ['first-line-that-is-long', 'second-line-that-is-long'];
     const rev = lines.map((line) => [...line].reverse().join('')).join('\n');
     expect(masked(rev, `${lines.join('\n')}\n`)).toBe('[svc:KEY]\n[svc:KEY]');
@@ -127,7 +172,15 @@ describe('masking', () => {
   });
 
   it('masking: other output is unchanged, whatever its bytes', () => {
-    for (const text of ['', 'plain', 'ünï \u{1f511} \\u00 %4 &amp; +', '{"a": "\\n"}', 'deadbeef: 7365 6372', 'a\0b', '[svc:KEY]'])
+    for (const text of [
+      '',
+      'plain',
+      'ünï \u{1f511} \\u00 %4 &amp; +',
+      '{"a": "\\n"}',
+      'deadbeef: 7365 6372',
+      'a\0b',
+      '[svc:KEY]',
+    ])
       expect(masked(text)).toBe(text);
   });
 
@@ -193,12 +246,17 @@ describe('masking', () => {
 
 describe('references', () => {
   it('reference: each name is found once, and the surrounding text is kept', () => {
-    expect(referencesIn(['Bearer {{svc:A}}', '{{ svc: app/b.c-d }}{{svc:A}}', 'none'])).toEqual(['A', 'app/b.c-d']);
+    expect(referencesIn(['Bearer {{svc:A}}', '{{ svc: app/b.c-d }}{{svc:A}}', 'none'])).toEqual([
+      'A',
+      'app/b.c-d',
+    ]);
     expect(expand('x{{svc:A}}y{{ SVC:A }}', () => '1')).toBe('x1y1');
   });
 
   it('reference: a reference inside a value is not expanded, and neither is $& in a replacement', () => {
-    expect(expand('{{svc:A}}{{svc:B}}', (name) => (name === 'A' ? '{{svc:B}}' : '$&$1'))).toBe('{{svc:B}}$&$1');
+    expect(expand('{{svc:A}}{{svc:B}}', (name) => (name === 'A' ? '{{svc:B}}' : '$&$1'))).toBe(
+      '{{svc:B}}$&$1',
+    );
     expect(expand('{{svc:A}}}', () => '{{svc:B}')).toBe('{{svc:B}}');
   });
 

@@ -1,4 +1,5 @@
-// svc mcp as an MCP client sees it: its tools and their results, the credentials it accepts, and its audit log entries.
+// svc mcp as an MCP client sees it: its tools and their results, the credentials it accepts, and its audit
+// log entries.
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: scripts of children are texts here.
 import fs from 'node:fs';
 import path from 'node:path';
@@ -16,7 +17,13 @@ let token: string;
 let agentId: string;
 
 const put = (name: string, value: string, environment = 'staging') =>
-  call(at.url, at.key, 'PUT', `/orgs/${at.org}/secrets/by-name/${encodeURIComponent(name)}?environment=${environment}`, { value });
+  call(
+    at.url,
+    at.key,
+    'PUT',
+    `/orgs/${at.org}/secrets/by-name/${encodeURIComponent(name)}?environment=${environment}`,
+    { value },
+  );
 const credential = (given: object = {}) =>
   call(at.url, at.key, 'POST', `/orgs/${at.org}/agent-credentials`, {
     name: 'triage',
@@ -62,7 +69,9 @@ describe('tools', () => {
     }
     expect(tools.find(({ name }) => name === 'rotate_secret')?.annotations?.destructiveHint).toBe(true);
     expect(agent.client.getInstructions()).toContain('{{svc:NAME}}');
-    expect(agent.stderr()).toMatch(/agent triage \(agt_\w+\), environment staging\n {2}scopes: .*secrets:read/);
+    expect(agent.stderr()).toMatch(
+      /agent triage \(agt_\w+\), environment staging\n {2}scopes: .*secrets:read/,
+    );
     expect(agent.stderr()).not.toContain(token);
   });
 
@@ -108,16 +117,31 @@ describe('secrets', () => {
   });
 
   it('check_secret: returns whether a secret exists; a secret outside the grants appears as nonexistent', async () => {
-    expect((await agent.call('check_secret', { name: 'API_KEY' })).json).toMatchObject({ exists: true, version: 1, rotation_due_at: null });
-    expect((await agent.call('check_secret', { name: 'OTHER' })).json).toEqual({ name: 'OTHER', exists: false });
-    expect((await agent.call('check_secret', { name: 'API_NONE' })).json).toEqual({ name: 'API_NONE', exists: false });
+    expect((await agent.call('check_secret', { name: 'API_KEY' })).json).toMatchObject({
+      exists: true,
+      version: 1,
+      rotation_due_at: null,
+    });
+    expect((await agent.call('check_secret', { name: 'OTHER' })).json).toEqual({
+      name: 'OTHER',
+      exists: false,
+    });
+    expect((await agent.call('check_secret', { name: 'API_NONE' })).json).toEqual({
+      name: 'API_NONE',
+      exists: false,
+    });
   });
 
   it('rotate_secret: creates a new version, returns no value, and masks the new one', async () => {
     await put('API_ROTATED', 'old-value-of-it');
     const { text, json } = await agent.call('rotate_secret', { name: 'API_ROTATED', length: 40 });
     expect(json).toMatchObject({ rotated: true, name: 'API_ROTATED', version: 2 });
-    const { value } = await call(at.url, at.key, 'GET', `/orgs/${at.org}/secrets/by-name/API_ROTATED?environment=staging`);
+    const { value } = await call(
+      at.url,
+      at.key,
+      'GET',
+      `/orgs/${at.org}/secrets/by-name/API_ROTATED?environment=staging`,
+    );
     expect(value).toHaveLength(40);
     expect(text).not.toContain(value);
     expect((await agent.run(['echo', value])).text).toContain('[svc:API_ROTATED]');
@@ -126,12 +150,24 @@ describe('secrets', () => {
 
   it('rotate_secret: a value that the agent could guess is not generated', async () => {
     await put('API_GUESSED', 'old-value-of-it');
-    for (const weak of [{ length: 8, charset: 'ab' }, { length: 8 }, { length: 40, charset: 'ab' }, { length: 19, charset: 'digits' }])
-      expect(await agent.call('rotate_secret', { name: 'API_GUESSED', ...weak }), JSON.stringify(weak)).toMatchObject({ isError: true });
-    expect(await call(at.url, at.key, 'GET', `/orgs/${at.org}/secrets/by-name/API_GUESSED?environment=staging`)).toMatchObject({
+    for (const weak of [
+      { length: 8, charset: 'ab' },
+      { length: 8 },
+      { length: 40, charset: 'ab' },
+      { length: 19, charset: 'digits' },
+    ])
+      expect(
+        await agent.call('rotate_secret', { name: 'API_GUESSED', ...weak }),
+        JSON.stringify(weak),
+      ).toMatchObject({ isError: true });
+    expect(
+      await call(at.url, at.key, 'GET', `/orgs/${at.org}/secrets/by-name/API_GUESSED?environment=staging`),
+    ).toMatchObject({
       version: 1,
     });
-    expect((await agent.call('rotate_secret', { name: 'API_GUESSED', length: 20, charset: 'digits' })).json).toMatchObject({ version: 2 });
+    expect(
+      (await agent.call('rotate_secret', { name: 'API_GUESSED', length: 20, charset: 'digits' })).json,
+    ).toMatchObject({ version: 2 });
   });
 });
 
@@ -139,7 +175,10 @@ describe('run_command', () => {
   it('run_command: values are in env and stdin, and masked in the output', async () => {
     const script =
       'process.stdin.on("data", (d) => console.log("in:" + d)); console.log("env:" + process.env.URL); console.error(process.env.URL.length)';
-    const ran = await agent.run([process.execPath, '-e', script], { env: { URL: 'x://{{svc:API_KEY}}@h' }, stdin: '{{svc:app/config}}!' });
+    const ran = await agent.run([process.execPath, '-e', script], {
+      env: { URL: 'x://{{svc:API_KEY}}@h' },
+      stdin: '{{svc:app/config}}!',
+    });
     expect(ran.isError).toBe(false);
     expect(ran.json).toEqual({ exit_code: 0, timed_out: false });
     expect(ran.text).toContain('env:x://[svc:API_KEY]@h');
@@ -153,7 +192,8 @@ describe('run_command', () => {
     expect((await agent.run(['no-such-program'])).text).toContain('does not exist');
     expect((await agent.run(['pwd'], { cwd: 'sub' })).text).toContain(path.join(machine.work, 'sub'));
     fs.symlinkSync('/', path.join(machine.work, 'root'));
-    for (const cwd of ['..', '/', 'root', 'none', '/etc']) expect((await agent.run(['pwd'], { cwd })).isError).toBe(true);
+    for (const cwd of ['..', '/', 'root', 'none', '/etc'])
+      expect((await agent.run(['pwd'], { cwd })).isError).toBe(true);
   });
 
   it('run_command: processes that a program starts are killed when it exits or times out', async () => {
@@ -168,9 +208,12 @@ describe('run_command', () => {
     };
     expect((await agent.run(['sh', '-c', 'sleep 600 & echo $! > pid; echo ok'])).json.exit_code).toBe(0);
     await until(() => !alive());
-    const late = await agent.run(['sh', '-c', 'trap "" TERM; sleep 600 & echo $! > pid; echo begun; wait; sleep 600'], {
-      timeout_seconds: 1,
-    });
+    const late = await agent.run(
+      ['sh', '-c', 'trap "" TERM; sleep 600 & echo $! > pid; echo begun; wait; sleep 600'],
+      {
+        timeout_seconds: 1,
+      },
+    );
     expect(late).toMatchObject({ isError: true, json: { timed_out: true } });
     expect(late.text).toContain('begun');
     await until(() => !alive());
@@ -178,11 +221,17 @@ describe('run_command', () => {
 
   it('run_command: a large output is cut after masking, and does not exhaust memory', async () => {
     const script = `for (let n = 0; n < 3000; n++) process.stdout.write("y".repeat(n % 97) + process.env.K)`;
-    const ran = await agent.run([process.execPath, '-e', script], { env: { K: '{{svc:API_KEY}}' }, max_characters: 1000 });
+    const ran = await agent.run([process.execPath, '-e', script], {
+      env: { K: '{{svc:API_KEY}}' },
+      max_characters: 1000,
+    });
     expect(ran.text.length).toBeLessThan(1300);
     expect(ran.text).toContain('characters are omitted');
     expect(ran.text).not.toMatch(/correct|horse|battery/);
-    const endless = await agent.run(['sh', '-c', 'yes "$K"'], { env: { K: '{{svc:API_KEY}}' }, timeout_seconds: 1 });
+    const endless = await agent.run(['sh', '-c', 'yes "$K"'], {
+      env: { K: '{{svc:API_KEY}}' },
+      timeout_seconds: 1,
+    });
     expect(endless.text).not.toMatch(/correct|horse|battery/);
     expect(endless.text.length).toBeLessThan(25_000);
   });
@@ -207,10 +256,16 @@ describe('http_request', () => {
     expect(json.headers['x-echo']).toBe('Bearer [svc:API_KEY]');
     expect(text).not.toMatch(/correct-horse|debug/);
     const basic = await ask({ basic_auth: { username: 'me', password: '{{svc:API_KEY}}' } });
-    expect(echo.seen.at(-1)?.headers.authorization).toBe(`Basic ${Buffer.from(`me:${VALUE}`).toString('base64')}`);
+    expect(echo.seen.at(-1)?.headers.authorization).toBe(
+      `Basic ${Buffer.from(`me:${VALUE}`).toString('base64')}`,
+    );
     expect(basic.text).toContain('[svc:API_KEY]');
     expect(basic.text).not.toContain(Buffer.from(`me:${VALUE}`).toString('base64').slice(6, 20));
-    await ask({ method: 'POST', headers: { 'Content-Type': 'application/x-www-form-urlencoded' }, body: 'c={{svc:app/config}}' });
+    await ask({
+      method: 'POST',
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+      body: 'c={{svc:app/config}}',
+    });
     expect(new URLSearchParams(echo.seen.at(-1)?.body).get('c')).toContain('"debug"');
   });
 
@@ -224,9 +279,16 @@ describe('audit log', () => {
   it('audit log: each use of a secret creates an entry with a reason', async () => {
     await agent.run(['true'], { env: { K: '{{svc:API_KEY}}' } });
     await agent.call('http_request', { url: echo.url, headers: { A: '{{svc:API_KEY}}' } });
-    const { data } = await call(at.url, at.key, 'GET', `/orgs/${at.org}/audit-log?actor=${agentId}&action=secret.read&limit=2`);
+    const { data } = await call(
+      at.url,
+      at.key,
+      'GET',
+      `/orgs/${at.org}/audit-log?actor=${agentId}&action=secret.read&limit=2`,
+    );
     expect(data.map((entry: { reason: string }) => entry.reason)).toEqual([
-      expect.stringMatching(/^mcp http_request: GET http:\/\/127\.0\.0\.1:\d+\/ headers A; sha256 [\w-]{43}$/),
+      expect.stringMatching(
+        /^mcp http_request: GET http:\/\/127\.0\.0\.1:\d+\/ headers A; sha256 [\w-]{43}$/,
+      ),
       expect.stringMatching(/^mcp run_command: \["true"\] in "\." env K; sha256 [\w-]{43}$/),
     ]);
     expect(data[0]).toMatchObject({ resource_name: 'API_KEY', outcome: 'success' });
@@ -237,7 +299,10 @@ describe('credential', () => {
   const refusal = (env: NodeJS.ProcessEnv) => machine.svc(['mcp'], { env });
 
   it('credential: an API key, a session token and a member’s session are refused, and a key is not sent', async () => {
-    const session = await call(at.url, at.key, 'POST', `/orgs/${at.org}/access-tokens`, { scopes: ['secrets:read'], ttlSeconds: 600 });
+    const session = await call(at.url, at.key, 'POST', `/orgs/${at.org}/access-tokens`, {
+      scopes: ['secrets:read'],
+      ttlSeconds: 600,
+    });
     for (const SVC_TOKEN of [at.key, session.token]) {
       const ran = await refusal({ SVC_TOKEN });
       expect(ran).toMatchObject({ code: 4, stdout: '' });
@@ -252,7 +317,10 @@ describe('credential', () => {
     const other = await credential();
     const ended = await mcp(machine, ['--allow-run'], { SVC_TOKEN: other.token });
     await call(at.url, at.key, 'DELETE', `/orgs/${at.org}/agent-credentials/${other.id}`);
-    for (const answer of [await ended.call('list_secrets'), await ended.run(['echo', 'x'], { env: { K: '{{svc:API_KEY}}' } })]) {
+    for (const answer of [
+      await ended.call('list_secrets'),
+      await ended.run(['echo', 'x'], { env: { K: '{{svc:API_KEY}}' } }),
+    ]) {
       expect(answer.isError).toBe(true);
       expect(answer.text).toContain('TOKEN_REVOKED');
     }
@@ -261,7 +329,10 @@ describe('credential', () => {
 
   it('--allow-read: read_secret exists only with it, and returns the value', async () => {
     const reader = await mcp(machine, ['--allow-read'], { SVC_TOKEN: token });
-    expect((await reader.call('read_secret', { name: 'API_KEY' })).json).toEqual({ name: 'API_KEY', value: VALUE });
+    expect((await reader.call('read_secret', { name: 'API_KEY' })).json).toEqual({
+      name: 'API_KEY',
+      value: VALUE,
+    });
     expect((await reader.call('read_secret', { name: 'OTHER' })).isError).toBe(true);
     expect((await reader.client.listTools()).tools.map(({ name }) => name)).not.toContain('http_request');
     await reader.close();

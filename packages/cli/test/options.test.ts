@@ -1,4 +1,5 @@
-// What is typed is used as it is typed, or refused by an error that names the option: never dropped, and never read as something else.
+// What is typed is used as it is typed, or refused by an error that names the option: never dropped, and
+// never read as something else.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Machine, signedIn, succeeding } from './harness.ts';
 
@@ -25,12 +26,17 @@ describe('options', () => {
     await refused(['delete', 'A', '--env=', '--yes'], /^error: --env is empty/);
     await refused(['share', 'A', '--revoke', '', '--yes'], /^error: --revoke is empty/);
     await refused(['run', '--only', '', '--', 'true'], /^error: --only is empty/);
-    await refused(['key', 'create', 'k', '--scopes', 'secrets:read', '--secrets', 'a,,b'], /^error: --secrets has an empty entry/);
+    await refused(
+      ['key', 'create', 'k', '--scopes', 'secrets:read', '--secrets', 'a,,b'],
+      /^error: --secrets has an empty entry/,
+    );
     await refused(['init', '--env', 'staging', '--prefix', ''], /^error: --prefix is empty/);
     expect((await ok(['get', 'A', '--env', 'staging'])).stdout).toBe('staging');
     // Where it has a meaning, it stays possible.
     expect((await json(['list', '--prefix', ''])).data).toHaveLength(1);
-    expect((await json(['copy', '--prefix', '', '--from', 'staging', '--to', 'development', '--dry-run'])).data).toHaveLength(1);
+    expect(
+      (await json(['copy', '--prefix', '', '--from', 'staging', '--to', 'development', '--dry-run'])).data,
+    ).toHaveLength(1);
   });
 
   it('options: a reason that no header can hold is refused by its name', async () => {
@@ -40,7 +46,10 @@ describe('options', () => {
   });
 
   it('options: one that holds one value cannot be given twice', async () => {
-    await refused(['get', 'A', '--env', 'production', '--env', 'staging'], /^error: --env can be given only once/);
+    await refused(
+      ['get', 'A', '--env', 'production', '--env', 'staging'],
+      /^error: --env can be given only once/,
+    );
     await refused(['list', '--prefix', 'A', '--prefix', 'B'], /^error: --prefix can be given only once/);
     await refused(['list', '--type', 'json', '--type', 'generic'], /^error: --type can be given only once/);
     await refused(['set', 'A', '--tag', 'a=1', '--tag', 'a=2'], /^error: --tag has a twice/, { stdin: 'x' });
@@ -60,7 +69,10 @@ describe('options', () => {
       '--secrets',
       'b',
     ]);
-    expect(key).toMatchObject({ scopes: ['secrets:read', 'secrets:list', 'secrets:write'], secrets: ['a', 'b'] });
+    expect(key).toMatchObject({
+      scopes: ['secrets:read', 'secrets:list', 'secrets:write'],
+      secrets: ['a', 'b'],
+    });
   });
 
   it('options: an empty argument is refused', async () => {
@@ -72,11 +84,24 @@ describe('options', () => {
   });
 
   it('options: a time is a date that exists, or a duration with a unit', async () => {
-    for (const time of ['2026', '20260101', '2026-02-30', 'foo 5', '12/11/2026', '1', '2026-01-31T25:00Z', '2026-01-31 12:00', '2026-1-2'])
+    for (const time of [
+      '2026',
+      '20260101',
+      '2026-02-30',
+      'foo 5',
+      '12/11/2026',
+      '1',
+      '2026-01-31T25:00Z',
+      '2026-01-31 12:00',
+      '2026-1-2',
+    ])
       await refused(['audit', '--from', time], /^error: --from takes a time such as/);
     for (const time of ['2026-02-28', '2026-01-31T12:00Z', '2026-01-31T12:00:00.5+02:00', '90s', '2h'])
       await ok(['audit', '--from', time, '--limit', '1']);
-    await refused(['contain', 'key_x', '--since', '2026', '--dry-run'], /^error: --since takes a time such as/);
+    await refused(
+      ['contain', 'key_x', '--since', '2026', '--dry-run'],
+      /^error: --since takes a time such as/,
+    );
   });
 });
 

@@ -14,7 +14,11 @@ const CREATE = ['org', 'create', 'Acme', '--email', 'you@example.com'];
 /** A clone after `npm start`. */
 function clone(env: NodeJS.ProcessEnv = {}): Machine {
   const machine = new Machine({ PORT: port, ...env });
-  fs.writeFileSync(path.join(machine.work, '.dev.vars'), `# Created\nMASTER_KEYS=x\nBOOTSTRAP_TOKEN=${BOOTSTRAP_TOKEN}\n`, { mode: 0o600 });
+  fs.writeFileSync(
+    path.join(machine.work, '.dev.vars'),
+    `# Created\nMASTER_KEYS=x\nBOOTSTRAP_TOKEN=${BOOTSTRAP_TOKEN}\n`,
+    { mode: 0o600 },
+  );
   return machine;
 }
 
@@ -52,7 +56,11 @@ it('organisation: --print-key prints the key once, and stores nothing', async ()
   expect(stderr).toContain('/enrol#');
   expect(fs.existsSync(machine.config)).toBe(false);
   const { json } = await machine.svc([...CREATE, '--print-key', '--name', 'Ann', '--json']);
-  expect(json).toMatchObject({ org: { name: 'Acme' }, api_key: { token: expect.stringMatching(/^svc_live_/) }, stored_in: null });
+  expect(json).toMatchObject({
+    org: { name: 'Acme' },
+    api_key: { token: expect.stringMatching(/^svc_live_/) },
+    stored_in: null,
+  });
 });
 
 it('organisation: a stored key is replaced only after confirmation', async () => {
@@ -71,10 +79,14 @@ it('organisation: a stored key is replaced only after confirmation', async () =>
 it('organisation: the token comes from a variable, a file or stdin, and never from an argument', async () => {
   const machine = new Machine();
   const created = { code: 0, stdout: expect.stringContaining('/enrol#') };
-  expect(await machine.svc([...CREATE, '--url', url, '--profile', 'a'], { stdin: `${BOOTSTRAP_TOKEN}\n` })).toMatchObject(created);
+  expect(
+    await machine.svc([...CREATE, '--url', url, '--profile', 'a'], { stdin: `${BOOTSTRAP_TOKEN}\n` }),
+  ).toMatchObject(created);
   const env = { BOOTSTRAP_TOKEN };
   expect(await machine.svc([...CREATE, '--url', url, '--profile', 'b'], { env })).toMatchObject(created);
-  fs.writeFileSync(path.join(machine.work, 'vars'), `BOOTSTRAP_TOKEN="${BOOTSTRAP_TOKEN}"\n`, { mode: 0o600 });
+  fs.writeFileSync(path.join(machine.work, 'vars'), `BOOTSTRAP_TOKEN="${BOOTSTRAP_TOKEN}"\n`, {
+    mode: 0o600,
+  });
   const named = [...CREATE, '--profile', 'c', '--bootstrap-file', 'vars'];
   expect(await machine.svc(named, { env: { PORT: port } })).toMatchObject(created);
   fs.chmodSync(path.join(machine.work, 'vars'), 0o644);
@@ -110,7 +122,9 @@ it('organisation: the token is not sent to an address from a repository or a pro
 
 it('organisation: a redirect is not followed, and a response cannot control the terminal', async () => {
   const target = await stranger((_, response) => response.end());
-  const other = await stranger((_, response) => response.writeHead(307, { Location: `http://127.0.0.1:${target.port}/` }).end());
+  const other = await stranger((_, response) =>
+    response.writeHead(307, { Location: `http://127.0.0.1:${target.port}/` }).end(),
+  );
   const machine = clone();
   expect((await machine.svc([...CREATE, '--url', `http://127.0.0.1:${other.port}`])).code).toBe(7);
   expect(target.seen).toEqual([]);

@@ -1,4 +1,5 @@
-// What .svc.json says beside address, organisation and environment: which secrets a project expects, its prefixes and its profile.
+// What .svc.json says beside address, organisation and environment: which secrets a project expects, its
+// prefixes and its profile.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -10,7 +11,8 @@ import { type Machine, signedIn, succeeding } from './harness.ts';
 let at: Awaited<ReturnType<typeof signedIn>>;
 let machine: Machine;
 const { ok } = succeeding(() => machine);
-const set = (name: string, value: string, environment = 'development') => ok(['set', name, '-e', environment], { stdin: value });
+const set = (name: string, value: string, environment = 'development') =>
+  ok(['set', name, '-e', environment], { stdin: value });
 const file = () => path.join(machine.work, '.svc.json');
 const project = () => JSON.parse(fs.readFileSync(file(), 'utf8'));
 const rewrite = (change: object) => fs.writeFileSync(file(), JSON.stringify({ ...project(), ...change }));
@@ -72,7 +74,12 @@ describe('steering', () => {
 describe('svc init and svc check', () => {
   it('init: lists the names of the environment, but none that can steer programs until a person lists it', async () => {
     const made = await ok(['init', '--env', 'development']);
-    expect(project()).toEqual({ url: at.url, org: at.org, environment: 'development', secrets: ['DATABASE_URL'] });
+    expect(project()).toEqual({
+      url: at.url,
+      org: at.org,
+      environment: 'development',
+      secrets: ['DATABASE_URL'],
+    });
     expect(made.stderr).toMatch(/2 secrets are left out: LD_AUDIT, TAR_OPTIONS: they can steer programs/);
     const before = await passed(['DATABASE_URL', 'TAR_OPTIONS']);
     expect(before.values).toEqual(['postgres://app', null]);
@@ -89,7 +96,12 @@ describe('svc init and svc check', () => {
   it('check: missing secrets and new ones that can steer programs are findings, other new ones only with --exact', async () => {
     const check = async (...argv: string[]) => {
       const { code, json } = await machine.svc(['check', '--json', ...argv]);
-      return [code, Object.fromEntries(json.data.map((row: { name: string; finding: string }) => [row.name, row.finding]))];
+      return [
+        code,
+        Object.fromEntries(
+          json.data.map((row: { name: string; finding: string }) => [row.name, row.finding]),
+        ),
+      ];
     };
     rewrite({ secrets: ['DATABASE_URL', 'TAR_OPTIONS', 'LD_AUDIT'] });
     expect(await check()).toEqual([9, { LD_AUDIT: 'reserved' }]);
@@ -102,35 +114,54 @@ describe('svc init and svc check', () => {
     rewrite({ secrets: ['DATABASE_URL', 'GONE', 'NEW_ONE'] });
     expect(await check()).toEqual([9, { GONE: 'missing', TAR_OPTIONS: 'steering' }]);
     expect(await check('-e', 'staging')).toMatchObject([9, { DATABASE_URL: 'missing' }]);
-    expect((await machine.svc(['check'])).stdout).toContain('TAR_OPTIONS\tnot listed, and left out by svc run');
+    expect((await machine.svc(['check'])).stdout).toContain(
+      'TAR_OPTIONS\tnot listed, and left out by svc run',
+    );
     rewrite({ secrets: undefined });
-    expect(await machine.svc(['check'])).toMatchObject({ code: 2, stderr: expect.stringContaining('svc init --force') });
+    expect(await machine.svc(['check'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('svc init --force'),
+    });
     expect((await machine.svc(['run', '--listed', '--', 'true'])).code).toBe(2);
   });
 
   it('run --listed: passes only secrets on the list', async () => {
     rewrite({ secrets: ['DATABASE_URL'] });
     const { values, stderr } = await passed(['DATABASE_URL', 'NEW_ONE'], '--listed');
-    expect([values, stderr]).toEqual([['postgres://app', null], expect.stringContaining('NEW_ONE is left out: it is not listed')]);
+    expect([values, stderr]).toEqual([
+      ['postgres://app', null],
+      expect.stringContaining('NEW_ONE is left out: it is not listed'),
+    ]);
   });
 
   it('init: before the first secret it lists none, and the list is written later', async () => {
     const { machine: other } = await signedIn();
     const json = () => JSON.parse(fs.readFileSync(path.join(other.work, '.svc.json'), 'utf8'));
     const made = await other.svc(['init', '--env', 'development']);
-    expect([made.code, made.stderr]).toEqual([0, expect.stringContaining('no secrets yet, so none are listed')]);
+    expect([made.code, made.stderr]).toEqual([
+      0,
+      expect.stringContaining('no secrets yet, so none are listed'),
+    ]);
     expect(json()).not.toHaveProperty('secrets');
     for (const argv of [['check'], ['run', '--listed', '--', 'true']])
-      expect(await other.svc(argv)).toMatchObject({ code: 2, stderr: expect.stringContaining('svc init --force') });
+      expect(await other.svc(argv)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('svc init --force'),
+      });
     await other.svc(['set', 'FIRST'], { stdin: 'x' });
-    expect((await other.svc(['init', '--force', '--env', 'development'])).stderr).toContain('which lists 1 secret:');
+    expect((await other.svc(['init', '--force', '--env', 'development'])).stderr).toContain(
+      'which lists 1 secret:',
+    );
     expect(json().secrets).toEqual(['FIRST']);
   });
 
   it('init: the environment is chosen: at no terminal by --env alone, and never the default one', async () => {
     fs.rmSync(file());
     const refused = await machine.svc(['init']);
-    expect(refused).toMatchObject({ code: 2, stderr: expect.stringMatching(/--env with one of development, /) });
+    expect(refused).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/--env with one of development, /),
+    });
     expect(fs.existsSync(file())).toBe(false);
     expect((await machine.svc(['init', '--env', 'nowhere'])).code).toBe(5);
   });
@@ -138,19 +169,29 @@ describe('svc init and svc check', () => {
 
 describe('names and prefixes', () => {
   it('run: names become the variables that svc export writes', async () => {
-    for (const name of ['map/WITH-DASH', 'map/dotted.name', 'map/deep/er']) await set(name, `value of ${name}`, 'staging');
+    for (const name of ['map/WITH-DASH', 'map/dotted.name', 'map/deep/er'])
+      await set(name, `value of ${name}`, 'staging');
     const { stdout } = await ok(['export', '--format', 'dotenv', '-e', 'staging']);
     const exported = [...stdout.matchAll(/^(\w+)=/gm)].map(([, name = '']) => name);
     expect(exported).toEqual(['map_WITH_DASH', 'map_deep_er', 'map_dotted_name']);
-    const script = 'process.stdout.write(Object.keys(process.env).filter((name) => name.startsWith("map")).sort().join())';
+    const script =
+      'process.stdout.write(Object.keys(process.env).filter((name) => name.startsWith("map")).sort().join())';
     const ran = await machine.spawn(['run', '-e', 'staging', '--', process.execPath, '-e', script]).done;
     expect([ran.stdout, ran.stderr]).toEqual([exported.join(), '']);
   });
 
   it('run: of names that become one variable, the name that is the variable counts, and otherwise none', () => {
-    const found = variablesOf(new Map(Object.entries({ 'A-B': '1', A_B: '2', 'C-D': '3', 'C.D': '4' })), {}, {});
+    const found = variablesOf(
+      new Map(Object.entries({ 'A-B': '1', A_B: '2', 'C-D': '3', 'C.D': '4' })),
+      {},
+      {},
+    );
     expect([found.names, found.env.A_B]).toEqual([['A_B'], '2']);
-    expect(found.left.map(({ name, why }) => `${name} ${why}`).sort()).toEqual(['A-B collision', 'C-D collision', 'C.D collision']);
+    expect(found.left.map(({ name, why }) => `${name} ${why}`).sort()).toEqual([
+      'A-B collision',
+      'C-D collision',
+      'C.D collision',
+    ]);
   });
 
   it('run: several prefixes, of which a later one wins, from options or .svc.json', async () => {
@@ -158,9 +199,15 @@ describe('names and prefixes', () => {
     await set('shared/ONLY', 'only');
     await set('billing/URL', 'billing');
     const both = ['--prefix', 'shared/', '--prefix', 'billing/', '--env', 'development'];
-    expect(await passed(['URL', 'ONLY', 'DATABASE_URL'], ...both)).toEqual({ values: ['billing', 'only', null], stderr: '' });
+    expect(await passed(['URL', 'ONLY', 'DATABASE_URL'], ...both)).toEqual({
+      values: ['billing', 'only', null],
+      stderr: '',
+    });
     await ok(['init', ...both]);
-    expect(project()).toMatchObject({ prefixes: ['shared/', 'billing/'], secrets: ['billing/URL', 'shared/ONLY', 'shared/URL'] });
+    expect(project()).toMatchObject({
+      prefixes: ['shared/', 'billing/'],
+      secrets: ['billing/URL', 'shared/ONLY', 'shared/URL'],
+    });
     expect((await passed(['URL', 'ONLY'])).values).toEqual(['billing', 'only']);
     expect((await passed(['URL', 'ONLY'], '--prefix', 'shared/')).values).toEqual(['shared', 'only']);
     expect((await passed(['DATABASE_URL'], '--prefix', '')).values).toEqual(['postgres://app']);
@@ -169,7 +216,9 @@ describe('names and prefixes', () => {
       fs.writeFileSync(file(), JSON.stringify({ prefixes }));
       expect((await machine.svc(['check'])).code, String(prefixes)).toBe(2);
     }
-    expect((await machine.svc(['run', ...Array(11).fill(['--prefix', 'a']).flat(), '--', 'true'])).code).toBe(2);
+    expect((await machine.svc(['run', ...Array(11).fill(['--prefix', 'a']).flat(), '--', 'true'])).code).toBe(
+      2,
+    );
     fs.rmSync(file());
   });
 });
@@ -178,7 +227,9 @@ describe('export', () => {
   it('export --prefix: the file has what svc run sets', async () => {
     const argv = ['export', '--format', 'dotenv', '-e', 'development'];
     const names = async (...more: string[]) =>
-      [...(await ok([...argv, ...more])).stdout.matchAll(/^(\w+)=(.*)$/gm)].map(([line]) => line.replaceAll(/['"]/g, '')).sort();
+      [...(await ok([...argv, ...more])).stdout.matchAll(/^(\w+)=(.*)$/gm)]
+        .map(([line]) => line.replaceAll(/['"]/g, ''))
+        .sort();
     expect(await names('--prefix', 'shared/', '--prefix', 'billing/')).toEqual(['ONLY=only', 'URL=billing']);
     expect(await names('--prefix', 'shared/', '--only', 'URL')).toEqual(['URL=shared']);
     machine.write('.svc.json', JSON.stringify({ prefixes: ['billing/'] }));

@@ -13,7 +13,10 @@ export const repositories = (machine: () => Machine) => (name: string) => {
   git('config', 'user.name', 'Ann Example');
   git('config', 'user.email', 'ann@example.com');
   const write = (file: string | Buffer, content: string | Buffer) =>
-    fs.writeFileSync(typeof file === 'string' ? path.join(dir, file) : Buffer.concat([Buffer.from(`${dir}/`), file]), content);
+    fs.writeFileSync(
+      typeof file === 'string' ? path.join(dir, file) : Buffer.concat([Buffer.from(`${dir}/`), file]),
+      content,
+    );
   const scan = (argv: string[], cwd = dir) => machine().svc(['scan', ...argv], { host: { cwd } });
   return { dir, git, write, scan };
 };

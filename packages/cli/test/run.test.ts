@@ -1,4 +1,5 @@
-// svc run: the environment of the child, its exit, and what happens when a value changes or the vault is unreachable.
+// svc run: the environment of the child, its exit, and what happens when a value changes or the vault is
+// unreachable.
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: scripts of children are texts here.
 import fs from 'node:fs';
 import path from 'node:path';
@@ -12,12 +13,23 @@ let machine: Machine;
 let proxy: Awaited<ReturnType<typeof startProxy>>;
 let at: { url: string; org: string; key: string };
 const put = (name: string, value: string, environment = 'production') =>
-  call(at.url, at.key, 'PUT', `/orgs/${at.org}/secrets/by-name/${encodeURIComponent(name)}?environment=${environment}`, { value });
+  call(
+    at.url,
+    at.key,
+    'PUT',
+    `/orgs/${at.org}/secrets/by-name/${encodeURIComponent(name)}?environment=${environment}`,
+    { value },
+  );
 
 beforeAll(async () => {
   at = await newOrg(inject('vaultUrl'));
   proxy = await startProxy(at.url);
-  machine = new Machine({ SVC_URL: proxy.url, SVC_ORG_ID: at.org, SVC_TOKEN: at.key, SVC_ENVIRONMENT: 'production' });
+  machine = new Machine({
+    SVC_URL: proxy.url,
+    SVC_ORG_ID: at.org,
+    SVC_TOKEN: at.key,
+    SVC_ENVIRONMENT: 'production',
+  });
   await put('DATABASE_URL', VALUE);
 });
 afterAll(() => proxy.close());
@@ -31,7 +43,10 @@ describe('environment of the child', () => {
     const running = machine.spawn(['run', ...node(script)]);
     await until(() => running.said().includes(']'));
     expect(JSON.parse(running.said())).toEqual(['SVC_ENVIRONMENT', 'SVC_KEYCHAIN', 'SVC_ORG_ID', 'SVC_URL']);
-    const [child] = fs.readFileSync(`/proc/${running.pid}/task/${running.pid}/children`, 'utf8').trim().split(' ');
+    const [child] = fs
+      .readFileSync(`/proc/${running.pid}/task/${running.pid}/children`, 'utf8')
+      .trim()
+      .split(' ');
     for (const pid of [running.pid, child]) {
       expect(fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8')).not.toContain('correct-horse');
       expect(fs.readFileSync(`/proc/${pid}/environ`, 'utf8').includes('correct-horse')).toBe(pid === child);
@@ -49,12 +64,22 @@ describe('environment of the child', () => {
       'process.stdout.write([process.env.NODE_OPTIONS, process.env.https_proxy, process.env.SVC_URL, process.env.GOOD].join())';
     const ran = await machine.spawn(['run', '-e', 'staging', ...node(script)]).done;
     expect(ran).toMatchObject({ code: 0, stdout: `,--evil,${proxy.url},yes` });
-    expect(ran.stderr).toMatch(/2 secrets are left out: LD_PRELOAD, SVC_URL: they are reserved\. .*--allow-reserved/);
-    expect(ran.stderr).toMatch(/3 secrets are left out: GIT_SSH_COMMAND, NODE_OPTIONS, PATH: they can change how programs run/);
+    expect(ran.stderr).toMatch(
+      /2 secrets are left out: LD_PRELOAD, SVC_URL: they are reserved\. .*--allow-reserved/,
+    );
+    expect(ran.stderr).toMatch(
+      /3 secrets are left out: GIT_SSH_COMMAND, NODE_OPTIONS, PATH: they can change how programs run/,
+    );
     expect(ran.stderr).not.toContain('--evil');
     fs.rmSync(path.join(machine.work, '.svc.json'));
     const allow = ['--allow-reserved', 'https_proxy'];
-    const allowed = await machine.spawn(['run', '-e', 'staging', ...allow, ...node('process.stdout.write(process.env.https_proxy)')]).done;
+    const allowed = await machine.spawn([
+      'run',
+      '-e',
+      'staging',
+      ...allow,
+      ...node('process.stdout.write(process.env.https_proxy)'),
+    ]).done;
     expect(allowed.stdout).toBe('--evil');
   });
 
@@ -64,7 +89,9 @@ describe('environment of the child', () => {
     const ran = await machine.spawn(['run', '-e', 'staging', '--', 'sh', '-c', 'env']).done;
     expect(ran.stdout).toContain('__proto__=polluted');
     expect(ran.stderr.match(/left out/g)?.length).toBe(3);
-    expect(ran.stderr).toMatch(/13 secrets are left out: 0\/foreign, 1\/foreign, .* and 3 more: they begin with a digit/);
+    expect(ran.stderr).toMatch(
+      /13 secrets are left out: 0\/foreign, 1\/foreign, .* and 3 more: they begin with a digit/,
+    );
   });
 
   it('run: --prefix is removed from names, --only selects, --preserve-env keeps existing variables', async () => {
@@ -73,7 +100,12 @@ describe('environment of the child', () => {
     const script = 'process.stdout.write([process.env.STRIPE, process.env.PLAIN].join())';
     const run = (...argv: string[]) =>
       machine.spawn(['run', '-e', 'development', ...argv, ...node(script)], { env: { PLAIN: 'mine' } }).done;
-    const ran = await Promise.all([run('--prefix', 'billing/'), run('--only', 'billing/STRIPE'), run('--preserve-env'), run()]);
+    const ran = await Promise.all([
+      run('--prefix', 'billing/'),
+      run('--only', 'billing/STRIPE'),
+      run('--preserve-env'),
+      run(),
+    ]);
     expect(ran.map(({ stdout }) => stdout)).toEqual(['sk,mine', ',mine', ',mine', ',p']);
   });
 });
@@ -121,7 +153,8 @@ describe('end of the child', () => {
 describe('watch', () => {
   it('watch: a rotation restarts the command, and an unchanged value does not', async () => {
     await put('WATCHED', 'one', 'production');
-    const script = 'process.on("SIGTERM", () => process.exit(0)); console.log(`value ${process.env.WATCHED}`); setInterval(() => {}, 1000)';
+    const script =
+      'process.on("SIGTERM", () => process.exit(0)); console.log(`value ${process.env.WATCHED}`); setInterval(() => {}, 1000)';
     const running = machine.spawn(['run', '--watch', '--only', 'WATCHED', ...node(script)]);
     await until(() => running.said().includes('value one'));
     await until(() => proxy.seen.some(({ path: at }) => at.includes('/events/stream')));
@@ -140,7 +173,15 @@ describe('watch', () => {
     await put('STUBBORN', 'one', 'production');
     const script =
       'process.on("SIGTERM", () => {}); console.log(`value ${process.env.STUBBORN} of ${process.pid}`); setInterval(() => {}, 1000)';
-    const running = machine.spawn(['run', '--watch', '--stop-timeout', '1s', '--only', 'STUBBORN', ...node(script)]);
+    const running = machine.spawn([
+      'run',
+      '--watch',
+      '--stop-timeout',
+      '1s',
+      '--only',
+      'STUBBORN',
+      ...node(script),
+    ]);
     await until(() => running.said().includes('value one'));
     await put('STUBBORN', 'two', 'production');
     await until(() => running.said().includes('value two'));
@@ -155,7 +196,15 @@ describe('watch: during a restart', () => {
   const stopping = async (name: string) => {
     await put(name, 'one');
     const script = `process.on("SIGTERM", () => console.log("asked")); console.log("value " + process.env.${name}); setInterval(() => {}, 1000)`;
-    const running = machine.spawn(['run', '--watch', '--stop-timeout', '1s', '--only', name, ...node(script)]);
+    const running = machine.spawn([
+      'run',
+      '--watch',
+      '--stop-timeout',
+      '1s',
+      '--only',
+      name,
+      ...node(script),
+    ]);
     await until(() => running.said().includes('value one'));
     await put(name, 'two');
     await until(() => running.said().includes('asked'));
@@ -166,7 +215,10 @@ describe('watch: during a restart', () => {
     const running = await stopping('TWICE');
     await put('TWICE', 'three');
     await until(() => running.said().includes('value three'));
-    const [child] = fs.readFileSync(`/proc/${running.pid}/task/${running.pid}/children`, 'utf8').trim().split(' ');
+    const [child] = fs
+      .readFileSync(`/proc/${running.pid}/task/${running.pid}/children`, 'utf8')
+      .trim()
+      .split(' ');
     process.kill(Number(child), 'SIGKILL');
     expect((await running.done).code).toBe(137);
   });
@@ -200,9 +252,14 @@ describe('watch: the vault refuses', () => {
   const script = 'console.log(`value ${process.env.DATABASE_URL}`); setInterval(() => {}, 1000)';
   /** A watched child with its own agent credential, once its stream is open. */
   const watched = async (...argv: string[]) => {
-    const { id, token } = await call(at.url, at.key, 'POST', `/orgs/${at.org}/agent-credentials`, { name: 'w', scopes: ['secrets:read'] });
+    const { id, token } = await call(at.url, at.key, 'POST', `/orgs/${at.org}/agent-credentials`, {
+      name: 'w',
+      scopes: ['secrets:read'],
+    });
     proxy.seen.length = 0;
-    const running = machine.spawn(['run', '--watch', '--only', 'DATABASE_URL', ...argv, ...node(script)], { env: { SVC_TOKEN: token } });
+    const running = machine.spawn(['run', '--watch', '--only', 'DATABASE_URL', ...argv, ...node(script)], {
+      env: { SVC_TOKEN: token },
+    });
     await until(() => running.said().includes(`value ${VALUE}`) && proxy.count('GET', '/events/stream') > 0);
     const stopped = async () => {
       expect(running.exitCode).toBe(null);
@@ -243,7 +300,13 @@ describe('watch: the vault refuses', () => {
 describe('fallback', () => {
   const file = () => path.join(machine.work, 'copy.fallback');
   const run = (...argv: string[]) =>
-    machine.spawn(['run', '--fallback', file(), ...argv, ...node('process.stdout.write(process.env.DATABASE_URL)')]).done;
+    machine.spawn([
+      'run',
+      '--fallback',
+      file(),
+      ...argv,
+      ...node('process.stdout.write(process.env.DATABASE_URL)'),
+    ]).done;
   const away = async <Result>(body: () => Promise<Result>) => {
     proxy.down(true);
     try {
@@ -264,7 +327,10 @@ describe('fallback', () => {
   });
 
   it('fallback: the copy is not used for another environment, prefix or credential, or past its maximum age', async () => {
-    const { token } = await call(at.url, at.key, 'POST', `/orgs/${at.org}/agent-credentials`, { name: 'a', scopes: ['secrets:read'] });
+    const { token } = await call(at.url, at.key, 'POST', `/orgs/${at.org}/agent-credentials`, {
+      name: 'a',
+      scopes: ['secrets:read'],
+    });
     expect((await run()).code).toBe(0);
     await away(async () => {
       const other = machine.spawn(['run', '--fallback', file(), ...node('')], { env: { SVC_TOKEN: token } });
@@ -285,13 +351,20 @@ describe('fallback', () => {
   });
 
   it('fallback: a path beside the key is refused', async () => {
-    expect((await machine.svc(['run', '--fallback', path.join(machine.config, 'copy'), '--', 'true'])).code).toBe(2);
+    expect(
+      (await machine.svc(['run', '--fallback', path.join(machine.config, 'copy'), '--', 'true'])).code,
+    ).toBe(2);
   });
 
   it('fallback: a refusal deletes the copy, so that a revoked credential cannot use it later', async () => {
-    const { id, token } = await call(at.url, at.key, 'POST', `/orgs/${at.org}/agent-credentials`, { name: 'b', scopes: ['secrets:read'] });
+    const { id, token } = await call(at.url, at.key, 'POST', `/orgs/${at.org}/agent-credentials`, {
+      name: 'b',
+      scopes: ['secrets:read'],
+    });
     const mine = (...argv: string[]) =>
-      machine.spawn(['run', '--fallback', file(), ...argv, ...node('process.stdout.write("ran")')], { env: { SVC_TOKEN: token } }).done;
+      machine.spawn(['run', '--fallback', file(), ...argv, ...node('process.stdout.write("ran")')], {
+        env: { SVC_TOKEN: token },
+      }).done;
     expect((await mine()).stdout).toBe('ran');
     await call(at.url, at.key, 'DELETE', `/orgs/${at.org}/agent-credentials/${id}`);
     const ran = await mine();

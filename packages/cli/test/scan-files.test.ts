@@ -100,7 +100,10 @@ describe('scan --staged: .svcscanignore', () => {
     fs.mkdirSync(path.join(dir, 'below'));
     for (const cwd of [dir, path.join(dir, 'below')]) {
       const ignored = await scan(['--staged'], cwd);
-      expect([ignored.code, ignored.stderr]).toEqual([0, expect.stringContaining('2 files are ignored by .svcscanignore.')]);
+      expect([ignored.code, ignored.stderr]).toEqual([
+        0,
+        expect.stringContaining('2 files are ignored by .svcscanignore.'),
+      ]);
     }
   });
 

@@ -18,7 +18,8 @@ beforeAll(async () => {
 });
 
 describe('scan: SARIF', () => {
-  const problemsOf = (log: object) => new Validator(sarifSchema as Schema, '4', false).validate(log).errors.map(({ error }) => error);
+  const problemsOf = (log: object) =>
+    new Validator(sarifSchema as Schema, '4', false).validate(log).errors.map(({ error }) => error);
 
   it('scan: --sarif prints one valid log for all requests, with paths from the repository root and without values', async () => {
     const repo = path.join(machine.work, 'scanned');
@@ -27,7 +28,10 @@ describe('scan: SARIF', () => {
     await set('IN_CODE', 'an exact value in code');
     // Two requests with different rules.
     fs.writeFileSync(path.join(repo, 'app dir', 'a.txt'), `${AWS}\n${'x'.repeat(600_000)}`);
-    fs.writeFileSync(path.join(repo, 'app dir', 'b', 'c.txt'), `"an exact value in code"\n${AWS}\n${'y'.repeat(600_000)}`);
+    fs.writeFileSync(
+      path.join(repo, 'app dir', 'b', 'c.txt'),
+      `"an exact value in code"\n${AWS}\n${'y'.repeat(600_000)}`,
+    );
     execFileSync('git', ['add', '.'], { cwd: repo });
     const cwd = path.join(repo, 'app dir');
     for (const argv of [[], ['.'], ['a.txt', path.join(cwd, 'b')], ['--staged']]) {

@@ -19,7 +19,11 @@ describe('scan', () => {
   it('scan: a reader that closes the pipe does not make a finding a success', async () => {
     fs.writeFileSync(path.join(machine.work, 'leaky.env'), `AWS_ACCESS_KEY_ID=AKIA${'Y3M2XTF6BQ4LZWNE'}\n`);
     const env = { ...machine.env };
-    const child = spawn(process.execPath, [BIN, 'scan', 'leaky.env'], { cwd: machine.work, env, stdio: ['ignore', 'pipe', 'ignore'] });
+    const child = spawn(process.execPath, [BIN, 'scan', 'leaky.env'], {
+      cwd: machine.work,
+      env,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
     child.stdout.destroy();
     expect((await once(child, 'exit'))[0]).not.toBe(0);
     fs.rmSync(path.join(machine.work, 'leaky.env'));
@@ -33,7 +37,9 @@ describe('scan', () => {
     await set('LEAKED', 'correct horse battery staple');
     fs.writeFileSync(path.join(repo, 'clean.txt'), 'nothing\n');
     git('add', '.');
-    expect((await ok(['scan', '--staged'], { host: { cwd: repo } })).stderr).toContain('No credentials found in 1 file.');
+    expect((await ok(['scan', '--staged'], { host: { cwd: repo } })).stderr).toContain(
+      'No credentials found in 1 file.',
+    );
     fs.writeFileSync(path.join(repo, 'odd\nname.env'), 'PASSWORD="correct horse battery staple"\n');
     git('add', '.');
     fs.writeFileSync(path.join(repo, 'odd\nname.env'), '');
@@ -56,15 +62,40 @@ describe('scan: what is staged equals what is scanned', () => {
     ['UTF-16 with a byte order mark', Buffer.from(`\ufeffKEY=${AWS}\n`, 'utf16le')],
     ['UTF-16 without a byte order mark', Buffer.from(`KEY=${AWS}\n`, 'utf16le')],
     ['big-endian UTF-16', Buffer.from(`\ufeffKEY=${AWS}\n`, 'utf16le').swap16()],
-    ['UTF-16 in part', Buffer.concat([Buffer.from([0, 1, 2, 0x0a]), Buffer.from(`\u0100 KEY=${AWS}\n`, 'utf16le')])],
+    [
+      'UTF-16 in part',
+      Buffer.concat([Buffer.from([0, 1, 2, 0x0a]), Buffer.from(`\u0100 KEY=${AWS}\n`, 'utf16le')]),
+    ],
     ['UTF-16 with few Latin letters', Buffer.from(`${'漢字'.repeat(900)}\nKEY=${AWS}\n`, 'utf16le')],
-    ['UTF-32', Buffer.from([...`\ufeffKEY=${AWS}\n`].flatMap((char) => [...Buffer.from(char, 'utf16le'), 0, 0]))],
-    ['of UTF-16 and then ASCII', Buffer.concat([Buffer.from('\ufeffhi\r\n', 'utf16le'), Buffer.from(`${AWS}\r\n`)])],
-    ['of big-endian UTF-16 and then ASCII', Buffer.concat([Buffer.from('\ufeffhi\n', 'utf16le').swap16(), Buffer.from(`${AWS}\n`)])],
-    ['of ASCII after 8 KiB of 16-bit words', Buffer.concat([Buffer.from('x'.repeat(4096), 'utf16le'), Buffer.from(`\nKEY=${AWS}\n`)])],
-    ['UTF-16 at an odd offset', Buffer.concat([Buffer.from('\ufeffx', 'utf16le'), Buffer.from('\n'), Buffer.from(`${AWS}\n`, 'utf16le')])],
+    [
+      'UTF-32',
+      Buffer.from([...`\ufeffKEY=${AWS}\n`].flatMap((char) => [...Buffer.from(char, 'utf16le'), 0, 0])),
+    ],
+    [
+      'of UTF-16 and then ASCII',
+      Buffer.concat([Buffer.from('\ufeffhi\r\n', 'utf16le'), Buffer.from(`${AWS}\r\n`)]),
+    ],
+    [
+      'of big-endian UTF-16 and then ASCII',
+      Buffer.concat([Buffer.from('\ufeffhi\n', 'utf16le').swap16(), Buffer.from(`${AWS}\n`)]),
+    ],
+    [
+      'of ASCII after 8 KiB of 16-bit words',
+      Buffer.concat([Buffer.from('x'.repeat(4096), 'utf16le'), Buffer.from(`\nKEY=${AWS}\n`)]),
+    ],
+    [
+      'UTF-16 at an odd offset',
+      Buffer.concat([
+        Buffer.from('\ufeffx', 'utf16le'),
+        Buffer.from('\n'),
+        Buffer.from(`${AWS}\n`, 'utf16le'),
+      ]),
+    ],
     ['of 2 MB, at its end', Buffer.from(`${'some words\n'.repeat(180_000)}KEY=${AWS}\n`)],
-    ['of one line of 2 MB, across the border of two requests', Buffer.from(`${'x '.repeat(450_000 - 20)}${AWS}${' y'.repeat(600_000)}`)],
+    [
+      'of one line of 2 MB, across the border of two requests',
+      Buffer.from(`${'x '.repeat(450_000 - 20)}${AWS}${' y'.repeat(600_000)}`),
+    ],
   ])('scan --staged: a file %s is scanned', async (name, content) => {
     const { git, write, scan } = repository(`staged ${name}`);
     write('file', content);
@@ -107,7 +138,10 @@ describe('scan: what is staged equals what is scanned', () => {
     git('config', 'diff.noprefix', 'true');
     git('add', '.');
     const found = await scan(['--staged'], path.join(dir, 'below'));
-    expect([found.code, placesIn(found)]).toEqual([9, ['-c "q" :(top):1:1', 'link:1:1', expect.stringMatching(/^o/), 'was a link:1:1']]);
+    expect([found.code, placesIn(found)]).toEqual([
+      9,
+      ['-c "q" :(top):1:1', 'link:1:1', expect.stringMatching(/^o/), 'was a link:1:1'],
+    ]);
     git('commit', '-qm', 'All');
     expect((await scan(['--staged'])).stderr).toContain('No credentials found in 0 files.');
   });
@@ -117,7 +151,8 @@ describe('scan: what is staged equals what is scanned', () => {
     write('file', AWS);
     write('clean', 'nothing\n');
     git('add', '.');
-    const idOf = (file: string) => execFileSync('git', ['rev-parse', `:${file}`], { cwd: dir, encoding: 'utf8' }).trim();
+    const idOf = (file: string) =>
+      execFileSync('git', ['rev-parse', `:${file}`], { cwd: dir, encoding: 'utf8' }).trim();
     git('replace', idOf('file'), idOf('clean'));
     expect(placesIn(await scan(['--staged']))).toEqual(['file:1:1']);
   });
@@ -134,7 +169,10 @@ describe('scan: what is staged equals what is scanned', () => {
       ['pipe', 'not a file'],
     ] as const) {
       const missed = await scan([name]);
-      expect([missed.code, missed.stderr]).toEqual([1, expect.stringContaining(`1 file was not scanned: ${name} (${why})`)]);
+      expect([missed.code, missed.stderr]).toEqual([
+        1,
+        expect.stringContaining(`1 file was not scanned: ${name} (${why})`),
+      ]);
     }
     expect(placesIn(await scan(['.']))).toEqual(['file:1:1']);
   });
@@ -171,7 +209,10 @@ describe('scan: what is staged equals what is scanned', () => {
     write('huge', Buffer.alloc(65 * 1024 * 1024));
     git('add', '.');
     const missed = await scan(['--staged']);
-    expect([missed.code, missed.stderr]).toEqual([1, expect.stringMatching(/1 file was not scanned: huge \(over 64 MiB\)/)]);
+    expect([missed.code, missed.stderr]).toEqual([
+      1,
+      expect.stringMatching(/1 file was not scanned: huge \(over 64 MiB\)/),
+    ]);
     write('.svcscanignore', '/huge\n');
     git('add', '.');
     expect([(await scan(['--staged'])).code, (await scan([])).code]).toEqual([0, 0]);

@@ -13,7 +13,9 @@ beforeAll(async () => {
 
 describe('login', () => {
   it('credential store: a key from stdin is stored in one file, which only its owner can read', async () => {
-    const files = fs.readdirSync(machine.config, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    const files = fs
+      .readdirSync(machine.config, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile());
     const holding = files
       .map((entry) => path.join(entry.parentPath, entry.name))
       .filter((file) => fs.readFileSync(file, 'utf8').includes(at.key));
@@ -24,16 +26,28 @@ describe('login', () => {
   it('whoami: shows who is signed in', async () => {
     const { code, json } = await machine.svc(['whoami', '--json']);
     expect(code).toBe(0);
-    expect(json).toMatchObject({ kind: 'api_key', org_id: at.org, url: at.url, credential_from: 'stored', environment: 'production' });
+    expect(json).toMatchObject({
+      kind: 'api_key',
+      org_id: at.org,
+      url: at.url,
+      credential_from: 'stored',
+      environment: 'production',
+    });
   });
 });
 
 describe('secrets', () => {
   it('set, get and list: a value from stdin is returned byte for byte', async () => {
-    const set = await machine.svc(['set', 'DATABASE_URL', '--type', 'database_url', '--json'], { stdin: 'postgres://one\n' });
+    const set = await machine.svc(['set', 'DATABASE_URL', '--type', 'database_url', '--json'], {
+      stdin: 'postgres://one\n',
+    });
     expect(set).toMatchObject({ code: 0, stderr: '' });
     expect(set.json).toMatchObject({ name: 'DATABASE_URL', version: 1, type: 'database_url' });
-    expect(await machine.svc(['get', 'DATABASE_URL'])).toMatchObject({ code: 0, stdout: 'postgres://one', stderr: '' });
+    expect(await machine.svc(['get', 'DATABASE_URL'])).toMatchObject({
+      code: 0,
+      stdout: 'postgres://one',
+      stderr: '',
+    });
     const list = await machine.svc(['list', '--json']);
     expect(list.json.data.map(({ name }: { name: string }) => name)).toEqual(['DATABASE_URL']);
     expect(list.stdout).not.toContain('postgres');
@@ -48,16 +62,21 @@ describe('secrets', () => {
 
   it('environment: without a setting, a command acts in the default environment alone', async () => {
     const elsewhere = new Machine({ SVC_URL: at.url, SVC_ORG_ID: at.org, SVC_TOKEN: at.key });
-    for (const env of ['development', 'staging', 'production']) await elsewhere.svc(['set', 'SAME', '-e', env], { stdin: env });
-    expect(await elsewhere.svc(['rotate', 'SAME', '--json'], { stdin: 'rotated' })).toMatchObject({ code: 0 });
+    for (const env of ['development', 'staging', 'production'])
+      await elsewhere.svc(['set', 'SAME', '-e', env], { stdin: env });
+    expect(await elsewhere.svc(['rotate', 'SAME', '--json'], { stdin: 'rotated' })).toMatchObject({
+      code: 0,
+    });
     expect((await elsewhere.svc(['get', 'SAME', '-e', 'development'])).stdout).toBe('development');
     expect((await elsewhere.svc(['get', 'SAME', '-e', 'production'])).stdout).toBe('rotated');
     expect(await elsewhere.svc(['delete', 'SAME', '--yes'])).toMatchObject({ code: 0 });
-    expect((await elsewhere.svc(['list', '--prefix', 'SAME', '--all-environments', '--json'])).json.data).toMatchObject([
-      { environment: 'development' },
-      { environment: 'staging' },
-    ]);
-    expect(await elsewhere.svc(['delete', 'SAME', '--yes'])).toMatchObject({ code: 5, stderr: expect.stringContaining('in production') });
+    expect(
+      (await elsewhere.svc(['list', '--prefix', 'SAME', '--all-environments', '--json'])).json.data,
+    ).toMatchObject([{ environment: 'development' }, { environment: 'staging' }]);
+    expect(await elsewhere.svc(['delete', 'SAME', '--yes'])).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining('in production'),
+    });
   });
 
   it('init: writes organisation and environment, and no credential', async () => {

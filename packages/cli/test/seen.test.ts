@@ -28,7 +28,11 @@ function meanwhile(act: () => Promise<unknown>): { given: Given; sent: Sent[] } 
   const host: Given['host'] = {
     async fetch(input, init) {
       const method = init?.method ?? 'GET';
-      sent.push({ method, path: new URL(String(input)).pathname, ifMatch: new Headers(init?.headers).get('If-Match') });
+      sent.push({
+        method,
+        path: new URL(String(input)).pathname,
+        ifMatch: new Headers(init?.headers).get('If-Match'),
+      });
       if (method !== 'GET' && !hasActed) {
         hasActed = true;
         await act();
@@ -57,24 +61,43 @@ it('a team that a colleague renamed is not deleted, and the difference is printe
 
 it('an environment that was taken from an agent does not come back', async () => {
   const environments = ['development', 'staging'];
-  const agent = await api('POST', '/agent-credentials', { name: 'a', scopes: ['secrets:read'], environments });
-  const { given } = meanwhile(() => api('PATCH', `/agent-credentials/${agent.id}`, { environments: ['development'] }));
-  const ran = await machine.svc(['agent', 'update', agent.id, '--environments', 'development,staging,production'], given);
+  const agent = await api('POST', '/agent-credentials', {
+    name: 'a',
+    scopes: ['secrets:read'],
+    environments,
+  });
+  const { given } = meanwhile(() =>
+    api('PATCH', `/agent-credentials/${agent.id}`, { environments: ['development'] }),
+  );
+  const ran = await machine.svc(
+    ['agent', 'update', agent.id, '--environments', 'development,staging,production'],
+    given,
+  );
   expect(ran.code).toBe(6);
   expect(ran.stderr).toContain('environments: ["development","staging"] → ["development"]');
   expect((await api('GET', `/agent-credentials/${agent.id}`)).environments).toEqual(['development']);
 });
 
 it('a policy is changed only at the revision of the file', async () => {
-  const policy = await api('POST', '/policies', { name: 'p', kind: 'naming', enabled: false, config: { pattern: '^a' } });
-  const update = (change: object) => machine.svc(['policy', 'update', policy.id], { stdin: JSON.stringify(change) });
+  const policy = await api('POST', '/policies', {
+    name: 'p',
+    kind: 'naming',
+    enabled: false,
+    config: { pattern: '^a' },
+  });
+  const update = (change: object) =>
+    machine.svc(['policy', 'update', policy.id], { stdin: JSON.stringify(change) });
   await api('PATCH', `/policies/${policy.id}`, { config: { pattern: '^b' } });
   const stale = await update({ revision: 1, name: 'mine', config: { pattern: '^a' } });
   expect(stale.code).toBe(6);
   expect(stale.stderr).toContain('config: {"pattern":"^a"} → {"pattern":"^b"}');
   expect((await update({ revision: 2, name: 'mine' })).code).toBe(0);
   expect((await update({ name: 'again' })).code).toBe(0);
-  expect(await api('GET', `/policies/${policy.id}`)).toMatchObject({ name: 'again', config: { pattern: '^b' }, revision: 4 });
+  expect(await api('GET', `/policies/${policy.id}`)).toMatchObject({
+    name: 'again',
+    config: { pattern: '^b' },
+    revision: 4,
+  });
 });
 
 it('a secret: the version that was found is rotated, rolled back and deleted; no value is read for it', async () => {
@@ -106,7 +129,9 @@ it('a credential that may change a team but not read it sends *', async () => {
 });
 
 it('every request of svc that takes If-Match has it', async () => {
-  const document = JSON.parse(fs.readFileSync(new URL('../../client/openapi.json', import.meta.url), 'utf8')) as {
+  const document = JSON.parse(
+    fs.readFileSync(new URL('../../client/openapi.json', import.meta.url), 'utf8'),
+  ) as {
     paths: Record<string, Record<string, { parameters?: { $ref?: string }[] }>>;
   };
   const at = new URL('../src/', import.meta.url);
@@ -116,7 +141,10 @@ it('every request of svc that takes If-Match has it', async () => {
     .join('\n');
   const made = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods)
-      .filter(([method, { parameters = [] }]) => method !== 'put' && parameters.some(({ $ref }) => $ref?.endsWith('/IfMatch')))
+      .filter(
+        ([method, { parameters = [] }]) =>
+          method !== 'put' && parameters.some(({ $ref }) => $ref?.endsWith('/IfMatch')),
+      )
       .map(([method]) => ({ method: method.toUpperCase(), path }))
       .filter((one) => source.includes(`${one.method}('${one.path}'`)),
   );
@@ -125,7 +153,8 @@ it('every request of svc that takes If-Match has it', async () => {
   for (const { method, path } of made) {
     const guarded = new Seen().guarding(
       async (_url, init) => {
-        if (init.method === method && !new Headers(init.headers).has('If-Match')) bare.push(`${method} ${path}`);
+        if (init.method === method && !new Headers(init.headers).has('If-Match'))
+          bare.push(`${method} ${path}`);
         return Response.json({ revision: 1, data: [{ etag: '"v1"' }] });
       },
       () => {},

@@ -4,7 +4,16 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { SOURCES, sourcesOf } from '../src/sources.ts';
 
-const fixtures = path.resolve(import.meta.dirname, '..', '..', '..', 'test', 'support', 'fixtures', 'imports');
+const fixtures = path.resolve(
+  import.meta.dirname,
+  '..',
+  '..',
+  '..',
+  'test',
+  'support',
+  'fixtures',
+  'imports',
+);
 const own = { DOPPLER_PROJECT: 'p', DOPPLER_CONFIG: 'c' };
 const azure = { id: 'https://demo.vault.azure.net/secrets/one/1', value: 'v', attributes: {} };
 const google = { name: 'projects/123/secrets/A/versions/4', payload: { data: 'YQ==' } };
@@ -13,7 +22,10 @@ const op = { id: 'i', title: 'Demo', category: 'LOGIN', vault: { id: 'v' }, fiel
 const exports: [string, unknown][] = [
   [
     'vault',
-    { 'secret/a': { request_id: 'r', lease_id: '', data: { a: '1' } }, 'secret/b': { request_id: 'r', lease_id: '', data: { a: '1' } } },
+    {
+      'secret/a': { request_id: 'r', lease_id: '', data: { a: '1' } },
+      'secret/b': { request_id: 'r', lease_id: '', data: { a: '1' } },
+    },
   ],
   ['aws-secrets-manager', [{ ARN: 'a', Name: 'n', SecretString: 's' }]],
   ['gcp-secret-manager', google],
@@ -39,7 +51,9 @@ describe('import source', () => {
 
   it('import source: real exports of the tools are recognised', () => {
     for (const file of fs.readdirSync(fixtures).filter((name) => name.endsWith('.json'))) {
-      const wanted = { vault: 'vault', aws: 'aws-secrets-manager', ssm: 'aws-ssm' }[file.split('-')[0] as 'vault'];
+      const wanted = { vault: 'vault', aws: 'aws-secrets-manager', ssm: 'aws-ssm' }[
+        file.split('-')[0] as 'vault'
+      ];
       expect(sourcesOf(file, fs.readFileSync(path.join(fixtures, file), 'utf8')), file).toEqual([wanted]);
     }
   });
@@ -49,7 +63,8 @@ describe('import source', () => {
   });
 
   it('import source: a .env file is recognised by its name or its lines, and an ambiguous file is refused', () => {
-    for (const file of ['.env', '.env.local', 'app.env', '.dev.vars', 'settings']) expect(sourcesOf(file, 'A=1\n')).toEqual(['dotenv']);
+    for (const file of ['.env', '.env.local', 'app.env', '.dev.vars', 'settings'])
+      expect(sourcesOf(file, 'A=1\n')).toEqual(['dotenv']);
     for (const text of ['{"A":"x","B":"y"}', '[]', '{}', 'null', '"text"', '{"secrets":[]}', 'just text'])
       expect(sourcesOf('export.json', text)).toEqual([]);
   });

@@ -15,16 +15,23 @@ const rows = [
 it('table: columns are aligned if the terminal has room, wide characters included', () => {
   const lines = tableLines(header, rows, 200, plain);
   expect(lines).toHaveLength(3);
-  expect(lines.map((line) => widthOf(line.slice(0, line.indexOf('  ', ID.length + 2))) >= ID.length + 2)).toEqual([true, true, true]);
-  expect(widthOf(lines[2]?.slice(0, lines[2].indexOf('*')) ?? '')).toBe((lines[1] ?? '').indexOf('secrets:read'));
+  expect(
+    lines.map((line) => widthOf(line.slice(0, line.indexOf('  ', ID.length + 2))) >= ID.length + 2),
+  ).toEqual([true, true, true]);
+  expect(widthOf(lines[2]?.slice(0, lines[2].indexOf('*')) ?? '')).toBe(
+    (lines[1] ?? '').indexOf('secrets:read'),
+  );
 });
 
-it.each([60, 70, 80, 100])('table: long cells are wrapped between words in %i columns, and ids stay whole', (columns) => {
-  const lines = tableLines(header, rows, columns, plain);
-  for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(columns);
-  expect(lines.join('\n').match(new RegExp(ID, 'g'))).toHaveLength(2);
-  for (const scope of (rows[0]?.[2] ?? '').split(' ')) expect(lines.join('\n')).toContain(scope);
-});
+it.each([60, 70, 80, 100])(
+  'table: long cells are wrapped between words in %i columns, and ids stay whole',
+  (columns) => {
+    const lines = tableLines(header, rows, columns, plain);
+    for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(columns);
+    expect(lines.join('\n').match(new RegExp(ID, 'g'))).toHaveLength(2);
+    for (const scope of (rows[0]?.[2] ?? '').split(' ')) expect(lines.join('\n')).toContain(scope);
+  },
+);
 
 it('table: rows become blocks if the terminal is too narrow for the columns', () => {
   expect(tableLines(header, rows, 40, plain)).toEqual([

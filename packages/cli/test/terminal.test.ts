@@ -1,4 +1,5 @@
-// At a terminal: prompts that hide typed secrets, confirmations, and the terminal's own signals. script(1) provides the terminal.
+// At a terminal: prompts that hide typed secrets, confirmations, and the terminal's own signals. script(1)
+// provides the terminal.
 import { spawn, spawnSync } from 'node:child_process';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { BIN, type Machine, signedIn, until } from './harness.ts';

@@ -1,4 +1,5 @@
-// Express: every request uses the latest key. Reads come from the cache, and a rotation takes effect immediately, without a restart.
+// Express: every request uses the latest key. Reads come from the cache, and a rotation takes effect
+// immediately, without a restart.
 import { createVault, VaultError } from '@secrets-vault/client';
 import express from 'express';
 
@@ -14,7 +15,10 @@ const app = express();
 
 app.get('/charge', async (_request, response) => {
   const key = await vault.get('PAYMENT_KEY');
-  const answer = await fetch(process.env.PAYMENT_URL, { method: 'POST', headers: { Authorization: `Bearer ${key.reveal()}` } });
+  const answer = await fetch(process.env.PAYMENT_URL, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${key.reveal()}` },
+  });
   response.status(answer.ok ? 200 : 502).json({ charged: answer.ok, version: key.version });
 });
 
@@ -24,7 +28,9 @@ app.use((error, _request, response, _next) => {
   response.status(503).json({ error: error.code });
 });
 
-const server = app.listen(Number(process.env.PORT), '127.0.0.1', () => console.log(`listening on ${server.address().port}`));
+const server = app.listen(Number(process.env.PORT), '127.0.0.1', () =>
+  console.log(`listening on ${server.address().port}`),
+);
 process.once('SIGTERM', () => {
   vault.close();
   server.close();

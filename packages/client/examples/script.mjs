@@ -9,5 +9,7 @@ const vault = createVault({
 });
 
 const secret = await vault.get('REPORT_TOKEN');
-const answer = await fetch(process.env.REPORT_URL, { headers: { Authorization: `Bearer ${secret.reveal()}` } });
+const answer = await fetch(process.env.REPORT_URL, {
+  headers: { Authorization: `Bearer ${secret.reveal()}` },
+});
 console.log(`${secret.name}, version ${secret.version}, is ${secret}: the report is ${answer.status}.`);

@@ -1,6 +1,6 @@
-// One HTTP attempt with a timeout. Invariants: a response is returned only after its whole body has arrived, except streams; no body takes
-// more memory than the largest response of a vault; a redirect is never followed, so a token is sent only to the vault; the caller's signal
-// aborts the attempt immediately.
+// One HTTP attempt with a timeout. Invariants: a response is returned only after its whole body has arrived,
+// except streams; no body takes more memory than the largest response of a vault; a redirect is never
+// followed, so a token is sent only to the vault; the caller's signal aborts the attempt immediately.
 import { ConnectionError, VaultError } from './errors.js';
 
 /** A request that can be sent more than once. */
@@ -24,13 +24,16 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /** Content types of bodies that are read as they arrive. */
 const STREAMS = ['text/event-stream', 'application/x-ndjson'];
-/** The request of each stream, which keeps it reachable as long as its body: otherwise nothing could abort the stream. */
+/**
+ * The request of each stream, which keeps it reachable as long as its body: otherwise nothing could abort the
+ * stream.
+ */
 const requests = new WeakMap<ReadableStream, Request>();
 /** Statuses without a body. */
 const EMPTY = [204, 304];
 /**
- * The largest body of a response: the vault answers with up to 16 MiB of values, whose bytes take up to seven characters each (a control
- * character of a file in a JSON text), and with their names.
+ * The largest body of a response: the vault answers with up to 16 MiB of values, whose bytes take up to seven
+ * characters each (a control character of a file in a JSON text), and with their names.
  */
 const LARGEST = 128 * 1024 * 1024;
 /** The largest body of a refusal. */
@@ -38,9 +41,14 @@ const LARGEST_REFUSAL = 1024 * 1024;
 
 /**
  * Sends a request once.
- * @throws ConnectionError if there is no complete response; the signal's reason, if the signal aborted the request.
+ * @throws ConnectionError if there is no complete response; the signal's reason, if the signal aborted the
+ *   request.
  */
-export async function attempt(fetch: Fetch, { method, url, headers, body, signal, request }: Outgoing, timeout: number): Promise<Response> {
+export async function attempt(
+  fetch: Fetch,
+  { method, url, headers, body, signal, request }: Outgoing,
+  timeout: number,
+): Promise<Response> {
   signal?.throwIfAborted();
   const ending = new AbortController();
   const onAbort = () => ending.abort(signal?.reason);
@@ -53,7 +61,10 @@ export async function attempt(fetch: Fetch, { method, url, headers, body, signal
   let keepsSignal = false;
   try {
     const response = await fetch(url, { method, headers, body, redirect: 'manual', signal: ending.signal });
-    if (response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400 && response.status !== 304))
+    if (
+      response.type === 'opaqueredirect' ||
+      (response.status >= 300 && response.status < 400 && response.status !== 304)
+    )
       throw new ConnectionError(
         'The URL redirects to another address. Tokens are not sent to redirect targets: set url to the final address.',
         {
@@ -67,13 +78,23 @@ export async function attempt(fetch: Fetch, { method, url, headers, body, signal
       return response;
     }
     const whole = await bodyOf(response);
-    return new Response(EMPTY.includes(response.status) ? null : whole, { status: response.status, headers: response.headers });
+    return new Response(EMPTY.includes(response.status) ? null : whole, {
+      status: response.status,
+      headers: response.headers,
+    });
   } catch (error) {
     if (signal?.aborted) throw signal.reason;
     if (error instanceof VaultError) throw error;
     throw isLate
-      ? new ConnectionError(`The vault did not respond within ${timeout} ms.`, { code: 'TIMED_OUT', status: 0 })
-      : new ConnectionError('The connection to the vault failed.', { code: 'CONNECTION_FAILED', status: 0, cause: error });
+      ? new ConnectionError(`The vault did not respond within ${timeout} ms.`, {
+          code: 'TIMED_OUT',
+          status: 0,
+        })
+      : new ConnectionError('The connection to the vault failed.', {
+          code: 'CONNECTION_FAILED',
+          status: 0,
+          cause: error,
+        });
   } finally {
     clearTimeout(timer);
     if (!keepsSignal) signal?.removeEventListener('abort', onAbort);

@@ -1,4 +1,5 @@
-// Bodies of requests. Invariant: a number that is none is never sent as null, which means "no expiry" or "no limit" to the vault.
+// Bodies of requests. Invariant: a number that is none is never sent as null, which means "no expiry" or "no
+// limit" to the vault.
 import { Secret } from './secret.js';
 
 /** A body as JSON. Refuses what JSON would drop or turn into something else. */

@@ -1,4 +1,5 @@
-// The bulk read of an environment: in one response, or in pages where it is too large. Invariant: all pages are of one revision.
+// The bulk read of an environment: in one response, or in pages where it is too large. Invariant: all pages
+// are of one revision.
 import type { components } from './api.js';
 import type { Api } from './client.js';
 import { documented, notDocumented } from './documented.js';
@@ -22,8 +23,14 @@ const MOST_STARTS = 5;
 /** More pages than the values that an organisation can hold, 4 GiB in 100,000 secrets, can fill. */
 const MOST_PAGES = 600;
 
-/** Everything that is asked for, with the ETag of a single response; null if the ETag in the headers still matches. */
-export async function bulkRead(api: Api, read: BulkRead): Promise<{ data: Answer; etag: string | null } | null> {
+/**
+ * Everything that is asked for, with the ETag of a single response; null if the ETag in the headers still
+ * matches.
+ */
+export async function bulkRead(
+  api: Api,
+  read: BulkRead,
+): Promise<{ data: Answer; etag: string | null } | null> {
   try {
     const { data, response } = await request(api, read, {});
     return data ? { data, etag: response.headers.get('ETag') } : null;
@@ -40,13 +47,18 @@ export async function bulkRead(api: Api, read: BulkRead): Promise<{ data: Answer
 
 const has = (error: unknown, code: string) => error instanceof VaultError && error.code === code;
 
-async function request(api: Api, { org, environment, prefix, headers, signal }: BulkRead, page: { limit?: number; cursor?: string }) {
+async function request(
+  api: Api,
+  { org, environment, prefix, headers, signal }: BulkRead,
+  page: { limit?: number; cursor?: string },
+) {
   const { data, response } = await api.GET('/orgs/{org_id}/environments/{environment}/values', {
     params: { path: { org_id: org, environment }, query: { prefix, ...page } },
     headers,
     signal,
   });
-  if (response.status !== 304) documented(data, { environment: 'string', values: 'texts', versions: 'numbers', withheld: 'list' });
+  if (response.status !== 304)
+    documented(data, { environment: 'string', values: 'texts', versions: 'numbers', withheld: 'list' });
   return { data, response };
 }
 

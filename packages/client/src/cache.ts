@@ -1,6 +1,6 @@
-// Cached reads and their freshness. Invariants: a value is returned without a request only while the event stream would have reported a
-// change, or within `maxAge`; while the vault is unreachable, within `staleFor`; never after a 401, 403, 404 or 410; and never after the
-// secret expires.
+// Cached reads and their freshness. Invariants: a value is returned without a request only while the event
+// stream would have reported a change, or within `maxAge`; while the vault is unreachable, within `staleFor`;
+// never after a 401, 403, 404 or 410; and never after the secret expires.
 import { AuthenticationError, ConnectionError, VaultError } from './errors.js';
 import { orAborted } from './wait.js';
 
@@ -20,14 +20,20 @@ export interface Wanted<T> {
   key: string;
   /** Whether the read includes a secret of this name. */
   covers(name: string): boolean;
-  /** Requests the value; null if the ETag still matches. With `hasOther`, a stale value can be returned instead, so it tries only once. */
+  /**
+   * Requests the value; null if the ETag still matches. With `hasOther`, a stale value can be returned
+   * instead, so it tries only once.
+   */
   load(etag: string | null, hasOther: boolean): Promise<Loaded<T> | null>;
 }
 
 export interface CacheOptions {
   maxAge: number;
   staleFor: number;
-  /** Called with the names that a new read shows to have changed, and their current versions; 0 for a removed secret. */
+  /**
+   * Called with the names that a new read shows to have changed, and their current versions; 0 for a removed
+   * secret.
+   */
   onDifference(environment: string, versions: ReadonlyMap<string, number>): void;
 }
 
@@ -40,12 +46,17 @@ interface Entry<T = unknown> extends Wanted<T> {
   /** The number of changes reported so far. */
   changes: number;
   isDirty: boolean;
-  /** After a failure, the time before which the vault is not asked again if the cached value can be returned. */
+  /**
+   * After a failure, the time before which the vault is not asked again if the cached value can be returned.
+   */
   notBefore: number;
   loading: Promise<T> | null;
 }
 
-/** The revalidation interval even with a stream: the stream does not report that a credential has lost access to a secret. */
+/**
+ * The revalidation interval even with a stream: the stream does not report that a credential has lost access
+ * to a secret.
+ */
 const CONFIRM_AFTER = 60_000;
 const AFTER_FAILURE = 2_000;
 const MOST_ENTRIES = 1_000;
@@ -60,11 +71,14 @@ export class Cache {
     this.#options = options;
   }
 
-  /** Reads from the cache if the entry is fresh, otherwise from the vault. Concurrent reads share one request. */
+  /**
+   * Reads from the cache if the entry is fresh, otherwise from the vault. Concurrent reads share one request.
+   */
   async read<T>(wanted: Wanted<T>, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
     const entry = this.#entryOf(wanted);
-    if (entry.held && (this.#isFresh(entry) || (Date.now() < entry.notBefore && this.#mayServe(entry)))) return entry.held.data;
+    if (entry.held && (this.#isFresh(entry) || (Date.now() < entry.notBefore && this.#mayServe(entry))))
+      return entry.held.data;
     entry.loading ??= this.#load(entry).finally(() => {
       entry.loading = null;
     });
@@ -126,7 +140,11 @@ export class Cache {
   /** Whether the cached value may be returned while the vault is unreachable. */
   #mayServe({ held, confirmedAt }: Entry<never> | Entry): boolean {
     const now = Date.now();
-    return held !== null && (held.endsAt === null || now < held.endsAt) && now - confirmedAt < this.#options.staleFor;
+    return (
+      held !== null &&
+      (held.endsAt === null || now < held.endsAt) &&
+      now - confirmedAt < this.#options.staleFor
+    );
   }
 
   async #load<T>(entry: Entry<T>): Promise<T> {
@@ -136,7 +154,13 @@ export class Cache {
     try {
       const loaded = await entry.load(held?.etag ?? null, this.#mayServe(entry as Entry));
       const now = loaded ?? (held as Loaded<T>);
-      Object.assign(entry, { held: now, confirmedAt: asked, connection, notBefore: 0, isDirty: entry.changes !== changes });
+      Object.assign(entry, {
+        held: now,
+        confirmedAt: asked,
+        connection,
+        notBefore: 0,
+        isDirty: entry.changes !== changes,
+      });
       if (held && loaded && this.#entries.get(entry.key) === (entry as Entry)) this.#tell(held, loaded);
       return now.data;
     } catch (error) {
@@ -170,4 +194,5 @@ function soil(entry: Entry): void {
 
 /** Whether there was no response, or a response that says nothing about the secret. */
 const isUnreachable = (error: unknown) =>
-  error instanceof ConnectionError || (error instanceof VaultError && (error.status === 429 || error.status >= 500));
+  error instanceof ConnectionError ||
+  (error instanceof VaultError && (error.status === 429 || error.status >= 500));

@@ -1,4 +1,5 @@
-// What callers pass, for programs without types. Invariant: an option is used as it was given, or refused by its name.
+// What callers pass, for programs without types. Invariant: an option is used as it was given, or refused by
+// its name.
 import type { VaultOptions } from './options.js';
 import { Secret } from './secret.js';
 
@@ -35,17 +36,25 @@ const CHANGE = { ...CALL, ifMatch: header };
 const CALLS = {
   get: CALL,
   find: CALL,
-  values: { ...CALL, prefix: (value: unknown) => [value].flat().length > 0 && [value].flat().every((one) => typeof one === 'string') },
+  values: {
+    ...CALL,
+    prefix: (value: unknown) =>
+      [value].flat().length > 0 && [value].flat().every((one) => typeof one === 'string'),
+  },
   set: { ...CHANGE, type: text, description: any, tags: any, ttlSeconds: any, create: any },
   rotate: { ...CHANGE, value: VALUE, generate: any },
 };
 
 function check(given: object, tests: Record<string, Test | undefined>): void {
   for (const [name, value] of Object.entries(given))
-    if (value !== undefined && tests[name]?.(value) === false) throw new TypeError(`${name} is not valid here.`);
+    if (value !== undefined && tests[name]?.(value) === false)
+      throw new TypeError(`${name} is not valid here.`);
 }
 
-/** Refuses an option of {@link createVault} that is of another kind. Others are ignored: programs pass a whole `.svc.json`. */
+/**
+ * Refuses an option of {@link createVault} that is of another kind. Others are ignored: programs pass a whole
+ * `.svc.json`.
+ */
 export function checkOptions(options: VaultOptions): void {
   if (!options) throw new TypeError('createVault takes an object of options.');
   check(options, OPTIONS);

@@ -1,5 +1,6 @@
-// Finds the OIDC token that a platform issues to a job or workload. Invariants: tokens come from the sources that the platform documents, and
-// never appear in an error or a log; a platform that does not respond is an outage, and a platform that refuses is not.
+// Finds the OIDC token that a platform issues to a job or workload. Invariants: tokens come from the sources
+// that the platform documents, and never appear in an error or a log; a platform that does not respond is an
+// outage, and a platform that refuses is not.
 import { ConnectionError, CredentialError } from './errors.js';
 import { sleep } from './wait.js';
 
@@ -19,38 +20,64 @@ const PAUSES = [300, 1_000];
  * @param audience the aud claim, on platforms that let a job choose it
  * @param flySocket the socket of the Fly Machines API
  */
-export async function platformToken(audience: string, env: Variables = variablesOf(), flySocket = FLY_SOCKET): Promise<string> {
-  // Set explicitly, for example from GitLab's id_tokens, Buildkite's request-token, or a projected token file in Kubernetes.
+export async function platformToken(
+  audience: string,
+  env: Variables = variablesOf(),
+  flySocket = FLY_SOCKET,
+): Promise<string> {
+  // Set explicitly, for example from GitLab's id_tokens, Buildkite's request-token, or a projected token file
+  // in Kubernetes.
   if (env.SVC_ID_TOKEN) return env.SVC_ID_TOKEN;
   if (env.SVC_ID_TOKEN_FILE) return fileToken(env.SVC_ID_TOKEN_FILE);
   if (env.ACTIONS_ID_TOKEN_REQUEST_URL && env.ACTIONS_ID_TOKEN_REQUEST_TOKEN)
     return githubToken(env.ACTIONS_ID_TOKEN_REQUEST_URL, env.ACTIONS_ID_TOKEN_REQUEST_TOKEN, audience);
-  if (env.GITHUB_ACTIONS) throw none('GitHub Actions does not issue one to this job: add `permissions: { id-token: write }` to the job.');
-  if (env.SYSTEM_OIDCREQUESTURI && env.SYSTEM_ACCESSTOKEN) return azureToken(env.SYSTEM_OIDCREQUESTURI, env.SYSTEM_ACCESSTOKEN);
+  if (env.GITHUB_ACTIONS)
+    throw none(
+      'GitHub Actions does not issue one to this job: add `permissions: { id-token: write }` to the job.',
+    );
+  if (env.SYSTEM_OIDCREQUESTURI && env.SYSTEM_ACCESSTOKEN)
+    return azureToken(env.SYSTEM_OIDCREQUESTURI, env.SYSTEM_ACCESSTOKEN);
   if (env.TF_BUILD)
-    throw none('Azure Pipelines does not issue one to this step: add `SYSTEM_ACCESSTOKEN: $(System.AccessToken)` to its env.');
-  const own = env.CIRCLE_OIDC_TOKEN_V2 ?? env.CIRCLE_OIDC_TOKEN ?? env.BITBUCKET_STEP_OIDC_TOKEN ?? vercelToken() ?? env.VERCEL_OIDC_TOKEN;
+    throw none(
+      'Azure Pipelines does not issue one to this step: add `SYSTEM_ACCESSTOKEN: $(System.AccessToken)` to its env.',
+    );
+  const own =
+    env.CIRCLE_OIDC_TOKEN_V2 ??
+    env.CIRCLE_OIDC_TOKEN ??
+    env.BITBUCKET_STEP_OIDC_TOKEN ??
+    vercelToken() ??
+    env.VERCEL_OIDC_TOKEN;
   if (own) return own;
-  if (env.GITLAB_CI) throw none('GitLab does not issue one to this job: add `id_tokens: { SVC_ID_TOKEN: { aud: … } }` to the job.');
+  if (env.GITLAB_CI)
+    throw none(
+      'GitLab does not issue one to this job: add `id_tokens: { SVC_ID_TOKEN: { aud: … } }` to the job.',
+    );
   if (env.FLY_APP_NAME) return flyToken(audience, flySocket);
-  // Cloud Run services and jobs, Cloud Functions and App Engine. Elsewhere on Google Cloud, GCE_METADATA_HOST selects the metadata server.
-  if (env.K_SERVICE || env.CLOUD_RUN_JOB || env.GAE_SERVICE || env.GCE_METADATA_HOST) return googleToken(audience, env.GCE_METADATA_HOST);
+  // Cloud Run services and jobs, Cloud Functions and App Engine. Elsewhere on Google Cloud, GCE_METADATA_HOST
+  // selects the metadata server.
+  if (env.K_SERVICE || env.CLOUD_RUN_JOB || env.GAE_SERVICE || env.GCE_METADATA_HOST)
+    return googleToken(audience, env.GCE_METADATA_HOST);
   throw none('Set SVC_ID_TOKEN or SVC_ID_TOKEN_FILE, or pass a function as oidc.');
 }
 
-const none = (why: string) => new CredentialError(`No OIDC token was found. ${why}`, { code: 'NO_CREDENTIAL', status: 0 });
+const none = (why: string) =>
+  new CredentialError(`No OIDC token was found. ${why}`, { code: 'NO_CREDENTIAL', status: 0 });
 
 interface Reply {
   status: number;
   text: string;
 }
 
-/** The body of a platform's response. Repeats the request while the platform does not respond or responds with 429 or 5xx. */
+/**
+ * The body of a platform's response. Repeats the request while the platform does not respond or responds with
+ * 429 or 5xx.
+ */
 async function bodyFrom(platform: string, send: (signal: AbortSignal) => Promise<Reply>): Promise<string> {
   for (const pause of [...PAUSES, null]) {
     const reply = await send(AbortSignal.timeout(TIMEOUT)).catch(() => null);
     if (reply && reply.status < 300 && reply.text) return reply.text;
-    if (reply && reply.status < 500 && reply.status !== 429) throw none(`${platform} responded with status ${reply.status}.`);
+    if (reply && reply.status < 500 && reply.status !== 429)
+      throw none(`${platform} responded with status ${reply.status}.`);
     if (pause !== null) await sleep(pause);
   }
   const message = `${platform} did not respond to the request for an OIDC token.`;
@@ -76,13 +103,19 @@ function tokenIn(platform: string, body: string, field: string): string {
   return token;
 }
 
-/** A module of Node.js, loaded when it is needed: browsers and Workers do not have it, and bundlers must not look for it. */
+/**
+ * A module of Node.js, loaded when it is needed: browsers and Workers do not have it, and bundlers must not
+ * look for it.
+ */
 // biome-ignore lint/suspicious/noExplicitAny: the package has no types of Node.js.
-const nodeModule = (name: string): Promise<any> => import(/* webpackIgnore: true */ /* @vite-ignore */ `node:${name}`);
+const nodeModule = (name: string): Promise<any> =>
+  import(/* webpackIgnore: true */ /* @vite-ignore */ `node:${name}`);
 
 /** A projected token of Kubernetes. It is read each time, because the kubelet renews it in place. */
 export async function fileToken(file: string): Promise<string> {
-  const { readFile } = (await nodeModule('fs/promises')) as { readFile(path: string, encoding: string): Promise<string> };
+  const { readFile } = (await nodeModule('fs/promises')) as {
+    readFile(path: string, encoding: string): Promise<string>;
+  };
   const text = await readFile(file, 'utf8').catch(() => '');
   if (!text.trim()) throw none(`The file ${file} is missing or empty: check SVC_ID_TOKEN_FILE.`);
   return text.trim();
@@ -97,13 +130,20 @@ async function githubToken(url: string, token: string, audience: string): Promis
   return tokenIn(platform, await fetchFrom(platform, request, { headers }), 'value');
 }
 
-/** https://learn.microsoft.com/rest/api/azure/devops/distributedtask/oidctoken/create. The audience is always api://AzureADTokenExchange. */
+/**
+ * https://learn.microsoft.com/rest/api/azure/devops/distributedtask/oidctoken/create. The audience is always
+ * api://AzureADTokenExchange.
+ */
 async function azureToken(url: string, token: string): Promise<string> {
   const platform = 'Azure Pipelines';
   const request = new URL(url);
   request.searchParams.set('api-version', '7.1-preview.1');
   // The last header makes a refusal a 401 and not a redirect to a sign-in page.
-  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', 'X-TFS-FedAuthRedirect': 'Suppress' };
+  const headers = {
+    Authorization: `Bearer ${token}`,
+    'Content-Type': 'application/json',
+    'X-TFS-FedAuthRedirect': 'Suppress',
+  };
   return tokenIn(platform, await fetchFrom(platform, request, { method: 'POST', headers }), 'oidcToken');
 }
 
@@ -111,7 +151,9 @@ type VercelContext = { get?(): { headers?: Variables } | undefined };
 
 /** The token of the request that a Vercel function handles: https://vercel.com/docs/oidc */
 function vercelToken(): string | undefined {
-  const context = (globalThis as Record<symbol, unknown>)[Symbol.for('@vercel/request-context')] as VercelContext | undefined;
+  const context = (globalThis as Record<symbol, unknown>)[Symbol.for('@vercel/request-context')] as
+    | VercelContext
+    | undefined;
   return context?.get?.()?.headers?.['x-vercel-oidc-token'];
 }
 
@@ -121,7 +163,10 @@ interface NodeResponse {
   setEncoding(encoding: string): AsyncIterable<string>;
 }
 
-/** https://fly.io/docs/security/openid-connect: the Machines API on a Unix socket responds with the token as text. */
+/**
+ * https://fly.io/docs/security/openid-connect: the Machines API on a Unix socket responds with the token as
+ * text.
+ */
 async function flyToken(audience: string, socketPath: string): Promise<string> {
   const { request } = await nodeModule('http');
   const send = (signal: AbortSignal) =>

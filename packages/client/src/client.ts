@@ -1,6 +1,12 @@
-// Every operation of the vault, typed by its OpenAPI document. Invariants: a call reaches the operation that it names, and resolves with its
-// response or throws; a response that cannot be parsed is not quoted in the error.
-import createClient, { type Client, type ClientPathsWithMethod, type FetchResponse, type MaybeOptionalInit } from 'openapi-fetch';
+// Every operation of the vault, typed by its OpenAPI document. Invariants: a call reaches the operation that
+// it names, and resolves with its response or throws; a response that cannot be parsed is not quoted in the
+// error.
+import createClient, {
+  type Client,
+  type ClientPathsWithMethod,
+  type FetchResponse,
+  type MaybeOptionalInit,
+} from 'openapi-fetch';
 import type { paths } from './api.js';
 import { bodyOf } from './body.js';
 import { notDocumented } from './documented.js';
@@ -8,7 +14,9 @@ import { InvalidRequestError } from './errors.js';
 
 type Methods = 'get' | 'put' | 'post' | 'delete' | 'patch';
 type Arguments<Init> = Record<never, never> extends Init ? [init?: Init] : [init: Init];
-type Answered<Answer> = Answer extends { data: infer Data; error?: never } ? { data: Data; response: Response } : never;
+type Answered<Answer> = Answer extends { data: infer Data; error?: never }
+  ? { data: Data; response: Response }
+  : never;
 
 /**
  * One method of {@link Api}: a path of the document, then `params`, `body`, `headers` and `signal`.
@@ -33,7 +41,8 @@ export type Call<Method extends Methods> = <
 >;
 
 /**
- * Every operation of the vault. Paths, parameters, bodies and responses are typed. A call throws a {@link VaultError} if the vault refuses it.
+ * Every operation of the vault. Paths, parameters, bodies and responses are typed. A call throws a
+ * {@link VaultError} if the vault refuses it.
  *
  * @example
  * const { data } = await vault.api.GET('/orgs/{org_id}/members', { params: { path: { org_id: vault.org } } });
@@ -60,12 +69,11 @@ export function apiOf(url: string, send: (request: Request) => Promise<Response>
     async (path: string, init?: object): Promise<unknown> => {
       checkSegments(init);
       try {
-        const { data, response } = await (client.request as (...args: unknown[]) => Promise<{ data?: unknown; response: Response }>)(
-          method.toLowerCase(),
-          path,
-          init,
-        );
-        if (data === null || (data !== undefined && typeof data !== 'object' && !parsesOther(init))) throw notDocumented(response.status);
+        const { data, response } = await (
+          client.request as (...args: unknown[]) => Promise<{ data?: unknown; response: Response }>
+        )(method.toLowerCase(), path, init);
+        if (data === null || (data !== undefined && typeof data !== 'object' && !parsesOther(init)))
+          throw notDocumented(response.status);
         return { data, response };
       } catch (error) {
         if (!(error instanceof SyntaxError)) throw error;
@@ -79,9 +87,15 @@ export function apiOf(url: string, send: (request: Request) => Promise<Response>
 /** Whether the caller asked for something else than JSON. */
 const parsesOther = ({ parseAs = 'json' }: { parseAs?: string } = {}) => parseAs !== 'json';
 
-/** Refuses a parameter that URLs resolve instead of sending: with `..` as an id, a call would reach another operation. */
+/**
+ * Refuses a parameter that URLs resolve instead of sending: with `..` as an id, a call would reach another
+ * operation.
+ */
 function checkSegments(init: { params?: { path?: object } } = {}): void {
   for (const [name, value] of Object.entries(init.params?.path ?? {}))
     if (/^\.{1,2}$/.test(String(value)))
-      throw new InvalidRequestError(`${name} cannot be ${value}.`, { code: 'INVALID_PATH_PARAMETER', status: 0 });
+      throw new InvalidRequestError(`${name} cannot be ${value}.`, {
+        code: 'INVALID_PATH_PARAMETER',
+        status: 0,
+      });
 }

@@ -1,5 +1,5 @@
-// Tokens and their renewal. Invariants: concurrent calls share one renewal; a call's signal never aborts a renewal that others wait for; a
-// token is renewed before it expires, or once when the vault refuses it.
+// Tokens and their renewal. Invariants: concurrent calls share one renewal; a call's signal never aborts a
+// renewal that others wait for; a token is renewed before it expires, or once when the vault refuses it.
 import { AuthenticationError, VaultError } from './errors.js';
 import { orAborted } from './wait.js';
 
@@ -43,7 +43,9 @@ export class RenewedTokens implements Tokens {
     const renewal = this.#fetch(null);
     if (!held || now >= held.until) return (await orAborted(renewal, signal)).token;
     // The old token is still valid: use it if the renewal fails temporarily.
-    return (await orAborted(renewal, signal).catch((error) => (isTemporary(error) ? held : Promise.reject(error)))).token;
+    return (
+      await orAborted(renewal, signal).catch((error) => (isTemporary(error) ? held : Promise.reject(error)))
+    ).token;
   }
 
   async after(refused: string, signal?: AbortSignal): Promise<string | null> {
@@ -71,7 +73,8 @@ const isTemporary = (error: unknown) =>
   (error.status === 0 || error.status === 429 || error.status >= 500);
 
 /**
- * A token issued by the vault. Its lifetime is counted from the response's Date header, so a wrong clock on this machine does not matter.
+ * A token issued by the vault. Its lifetime is counted from the response's Date header, so a wrong clock on
+ * this machine does not matter.
  * @param expiresAt ISO 8601
  */
 export function tokenOf(token: string, expiresAt: string, response?: Response): Token {

@@ -1,5 +1,5 @@
-// Fields of responses that the client itself relies on. Invariant: the client takes nothing for a value, a token or a version that is not of the
-// documented kind: a proxy or a foreign server may answer anything.
+// Fields of responses that the client itself relies on. Invariant: the client takes nothing for a value, a
+// token or a version that is not of the documented kind: a proxy or a foreign server may answer anything.
 import { VaultError } from './errors.js';
 
 type Kind = 'string' | 'number' | 'string?' | 'list' | 'texts' | 'numbers';
@@ -13,7 +13,8 @@ const TESTS: Record<Kind, (value: unknown) => boolean> = {
   numbers: (value) => isObject(value) && Object.values(value).every(TESTS.number),
 };
 
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The response, which has these fields. */
 export function documented<Data>(data: Data, fields: { [Name in keyof Data]?: Kind }): Data {
@@ -26,4 +27,7 @@ export function documented<Data>(data: Data, fields: { [Name in keyof Data]?: Ki
 
 /** The error for a response that no vault gives. */
 export const notDocumented = (status: number) =>
-  new VaultError('The response is not from the vault: check the URL and any proxies.', { code: 'UNEXPECTED_RESPONSE', status });
+  new VaultError('The response is not from the vault: check the URL and any proxies.', {
+    code: 'UNEXPECTED_RESPONSE',
+    status,
+  });

@@ -1,4 +1,5 @@
-// Error classes. Invariant: an error contains the vault's description of the failure, and never a value, a token or a request.
+// Error classes. Invariant: an error contains the vault's description of the failure, and never a value, a
+// token or a request.
 import type { components } from './api.js';
 
 type Refusal = components['schemas']['Error']['error'];
@@ -22,7 +23,8 @@ export interface VaultErrorInit {
 }
 
 /**
- * A call that failed: the vault refused it or could not be reached. Each subclass covers a group of statuses; `code` is the exact error.
+ * A call that failed: the vault refused it or could not be reached. Each subclass covers a group of statuses;
+ * `code` is the exact error.
  *
  * @example
  * try {
@@ -66,8 +68,9 @@ export class VaultError extends Error {
 }
 
 /**
- * 400, 405, 413, 415 or 422: the request is invalid. `details` lists the fields. `ENVIRONMENT_NEEDED`: the call names no environment, and the
- * credential cannot reach the default one. `INVALID_PATH_PARAMETER`: an id or a name is `.` or `..`; nothing was sent.
+ * 400, 405, 413, 415 or 422: the request is invalid. `details` lists the fields. `ENVIRONMENT_NEEDED`: the
+ * call names no environment, and the credential cannot reach the default one. `INVALID_PATH_PARAMETER`: an id
+ * or a name is `.` or `..`; nothing was sent.
  *
  * @example
  * if (error instanceof InvalidRequestError) console.error(error.details);
@@ -97,8 +100,8 @@ export class PermissionError extends VaultError {
 }
 
 /**
- * 403 `APPROVAL_REQUIRED`: a policy holds the call until it is approved. Nothing has been done. Repeat the same call with `approval` once
- * it is approved.
+ * 403 `APPROVAL_REQUIRED`: a policy holds the call until it is approved. Nothing has been done. Repeat the
+ * same call with `approval` once it is approved.
  *
  * @example
  * const held = await vault.rotate('API_KEY', { value }).catch((error) => error);
@@ -127,7 +130,8 @@ export class NotFoundError extends VaultError {
 }
 
 /**
- * 409 or 412: the call conflicts with the current state, such as a name that is taken or a version that has changed.
+ * 409 or 412: the call conflicts with the current state, such as a name that is taken or a version that has
+ * changed.
  *
  * @example
  * if (error instanceof ConflictError && error.code === 'VERSION_CONFLICT') readAgainAndRetry();
@@ -167,8 +171,8 @@ export class ServerError extends VaultError {
 }
 
 /**
- * There was no complete response: the connection failed (`CONNECTION_FAILED`), or the vault took too long (`TIMED_OUT`). A change
- * may have been made.
+ * There was no complete response: the connection failed (`CONNECTION_FAILED`), or the vault took too long
+ * (`TIMED_OUT`). A change may have been made.
  *
  * @example
  * if (error instanceof ConnectionError) console.error('Check the current state before you retry the change.');
@@ -178,8 +182,8 @@ export class ConnectionError extends VaultError {
 }
 
 /**
- * The client cannot get a token: no OIDC token was found, or `load` returned no session (`NO_CREDENTIAL`); or the token contains characters
- * that no token has (`MALFORMED_CREDENTIAL`).
+ * The client cannot get a token: no OIDC token was found, or `load` returned no session (`NO_CREDENTIAL`); or
+ * the token contains characters that no token has (`MALFORMED_CREDENTIAL`).
  *
  * @example
  * if (error instanceof CredentialError) console.error('Sign in: svc login');
@@ -210,9 +214,12 @@ export async function errorOf(response: Response): Promise<VaultError> {
     requestId: response.headers.get('Request-Id') ?? undefined,
     details: refusal?.details,
   };
-  const message = refusal?.message ?? `The response has status ${status} and is not from the vault: check the URL and any proxies.`;
+  const message =
+    refusal?.message ??
+    `The response has status ${status} and is not from the vault: check the URL and any proxies.`;
   if (refusal?.approval) return new ApprovalRequiredError(message, { ...about, approval: refusal.approval });
-  const Class = classes[status] ?? (status >= 500 ? ServerError : status >= 400 ? InvalidRequestError : VaultError);
+  const Class =
+    classes[status] ?? (status >= 500 ? ServerError : status >= 400 ? InvalidRequestError : VaultError);
   return new Class(message, about);
 }
 
@@ -220,10 +227,12 @@ type Untrusted = { [Field in keyof Refusal]?: unknown };
 
 /** The fields of a refusal that have their types: a proxy or a foreign server may answer anything. */
 function refusalIn(body: unknown): (Omit<Partial<Refusal>, 'code'> & { code: string }) | null {
-  const { code, message, docs, retry_after, details, approval } = (body as { error?: Untrusted | null } | null)?.error ?? {};
+  const { code, message, docs, retry_after, details, approval } =
+    (body as { error?: Untrusted | null } | null)?.error ?? {};
   if (typeof code !== 'string') return null;
   const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
-  const isDetail = (each: unknown) => typeof (each as Detail)?.path === 'string' && typeof (each as Detail).message === 'string';
+  const isDetail = (each: unknown) =>
+    typeof (each as Detail)?.path === 'string' && typeof (each as Detail).message === 'string';
   const hasId = typeof (approval as { id?: unknown } | null | undefined)?.id === 'string';
   return {
     code,

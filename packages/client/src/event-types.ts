@@ -7,7 +7,10 @@ import type { components } from './api.js';
  * @example
  * const watched: EventType[] = ['SECRET_ROTATED', 'SECRET_LEAKED'];
  */
-export type EventType = Exclude<Extract<components['schemas']['WebhookIn']['events'], readonly unknown[]>[number], '*'>;
+export type EventType = Exclude<
+  Extract<components['schemas']['WebhookIn']['events'], readonly unknown[]>[number],
+  '*'
+>;
 
 /**
  * Every type of event that webhooks and notifications can subscribe to.

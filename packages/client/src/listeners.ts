@@ -1,5 +1,6 @@
-// The listeners for changes. Invariants: a change is reported once, whether an event or a read shows it first; an error in a listener affects
-// neither the stream nor other listeners; the end of change notifications is reported once, until the stream is open again.
+// The listeners for changes. Invariants: a change is reported once, whether an event or a read shows it
+// first; an error in a listener affects neither the stream nor other listeners; the end of change
+// notifications is reported once, until the stream is open again.
 import type { VaultError } from './errors.js';
 import type { Change } from './watcher.js';
 
@@ -11,8 +12,8 @@ import type { Change } from './watcher.js';
  */
 export interface ListenOptions {
   /**
-   * Called when the vault refuses to report changes: the credential expired, was revoked or lost a permission. A failed connection does not
-   * call it: the client reconnects, and misses no change.
+   * Called when the vault refuses to report changes: the credential expired, was revoked or lost a
+   * permission. A failed connection does not call it: the client reconnects, and misses no change.
    */
   onError?: (error: VaultError) => void;
 }
@@ -46,13 +47,16 @@ export class Listeners {
   /** Reports an event. @param version of the first name */
   heard(change: Change, version: number | null): void {
     const { environment, names } = change;
-    for (const [at, name] of names.entries()) this.#tell(environment, name, isGone(change) || at > 0 ? 0 : (version ?? 0));
+    for (const [at, name] of names.entries())
+      this.#tell(environment, name, isGone(change) || at > 0 ? 0 : (version ?? 0));
     this.#report(change);
   }
 
   /** Reports the versions that a read shows to have changed, but for those that an event has reported. */
   found(environment: string, versions: ReadonlyMap<string, number>): void {
-    const names = [...versions].filter(([name, version]) => this.#told.get(`${environment} ${name}`) !== version).map(([name]) => name);
+    const names = [...versions]
+      .filter(([name, version]) => this.#told.get(`${environment} ${name}`) !== version)
+      .map(([name]) => name);
     for (const name of names) this.#tell(environment, name, versions.get(name) ?? 0);
     if (names.length > 0) this.#report({ environment, names, type: null });
   }
@@ -82,7 +86,8 @@ export class Listeners {
   }
 }
 
-const isGone = ({ type }: Change) => ['SECRET_DELETED', 'SECRET_REVOKED', 'SECRET_EXPIRED'].includes(type ?? '');
+const isGone = ({ type }: Change) =>
+  ['SECRET_DELETED', 'SECRET_REVOKED', 'SECRET_EXPIRED'].includes(type ?? '');
 
 /** Calls a listener. Its errors are rethrown outside the client. */
 function contained(call: () => void): void {

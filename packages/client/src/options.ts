@@ -19,24 +19,32 @@ export interface VaultOptions {
   org: string;
   /** The credential to authenticate with. See {@link Credential}. */
   credential: Credential;
-  /** The environment for calls that do not name one: a slug or an id. Default: the organisation's default environment. */
+  /**
+   * The environment for calls that do not name one: a slug or an id. Default: the organisation's default
+   * environment.
+   */
   environment?: string;
   /**
-   * Whether reads may be cached. With `'watch'`, the client opens the event stream at the first read, and returns reads from memory until
-   * an event reports a change; call {@link Vault.close} when done. With `true`, the default, each read is revalidated with an ETag,
-   * unless {@link Vault.onChange} has opened the stream. With `false`, nothing is cached.
+   * Whether reads may be cached. With `'watch'`, the client opens the event stream at the first read, and
+   * returns reads from memory until an event reports a change; call {@link Vault.close} when done. With
+   * `true`, the default, each read is revalidated with an ETag, unless {@link Vault.onChange} has opened the
+   * stream. With `false`, nothing is cached.
    */
   cache?: boolean | 'watch';
   /** How long a cached read is returned without revalidation if there is no event stream. Default: 0. */
   maxAge?: number;
   /**
-   * How long the last known value is returned while the vault is unreachable. Default: 0, so a read fails if the vault is unreachable. This is
-   * also how long a credential that is revoked in the meantime can read the values in this process's memory.
+   * How long the last known value is returned while the vault is unreachable. Default: 0, so a read fails if
+   * the vault is unreachable. This is also how long a credential that is revoked in the meantime can read the
+   * values in this process's memory.
    */
   staleFor?: number;
   /** How often a call is retried after a temporary failure. Default: 3. */
   retries?: number;
-  /** The longest `Retry-After` that a call waits for. If it is longer, the call fails immediately. Default: 61 seconds. */
+  /**
+   * The longest `Retry-After` that a call waits for. If it is longer, the call fails immediately. Default: 61
+   * seconds.
+   */
   maxRetryAfter?: number;
   /** The timeout of one attempt. Default: 30 seconds. */
   timeout?: number;
@@ -44,7 +52,9 @@ export interface VaultOptions {
   concurrency?: number;
   /** The reason for every call, sent as `X-Access-Reason` and recorded in the audit log. */
   reason?: string;
-  /** A replacement for the global `fetch`, for example a Worker's service binding, a proxy agent or a test. */
+  /**
+   * A replacement for the global `fetch`, for example a Worker's service binding, a proxy agent or a test.
+   */
   fetch?: Fetch;
 }
 
@@ -62,8 +72,9 @@ export interface CallOptions {
   /** The reason for this call, recorded in the audit log. A read with a reason is never cached. */
   reason?: string;
   /**
-   * What this call is for, as an approver needs to see it, such as the whole command that a program runs: 1 to 8,000 printable ASCII characters.
-   * If a policy holds the call, approvers are shown it, and the approval is only for calls with the same text. Never cached either.
+   * What this call is for, as an approver needs to see it, such as the whole command that a program runs: 1
+   * to 8,000 printable ASCII characters. If a policy holds the call, approvers are shown it, and the approval
+   * is only for calls with the same text. Never cached either.
    */
   call?: string;
   /** The id of an approval (`apr_…`), to repeat the call that it approves. */
@@ -104,7 +115,10 @@ export interface SetOptions extends CallOptions {
   tags?: Record<string, string>;
   /** The lifetime from now, in seconds; `null` for no expiry. */
   ttlSeconds?: number | null;
-  /** Replaces the secret only if it has this ETag; otherwise throws a {@link ConflictError} with `VERSION_CONFLICT`. */
+  /**
+   * Replaces the secret only if it has this ETag; otherwise throws a {@link ConflictError} with
+   * `VERSION_CONFLICT`.
+   */
   ifMatch?: string;
   /** Only creates: throws a {@link ConflictError} if the name exists. */
   create?: boolean;

@@ -1,5 +1,6 @@
-// Which calls are retried, and when. Pure. Invariant: a change that may have taken effect is retried only if the vault can
-// recognise the repeat (Idempotency-Key), or if a repeat changes nothing (reads, DELETE, an unconditional PUT).
+// Which calls are retried, and when. Pure. Invariant: a change that may have taken effect is retried only if
+// the vault can recognise the repeat (Idempotency-Key), or if a repeat changes nothing (reads, DELETE, an
+// unconditional PUT).
 import { ConnectionError, VaultError } from './errors.js';
 
 const FIRST_DELAY = 200;
@@ -10,9 +11,14 @@ export const LONGEST_WAIT = 61_000;
 /** Operations that run each time regardless of the key: messages, tests, scans, files, challenges. */
 const UNKEPT = /\/(integrations\/(notify|generate)|webhooks\/[^/]+\/test|scans|passkeys\/options)$/;
 
-/** Whether the vault keeps the response of a POST under its Idempotency-Key. Sign-in, exchange and share pages are not covered either. */
+/**
+ * Whether the vault keeps the response of a POST under its Idempotency-Key. Sign-in, exchange and share pages
+ * are not covered either.
+ */
 export const takesKey = (method: string, path: string): boolean =>
-  method === 'POST' && (/\/api\/v1\/(orgs|deployment)(\/|$)/.test(path) || path.includes('/api/v1/provider/')) && !UNKEPT.test(path);
+  method === 'POST' &&
+  (/\/api\/v1\/(orgs|deployment)(\/|$)/.test(path) || path.includes('/api/v1/provider/')) &&
+  !UNKEPT.test(path);
 
 /** Whether a call may be retried although it may have taken effect. */
 export function isRepeatable(method: string, headers: Headers): boolean {
@@ -28,7 +34,12 @@ export function isRepeatable(method: string, headers: Headers): boolean {
  * @param attempts the number of attempts so far
  * @param longest the longest Retry-After that is honoured, in milliseconds
  */
-export function delayBefore(error: unknown, repeatable: boolean, attempts: number, longest: number): number | null {
+export function delayBefore(
+  error: unknown,
+  repeatable: boolean,
+  attempts: number,
+  longest: number,
+): number | null {
   if (!mayPass(error, repeatable)) return null;
   const random = Math.random();
   const backoff = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** (attempts - 1)) * (0.5 + random / 2);

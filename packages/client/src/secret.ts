@@ -1,5 +1,5 @@
-// A value that stays out of logs. Invariant: only `reveal()` returns it; everything that prints, copies or serialises a secret gets
-// `[redacted]`, or its name and version.
+// A value that stays out of logs. Invariant: only `reveal()` returns it; everything that prints, copies or
+// serialises a secret gets `[redacted]`, or its name and version.
 
 const REDACTED = '[redacted]';
 

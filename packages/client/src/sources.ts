@@ -1,5 +1,6 @@
-// The kinds of credentials and their tokens. Invariants: an OIDC token is sent only to the operation that exchanges it for a session
-// token, and an API key reads nothing until its last minute; a new terminal session is saved before its token is used.
+// The kinds of credentials and their tokens. Invariants: an OIDC token is sent only to the operation that
+// exchanges it for a session token, and an API key reads nothing until its last minute; a new terminal
+// session is saved before its token is used.
 import { apiOf } from './client.js';
 import { fixedToken, RenewedTokens, type Token, type Tokens, tokenOf } from './credentials.js';
 import { documented } from './documented.js';
@@ -32,7 +33,9 @@ export interface TerminalSession {
  * createVault({ url, org, credential: { terminal } });
  */
 export interface TerminalStore {
-  /** The current session, or null. Called before each refresh, because another process may have refreshed it. */
+  /**
+   * The current session, or null. Called before each refresh, because another process may have refreshed it.
+   */
   load(): Promise<TerminalSession | null> | TerminalSession | null;
   /** Stores a new session. The client waits for this before it uses the new token. */
   save(session: TerminalSession): Promise<void> | void;
@@ -46,7 +49,8 @@ export interface TerminalStore {
  */
 export interface OidcCredential {
   /**
-   * The token, a file that contains it (read each time), a function that returns one, or `'ci'` to find it in the platform's environment.
+   * The token, a file that contains it (read each time), a function that returns one, or `'ci'` to find it in
+   * the platform's environment.
    */
   oidc: string | { file: string } | (() => Promise<string> | string);
   /** The trust's id, `trs_…`. */
@@ -89,11 +93,17 @@ export interface Home {
   transport: Transport;
 }
 
-/** The lifetime of a session token of an API key, in seconds. It is short because a process that exits leaves the token behind. */
+/**
+ * The lifetime of a session token of an API key, in seconds. It is short because a process that exits leaves
+ * the token behind.
+ */
 const SESSION_TTL = 900;
 /** The shortest lifetime that the vault gives a session token, in seconds. */
 const SHORTEST_TTL = 60;
-/** The vault accepts the same refresh token twice within 10 seconds, for lost responses; later reuse ends the session. Two attempts fit. */
+/**
+ * The vault accepts the same refresh token twice within 10 seconds, for lost responses; later reuse ends the
+ * session. Two attempts fit.
+ */
 const REFRESH = { timeout: 4_000, retries: 1, repeatable: true };
 /** What every issued token has. */
 const ISSUED = { token: 'string', expiresAt: 'string' } as const;
@@ -109,7 +119,9 @@ export function tokensOf(credential: Credential, home: Home): Tokens {
     if ('current' in credential) return credential;
     if ('terminal' in credential) return terminalTokens(credential.terminal, home);
     if ('oidc' in credential && credential.trustId) return exchanged(credential, home);
-    throw new TypeError('credential must be a token, or an object with oidc and trustId, terminal, or current and after.');
+    throw new TypeError(
+      'credential must be a token, or an object with oidc and trustId, terminal, or current and after.',
+    );
   }
   return credential.startsWith('svc_live_') ? sessionsOf(credential, home) : fixedToken(credential);
 }
@@ -118,7 +130,10 @@ export function tokensOf(credential: Credential, home: Home): Tokens {
 function sessionsOf(key: string, { url, org, transport }: Home): Tokens {
   const api = apiOf(url, (request) => transport.send(request, { tokens: fixedToken(key) }));
   const mint = async (ttlSeconds: number) => {
-    const { data, response } = await api.POST('/orgs/{org_id}/access-tokens', { params: { path: { org_id: org } }, body: { ttlSeconds } });
+    const { data, response } = await api.POST('/orgs/{org_id}/access-tokens', {
+      params: { path: { org_id: org } },
+      body: { ttlSeconds },
+    });
     const { token, expiresAt } = documented(data, ISSUED);
     return tokenOf(token as string, expiresAt, response);
   };
@@ -127,7 +142,8 @@ function sessionsOf(key: string, { url, org, transport }: Home): Tokens {
       return await mint(SESSION_TTL);
     } catch (error) {
       if (!(error instanceof PermissionError) || error.code !== 'SCOPE_EXCEEDS_PARENT') throw error;
-      // A session token cannot outlive its key, and this key expires soon. In its last minute it is used itself.
+      // A session token cannot outlive its key, and this key expires soon. In its last minute it is used
+      // itself.
       const { data, response } = await api.GET('/whoami');
       if (data.expires_at === null) throw error;
       const rest = tokenOf(key, data.expires_at, response);
@@ -159,7 +175,10 @@ function terminalTokens(store: TerminalStore, home: Home): Tokens {
   const load = async () => {
     const session = await store.load();
     if (session) return session;
-    throw new CredentialError('There is no session: sign in with svc login.', { code: 'NO_CREDENTIAL', status: 0 });
+    throw new CredentialError('There is no session: sign in with svc login.', {
+      code: 'NO_CREDENTIAL',
+      status: 0,
+    });
   };
   const refreshed = async (session: TerminalSession): Promise<Token> => {
     const body = { refresh_token: session.refresh_token };
@@ -185,7 +204,10 @@ function terminalTokens(store: TerminalStore, home: Home): Tokens {
   });
 }
 
-/** A sign-in request, without a token. If the response of an exchange is lost, its session is unused and expires on its own. */
+/**
+ * A sign-in request, without a token. If the response of an exchange is lost, its session is unused and
+ * expires on its own.
+ */
 async function signIn(
   { url, transport }: Home,
   at: 'exchange' | 'refresh',
@@ -199,5 +221,8 @@ async function signIn(
   });
   const response = await transport.send(request, { tokens: null, ...limits });
   const data = (await response.json().catch(() => undefined)) as TerminalSession;
-  return { data: documented(data, at === 'refresh' ? { ...ISSUED, refresh_token: 'string' } : ISSUED), response };
+  return {
+    data: documented(data, at === 'refresh' ? { ...ISSUED, refresh_token: 'string' } : ISSUED),
+    response,
+  };
 }

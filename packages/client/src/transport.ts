@@ -1,6 +1,6 @@
-// Sends calls to the vault: credential, retries and concurrency. Invariants: all attempts of a change have the same
-// Idempotency-Key and, unless the vault refuses it, the same token, because a stored response shows a one-time value only to that token;
-// every refusal becomes an error.
+// Sends calls to the vault: credential, retries and concurrency. Invariants: all attempts of a change have
+// the same Idempotency-Key and, unless the vault refuses it, the same token, because a stored response shows
+// a one-time value only to that token; every refusal becomes an error.
 import { attempt, type Fetch, type Outgoing } from './attempt.js';
 import type { Tokens } from './credentials.js';
 import { CredentialError, errorOf, VaultError } from './errors.js';
@@ -63,7 +63,8 @@ export class Transport {
           attempts--;
           continue;
         }
-        const delay = attempts > retries ? null : delayBefore(error, repeatable, attempts, this.#options.maxRetryAfter);
+        const delay =
+          attempts > retries ? null : delayBefore(error, repeatable, attempts, this.#options.maxRetryAfter);
         if (delay === null) throw error;
         isRepeat ||= (error as VaultError).status !== 429;
         await sleep(delay, signal);
@@ -75,8 +76,10 @@ export class Transport {
   async #outgoing(request: Request): Promise<Outgoing> {
     const { method, url, signal } = request;
     const headers = new Headers(request.headers);
-    if (this.#options.reason !== undefined && !headers.has('X-Access-Reason')) headers.set('X-Access-Reason', this.#options.reason);
-    if (takesKey(method, new URL(url).pathname) && !headers.has('Idempotency-Key')) headers.set('Idempotency-Key', newKey());
+    if (this.#options.reason !== undefined && !headers.has('X-Access-Reason'))
+      headers.set('X-Access-Reason', this.#options.reason);
+    if (takesKey(method, new URL(url).pathname) && !headers.has('Idempotency-Key'))
+      headers.set('Idempotency-Key', newKey());
     const body = method === 'GET' || method === 'HEAD' ? undefined : await request.arrayBuffer();
     return { method, url, headers, body: body?.byteLength ? body : undefined, signal, request };
   }
@@ -84,7 +87,8 @@ export class Transport {
   /** One attempt, when a slot is free. */
   async #once(outgoing: Outgoing, token: string | null, call: CallOptions): Promise<Response> {
     const headers = new Headers(outgoing.headers);
-    if (token !== null && !headers.has('Authorization')) headers.set('Authorization', `Bearer ${wellFormed(token)}`);
+    if (token !== null && !headers.has('Authorization'))
+      headers.set('Authorization', `Bearer ${wellFormed(token)}`);
     const send = this.#options.fetch ?? ((url, init) => globalThis.fetch(url, init));
     const task = async () => {
       const response = await attempt(send, { ...outgoing, headers }, call.timeout ?? this.#options.timeout);
@@ -98,12 +102,14 @@ export class Transport {
 /** The token. Refuses one that no header can hold: the platform's own error would quote it. */
 function wellFormed(token: string): string {
   if (/^[\x21-\x7e]+$/.test(token)) return token;
-  const message = 'The token contains a line break, a space or another character that no token has. Check where it is read from.';
+  const message =
+    'The token contains a line break, a space or another character that no token has. Check where it is read from.';
   throw new CredentialError(message, { code: 'MALFORMED_CREDENTIAL', status: 0 });
 }
 
 /** A 401 that a new token of the same credential may fix. */
-const isRefusedToken = (error: unknown) => error instanceof VaultError && error.status === 401 && !error.code.startsWith('DEVICE_PROOF_');
+const isRefusedToken = (error: unknown) =>
+  error instanceof VaultError && error.status === 401 && !error.code.startsWith('DEVICE_PROOF_');
 
 /** A unique idempotency key. */
 function newKey(): string {

@@ -14,7 +14,9 @@ export class Values extends Map<string, Secret> {
   readonly environment: string;
   /** Names that an approval policy withholds. Read each one with `get` to request approval. */
   readonly withheld: readonly string[];
-  /** Names of secrets whose stored value was altered or is missing. The vault records an integrity violation. */
+  /**
+   * Names of secrets whose stored value was altered or is missing. The vault records an integrity violation.
+   */
   readonly unreadable: readonly string[];
 
   /** @internal */

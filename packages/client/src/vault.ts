@@ -1,4 +1,5 @@
-// `createVault`: one organisation's vault, for one credential. Invariant: values are returned only as `Secret`.
+// `createVault`: one organisation's vault, for one credential. Invariant: values are returned only as
+// `Secret`.
 /// <reference lib="esnext.disposable" preserve="true" />
 import { bulkRead } from './bulk.js';
 import { Cache, type Loaded } from './cache.js';
@@ -8,7 +9,16 @@ import type { Tokens } from './credentials.js';
 import { documented } from './documented.js';
 import { AuthenticationError, InvalidRequestError, NotFoundError, VaultError } from './errors.js';
 import { Listeners, type ListenOptions } from './listeners.js';
-import type { CallOptions, FindOptions, Rotated, RotateOptions, SecretInfo, SetOptions, ValuesOptions, VaultOptions } from './options.js';
+import type {
+  CallOptions,
+  FindOptions,
+  Rotated,
+  RotateOptions,
+  SecretInfo,
+  SetOptions,
+  ValuesOptions,
+  VaultOptions,
+} from './options.js';
 import { LONGEST_WAIT } from './retry.js';
 import { Secret } from './secret.js';
 import { type Credential, type Home, tokensOf } from './sources.js';
@@ -50,9 +60,20 @@ export class Vault {
     this.#options = options;
     this.#url = originOf(options.url);
     this.org = options.org;
-    const { retries = 3, maxRetryAfter = LONGEST_WAIT, timeout = 30_000, concurrency = 6, reason, fetch } = options;
+    const {
+      retries = 3,
+      maxRetryAfter = LONGEST_WAIT,
+      timeout = 30_000,
+      concurrency = 6,
+      reason,
+      fetch,
+    } = options;
     this.#transport = new Transport({ retries, maxRetryAfter, timeout, concurrency, reason, fetch });
-    this.#tokens = tokensFor(options.credential, { url: this.#url, org: options.org, transport: this.#transport });
+    this.#tokens = tokensFor(options.credential, {
+      url: this.#url,
+      org: options.org,
+      transport: this.#transport,
+    });
     this.api = apiOf(this.#url, (request) => this.#send(request));
     this.#quick = apiOf(this.#url, (request) => this.#send(request, QUICK));
     this.#cache = new Cache({
@@ -89,7 +110,11 @@ export class Vault {
   async get(name: string, call: CallOptions = {}): Promise<Secret> {
     checkCall('get', name, call);
     const environment = this.#environmentOf(call);
-    const load = async (api: Api, etag: string | null, signal?: AbortSignal): Promise<Loaded<Secret> | null> => {
+    const load = async (
+      api: Api,
+      etag: string | null,
+      signal?: AbortSignal,
+    ): Promise<Loaded<Secret> | null> => {
       const { data, response } = await api.GET('/orgs/{org_id}/secrets/by-name/{name}', {
         params: { path: { org_id: this.org, name }, query: { environment } },
         headers: headersOf(call, etag),
@@ -115,8 +140,9 @@ export class Vault {
   }
 
   /**
-   * Reads all secrets of an environment that the credential may read, or only those whose names begin with `prefix` or with one of several
-   * prefixes. It reads very many secrets in pages, all of one revision of the environment.
+   * Reads all secrets of an environment that the credential may read, or only those whose names begin with
+   * `prefix` or with one of several prefixes. It reads very many secrets in pages, all of one revision of the
+   * environment.
    *
    * @example
    * const values = await vault.values({ prefix: 'SMTP_' });
@@ -126,14 +152,26 @@ export class Vault {
     checkCall('values', 'any', call);
     const environment = await this.environment(call);
     const prefix = call.prefix === undefined ? undefined : [call.prefix].flat();
-    const load = async (api: Api, etag: string | null, signal?: AbortSignal): Promise<Loaded<Values> | null> => {
-      const read = await bulkRead(api, { org: this.org, environment, prefix, headers: headersOf(call, etag), signal });
+    const load = async (
+      api: Api,
+      etag: string | null,
+      signal?: AbortSignal,
+    ): Promise<Loaded<Values> | null> => {
+      const read = await bulkRead(api, {
+        org: this.org,
+        environment,
+        prefix,
+        headers: headersOf(call, etag),
+        signal,
+      });
       if (!read) return null;
       const { data } = read;
       const versions = new Map(Object.entries(data.versions));
       const secretOf = (name: string, value: string) =>
         new Secret(value, { name, environment: data.environment, version: versions.get(name) ?? 0 });
-      const secrets = Object.entries(data.values).map(([name, value]) => [name, secretOf(name, value)] as const);
+      const secrets = Object.entries(data.values).map(
+        ([name, value]) => [name, secretOf(name, value)] as const,
+      );
       return {
         data: new Values(data.environment, secrets, data),
         etag: read.etag,
@@ -143,12 +181,18 @@ export class Vault {
       };
     };
     const covers = (name: string) => (prefix ?? ['']).some((beginning) => name.startsWith(beginning));
-    const found = await this.#read(`values ${environment} ${JSON.stringify(prefix ?? [''])}`, covers, load, call);
+    const found = await this.#read(
+      `values ${environment} ${JSON.stringify(prefix ?? [''])}`,
+      covers,
+      load,
+      call,
+    );
     return new Values(found.environment, found, found);
   }
 
   /**
-   * Finds a secret by name without reading its value. Returns undefined if this credential sees no such secret. Deleted secrets are not found.
+   * Finds a secret by name without reading its value. Returns undefined if this credential sees no such
+   * secret. Deleted secrets are not found.
    *
    * @example
    * const info = await vault.find('DATABASE_URL');
@@ -172,7 +216,8 @@ export class Vault {
   }
 
   /**
-   * The environment of a call with these options: the one that the call or {@link VaultOptions} names, or the organisation's default one.
+   * The environment of a call with these options: the one that the call or {@link VaultOptions} names, or the
+   * organisation's default one.
    *
    * @example
    * console.log(`Reading from ${await vault.environment()}`);
@@ -203,7 +248,11 @@ export class Vault {
     const { type, description, tags, ttlSeconds, ifMatch, create } = call;
     const { data } = await this.api.PUT('/orgs/{org_id}/secrets/by-name/{name}', {
       params: { path: { org_id: this.org, name }, query: { environment: this.#environmentOf(call) } },
-      headers: { ...headersOf(call), ...(ifMatch !== undefined && { 'If-Match': ifMatch }), ...(create && { 'If-None-Match': '*' }) },
+      headers: {
+        ...headersOf(call),
+        ...(ifMatch !== undefined && { 'If-Match': ifMatch }),
+        ...(create && { 'If-None-Match': '*' }),
+      },
       body: { value: textOf(value), type, description, tags, ttlSeconds },
       signal: call.signal,
     });
@@ -221,21 +270,32 @@ export class Vault {
     checkCall('rotate', name, call);
     const { value, generate, ifMatch } = call;
     const found = await this.#find(name, call);
-    if (!found) throw new NotFoundError('There is no secret of this name.', { code: 'NOT_FOUND', status: 404 });
+    if (!found)
+      throw new NotFoundError('There is no secret of this name.', { code: 'NOT_FOUND', status: 404 });
     const { data } = await this.api.POST('/orgs/{org_id}/secrets/{id}/rotate', {
       params: { path: { org_id: this.org, id: found.id } },
       headers: { ...headersOf(call), ...(ifMatch !== undefined && { 'If-Match': ifMatch }) },
       body: { ...(value !== undefined && { value: textOf(value) }), ...(generate && { generate }) },
       signal: call.signal,
     });
-    const { value: generated, public_key, ...info } = documented(data, { ...INFO, ...(data?.value != null && { value: 'string' }) });
-    return { info, secret: generated == null ? null : new Secret(generated, info), publicKey: public_key ?? null };
+    const {
+      value: generated,
+      public_key,
+      ...info
+    } = documented(data, { ...INFO, ...(data?.value != null && { value: 'string' }) });
+    return {
+      info,
+      secret: generated == null ? null : new Secret(generated, info),
+      publicKey: public_key ?? null,
+    };
   }
 
   /**
-   * Calls `listener` when secrets are created, changed, renamed, deleted, restored or revoked, or expire. The listener gets names, not
-   * values. Catch errors in it: one that it throws, or rejects with, is an uncaught error of your program. The first listener opens the event stream, and {@link Vault.close} closes it. Without a stream, the client
-   * revalidates its cached reads every 15 seconds. `onError` is called when changes can no longer be reported, because the vault refuses.
+   * Calls `listener` when secrets are created, changed, renamed, deleted, restored or revoked, or expire. The
+   * listener gets names, not values. Catch errors in it: one that it throws, or rejects with, is an uncaught
+   * error of your program. The first listener opens the event stream, and {@link Vault.close} closes it.
+   * Without a stream, the client revalidates its cached reads every 15 seconds. `onError` is called when
+   * changes can no longer be reported, because the vault refuses.
    *
    * @returns a function that removes the listener
    * @example
@@ -279,7 +339,9 @@ export class Vault {
     return call.environment ?? this.#options.environment;
   }
 
-  /** A read, from the cache if allowed. A read with its own reason, call or approval always goes to the vault. */
+  /**
+   * A read, from the cache if allowed. A read with its own reason, call or approval always goes to the vault.
+   */
   async #read<T>(
     key: string,
     covers: (name: string) => boolean,
@@ -291,11 +353,15 @@ export class Vault {
     const isOwn = reason !== undefined || call !== undefined || approval !== undefined;
     if (!cache || isOwn) return ((await load(this.api, null, signal)) as Loaded<T>).data;
     if (cache === 'watch') this.#watcher.start();
-    return this.#cache.read({ key, covers, load: (etag, hasOther) => load(hasOther ? this.#quick : this.api, etag) }, signal);
+    return this.#cache.read(
+      { key, covers, load: (etag, hasOther) => load(hasOther ? this.#quick : this.api, etag) },
+      signal,
+    );
   }
 
   #assertOpen(): void {
-    if (this.#isClosed) throw new VaultError('This vault is closed. Create a new one.', { code: 'CLOSED', status: 0 });
+    if (this.#isClosed)
+      throw new VaultError('This vault is closed. Create a new one.', { code: 'CLOSED', status: 0 });
   }
 
   /** Sends a call. A change invalidates cached reads; a 401 removes them. */
@@ -312,8 +378,14 @@ export class Vault {
   }
 
   #open(query: string, lastEventId: string | null, signal: AbortSignal): Promise<Response> {
-    const headers = { Accept: 'text/event-stream', ...(lastEventId !== null && { 'Last-Event-ID': lastEventId }) };
-    const request = new Request(`${this.#url}/api/v1/orgs/${this.org}/events/stream?${query}`, { headers, signal });
+    const headers = {
+      Accept: 'text/event-stream',
+      ...(lastEventId !== null && { 'Last-Event-ID': lastEventId }),
+    };
+    const request = new Request(`${this.#url}/api/v1/orgs/${this.org}/events/stream?${query}`, {
+      headers,
+      signal,
+    });
     return this.#transport.send(request, { tokens: this.#tokens, retries: 0, isStream: true });
   }
 }
@@ -340,7 +412,10 @@ const INFO = { id: 'string', name: 'string', environment: 'string', version: 'nu
 const textOf = (value: string | Secret) => (typeof value === 'string' ? value : value.reveal());
 
 /** The headers of a call's options. */
-const headersOf = ({ reason, call, approval }: CallOptions, etag: string | null = null): Record<string, string> => ({
+const headersOf = (
+  { reason, call, approval }: CallOptions,
+  etag: string | null = null,
+): Record<string, string> => ({
   ...(reason !== undefined && { 'X-Access-Reason': reason }),
   ...(call !== undefined && { 'X-Access-Call': call }),
   ...(approval !== undefined && { 'Approval-Id': approval }),
@@ -349,7 +424,10 @@ const headersOf = ({ reason, call, approval }: CallOptions, etag: string | null 
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
-/** The deployment's address, without a trailing slash. Plain http is for this machine, and for a page that came from there itself. */
+/**
+ * The deployment's address, without a trailing slash. Plain http is for this machine, and for a page that
+ * came from there itself.
+ */
 function originOf(text: string): string {
   if (!URL.canParse(text)) throw new TypeError('url must be an address such as https://vault.example.com');
   const url = new URL(text);

@@ -16,7 +16,10 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** The outcome of a promise, or a rejection with the signal's reason. The work itself continues for others that wait for it. */
+/**
+ * The outcome of a promise, or a rejection with the signal's reason. The work itself continues for others
+ * that wait for it.
+ */
 export function orAborted<T>(work: Promise<T>, signal?: AbortSignal): Promise<T> {
   if (!signal) return work;
   work.catch(() => {}); // no unhandled rejection after the caller gave up

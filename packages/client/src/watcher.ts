@@ -1,5 +1,6 @@
-// The event stream: reports changes as they happen, and reconnects until it is stopped. Invariants: an open connection misses no event; after
-// a gap, everything cached is revalidated, at once or, where connections keep ending, at most once a minute; events contain names, never values.
+// The event stream: reports changes as they happen, and reconnects until it is stopped. Invariants: an open
+// connection misses no event; after a gap, everything cached is revalidated, at once or, where connections
+// keep ending, at most once a minute; events contain names, never values.
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { AuthenticationError, ConnectionError, VaultError } from './errors.js';
 import { sleep } from './wait.js';
@@ -20,7 +21,9 @@ export interface Change {
 }
 
 /** The event types that change the result of a read. */
-const KINDS = ['CREATED', 'UPDATED', 'ROTATED', 'DELETED', 'RESTORED', 'REVOKED', 'EXPIRED'].map((kind) => `SECRET_${kind}`).join(',');
+const KINDS = ['CREATED', 'UPDATED', 'ROTATED', 'DELETED', 'RESTORED', 'REVOKED', 'EXPIRED']
+  .map((kind) => `SECRET_${kind}`)
+  .join(',');
 /** The vault writes immediately, then at least every 25 seconds. */
 const FIRST_WITHIN = 10_000;
 const NEXT_WITHIN = 40_000;
@@ -41,9 +44,15 @@ export interface WatcherOptions {
   onChange(change: Change, version: number | null): void;
   /** Called with the number of the open connection, or 0 when it closes. */
   onConnection(n: number): void;
-  /** Revalidates everything cached, because events may have been missed or there is no stream. Returns whether anything is still cached. */
+  /**
+   * Revalidates everything cached, because events may have been missed or there is no stream. Returns whether
+   * anything is still cached.
+   */
   poll(): Promise<boolean>;
-  /** Called when changes can no longer be reported: the credential is no longer accepted, or the stream is refused and nothing is cached. */
+  /**
+   * Called when changes can no longer be reported: the credential is no longer accepted, or the stream is
+   * refused and nothing is cached.
+   */
   onRefused(error: VaultError): void;
 }
 
@@ -121,7 +130,8 @@ export class Watcher {
   async #pollLater(ms: number): Promise<void> {
     if (this.#isPollDue) return;
     this.#isPollDue = true;
-    while (Date.now() < this.#polledAt + ms) await sleep(this.#polledAt + ms - Date.now(), this.#ending.signal);
+    while (Date.now() < this.#polledAt + ms)
+      await sleep(this.#polledAt + ms - Date.now(), this.#ending.signal);
     this.#isPollDue = false;
     await this.#poll();
   }
@@ -140,7 +150,10 @@ export class Watcher {
       };
       const body = response.body;
       if (!body || !response.headers.get('Content-Type')?.startsWith('text/event-stream'))
-        throw new VaultError('The response is not an event stream.', { code: 'UNEXPECTED_RESPONSE', status: response.status });
+        throw new VaultError('The response is not an event stream.', {
+          code: 'UNEXPECTED_RESPONSE',
+          status: response.status,
+        });
       await this.#read(body, heard);
     } finally {
       clearTimeout(timer);
@@ -174,27 +187,39 @@ export class Watcher {
   #opened(): void {
     this.#connections++;
     this.#options.onConnection(this.#connections);
-    // The stream does not report changes from before it was open. Where each connection ends at once, reading everything for each is too much.
+    // The stream does not report changes from before it was open. Where each connection ends at once, reading
+    // everything for each is too much.
     const after = Math.min(LONGEST_POLL_AFTER, POLL_AFTER * 2 ** (this.#cut - 1));
     (this.#cut === 0 ? this.#poll() : this.#pollLater(after)).catch(() => {});
   }
 
   #tell(text: string): void {
-    let event: { type?: unknown; data?: { name?: unknown; former_name?: unknown; environment?: unknown; version?: unknown } | null } | null;
+    let event: {
+      type?: unknown;
+      data?: { name?: unknown; former_name?: unknown; environment?: unknown; version?: unknown } | null;
+    } | null;
     try {
       event = JSON.parse(text);
     } catch {
       return;
     }
     const { name, former_name, environment, version } = event?.data ?? {};
-    if (typeof name !== 'string' || typeof environment !== 'string' || typeof event?.type !== 'string') return;
+    if (typeof name !== 'string' || typeof environment !== 'string' || typeof event?.type !== 'string')
+      return;
     const names = typeof former_name === 'string' ? [name, former_name] : [name];
-    this.#options.onChange({ environment, names, type: event.type }, typeof version === 'number' ? version : null);
+    this.#options.onChange(
+      { environment, names, type: event.type },
+      typeof version === 'number' ? version : null,
+    );
   }
 }
 
-const pauseAfter = (failures: number) => Math.min(LONGEST_PAUSE, 250 * 2 ** (failures - 1)) * (0.5 + Math.random() / 2);
+const pauseAfter = (failures: number) =>
+  Math.min(LONGEST_PAUSE, 250 * 2 ** (failures - 1)) * (0.5 + Math.random() / 2);
 
 /** Whether the vault responded with a refusal that is not temporary. */
 const isRefusal = (error: unknown): error is VaultError =>
-  error instanceof VaultError && !(error instanceof ConnectionError) && error.status < 500 && error.status !== 429;
+  error instanceof VaultError &&
+  !(error instanceof ConnectionError) &&
+  error.status < 500 &&
+  error.status !== 429;

@@ -3,7 +3,15 @@ import { createVault, Secret, type Vault } from '@secrets-vault/client';
 import { describe, expect, it } from 'vitest';
 
 const sent: string[] = [];
-const answer = { id: 'sec_1', name: 'A', environment: 'production', version: 1, value: 'v', expires_at: null, data: [] };
+const answer = {
+  id: 'sec_1',
+  name: 'A',
+  environment: 'production',
+  version: 1,
+  value: 'v',
+  expires_at: null,
+  data: [],
+};
 const OPTIONS = {
   url: 'https://vault.example.com',
   org: 'org_1',
@@ -34,13 +42,21 @@ describe('createVault', () => {
     ['timeout', [0, -5, '30s', Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31]],
     ['concurrency', [0, -1, 0.5, Number.NaN, '6']],
     ['fetch', [5, {}]],
-    ['credential', [{}, [], { apiKey: 'svc_live_x' }, { oidc: 'ci' }, { oidc: 'ci', trustId: '' }, { token: 'x' }]],
+    [
+      'credential',
+      [{}, [], { apiKey: 'svc_live_x' }, { oidc: 'ci' }, { oidc: 'ci', trustId: '' }, { token: 'x' }],
+    ],
   ])('options: %s of another kind is refused by its name', (name, values) => {
-    for (const value of values) expect(() => createVault({ ...OPTIONS, [name]: value }), String(value)).toThrow(new RegExp(`^${name} `));
+    for (const value of values)
+      expect(() => createVault({ ...OPTIONS, [name]: value }), String(value)).toThrow(
+        new RegExp(`^${name} `),
+      );
   });
 
   it('options: those that are left out or undefined have their defaults, and fields of a file are ignored', () => {
-    expect(createVault({ ...OPTIONS, timeout: undefined, maxAge: Number.POSITIVE_INFINITY }).org).toBe('org_1');
+    expect(createVault({ ...OPTIONS, timeout: undefined, maxAge: Number.POSITIVE_INFINITY }).org).toBe(
+      'org_1',
+    );
     const project = { secrets: ['A'], prefixes: ['a/'] };
     expect(createVault({ ...OPTIONS, ...project }).org).toBe('org_1');
     expect(() => createVault(undefined as never)).toThrow('createVault takes an object of options');
@@ -73,7 +89,8 @@ describe('calls', () => {
 
 describe('bodies', () => {
   const vault = createVault(OPTIONS);
-  const post = (body: object) => vault.api.POST('/orgs/{org_id}/secrets', { params: { path: { org_id: 'org_1' } }, body: body as never });
+  const post = (body: object) =>
+    vault.api.POST('/orgs/{org_id}/secrets', { params: { path: { org_id: 'org_1' } }, body: body as never });
 
   it('bodies: what JSON would drop or change is refused by its name', async () => {
     sent.length = 0;

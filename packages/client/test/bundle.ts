@@ -8,7 +8,14 @@ import { runWrangler } from '../../../scripts/shared/wrangler.mjs';
 /** Bundles a Worker. @returns the path of its single module */
 export async function bundle(folder: string): Promise<string> {
   const out = fs.mkdtempSync(path.join(os.tmpdir(), 'bundle-'));
-  const { code, said } = await runWrangler(['deploy', '--dry-run', '--outdir', out, '--config', path.join(folder, 'wrangler.toml')]);
+  const { code, said } = await runWrangler([
+    'deploy',
+    '--dry-run',
+    '--outdir',
+    out,
+    '--config',
+    path.join(folder, 'wrangler.toml'),
+  ]);
   if (code !== 0) throw new Error(said);
   return path.join(out, fs.readdirSync(out).find((name) => name.endsWith('.js')) as string);
 }

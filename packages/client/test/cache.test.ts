@@ -11,7 +11,8 @@ describe('bulk read', () => {
   it('values: several prefixes, and pages of one revision where one response is too large', async () => {
     for (const name of ['p/A', 'p/B', 'q/A', 'r/A']) await at.put(name, name);
     const { vault } = await reader();
-    const names = async (prefix: string | string[]) => [...(await vault.values({ environment: 'production', prefix })).keys()].sort();
+    const names = async (prefix: string | string[]) =>
+      [...(await vault.values({ environment: 'production', prefix })).keys()].sort();
     expect(await names(['p/', 'q/'])).toEqual(['p/A', 'p/B', 'q/A']);
     expect(await names('q/')).toEqual(['q/A']);
     const refuse = (status: number, code: string, part: string, times: number) =>
@@ -27,7 +28,9 @@ describe('bulk read', () => {
     expect(await names(['p/', 'r/'])).toEqual(['p/A', 'p/B', 'r/A']);
     refuse(422, 'RESULT_TOO_LARGE', '/values', 1);
     refuse(409, 'CONFLICT', 'limit=2000', 9);
-    await expect(vault.values({ environment: 'production', prefix: ['p/', 'q/', 'r/'] })).rejects.toMatchObject({ code: 'CONFLICT' });
+    await expect(
+      vault.values({ environment: 'production', prefix: ['p/', 'q/', 'r/'] }),
+    ).rejects.toMatchObject({ code: 'CONFLICT' });
   });
 });
 
@@ -88,7 +91,8 @@ describe('cache', () => {
       [
         PermissionError,
         'SECRET_ACCESS_DENIED',
-        ({ id }: Awaited<ReturnType<typeof reader>>) => at.direct('PATCH', `/agent-credentials/${id}`, { secrets: ['OTHER_*'] }),
+        ({ id }: Awaited<ReturnType<typeof reader>>) =>
+          at.direct('PATCH', `/agent-credentials/${id}`, { secrets: ['OTHER_*'] }),
       ],
       [GoneError, 'SECRET_REVOKED', null],
     ] as const;
@@ -106,7 +110,9 @@ describe('cache', () => {
       at.proxy.down(true);
       expect(await thrown(it.vault.get(name))).toBeInstanceOf(ConnectionError);
       if (Class === AuthenticationError)
-        expect(await thrown(it.vault.values({ environment: 'production', prefix: name }))).toBeInstanceOf(ConnectionError);
+        expect(await thrown(it.vault.values({ environment: 'production', prefix: name }))).toBeInstanceOf(
+          ConnectionError,
+        );
       at.proxy.reset();
     }
   });
@@ -140,7 +146,9 @@ describe('cache', () => {
     const { vault } = await reader({ maxAge: 600_000, reason: 'start' });
     await vault.get(name);
     await vault.get(name, { reason: 'incident 42' });
-    const reasons = at.proxy.seen.filter(({ path }) => path.includes(READS)).map(({ headers }) => headers['x-access-reason']);
+    const reasons = at.proxy.seen
+      .filter(({ path }) => path.includes(READS))
+      .map(({ headers }) => headers['x-access-reason']);
     expect(reasons).toEqual(['start', 'incident 42']);
   });
 
@@ -150,7 +158,9 @@ describe('cache', () => {
     const { vault } = await reader({ maxAge: 600_000 });
     await vault.get(name);
     await vault.get(name, { call: 'run ["true"]' });
-    const calls = at.proxy.seen.filter(({ path }) => path.includes(READS)).map(({ headers }) => headers['x-access-call']);
+    const calls = at.proxy.seen
+      .filter(({ path }) => path.includes(READS))
+      .map(({ headers }) => headers['x-access-call']);
     expect(calls).toEqual([undefined, 'run ["true"]']);
   });
 });

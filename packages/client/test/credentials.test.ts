@@ -21,11 +21,20 @@ afterEach(() => {
 });
 
 const MINTS = '/access-tokens';
-const tokens = () => new Set(at.proxy.seen.filter(({ path }) => path.includes('/by-name/')).map(({ headers }) => headers.authorization));
+const tokens = () =>
+  new Set(
+    at.proxy.seen
+      .filter(({ path }) => path.includes('/by-name/'))
+      .map(({ headers }) => headers.authorization),
+  );
 const open = (credential: Parameters<typeof createVault>[0]['credential'], options: object = {}) =>
   createVault({ url: at.url, org: at.org, credential, cache: false, ...options });
 const session = async () =>
-  (await at.direct('POST', '/access-tokens', { ttlSeconds: 600 })) as { token: string; expiresAt: string; id: string };
+  (await at.direct('POST', '/access-tokens', { ttlSeconds: 600 })) as {
+    token: string;
+    expiresAt: string;
+    id: string;
+  };
 
 describe('API key', () => {
   it('session token: concurrent calls share one, and the key itself reads nothing', async () => {
@@ -38,7 +47,9 @@ describe('API key', () => {
 
   it('session token: a key that expires soon gets shorter ones, and is used itself in its last minute', async () => {
     const ending = async (ttlSeconds: number) =>
-      (await at.direct('POST', '/api-keys', { name: 'ending', scopes: ['secrets:read'], ttlSeconds })) as { token: string };
+      (await at.direct('POST', '/api-keys', { name: 'ending', scopes: ['secrets:read'], ttlSeconds })) as {
+        token: string;
+      };
     const soon = await ending(600);
     const now = await ending(60);
     expect((await open(soon.token).get('NAME')).reveal()).toBe('one');
@@ -77,7 +88,10 @@ describe('API key', () => {
   });
 
   it('session token: a lost response to its creation leaves one token', async () => {
-    const key = (await at.direct('POST', '/api-keys', { name: 'one more', scopes: ['secrets:read'] })) as { id: string; token: string };
+    const key = (await at.direct('POST', '/api-keys', { name: 'one more', scopes: ['secrets:read'] })) as {
+      id: string;
+      token: string;
+    };
     at.proxy.fail({ kind: 'lose', when: ({ method }) => method === 'POST' });
     await open(key.token).get('NAME');
     const { data } = (await at.direct('GET', '/access-tokens?limit=100')) as { data: { parentId: string }[] };
@@ -87,7 +101,10 @@ describe('API key', () => {
   it('session token: an aborted call does not abort the renewal for the others', async () => {
     at.proxy.fail({ delay: 300, when: ({ method }) => method === 'POST' });
     const vault = open(at.key);
-    const [gaveUp, read] = await Promise.all([thrown(vault.get('NAME', { signal: AbortSignal.timeout(50) })), vault.get('NAME')]);
+    const [gaveUp, read] = await Promise.all([
+      thrown(vault.get('NAME', { signal: AbortSignal.timeout(50) })),
+      vault.get('NAME'),
+    ]);
     expect(gaveUp).toMatchObject({ name: 'TimeoutError' });
     expect(read.reveal()).toBe('one');
     expect(at.proxy.count('POST', MINTS)).toBe(1);
@@ -97,8 +114,12 @@ describe('API key', () => {
     const unhandled: unknown[] = [];
     process.on('unhandledRejection', (error) => unhandled.push(error));
     at.proxy.fail({ kind: 'refuse', status: 403, delay: 100, when: ({ method }) => method === 'POST' });
-    expect(await thrown(open(at.key).get('NAME', { signal: AbortSignal.timeout(20) }))).toMatchObject({ name: 'TimeoutError' });
-    expect(await thrown(open(at.key).api.GET('/whoami', { signal: AbortSignal.abort(new Error('before')) }))).toMatchObject({
+    expect(await thrown(open(at.key).get('NAME', { signal: AbortSignal.timeout(20) }))).toMatchObject({
+      name: 'TimeoutError',
+    });
+    expect(
+      await thrown(open(at.key).api.GET('/whoami', { signal: AbortSignal.abort(new Error('before')) })),
+    ).toMatchObject({
       message: 'before',
     });
     await new Promise((done) => setTimeout(done, 200));
@@ -106,7 +127,10 @@ describe('API key', () => {
   });
 
   it('revoked: a revoked key is refused after one more attempt', async () => {
-    const key = (await at.direct('POST', '/api-keys', { name: 'short', scopes: ['secrets:read'] })) as { id: string; token: string };
+    const key = (await at.direct('POST', '/api-keys', { name: 'short', scopes: ['secrets:read'] })) as {
+      id: string;
+      token: string;
+    };
     const vault = open(key.token);
     await vault.get('NAME');
     await at.direct('DELETE', `/api-keys/${key.id}`);
@@ -178,7 +202,10 @@ describe('workload identity, in the real vault', () => {
     let sub = 'repo:acme/app:ref:refs/heads/main';
     const runner = http.createServer(async (request, response) => {
       const audience = new URL(request.url ?? '', 'http://runner').searchParams.get('audience') ?? '';
-      const token = new SignJWT({ ref: 'refs/heads/main', jti: crypto.randomUUID() }).setProtectedHeader({ alg: 'RS256', kid: 'k1' });
+      const token = new SignJWT({ ref: 'refs/heads/main', jti: crypto.randomUUID() }).setProtectedHeader({
+        alg: 'RS256',
+        kid: 'k1',
+      });
       const value = await token
         .setIssuer(issuer)
         .setSubject(sub)
@@ -189,7 +216,10 @@ describe('workload identity, in the real vault', () => {
       response.end(JSON.stringify({ value }));
     });
     await new Promise((done) => runner.listen(0, '127.0.0.1', () => done(null)));
-    vi.stubEnv('ACTIONS_ID_TOKEN_REQUEST_URL', `http://127.0.0.1:${(runner.address() as { port: number }).port}/token?x=1`);
+    vi.stubEnv(
+      'ACTIONS_ID_TOKEN_REQUEST_URL',
+      `http://127.0.0.1:${(runner.address() as { port: number }).port}/token?x=1`,
+    );
     vi.stubEnv('ACTIONS_ID_TOKEN_REQUEST_TOKEN', 'runner');
     const job = () => open({ oidc: 'ci', trustId: trust.id, audience: at.target });
     const vault = job();
@@ -220,7 +250,8 @@ describe('terminal session, in the real vault', () => {
         kept = next;
       },
     };
-    const start = () => createVault({ url: own.url, org: own.org, credential: { terminal: store }, cache: false });
+    const start = () =>
+      createVault({ url: own.url, org: own.org, credential: { terminal: store }, cache: false });
     own.proxy.fail({ kind: 'lose', when: ({ url }) => (url ?? '').endsWith('/auth/refresh') });
     const vault = start();
     expect((await vault.get('NAME')).reveal()).toBe('one');
@@ -241,7 +272,10 @@ describe('terminal session, in the real vault', () => {
 });
 
 describe('terminal session', () => {
-  /** A store like a shared file, and a vault that refreshes like the service: each refresh token is valid once. */
+  /**
+   * A store like a shared file, and a vault that refreshes like the service: each refresh token is valid
+   * once.
+   */
   function shared(first: TerminalSession) {
     let kept: TerminalSession | null = first;
     const log: string[] = [];
@@ -263,12 +297,20 @@ describe('terminal session', () => {
       const { refresh_token } = JSON.parse(new TextDecoder().decode(init.body as ArrayBuffer));
       log.push(`refresh ${refresh_token}`);
       if (!live.delete(refresh_token))
-        return Response.json({ error: { code: 'UNAUTHENTICATED', message: 'm', docs: 'd' } }, { status: 401 });
+        return Response.json(
+          { error: { code: 'UNAUTHENTICATED', message: 'm', docs: 'd' } },
+          { status: 401 },
+        );
       const next = `r${++refreshes}`;
       live.add(next);
       return Response.json({ ...(await session()), refresh_token: next });
     };
-    return { store, log, open: () => open({ terminal: store }, { fetch: fetching }), set: (next: TerminalSession | null) => (kept = next) };
+    return {
+      store,
+      log,
+      open: () => open({ terminal: store }, { fetch: fetching }),
+      set: (next: TerminalSession | null) => (kept = next),
+    };
   }
   const ended = { token: 'x', expiresAt: new Date(0).toISOString(), refresh_token: 'r0' };
 

@@ -1,5 +1,5 @@
-// The examples of the guide, run unchanged: a script and Express as processes, the Worker in workerd, and for Next.js the route handler and
-// the server component, which are functions; Next.js itself is not run.
+// The examples of the guide, run unchanged: a script and Express as processes, the Worker in workerd, and for
+// Next.js the route handler and the server component, which are functions; Next.js itself is not run.
 import { execFile, spawn } from 'node:child_process';
 import http from 'node:http';
 import path from 'node:path';
@@ -25,25 +25,37 @@ beforeAll(async () => {
   await at.put('REPORT_TOKEN', 'report-one');
   await at.put('PAYMENT_KEY', 'pay-one');
   const token = (await at.agent({ secrets: ['REPORT_TOKEN', 'PAYMENT_KEY'] })).token;
-  env = { VAULT_URL: at.url, VAULT_ORG: at.org, VAULT_KEY: token, VAULT_TOKEN: token, REPORT_URL: url, PAYMENT_URL: url };
+  env = {
+    VAULT_URL: at.url,
+    VAULT_ORG: at.org,
+    VAULT_KEY: token,
+    VAULT_TOKEN: token,
+    REPORT_URL: url,
+    PAYMENT_URL: url,
+  };
 });
 afterAll(() => target.close());
 
 describe('example', () => {
   it('script: reads a secret, uses it and exits', async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, [path.join(examples, 'script.mjs')], { env });
+    const { stdout } = await promisify(execFile)(process.execPath, [path.join(examples, 'script.mjs')], {
+      env,
+    });
     expect(stdout).toBe('REPORT_TOKEN, version 1, is [redacted]: the report is 200.\n');
     expect(given.at(-1)).toBe('Bearer report-one');
   });
 
   it('Express: requests use the latest key, without a restart', async () => {
     const port = await freePort();
-    const child = spawn(process.execPath, [path.join(examples, 'express.mjs')], { env: { ...env, PORT: String(port) } });
+    const child = spawn(process.execPath, [path.join(examples, 'express.mjs')], {
+      env: { ...env, PORT: String(port) },
+    });
     let said = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (said += data));
     await until(() => said.includes('listening'));
     const limit = { signal: AbortSignal.timeout(20_000) };
-    const charge = async () => (await fetch(`http://127.0.0.1:${port}/charge`, limit)).json() as Promise<{ version: number }>;
+    const charge = async () =>
+      (await fetch(`http://127.0.0.1:${port}/charge`, limit)).json() as Promise<{ version: number }>;
     expect(await charge()).toEqual({ charged: true, version: 1 });
     await at.put('PAYMENT_KEY', 'pay-two');
     await until(async () => (await charge()).version === 2);
@@ -65,7 +77,9 @@ describe('example', () => {
 
   it('Worker: each request uses its own client', async () => {
     const worker = run(await bundle(path.join(examples, 'worker')), env);
-    const answers = await Promise.all([1, 2, 3].map(async () => (await worker.dispatchFetch('http://worker/')).json()));
+    const answers = await Promise.all(
+      [1, 2, 3].map(async () => (await worker.dispatchFetch('http://worker/')).json()),
+    );
     expect(answers).toEqual(Array(3).fill({ status: 200, version: 1 }));
     expect(given.at(-1)).toBe('Bearer report-one');
     await worker.dispose();

@@ -30,7 +30,14 @@ afterEach(() => {
 });
 
 function client(options: Partial<VaultOptions> = {}) {
-  const vault = createVault({ url, org: 'org_1', credential: 'svcag_x', environment: 'production', retries: 0, ...options });
+  const vault = createVault({
+    url,
+    org: 'org_1',
+    credential: 'svcag_x',
+    environment: 'production',
+    retries: 0,
+    ...options,
+  });
   open.push(vault);
   return vault;
 }
@@ -93,7 +100,10 @@ describe('size of a response', () => {
       response.writeHead(403, { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' });
       response.end(bomb);
     };
-    expect(await thrown(client().get('A'))).toMatchObject({ ...UNEXPECTED, message: expect.stringContaining('larger than any') });
+    expect(await thrown(client().get('A'))).toMatchObject({
+      ...UNEXPECTED,
+      message: expect.stringContaining('larger than any'),
+    });
   });
 
   it('response: 16 MiB of values of control characters are read', async () => {
@@ -121,8 +131,16 @@ describe('size of a response', () => {
     let n = 0;
     handler = (request, response) => {
       const isPage = request.url?.includes('limit=');
-      const values = { environment: 'production', values: { [`N${++n}`]: 'v' }, versions: {}, withheld: [], next_cursor: `c${n}` };
-      return isPage ? answers(values)(request, response) : answers({ error: { code: 'RESULT_TOO_LARGE' } }, 422)(request, response);
+      const values = {
+        environment: 'production',
+        values: { [`N${++n}`]: 'v' },
+        versions: {},
+        withheld: [],
+        next_cursor: `c${n}`,
+      };
+      return isPage
+        ? answers(values)(request, response)
+        : answers({ error: { code: 'RESULT_TOO_LARGE' } }, 422)(request, response);
     };
     expect(await thrown(client().values())).toMatchObject(UNEXPECTED);
     expect(n).toBeLessThan(1000);
@@ -190,8 +208,17 @@ describe('shape of a response', () => {
   });
 
   it('stream: events of another shape are ignored, and later ones are told', async () => {
-    const odd = ['null', '5', '[]', '{}', '{"data":null}', '{"type":"SECRET_UPDATED","data":{"name":5,"environment":"e"}}', 'x'];
-    const good = '{"type":"SECRET_UPDATED","data":{"name":"A","environment":"e","former_name":{},"version":"x"}}';
+    const odd = [
+      'null',
+      '5',
+      '[]',
+      '{}',
+      '{"data":null}',
+      '{"type":"SECRET_UPDATED","data":{"name":5,"environment":"e"}}',
+      'x',
+    ];
+    const good =
+      '{"type":"SECRET_UPDATED","data":{"name":"A","environment":"e","former_name":{},"version":"x"}}';
     handler = (request, response) => {
       if (!request.url?.includes('/stream')) return answers({}, 500)(request, response);
       response.writeHead(200, { 'Content-Type': 'text/event-stream' });

@@ -11,9 +11,17 @@ const folder = path.resolve(import.meta.dirname, '..');
 
 it('package: contains only dist, README and LICENSE, stays small, and works once unpacked', async () => {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'pack-'));
-  const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', dir], { cwd: folder });
-  const [packed] = Object.values(JSON.parse(stdout)) as { filename: string; size: number; files: { path: string }[] }[];
-  const others = packed?.files.map((file) => file.path).filter((file) => !/^dist\/[\w-]+\.(js|d\.ts)$/.test(file));
+  const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', dir], {
+    cwd: folder,
+  });
+  const [packed] = Object.values(JSON.parse(stdout)) as {
+    filename: string;
+    size: number;
+    files: { path: string }[];
+  }[];
+  const others = packed?.files
+    .map((file) => file.path)
+    .filter((file) => !/^dist\/[\w-]+\.(js|d\.ts)$/.test(file));
   expect(others?.sort()).toEqual(['LICENSE', 'README.md', 'package.json']);
   // Most of it are the types of all operations.
   expect(packed?.size).toBeLessThan(95_000);
@@ -27,14 +35,18 @@ it('package: contains only dist, README and LICENSE, stays small, and works once
 
 it('package: docs/reference/client.md is current (npm run reference -w packages/client generates it), with an example for every export', async () => {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'reference-'));
-  await run(process.execPath, [path.join(folder, 'node_modules/typedoc/bin/typedoc'), '--out', dir], { cwd: folder });
+  await run(process.execPath, [path.join(folder, 'node_modules/typedoc/bin/typedoc'), '--out', dir], {
+    cwd: folder,
+  });
   const made = fs.readFileSync(path.join(dir, 'client.md'), 'utf8');
   expect(fs.readFileSync(path.resolve(folder, '../../docs/reference/client.md'), 'utf8') === made).toBe(true);
 
   const [, ...sections] = made.split(/^### /m);
   const shown = sections.map((section) => /^\w+/.exec(section)?.[0]);
   const index = fs.readFileSync(path.join(folder, 'src/index.ts'), 'utf8');
-  const given = [...index.replace(/^\/\/.*$|'.*'/gm, '').matchAll(/\b([A-Z]\w+|createVault|covers|secretTypes)\b/g)].map(([name]) => name);
+  const given = [
+    ...index.replace(/^\/\/.*$|'.*'/gm, '').matchAll(/\b([A-Z]\w+|createVault|covers|secretTypes)\b/g),
+  ].map(([name]) => name);
   expect(given.length).toBeGreaterThan(20);
   expect(shown).toEqual(expect.arrayContaining(given));
   for (const section of sections) expect(section).toContain('\n#### Example\n');

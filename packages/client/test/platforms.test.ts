@@ -14,7 +14,10 @@ interface Asked {
   body: string;
 }
 
-/** A platform at a free port or a socket, and its requests. It sends the next of `replies`, or the last again; status 0 closes the connection. */
+/**
+ * A platform at a free port or a socket, and its requests. It sends the next of `replies`, or the last again;
+ * status 0 closes the connection.
+ */
 async function platform(socket: string | null, ...replies: [status: number, body: string][]) {
   const asked: Asked[] = [];
   const server = http.createServer(async (request, response) => {
@@ -25,7 +28,9 @@ async function platform(socket: string | null, ...replies: [status: number, body
     if (status === 0) return request.socket.destroy();
     response.writeHead(status, status === 302 ? { Location: 'http://127.0.0.1:1/' } : {}).end(text);
   });
-  await new Promise<void>((done) => (socket === null ? server.listen(0, '127.0.0.1', done) : server.listen(socket, done)));
+  await new Promise<void>((done) =>
+    socket === null ? server.listen(0, '127.0.0.1', done) : server.listen(socket, done),
+  );
   onTestFinished(() => void server.close());
   return { asked, host: socket ?? `127.0.0.1:${(server.address() as { port: number }).port}` };
 }
@@ -51,9 +56,15 @@ it('platform: a token in a variable or a file is read from there', async () => {
 it('platform: GitHub Actions issues a token for the audience', async () => {
   const { asked, host } = await platform(null, [200, JSON.stringify({ count: 1, value: 'from-github' })]);
   const url = `http://${host}/token?api-version=2.0`;
-  const env = { GITHUB_ACTIONS: 'true', ACTIONS_ID_TOKEN_REQUEST_URL: url, ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'runner' };
+  const env = {
+    GITHUB_ACTIONS: 'true',
+    ACTIONS_ID_TOKEN_REQUEST_URL: url,
+    ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'runner',
+  };
   expect(await platformToken(AUDIENCE, env)).toBe('from-github');
-  expect(asked).toMatchObject([{ line: `GET /token?api-version=2.0&audience=${encoded}`, headers: { authorization: 'bearer runner' } }]);
+  expect(asked).toMatchObject([
+    { line: `GET /token?api-version=2.0&audience=${encoded}`, headers: { authorization: 'bearer runner' } },
+  ]);
 });
 
 it('platform: Azure Pipelines issues a token for the access token of the job', async () => {

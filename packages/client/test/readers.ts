@@ -1,4 +1,5 @@
-// For tests of reads: one vault a file, and clients with a credential of their own that are closed after each test.
+// For tests of reads: one vault a file, and clients with a credential of their own that are closed after each
+// test.
 import { type Change, createVault, type VaultOptions } from '@secrets-vault/client';
 import { afterEach, beforeAll, beforeEach, vi } from 'vitest';
 import { newVault, until } from './support.ts';

@@ -36,7 +36,9 @@ describe('retry', () => {
       const { info } = await vault.rotate(name, { value: `value of ${kind}` });
       expect(info.version, kind).toBe(before + 1);
       expect(await versions(id), kind).toBe(before + 1);
-      const attempts = at.proxy.seen.filter(({ method, path }) => method === 'POST' && path.includes('/rotate'));
+      const attempts = at.proxy.seen.filter(
+        ({ method, path }) => method === 'POST' && path.includes('/rotate'),
+      );
       expect(attempts.length, kind).toBe(2);
       expect(new Set(attempts.map(({ headers }) => headers['idempotency-key'])).size, kind).toBe(1);
     }
@@ -69,7 +71,10 @@ describe('retry', () => {
     const name = fresh();
     const { id } = await at.put(name, 'one');
     at.proxy.fail({ kind: 'lose', when: is('PATCH') });
-    const patch = vault.api.PATCH('/orgs/{org_id}/secrets/{id}', { params: { path: { org_id: at.org, id } }, body: { value: 'two' } });
+    const patch = vault.api.PATCH('/orgs/{org_id}/secrets/{id}', {
+      params: { path: { org_id: at.org, id } },
+      body: { value: 'two' },
+    });
     expect(await thrown(patch)).toBeInstanceOf(ConnectionError);
     expect(at.proxy.count('PATCH')).toBe(1);
     at.proxy.fail({ kind: 'lose', when: is('PUT') });
@@ -79,7 +84,11 @@ describe('retry', () => {
   });
 
   it('idempotency: an operation that runs each time, such as a scan, is not retried', async () => {
-    const scan = () => vault.api.POST('/orgs/{org_id}/scans', { params: { path: { org_id: at.org } }, body: { text: 'nothing' } });
+    const scan = () =>
+      vault.api.POST('/orgs/{org_id}/scans', {
+        params: { path: { org_id: at.org } },
+        body: { text: 'nothing' },
+      });
     at.proxy.fail({ kind: 'lose', when: is('POST', '/scans') });
     expect(await thrown(scan())).toBeInstanceOf(ConnectionError);
     expect(at.proxy.count('POST', '/scans')).toBe(1);
@@ -92,7 +101,10 @@ describe('retry', () => {
     const body = { error: { code: 'RATE_LIMITED', message: 'Too many.', docs: 'http://x', retry_after: 1 } };
     at.proxy.fail({ kind: 'refuse', status: 429, headers: { 'Retry-After': '1' }, body, when: is('PATCH') });
     const started = Date.now();
-    await vault.api.PATCH('/orgs/{org_id}/secrets/{id}', { params: { path: { org_id: at.org, id } }, body: { value: 'two' } });
+    await vault.api.PATCH('/orgs/{org_id}/secrets/{id}', {
+      params: { path: { org_id: at.org, id } },
+      body: { value: 'two' },
+    });
     expect(Date.now() - started).toBeGreaterThanOrEqual(1000);
     expect(at.proxy.count('PATCH')).toBe(2);
     at.proxy.fail({ kind: 'refuse', status: 429, headers: { 'Retry-After': '3600' }, body });
@@ -100,14 +112,25 @@ describe('retry', () => {
     expect(error).toBeInstanceOf(RateLimitError);
     expect(error).toMatchObject({ retryAfter: 3600, code: 'RATE_LIMITED' });
     const hasty = createVault({ url: at.url, org: at.org, credential: at.key, maxRetryAfter: 500 });
-    at.proxy.fail({ kind: 'refuse', status: 429, headers: { 'Retry-After': '1' }, body, when: is('GET', '/secrets') });
+    at.proxy.fail({
+      kind: 'refuse',
+      status: 429,
+      headers: { 'Retry-After': '1' },
+      body,
+      when: is('GET', '/secrets'),
+    });
     expect(await thrown(hasty.get(name))).toMatchObject({ retryAfter: 1 });
   });
 
   it('unavailable: 503 is retried, refusals and MISCONFIGURED are not, and attempts are limited', async () => {
     const name = fresh();
     await at.put(name, 'one');
-    at.proxy.fail({ kind: 'refuse', status: 503, times: 2, body: { error: { code: 'UNAVAILABLE', message: 'm', docs: 'd' } } });
+    at.proxy.fail({
+      kind: 'refuse',
+      status: 503,
+      times: 2,
+      body: { error: { code: 'UNAVAILABLE', message: 'm', docs: 'd' } },
+    });
     expect((await vault.get(name)).reveal()).toBe('one');
     expect(at.proxy.count('GET')).toBe(3);
     for (const [status, code, attempts] of [
@@ -135,17 +158,27 @@ describe('retry', () => {
     await at.put(name, 'one');
     at.proxy.fail({ kind: 'hang', when: is('GET') });
     const waiting = new AbortController();
-    const read = vault.api.GET('/orgs/{org_id}', { params: { path: { org_id: at.org } }, signal: waiting.signal });
+    const read = vault.api.GET('/orgs/{org_id}', {
+      params: { path: { org_id: at.org } },
+      signal: waiting.signal,
+    });
     setTimeout(() => waiting.abort(new Error('enough')), 50);
     expect(await thrown(read)).toMatchObject({ message: 'enough' });
     at.proxy.fail({ kind: 'refuse', status: 503, headers: { 'Retry-After': '30' }, times: 9 });
-    expect(await thrown(vault.get(name, { signal: AbortSignal.timeout(100) }))).toMatchObject({ name: 'TimeoutError' });
-    expect(await thrown(vault.get(name, { signal: AbortSignal.abort(new Error('before')) }))).toMatchObject({ message: 'before' });
+    expect(await thrown(vault.get(name, { signal: AbortSignal.timeout(100) }))).toMatchObject({
+      name: 'TimeoutError',
+    });
+    expect(await thrown(vault.get(name, { signal: AbortSignal.abort(new Error('before')) }))).toMatchObject({
+      message: 'before',
+    });
     at.proxy.reset();
     // Only this one: an earlier call may still be retried.
     at.proxy.fail({ kind: 'hang', when: ({ url }) => Boolean(url?.includes('/roles')) });
     const one = createVault({ url: at.url, org: at.org, credential: at.key, concurrency: 1, cache: false });
-    const late = one.api.GET('/orgs/{org_id}/roles', { params: { path: { org_id: at.org } }, signal: AbortSignal.timeout(300) });
+    const late = one.api.GET('/orgs/{org_id}/roles', {
+      params: { path: { org_id: at.org } },
+      signal: AbortSignal.timeout(300),
+    });
     const queued = one.api.GET('/whoami', { signal: AbortSignal.timeout(100) });
     expect(await thrown(queued)).toMatchObject({ name: 'TimeoutError' });
     expect(await thrown(late)).toMatchObject({ name: 'TimeoutError' });

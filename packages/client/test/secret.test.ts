@@ -19,9 +19,22 @@ describe('secret', () => {
   it('redaction: only reveal returns the value', () => {
     expect(secret.reveal()).toBe(VALUE);
     const seen = [
-      ...[`${secret}`, String(secret), `${secret}${''}`, JSON.stringify({ secret }), inspect(secret, { showHidden: true, depth: 9 })],
-      ...[inspect({ secret, list: [secret], map: new Map([['a', secret]]) }, { depth: 9 }), JSON.stringify(Object.entries(secret))],
-      ...[JSON.stringify({ ...secret }), JSON.stringify(structuredClone(secret)), JSON.stringify(Reflect.ownKeys(secret))],
+      ...[
+        `${secret}`,
+        String(secret),
+        `${secret}${''}`,
+        JSON.stringify({ secret }),
+        inspect(secret, { showHidden: true, depth: 9 }),
+      ],
+      ...[
+        inspect({ secret, list: [secret], map: new Map([['a', secret]]) }, { depth: 9 }),
+        JSON.stringify(Object.entries(secret)),
+      ],
+      ...[
+        JSON.stringify({ ...secret }),
+        JSON.stringify(structuredClone(secret)),
+        JSON.stringify(Reflect.ownKeys(secret)),
+      ],
       ...[
         v8.serialize(secret).toString('latin1'),
         JSON.stringify(Object.getOwnPropertyDescriptors(secret)),
@@ -37,7 +50,11 @@ describe('secret', () => {
     const vault = createVault({ url: at.url, org: at.org, credential: (await at.agent()).token });
     const values = await vault.values({ environment: 'production' });
     expect(values.get('PASSWORD')?.reveal()).toBe(VALUE);
-    for (const text of [inspect(values, { showHidden: true, depth: 9 }), JSON.stringify([...values]), JSON.stringify(values)])
+    for (const text of [
+      inspect(values, { showHidden: true, depth: 9 }),
+      JSON.stringify([...values]),
+      JSON.stringify(values),
+    ])
       expect(text).not.toContain(VALUE);
     expect(inspect(vault, { showHidden: true, depth: 9 })).not.toContain(VALUE);
   });
@@ -49,7 +66,11 @@ describe('secret', () => {
     for (const failing of [() => vault.get('PASSWORD'), () => vault.set('PASSWORD', VALUE)]) {
       const error = await thrown(failing());
       expect(error).toBeInstanceOf(VaultError);
-      for (const text of [inspect(error, { showHidden: true, depth: 9 }), JSON.stringify(error), String((error as Error).stack)]) {
+      for (const text of [
+        inspect(error, { showHidden: true, depth: 9 }),
+        JSON.stringify(error),
+        String((error as Error).stack),
+      ]) {
         expect(text).not.toContain(VALUE);
         expect(text).not.toContain(token);
       }
@@ -62,13 +83,20 @@ describe('secret', () => {
     ['an agent credential', 'svcag_secretpart\r\nX: y'],
     ['a token source', { current: async () => 'svcsess_secretpart\n', after: async () => null }],
   ])('redaction: an error about %s with a line break does not quote it', async (_, credential) => {
-    const error = await thrown(createVault({ url: 'https://vault.example.com', org: 'org_1', credential }).get('A'));
+    const error = await thrown(
+      createVault({ url: 'https://vault.example.com', org: 'org_1', credential }).get('A'),
+    );
     expect(error).toMatchObject({ name: 'CredentialError', code: 'MALFORMED_CREDENTIAL' });
     expect(inspect(error, { depth: 9 })).not.toContain('secretpart');
   });
 
   it('redaction: a response that is not JSON is not quoted', async () => {
-    const odd = createVault({ url: at.url, org: at.org, credential: 'x', fetch: async () => new Response(`<html>${VALUE}`) });
+    const odd = createVault({
+      url: at.url,
+      org: at.org,
+      credential: 'x',
+      fetch: async () => new Response(`<html>${VALUE}`),
+    });
     const error = await thrown(odd.get('PASSWORD'));
     expect(error).toMatchObject({ code: 'UNEXPECTED_RESPONSE' });
     expect(inspect(error, { depth: 9 })).not.toContain(VALUE);

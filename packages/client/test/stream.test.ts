@@ -1,4 +1,5 @@
-// The event stream: what it reports, its end, and the polls in its place, against a real vault whose network fails on purpose.
+// The event stream: what it reports, its end, and the polls in its place, against a real vault whose network
+// fails on purpose.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { AuthenticationError, createVault, VaultError } from '@secrets-vault/client';
@@ -86,13 +87,23 @@ describe('stream', () => {
     at.proxy.down(false);
     await until(() => changes.some(({ names }) => names.includes(name)));
     expect((await vault.get(name)).reveal()).toBe('two');
-    await until(() => at.proxy.seen.some(({ path, headers }) => path.includes('/stream') && headers['last-event-id'] !== undefined));
+    await until(() =>
+      at.proxy.seen.some(
+        ({ path, headers }) => path.includes('/stream') && headers['last-event-id'] !== undefined,
+      ),
+    );
   });
 
   it('poll: if the stream is refused, changes of cached reads are found by polling', async () => {
     const name = fresh();
     await at.put(name, 'one');
-    at.proxy.fail({ kind: 'refuse', status: 403, body: REFUSED, times: 99, when: ({ url }) => (url ?? '').includes('/events/stream') });
+    at.proxy.fail({
+      kind: 'refuse',
+      status: 403,
+      body: REFUSED,
+      times: 99,
+      when: ({ url }) => (url ?? '').includes('/events/stream'),
+    });
     const { vault, changes } = await reader();
     await vault.get(name);
     await at.put(name, 'two');
@@ -110,17 +121,29 @@ describe('stream', () => {
       count[isStream ? 'streams' : 'reads']++;
       if (isStream) return stream();
       const name = new URL(url).pathname.split('/').at(-1);
-      return Response.json({ name, value: 'one', version: 1, environment: 'production', expires_at: null }, { headers: { ETag: '"v1"' } });
+      return Response.json(
+        { name, value: 'one', version: 1, environment: 'production', expires_at: null },
+        { headers: { ETag: '"v1"' } },
+      );
     };
-    const vault = createVault({ url: 'https://vault.example.com', org: 'org_1', credential: 'svcag_x', cache: 'watch', fetch });
+    const vault = createVault({
+      url: 'https://vault.example.com',
+      org: 'org_1',
+      credential: 'svcag_x',
+      cache: 'watch',
+      fetch,
+    });
     open.push(vault);
     return { vault, count };
   };
   const VALUES = 60;
-  const read = (vault: ReturnType<typeof createVault>) => Promise.all(Array.from({ length: VALUES }, (_, n) => vault.get(`A${n}`)));
+  const read = (vault: ReturnType<typeof createVault>) =>
+    Promise.all(Array.from({ length: VALUES }, (_, n) => vault.get(`A${n}`)));
 
   it('stream: something in between that closes each stream at once is asked ever less often', async () => {
-    const { vault, count } = something(() => new Response(': hello\n\n', { headers: { 'Content-Type': 'text/event-stream' } }));
+    const { vault, count } = something(
+      () => new Response(': hello\n\n', { headers: { 'Content-Type': 'text/event-stream' } }),
+    );
     await read(vault);
     await vi.advanceTimersByTimeAsync(14_000);
     expect(count.reads).toBeLessThanOrEqual(2 * VALUES);
@@ -158,7 +181,9 @@ describe('stream', () => {
   it('revocation: each listener is told once that no more changes are reported, also one added later', async () => {
     const { vault, watch, revoke } = await reader();
     const errors: VaultError[] = [];
-    const stop = vault.onChange(() => {}, { onError: () => errors.push(new VaultError('removed', { code: 'REMOVED', status: 0 })) });
+    const stop = vault.onChange(() => {}, {
+      onError: () => errors.push(new VaultError('removed', { code: 'REMOVED', status: 0 })),
+    });
     vault.onChange(() => {}, { onError: (error) => errors.push(error) });
     stop();
     await watch();
@@ -176,7 +201,13 @@ describe('stream', () => {
     const name = fresh();
     await at.put(name, 'one');
     const refuse = (part: string) =>
-      at.proxy.fail({ kind: 'refuse', status: 403, body: REFUSED, times: 99, when: ({ url = '' }) => url.includes(part) });
+      at.proxy.fail({
+        kind: 'refuse',
+        status: 403,
+        body: REFUSED,
+        times: 99,
+        when: ({ url = '' }) => url.includes(part),
+      });
     refuse('/events/stream');
     const errors: VaultError[] = [];
     const listening = async () => {
@@ -225,7 +256,13 @@ describe('stream', () => {
     await at.put(name, 'one');
     await vault.get(name);
     at.proxy.fail({ delay: 300, when: ({ url = '' }) => url.includes(READS) });
-    at.proxy.fail({ kind: 'refuse', status: 403, body: REFUSED, times: 99, when: ({ url = '' }) => url.includes('/events/stream') });
+    at.proxy.fail({
+      kind: 'refuse',
+      status: 403,
+      body: REFUSED,
+      times: 99,
+      when: ({ url = '' }) => url.includes('/events/stream'),
+    });
     at.proxy.hangUp();
     await until(() => at.proxy.seen.filter(({ path }) => path.includes(READS)).length > 1);
     at.proxy.seen.length = 0;

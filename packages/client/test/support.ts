@@ -3,12 +3,16 @@ import { inject } from 'vitest';
 import { startProxy } from '../../../test/packages/proxy.mjs';
 import { call, newOrg } from '../../../test/packages/vault.mjs';
 
-/** A new organisation behind a proxy: `url` is the proxy's, `direct` calls the service directly with the first API key. */
+/**
+ * A new organisation behind a proxy: `url` is the proxy's, `direct` calls the service directly with the first
+ * API key.
+ */
 export async function newVault() {
   const target = inject('vaultUrl');
   const { org, key, enrolmentUrl } = await newOrg(target);
   const proxy = await startProxy(target);
-  const direct = (method: string, at: string, body?: unknown) => call(target, key, method, `/orgs/${org}${at}`, body);
+  const direct = (method: string, at: string, body?: unknown) =>
+    call(target, key, method, `/orgs/${org}${at}`, body);
   return {
     url: proxy.url,
     target,

@@ -37,9 +37,14 @@ function NotFound() {
   );
 }
 
-/** The start page: the first steps for an empty organisation, otherwise the secrets, or the audit log for those who cannot list them. */
+/**
+ * The start page: the first steps for an empty organisation, otherwise the secrets, or the audit log for
+ * those who cannot list them.
+ */
 function Home() {
-  const { data, error } = useRead(['org'], (signal) => vault().api.GET('/orgs/{org_id}', { params: { path: here() }, signal }));
+  const { data, error } = useRead(['org'], (signal) =>
+    vault().api.GET('/orgs/{org_id}', { params: { path: here() }, signal }),
+  );
   if (!data && !error) return <LoadingPage />;
   const first = isOpen('secrets:list') ? '/secrets' : '/audit';
   return <Redirect to={data?.usage.secrets === 0 && isOpen('tokens:write') ? '/start' : first} replace />;
@@ -58,7 +63,11 @@ function SignedIn() {
             {routes.map(({ path, label, needs, component: Page }) => (
               <Route key={path} path={path}>
                 {(params) =>
-                  isOpen(needs) ? <Page params={params as Record<string, string>} /> : <NotAllowed title={label} needs={needs ?? ''} />
+                  isOpen(needs) ? (
+                    <Page params={params as Record<string, string>} />
+                  ) : (
+                    <NotAllowed title={label} needs={needs ?? ''} />
+                  )
                 }
               </Route>
             ))}

@@ -1,5 +1,5 @@
-// The error of a change that was not made, because someone else changed the resource after the member saw it. Apart from what finds the
-// differences, which the first page does not load.
+// The error of a change that was not made, because someone else changed the resource after the member saw it.
+// Apart from what finds the differences, which the first page does not load.
 
 /** A value that differs, in words. */
 export interface Difference {

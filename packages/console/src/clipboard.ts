@@ -1,10 +1,14 @@
-// Copied values. Invariant: a value leaves the clipboard 30 seconds after it was copied, or as soon after that as the page has the focus:
-// before, a browser refuses to write. Something else that was copied since stays.
+// Copied values. Invariant: a value leaves the clipboard 30 seconds after it was copied, or as soon after
+// that as the page has the focus: before, a browser refuses to write. Something else that was copied since
+// stays.
 import { tell, warn } from './ui/toast';
 
 const KEPT_FOR = 30_000;
 
-/** Clears the clipboard if it still holds the value, or if it cannot be read. @returns whether the value is gone */
+/**
+ * Clears the clipboard if it still holds the value, or if it cannot be read.
+ * @returns whether the value is gone
+ */
 async function clear(value: string): Promise<boolean> {
   const { clipboard } = navigator;
   try {
@@ -19,7 +23,8 @@ async function clear(value: string): Promise<boolean> {
 async function clearSoon(value: string): Promise<void> {
   const isLate = !document.hasFocus();
   if (isLate) await new Promise((focused) => addEventListener('focus', focused, { once: true }));
-  if (!(await clear(value))) warn('The clipboard could not be cleared', 'It may still hold the value: copy something else.');
+  if (!(await clear(value)))
+    warn('The clipboard could not be cleared', 'It may still hold the value: copy something else.');
   else if (isLate) tell('The copied value is cleared from the clipboard');
 }
 

@@ -30,8 +30,12 @@ const NAMED = ['tags', 'claims'];
 
 /** The label of a field: `created_by` becomes `Created by`. */
 function labelOf(field: string): string {
-  const words = field.replaceAll('_', ' ').replace(/([a-z])([A-Z])/g, (_, before, after) => `${before} ${after.toLowerCase()}`);
-  return Object.hasOwn(LABELS, field) ? String(LABELS[field]) : words.charAt(0).toUpperCase() + words.slice(1);
+  const words = field
+    .replaceAll('_', ' ')
+    .replace(/([a-z])([A-Z])/g, (_, before, after) => `${before} ${after.toLowerCase()}`);
+  return Object.hasOwn(LABELS, field)
+    ? String(LABELS[field])
+    : words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /** The label of a part of a field. A form shows the parts of a config as fields of their own. */
@@ -60,12 +64,14 @@ const inWords = (value: unknown): string => {
 const INCIDENTAL = /^(revision|etag|updated_?at|last_used_(at|place)|use_count|usage|next_times)$/i;
 
 type Fields = Record<string, unknown>;
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 const at = (fields: Fields, key: string): unknown => (Object.hasOwn(fields, key) ? fields[key] : undefined);
 
 function within(before: unknown, now: unknown, path: string[]): Difference[] {
   if (JSON.stringify(before) === JSON.stringify(now)) return [];
-  if (!isFields(before) || !isFields(now)) return [{ label: labelIn(path), before: inWords(before), now: inWords(now) }];
+  if (!isFields(before) || !isFields(now))
+    return [{ label: labelIn(path), before: inWords(before), now: inWords(now) }];
   return [...new Set([...Object.keys(before), ...Object.keys(now)])].flatMap((key) =>
     path.length === 0 && INCIDENTAL.test(key) ? [] : within(at(before, key), at(now, key), [...path, key]),
   );

@@ -1,4 +1,5 @@
-// The environments of the organisation, and the selected one. The selection is a parameter of the address, so links preserve it.
+// The environments of the organisation, and the selected one. The selection is a parameter of the address, so
+// links preserve it.
 import { signal } from '@preact/signals';
 import type { components } from '@secrets-vault/client';
 import { here, useRead, vault } from './api';
@@ -13,12 +14,18 @@ export const defaultEnvironment = signal('');
 /** The organisation's name. */
 export const organisation = signal('');
 
-/** Reads the environments, the organisation's name and default environment, and the scopes that grants add to a role without `secrets:write` everywhere. */
+/**
+ * Reads the environments, the organisation's name and default environment, and the scopes that grants add to
+ * a role without `secrets:write` everywhere.
+ */
 export function useEnvironments() {
   const list = useRead(
     ['environments'],
     async (signal) => {
-      const answer = await vault().api.GET('/orgs/{org_id}/environments', { params: { path: here(), query: { limit: 100 } }, signal });
+      const answer = await vault().api.GET('/orgs/{org_id}/environments', {
+        params: { path: here(), query: { limit: 100 } },
+        signal,
+      });
       environments.value = answer.data.data;
       return answer;
     },
@@ -45,7 +52,10 @@ export function useEnvironments() {
 /** The default environment, or the first one for a member who does not reach it; '' for none. */
 function usualEnvironment(): string {
   const slugs = environments.value.map(({ slug }) => slug);
-  return (slugs.includes(defaultEnvironment.value) ? defaultEnvironment.value : slugs[0]) ?? defaultEnvironment.value;
+  return (
+    (slugs.includes(defaultEnvironment.value) ? defaultEnvironment.value : slugs[0]) ??
+    defaultEnvironment.value
+  );
 }
 
 /** The slug of the selected environment, and a function to change it. */

@@ -1,4 +1,5 @@
-// Error texts for people. Invariant: the service's own message comes first; a text never contains part of a request or a value.
+// Error texts for people. Invariant: the service's own message comes first; a text never contains part of a
+// request or a value.
 import { ConnectionError, VaultError } from '@secrets-vault/client';
 import { ChangedError } from './changed-error';
 import { counted } from './counted';
@@ -13,9 +14,15 @@ export interface Explained {
 
 /** By the name of the DOMException that WebAuthn or fetch throws. */
 const byName: Record<string, Explained> = {
-  NotAllowedError: { title: 'The passkey was not used', help: 'The request was cancelled or timed out. Try again when you are ready.' },
+  NotAllowedError: {
+    title: 'The passkey was not used',
+    help: 'The request was cancelled or timed out. Try again when you are ready.',
+  },
   InvalidStateError: { title: 'This device already has one of your passkeys', help: 'Sign in with it.' },
-  NotSupportedError: { title: 'This device cannot create a passkey', help: 'Try another device or a security key.' },
+  NotSupportedError: {
+    title: 'This device cannot create a passkey',
+    help: 'Try another device or a security key.',
+  },
   SecurityError: {
     title: 'Passkeys do not work at this address',
     help: 'Open the console at the address your administrator gave you.',
@@ -29,12 +36,14 @@ const passkeyRefused: Explained = {
 };
 
 export function explain(error: unknown): Explained {
-  if (error instanceof RefusedError) return error.code === 'UNAUTHENTICATED' ? passkeyRefused : { title: error.message };
+  if (error instanceof RefusedError)
+    return error.code === 'UNAUTHENTICATED' ? passkeyRefused : { title: error.message };
   if (error instanceof ConnectionError || error instanceof UnreachableError)
     return navigator.onLine === false
       ? { title: 'You are offline', help: 'The page goes on when the connection is back.' }
       : { title: 'Cannot reach the service', help: 'Check your connection and try again.' };
-  if (error instanceof ChangedError) return { title: error.message, help: 'Nothing was done. Check the current state, then try again.' };
+  if (error instanceof ChangedError)
+    return { title: error.message, help: 'Nothing was done. Check the current state, then try again.' };
   if (error instanceof VaultError) {
     const { message, docs, retryAfter } = error;
     return {
@@ -47,5 +56,8 @@ export function explain(error: unknown): Explained {
   const known = byName[cause?.name ?? ''] ?? byName[name ?? ''];
   if (known) return known;
   // A fault of the console itself. Its message may contain a value, so the page does not show it.
-  return { title: 'Something went wrong in the console', help: 'Try again. If it happens again, reload the page.' };
+  return {
+    title: 'Something went wrong in the console',
+    help: 'Try again. If it happens again, reload the page.',
+  };
 }

@@ -1,5 +1,6 @@
-// The page content, or a note in its place if rendering it throws. Invariant: the navigation around it keeps working, and another page is
-// rendered as if nothing had happened. The error is not shown: its message may contain a value.
+// The page content, or a note in its place if rendering it throws. Invariant: the navigation around it keeps
+// working, and another page is rendered as if nothing had happened. The error is not shown: its message may
+// contain a value.
 import type { ComponentChildren } from 'preact';
 import { useErrorBoundary, useLayoutEffect } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';

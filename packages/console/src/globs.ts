@@ -1,6 +1,10 @@
-// Glob patterns for names, matched like the API: `*` is any sequence of characters, `?` is one. Only for previews: the service decides.
+// Glob patterns for names, matched like the API: `*` is any sequence of characters, `?` is one. Only for
+// previews: the service decides.
 
-/** Whether `name` as a whole matches `pattern`. Backtracks only to the last star, so the cost is bounded by the product of the lengths. */
+/**
+ * Whether `name` as a whole matches `pattern`. Backtracks only to the last star, so the cost is bounded by
+ * the product of the lengths.
+ */
 export function matches(pattern: string, name: string): boolean {
   let at = 0;
   let from = 0;
@@ -8,7 +12,8 @@ export function matches(pattern: string, name: string): boolean {
   let mark = 0;
   while (at < name.length) {
     if (pattern[from] === '*') [star, mark] = [from++, at];
-    else if (from < pattern.length && (pattern[from] === '?' || pattern[from] === name[at])) [at, from] = [at + 1, from + 1];
+    else if (from < pattern.length && (pattern[from] === '?' || pattern[from] === name[at]))
+      [at, from] = [at + 1, from + 1];
     else if (star >= 0) [from, at] = [star + 1, ++mark];
     else return false;
   }

@@ -1,5 +1,6 @@
-// Leaving a page that would lose something: Back, Forward, links, tabs and the palette all come through here, and ask first. Invariants:
-// while the question is open, the address and the page stay what they were; a navigation that follows a saved form is never asked about.
+// Leaving a page that would lose something: Back, Forward, links, tabs and the palette all come through here,
+// and ask first. Invariants: while the question is open, the address and the page stay what they were; a
+// navigation that follows a saved form is never asked about.
 import { signal } from '@preact/signals';
 import { useLayoutEffect } from 'preact/hooks';
 import { hasTyped } from './unsaved';
@@ -69,7 +70,14 @@ function onClick(event: MouseEvent): void {
   const { target, button } = event;
   const link = target instanceof Element ? target.closest<HTMLAnchorElement>('a[href]') : null;
   const isElsewhere =
-    !link || link.target || link.download || button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;
+    !link ||
+    link.target ||
+    link.download ||
+    button !== 0 ||
+    event.ctrlKey ||
+    event.metaKey ||
+    event.shiftKey ||
+    event.altKey;
   if (isElsewhere || isAgreed || lostNow() === undefined) return;
   event.preventDefault();
   event.stopPropagation();

@@ -1,5 +1,5 @@
-// The names of the organisation's secrets, for searches and for previews of what a pattern or policy matches. Only metadata. Invariant:
-// a preview says if it covers only the first names.
+// The names of the organisation's secrets, for searches and for previews of what a pattern or policy matches.
+// Only metadata. Invariant: a preview says if it covers only the first names.
 import type { components } from '@secrets-vault/client';
 import { here, useRead, vault } from './api';
 import { defaultEnvironment } from './environments';
@@ -28,7 +28,10 @@ async function readAll(signal: AbortSignal): Promise<{ data: { secrets: Secret[]
   const secrets: Secret[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < PAGES; page += 1) {
-    const { data } = await vault().api.GET('/orgs/{org_id}/secrets', { params: { path: here(), query: { limit: 100, cursor } }, signal });
+    const { data } = await vault().api.GET('/orgs/{org_id}/secrets', {
+      params: { path: here(), query: { limit: 100, cursor } },
+      signal,
+    });
     secrets.push(...data.data);
     if (!data.next_cursor) return { data: { secrets, isWhole: true } };
     cursor = data.next_cursor;
@@ -40,8 +43,8 @@ async function readAll(signal: AbortSignal): Promise<{ data: { secrets: Secret[]
 const MOST_EMPTY = 10;
 
 /**
- * The secrets of all environments with a text in their name, in any case: first those whose names start with it, then by name; of the same
- * name, that of the default environment first.
+ * The secrets of all environments with a text in their name, in any case: first those whose names start with
+ * it, then by name; of the same name, that of the default environment first.
  * @param where `prefix`: only those whose names start with it, in the same case
  */
 export async function named(
@@ -54,20 +57,30 @@ export async function named(
   const found: Secret[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < MOST_EMPTY && !found.length; page += 1) {
-    const { data } = await vault().api.GET('/orgs/{org_id}/secrets', { params: { path: here(), query: { ...query, cursor } }, signal });
+    const { data } = await vault().api.GET('/orgs/{org_id}/secrets', {
+      params: { path: here(), query: { ...query, cursor } },
+      signal,
+    });
     found.push(...data.data);
     if (!data.next_cursor) break;
     cursor = data.next_cursor;
   }
   const rank = ({ name, environment }: Secret) =>
-    (name.toLowerCase().startsWith(text.toLowerCase()) ? 0 : 2) + Number(environment !== defaultEnvironment.value);
+    (name.toLowerCase().startsWith(text.toLowerCase()) ? 0 : 2) +
+    Number(environment !== defaultEnvironment.value);
   const begins = (one: Secret) => rank(one) >> 1;
-  const order = (one: Secret, other: Secret) => begins(one) - begins(other) || (one.name === other.name ? rank(one) - rank(other) : 0);
+  const order = (one: Secret, other: Secret) =>
+    begins(one) - begins(other) || (one.name === other.name ? rank(one) - rank(other) : 0);
   return found.sort(order).slice(0, limit);
 }
 
 /** The secrets that a selection covers now, among the first 1,000. `isWhole` is false if there are more. */
 export function useSelected(selection: Selection) {
   const { data, error, isPending } = useRead(['secrets', 'inventory'], readAll);
-  return { secrets: data?.secrets.filter(isIn(selection)) ?? [], isWhole: data?.isWhole ?? true, error, isPending };
+  return {
+    secrets: data?.secrets.filter(isIn(selection)) ?? [],
+    isWhole: data?.isWhole ?? true,
+    error,
+    isPending,
+  };
 }

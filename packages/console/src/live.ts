@@ -1,6 +1,6 @@
-// Live updates: the event stream reports changes, and the cached data they affect is invalidated, so that pages read it again.
-// Invariants: an event only says that something changed, and is never displayed as data; a burst of changes is read again once; after a
-// gap everything visible is read again.
+// Live updates: the event stream reports changes, and the cached data they affect is invalidated, so that
+// pages read it again. Invariants: an event only says that something changed, and is never displayed as data;
+// a burst of changes is read again once; after a gap everything visible is read again.
 import { VaultError } from '@secrets-vault/client';
 import { type EventSourceMessage, EventSourceParserStream } from 'eventsource-parser/stream';
 import { useEffect } from 'preact/hooks';
@@ -8,7 +8,9 @@ import { forget, forgetBefore, here, streamed, vault } from './api';
 import { may, mayEverywhere } from './may';
 import { checkRole, state } from './session';
 
-/** The cache keys to invalidate, by the prefix of the event type: keys of `useRead`, from general to specific. */
+/**
+ * The cache keys to invalidate, by the prefix of the event type: keys of `useRead`, from general to specific.
+ */
 const byEvent: [RegExp, string[]][] = [
   [/^SECRET_/, ['secrets/list', 'secrets/one', 'secrets/palette', 'secrets/start']],
   [/^(CREDENTIAL|BREAK_GLASS|TRUST)_/, ['credentials']],
@@ -42,7 +44,10 @@ const byKind: Record<string, string[]> = {
   incident: ['incidents'],
 };
 
-/** Changes come in bursts, for example during an import: how long to wait for more, and the longest wait, in milliseconds. */
+/**
+ * Changes come in bursts, for example during an import: how long to wait for more, and the longest wait, in
+ * milliseconds.
+ */
 const QUIET = 100;
 const MOST_QUIET = 500;
 
@@ -65,7 +70,8 @@ function forgetSoon(keys: readonly string[]): void {
 }
 
 function onEvent({ event, data }: EventSourceMessage): void {
-  if (event === 'CHANGED') forgetSoon((JSON.parse(data).kinds as string[]).flatMap((kind) => byKind[kind] ?? []));
+  if (event === 'CHANGED')
+    forgetSoon((JSON.parse(data).kinds as string[]).flatMap((kind) => byKind[kind] ?? []));
   else if (event) forgetSoon(byEvent.find(([pattern]) => pattern.test(event))?.[1] ?? []);
 }
 
@@ -95,7 +101,11 @@ interface Hearing {
 }
 
 /** Reads the stream until it closes. */
-async function follow(after: number | undefined, leaving: AbortSignal, { opened, heard }: Hearing): Promise<void> {
+async function follow(
+  after: number | undefined,
+  leaving: AbortSignal,
+  { opened, heard }: Hearing,
+): Promise<void> {
   // A role that is limited to environments sees events of secrets alone.
   const seesAll = mayEverywhere('events:read');
   const dead = new AbortController();
@@ -129,7 +139,8 @@ async function run(leaving: AbortSignal): Promise<void> {
   let last: number | undefined;
   let wait = FIRST_WAIT;
   const opened = () => {
-    // Events resume where they stopped, but data without events does not. A page usually requests its own list after this.
+    // Events resume where they stopped, but data without events does not. A page usually requests its own
+    // list after this.
     void forgetBefore(Date.now(), ...everything);
     wait = FIRST_WAIT;
   };

@@ -1,6 +1,6 @@
-// The code of a page, loaded when the page is first opened. Invariant: code that could not be loaded can be tried again without a reload,
-// which would lose what other parts of the page hold. It is tried again by itself once the network is back, also if that happens during a try
-// that then fails.
+// The code of a page, loaded when the page is first opened. Invariant: code that could not be loaded can be
+// tried again without a reload, which would lose what other parts of the page hold. It is tried again by
+// itself once the network is back, also if that happens during a try that then fails.
 import { computed, signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { lazy } from 'preact/compat';
@@ -12,7 +12,8 @@ import { Empty, PageHead } from './ui/parts';
 const failed = new Set<HTMLLinkElement>();
 addEventListener(
   'error',
-  ({ target }) => void (target instanceof HTMLLinkElement && target.rel === 'stylesheet' && failed.add(target)),
+  ({ target }) =>
+    void (target instanceof HTMLLinkElement && target.rel === 'stylesheet' && failed.add(target)),
   true,
 );
 
@@ -34,7 +35,10 @@ const restyled = (): Promise<unknown> =>
 let returns = 0;
 addEventListener('online', () => void returns++);
 
-/** Shown instead of a page whose code could not be loaded. `since`: how often the network had come back when that try began. */
+/**
+ * Shown instead of a page whose code could not be loaded. `since`: how often the network had come back when
+ * that try began.
+ */
 function Unloaded({ since, onRetry }: { since: number; onRetry: () => void }) {
   useEffect(() => {
     if (returns > since) return onRetry();
@@ -62,7 +66,9 @@ function Unloaded({ since, onRetry }: { since: number; onRetry: () => void }) {
 }
 
 /** A page whose code is loaded when it is first shown. */
-export function loadedOnce<Props extends object>(load: () => Promise<{ default: ComponentType<Props> }>): ComponentType<Props> {
+export function loadedOnce<Props extends object>(
+  load: () => Promise<{ default: ComponentType<Props> }>,
+): ComponentType<Props> {
   const attempt = signal(0);
   const retry = () => void attempt.value++;
   const page = computed(() => {

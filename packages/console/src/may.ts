@@ -1,4 +1,5 @@
-// The permissions of the signed-in member, so that pages do not offer what would be refused. The service decides.
+// The permissions of the signed-in member, so that pages do not offer what would be refused. The service
+// decides.
 import { signal } from '@preact/signals';
 import { type components, covers } from '@secrets-vault/client';
 import { matches } from './globs';
@@ -15,8 +16,18 @@ me.subscribe((member) => {
   if (!member) granted.value = [];
 });
 
-/** Scopes that a role gives only if it is not limited to environments, because they concern the whole organisation. */
-const WHOLE: ReadonlySet<string> = new Set(['*', 'compliance:read', 'org:write', 'policies:write', 'webhooks:read', 'webhooks:write']);
+/**
+ * Scopes that a role gives only if it is not limited to environments, because they concern the whole
+ * organisation.
+ */
+const WHOLE: ReadonlySet<string> = new Set([
+  '*',
+  'compliance:read',
+  'org:write',
+  'policies:write',
+  'webhooks:read',
+  'webhooks:write',
+]);
 
 /** Whether the signed-in member's role holds in all environments. */
 export const isEverywhere = (): boolean => me.value?.environments === null;
@@ -25,13 +36,22 @@ export const isEverywhere = (): boolean => me.value?.environments === null;
 const mayByRole = (scope: string, environment?: string): boolean =>
   me.value !== null &&
   covers(roleScopes[me.value.role] ?? [], scope) &&
-  (isEverywhere() || (!WHOLE.has(scope) && (!environment || me.value.environments?.includes(environment) === true)));
+  (isEverywhere() ||
+    (!WHOLE.has(scope) && (!environment || me.value.environments?.includes(environment) === true)));
 
-/** Whether the role has a scope in all environments: for inviting members, and for what else a limited role does not do. */
+/**
+ * Whether the role has a scope in all environments: for inviting members, and for what else a limited role
+ * does not do.
+ */
 export const mayEverywhere = (scope: string): boolean => isEverywhere() && mayByRole(scope);
 
 /** Whether a grant gives a scope in an environment, for a name. */
-const gives = ({ scopes, environments, secrets }: Granted, scope: string, environment?: string, name?: string): boolean =>
+const gives = (
+  { scopes, environments, secrets }: Granted,
+  scope: string,
+  environment?: string,
+  name?: string,
+): boolean =>
   covers(scopes, scope) &&
   (!environment || !environments || environments.includes(environment)) &&
   (!name || !secrets || secrets.some((pattern) => matches(pattern, name)));
@@ -42,4 +62,5 @@ const gives = ({ scopes, environments, secrets }: Granted, scope: string, enviro
  * @param name for which secret; by default for some
  */
 export const may = (scope: string, environment?: string, name?: string): boolean =>
-  mayByRole(scope, environment) || (scope.startsWith('secrets:') && granted.value.some((one) => gives(one, scope, environment, name)));
+  mayByRole(scope, environment) ||
+  (scope.startsWith('secrets:') && granted.value.some((one) => gives(one, scope, environment, name)));

@@ -1,5 +1,5 @@
-// Shown instead of a page that the member's role cannot open: the missing permission, and who can grant it. Invariant: no request is sent
-// that the service would refuse.
+// Shown instead of a page that the member's role cannot open: the missing permission, and who can grant it.
+// Invariant: no request is sent that the service would refuse.
 import { may } from './may';
 import { me } from './session';
 import { Empty, PageHead } from './ui/parts';

@@ -1,5 +1,5 @@
-// Every page of the console: its path, its label, and its code, which is loaded when the page is opened. The navigation, the
-// command palette and the router are generated from this list.
+// Every page of the console: its path, its label, and its code, which is loaded when the page is opened. The
+// navigation, the command palette and the router are generated from this list.
 import {
   Bell,
   Bot,
@@ -35,11 +35,16 @@ interface Page {
   icon: LucideIcon;
   /** Search words for the command palette, in addition to the label. */
   words?: string;
-  /** The scope that the page needs. The navigation hides it from members whose role does not have the scope. */
+  /**
+   * The scope that the page needs. The navigation hides it from members whose role does not have the scope.
+   */
   needs?: string;
   /** Shown beside the label: a count that needs attention. */
   badge?: ComponentType;
-  /** The action of its main button, for the command palette, and the scope that it needs, for some in all environments. */
+  /**
+   * The action of its main button, for the command palette, and the scope that it needs, for some in all
+   * environments.
+   */
   makes?: { label: string; needs: string; everywhere?: true };
   load: () => Promise<{ default: ComponentType<{ params: Record<string, string> }> }>;
   /** Pages of a single item or action. By default they have the icon and need the scope of this page. */
@@ -100,7 +105,9 @@ const tree: Record<Group, Page[]> = {
       needs: 'tokens:read',
       makes: { label: 'New API key', needs: 'tokens:write' },
       load: () => import('./pages/credentials/list'),
-      below: [{ path: '/credentials/:id', label: 'Credential', load: () => import('./pages/credentials/detail') }],
+      below: [
+        { path: '/credentials/:id', label: 'Credential', load: () => import('./pages/credentials/detail') },
+      ],
     },
     {
       path: '/grants',
@@ -115,7 +122,8 @@ const tree: Record<Group, Page[]> = {
       path: '/members',
       label: 'Members',
       icon: User,
-      words: 'people users invite colleague roles owner admin developer why may they who can read check access',
+      words:
+        'people users invite colleague roles owner admin developer why may they who can read check access',
       needs: 'members:read',
       makes: { label: 'Invite member', needs: 'members:write', everywhere: true },
       load: () => import('./pages/people/members'),
@@ -220,7 +228,11 @@ const tree: Record<Group, Page[]> = {
           load: async () => ({ default: (await import('./pages/integrations/new')).NewSync }),
         },
         { path: '/syncs/:id', label: 'Run', load: () => import('./pages/integrations/run') },
-        { path: '/syncs/connections/:id', label: 'Connection', load: () => import('./pages/integrations/connection') },
+        {
+          path: '/syncs/connections/:id',
+          label: 'Connection',
+          load: () => import('./pages/integrations/connection'),
+        },
       ],
     },
     {
@@ -231,7 +243,9 @@ const tree: Record<Group, Page[]> = {
       needs: 'webhooks:read',
       makes: { label: 'New webhook', needs: 'webhooks:write' },
       load: () => import('./pages/integrations/webhooks'),
-      below: [{ path: '/webhooks/:id', label: 'Webhook', load: () => import('./pages/integrations/webhook') }],
+      below: [
+        { path: '/webhooks/:id', label: 'Webhook', load: () => import('./pages/integrations/webhook') },
+      ],
     },
   ],
   Organisation: [
@@ -251,7 +265,12 @@ const tree: Record<Group, Page[]> = {
       needs: 'tokens:read',
       load: () => import('./pages/incident/incident'),
       below: [
-        { path: '/incident/:id', label: 'Contain a credential', needs: 'tokens:write', load: () => import('./pages/incident/contain') },
+        {
+          path: '/incident/:id',
+          label: 'Contain a credential',
+          needs: 'tokens:write',
+          load: () => import('./pages/incident/contain'),
+        },
         { path: '/incident/report/:id', label: 'Incident', load: () => import('./pages/incident/one') },
       ],
     },
@@ -269,6 +288,9 @@ export const pages: PageEntry[] = Object.entries(tree).flatMap(([name, all]) =>
   all.flatMap(({ below = [], ...page }) => {
     const group = name as Group;
     const { icon, needs } = page;
-    return [{ ...page, group, hidden: false }, ...below.map((one) => ({ icon, needs, ...one, group, hidden: true }))];
+    return [
+      { ...page, group, hidden: false },
+      ...below.map((one) => ({ icon, needs, ...one, group, hidden: true })),
+    ];
   }),
 );

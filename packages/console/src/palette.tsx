@@ -1,5 +1,6 @@
-// The command palette: jumps to a page, secret or action by a part of its name. It is the ARIA combobox pattern: the focus stays in the field,
-// and the arrow keys move through the list below it. Invariant: the browser handles typing in the field, so no letter is lost.
+// The command palette: jumps to a page, secret or action by a part of its name. It is the ARIA combobox
+// pattern: the focus stays in the field, and the arrow keys move through the list below it. Invariant: the
+// browser handles typing in the field, so no letter is lost.
 import type { components } from '@secrets-vault/client';
 import { Keyboard, KeyRound, LogOut, Plus } from 'lucide-preact';
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
@@ -41,7 +42,14 @@ const actions: Known[] = [
     words: 'keyboard shortcuts keys help',
     run: showShortcuts,
   },
-  { key: 'sign-out', label: 'Sign out', hint: ACTION, icon: LogOut, words: 'sign out log out leave', run: () => void signOut() },
+  {
+    key: 'sign-out',
+    label: 'Sign out',
+    hint: ACTION,
+    icon: LogOut,
+    words: 'sign out log out leave',
+    run: () => void signOut(),
+  },
 ];
 
 const ofPages: Known[] = pages.flatMap(({ path, label, group, words = '', needs, icon, makes, hidden }) => {
@@ -73,7 +81,10 @@ const ofPages: Known[] = pages.flatMap(({ path, label, group, words = '', needs,
 const MOST = 12;
 const none: Secret[] = [];
 
-/** Secrets whose names contain the query, those of the last query until they are read; and whether the search is still running. */
+/**
+ * Secrets whose names contain the query, those of the last query until they are read; and whether the search
+ * is still running.
+ */
 function useNamed(text: string): { secrets: Secret[]; isSearching: boolean } {
   const mayList = may('secrets:list');
   const read = async (signal: AbortSignal) => ({ data: await named(text, MOST, signal) });
@@ -96,7 +107,8 @@ function useFound(typed: string): { found: Entry[]; isSearching: boolean } {
     const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
     const fits = [...ofPages, ...actions].filter(
       ({ needs, everywhere, ...page }) =>
-        (!needs || (everywhere ? mayEverywhere : may)(needs)) && words.every((word) => page.words.includes(word)),
+        (!needs || (everywhere ? mayEverywhere : may)(needs)) &&
+        words.every((word) => page.words.includes(word)),
     );
     const isNamed = (label: string) => ` ${label.toLowerCase()}`.includes(` ${words[0] ?? ''}`);
     const rank = ({ label, hint }: Known) => (isNamed(label) ? 0 : 2) + Number(hint === ACTION);

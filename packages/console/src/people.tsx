@@ -1,5 +1,5 @@
-// The members and teams of the organisation, by id: pages show names instead of ids. Invariant: a member without permission to list members
-// sees ids.
+// The members and teams of the organisation, by id: pages show names instead of ids. Invariant: a member
+// without permission to list members sees ids.
 import type { components } from '@secrets-vault/client';
 import { useMemo } from 'preact/hooks';
 import { Link } from 'wouter-preact';
@@ -15,7 +15,9 @@ interface Page<Item> {
 }
 
 /** Reads a complete list. Only for lists with a limited size: members, teams. */
-async function whole<Item>(read: (cursor: string | undefined) => Promise<{ data: Page<Item> }>): Promise<{ data: Item[] }> {
+async function whole<Item>(
+  read: (cursor: string | undefined) => Promise<{ data: Page<Item> }>,
+): Promise<{ data: Item[] }> {
   const items: Item[] = [];
   let cursor: string | undefined;
   do {
@@ -31,7 +33,12 @@ export function useMembers() {
   const { data, ...rest } = useRead(
     ['members', 'all'],
     (signal) =>
-      whole((cursor) => vault().api.GET('/orgs/{org_id}/members', { params: { path: here(), query: { limit: 100, cursor } }, signal })),
+      whole((cursor) =>
+        vault().api.GET('/orgs/{org_id}/members', {
+          params: { path: here(), query: { limit: 100, cursor } },
+          signal,
+        }),
+      ),
     may('members:read'),
   );
   return { members: useMemo(() => data ?? [], [data]), ...rest };
@@ -42,7 +49,12 @@ export function useTeams() {
   const { data, ...rest } = useRead(
     ['teams', 'all'],
     (signal) =>
-      whole((cursor) => vault().api.GET('/orgs/{org_id}/teams', { params: { path: here(), query: { limit: 100, cursor } }, signal })),
+      whole((cursor) =>
+        vault().api.GET('/orgs/{org_id}/teams', {
+          params: { path: here(), query: { limit: 100, cursor } },
+          signal,
+        }),
+      ),
     may('teams:read'),
   );
   return { teams: useMemo(() => data ?? [], [data]), ...rest };
@@ -54,7 +66,8 @@ const none: never[] = [];
 const useKeys = (isNeeded: boolean) =>
   useRead(
     ['credentials', 'names'],
-    (signal) => vault().api.GET('/orgs/{org_id}/api-keys', { params: { path: here(), query: { limit: 100 } }, signal }),
+    (signal) =>
+      vault().api.GET('/orgs/{org_id}/api-keys', { params: { path: here(), query: { limit: 100 } }, signal }),
     isNeeded && may('tokens:read'),
   ).data?.data ?? none;
 
@@ -63,7 +76,10 @@ export function useNames(): ReadonlyMap<string, string> {
   const { members } = useMembers();
   const { teams } = useTeams();
   const keys = useKeys(true);
-  return useMemo(() => new Map([...members, ...teams, ...keys].map(({ id, name }) => [id, name])), [members, teams, keys]);
+  return useMemo(
+    () => new Map([...members, ...teams, ...keys].map(({ id, name }) => [id, name])),
+    [members, teams, keys],
+  );
 }
 
 const kinds: Record<string, string> = {
@@ -89,7 +105,9 @@ export function hrefOfId(id: string): string | null {
   return /^(key|tok|agt|prv|bgt|trs|ses)_/.test(id) ? `/credentials/${id}` : null;
 }
 
-/** The label of an id: a member, team or API key by name, another credential by kind, with a link to its page. */
+/**
+ * The label of an id: a member, team or API key by name, another credential by kind, with a link to its page.
+ */
 export function Who({ id, name }: { id: string | null | undefined; name?: string | null }) {
   const { members } = useMembers();
   const { teams } = useTeams();

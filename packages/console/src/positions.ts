@@ -1,5 +1,6 @@
-// Where a page and its lists were left, so that Back and Forward show the same rows again. Invariants: positions are in memory alone and
-// hold no names or values but the keys of rows; they are dropped when the session ends; a page that is opened anew starts at its top.
+// Where a page and its lists were left, so that Back and Forward show the same rows again. Invariants:
+// positions are in memory alone and hold no names or values but the keys of rows; they are dropped when the
+// session ends; a page that is opened anew starts at its top.
 import { effect } from '@preact/signals';
 import { me } from './session';
 
@@ -31,7 +32,10 @@ effect(() => {
 /** Whether the current address was reached with Back or Forward. */
 export const isReturn = (): boolean => returns;
 
-/** The position of a page or list, to be updated while it is shown: where it was left after Back or Forward, otherwise its top. */
+/**
+ * The position of a page or list, to be updated while it is shown: where it was left after Back or Forward,
+ * otherwise its top.
+ */
 export function positionOf(key: string): Position {
   const position = (returns && positions.get(key)) || { offset: 0 };
   positions.delete(key);

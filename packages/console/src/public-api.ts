@@ -1,5 +1,5 @@
-// The few requests without a credential or with the session's cookie: sign-in, renewal, sign-out. Everything else
-// goes through the client (src/api.ts).
+// The few requests without a credential or with the session's cookie: sign-in, renewal, sign-out. Everything
+// else goes through the client (src/api.ts).
 import type { components } from '@secrets-vault/client';
 
 type Refusal = components['schemas']['Error']['error'];
@@ -28,7 +28,9 @@ export class RefusedError extends Error {
 /** A request did not reach the service, or its response was cut off. */
 export class UnreachableError extends Error {}
 
-/** `fetch` for requests that the client does not send. Only a failure of the network is an `UnreachableError`. */
+/**
+ * `fetch` for requests that the client does not send. Only a failure of the network is an `UnreachableError`.
+ */
 export const reach: typeof fetch = (input, init) =>
   fetch(input, init).catch((error: Error) => {
     throw error.name === 'AbortError' ? error : new UnreachableError();

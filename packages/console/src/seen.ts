@@ -1,6 +1,7 @@
-// Changes to what other people may change too. Each names the state that its member saw (If-Match). If the resource is another by then,
-// nothing is changed, and the difference is shown. Invariant: a change is made only to a state that was shown: the one when the dialog
-// opened, or one whose difference the member has read since. A form then shows their changes to that state (merge.ts).
+// Changes to what other people may change too. Each names the state that its member saw (If-Match). If the
+// resource is another by then, nothing is changed, and the difference is shown. Invariant: a change is made
+// only to a state that was shown: the one when the dialog opened, or one whose difference the member has read
+// since. A form then shows their changes to that state (merge.ts).
 import { type components, VaultError } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { at, here, queries, vault } from './api';
@@ -18,8 +19,13 @@ export interface Resource {
 const tagOf = ({ etag, revision }: Resource): string => etag ?? `"r${revision}"`;
 
 /** An incident without its report, which nobody changes. */
-export const summaryOf = ({ report: _, rotation: __, recent: ___, timeline: ____, ...incident }: components['schemas']['IncidentReport']) =>
-  incident;
+export const summaryOf = ({
+  report: _,
+  rotation: __,
+  recent: ___,
+  timeline: ____,
+  ...incident
+}: components['schemas']['IncidentReport']) => incident;
 
 /** How to read a resource again, by the prefix of its id. A secret is read without its value. */
 const readers: Record<string, (id: string) => Promise<{ data: Resource | undefined }>> = {
@@ -39,7 +45,9 @@ const readers: Record<string, (id: string) => Promise<{ data: Resource | undefin
     return { data: summaryOf(data) };
   },
   async sec(id) {
-    const { data } = await vault().api.GET('/orgs/{org_id}/secrets', { params: { path: here(), query: { id } } });
+    const { data } = await vault().api.GET('/orgs/{org_id}/secrets', {
+      params: { path: here(), query: { id } },
+    });
     return { data: data.data[0] };
   },
 };
@@ -50,7 +58,10 @@ export interface Header {
 }
 type Call<Answer> = (header: Header) => Promise<Answer>;
 
-/** The state that took the place of one that a page still holds: after its own change, or when the member accepted the difference. */
+/**
+ * The state that took the place of one that a page still holds: after its own change, or when the member
+ * accepted the difference.
+ */
 const successors = new WeakMap<Resource, Resource>();
 
 const CONFLICTS = ['REVISION_CONFLICT', 'VERSION_CONFLICT'];
@@ -86,8 +97,8 @@ const NOTHING = new Error('There is nothing to change');
 export type Changing = <Answer>(call: Call<Answer>) => Promise<Answer>;
 
 /**
- * Makes changes to a resource as it was when the dialog opened, however often the page behind is refreshed. Without a resource, the dialog
- * creates one.
+ * Makes changes to a resource as it was when the dialog opened, however often the page behind is refreshed.
+ * Without a resource, the dialog creates one.
  */
 export function useChange(resource: Resource | undefined): Changing {
   const [seen] = useState(resource);
@@ -95,8 +106,8 @@ export function useChange(resource: Resource | undefined): Changing {
 }
 
 /**
- * The input of a form that changes a resource as it was when the form opened. When the member keeps their change after a colleague's, the
- * form shows it in the current state, and that is what is saved.
+ * The input of a form that changes a resource as it was when the form opened. When the member keeps their
+ * change after a colleague's, the form shows it in the current state, and that is what is saved.
  * @param draftOf what the form shows of the resource; of none, if it creates one
  * @param lines the fields of the form that are texts with an entry in each line
  */
@@ -120,12 +131,17 @@ export function useEdit<Of extends Resource | undefined, Draft extends object>(
 }
 
 /**
- * The input of a form that is always on its page. Until the member changes something, it follows the resource. From then on it keeps the
- * input and the state that they saw, whatever others change.
+ * The input of a form that is always on its page. Until the member changes something, it follows the
+ * resource. From then on it keeps the input and the state that they saw, whatever others change.
  */
-export function useDraft<Of extends Resource, Draft extends object>(resource: Of, draftOf: (resource: Of) => Draft, lines?: Lines<Draft>) {
+export function useDraft<Of extends Resource, Draft extends object>(
+  resource: Of,
+  draftOf: (resource: Of) => Draft,
+  lines?: Lines<Draft>,
+) {
   const edit = useEdit(resource, draftOf, lines);
   const { seen, draft, isSame, follow } = edit;
-  if (seen !== resource && (isSame || JSON.stringify(draft) === JSON.stringify(draftOf(resource)))) follow(resource);
+  if (seen !== resource && (isSame || JSON.stringify(draft) === JSON.stringify(draftOf(resource))))
+    follow(resource);
   return edit;
 }

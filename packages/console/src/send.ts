@@ -1,5 +1,5 @@
-// Sends the requests of the client. Invariants: a change whose outcome is unknown is made only once, however often its member repeats it;
-// repeating a request that was held and then approved completes it.
+// Sends the requests of the client. Invariants: a change whose outcome is unknown is made only once, however
+// often its member repeats it; repeating a request that was held and then approved completes it.
 
 /** How long the same change counts as a repeat, in milliseconds. */
 const REPEATED_WITHIN = 300_000;
@@ -7,7 +7,10 @@ const REPEATED_WITHIN = 300_000;
 /** The Idempotency-Keys of changes whose outcome is unknown, by the digest of the request. */
 const unknown = new Map<string, { key: string; until: number }>();
 
-/** A change is the same only if it applies to the same state: the service refuses a key that it knows from another. */
+/**
+ * A change is the same only if it applies to the same state: the service refuses a key that it knows from
+ * another.
+ */
 async function digestOf(url: string, { method, body }: RequestInit, headers: Headers): Promise<string> {
   const bytes = await new Blob([
     `${method} ${url}\n${headers.get('If-Match') ?? ''}\n`,
@@ -17,8 +20,9 @@ async function digestOf(url: string, { method, body }: RequestInit, headers: Hea
 }
 
 /**
- * Sends a change under the key of its earlier attempt, if nobody knows how that ended: the connection broke, or the service failed. The
- * client does so for its own retries, but a member who presses the button again starts a new call, which has a new key.
+ * Sends a change under the key of its earlier attempt, if nobody knows how that ended: the connection broke,
+ * or the service failed. The client does so for its own retries, but a member who presses the button again
+ * starts a new call, which has a new key.
  */
 async function once(url: string, init: RequestInit): Promise<Response> {
   const headers = new Headers(init.headers);

@@ -1,5 +1,6 @@
-// The browser session: the signed-in member, and the JWT for every request. Invariants: the JWT is only in the memory of this page; the
-// cookie that renews it is not readable by scripts; one tab at a time renews, so that no tab uses a cookie that another has just used.
+// The browser session: the signed-in member, and the JWT for every request. Invariants: the JWT is only in
+// the memory of this page; the cookie that renews it is not readable by scripts; one tab at a time renews, so
+// that no tab uses a cookie that another has just used.
 import { batch, computed, signal } from '@preact/signals';
 import type { components } from '@secrets-vault/client';
 import { startAuthentication } from '@simplewebauthn/browser';
@@ -79,7 +80,9 @@ function end(why: string, keeps = false): void {
     held = null;
     isKept.value = isKeeping;
     if (!isKeeping) me.value = null;
-    ended.value = isKeeping ? `${why} Your input is still there. Values of secrets are removed from it after 2 minutes.` : why;
+    ended.value = isKeeping
+      ? `${why} Your input is still there. Values of secrets are removed from it after 2 minutes.`
+      : why;
     state.value = 'out';
   });
   dropValues('read');
@@ -97,7 +100,10 @@ export function renew(): Promise<string> {
       const wasIn = state.value === 'in' || isKept.value;
       end(wasIn ? 'Your session has ended. Sign in again.' : '', true);
       throw wasIn
-        ? new RefusedError(401, { code: 'SESSION_ENDED', message: 'Your session had ended, so nothing was done. Try again.' })
+        ? new RefusedError(401, {
+            code: 'SESSION_ENDED',
+            message: 'Your session had ended, so nothing was done. Try again.',
+          })
         : error;
     })
     .finally(() => {
@@ -107,19 +113,24 @@ export function renew(): Promise<string> {
 }
 
 /** The JWT for a request, renewed a minute before it expires. */
-export const token = async (): Promise<string> => (held && held.until - Date.now() > 60_000 ? held.token : renew());
+export const token = async (): Promise<string> =>
+  held && held.until - Date.now() > 60_000 ? held.token : renew();
 
 /** For how long the role of a member is not checked again, in milliseconds. */
 const ROLE_FOR = 60_000;
 
-/** Back at the page: the role may have changed, or the session may have ended, while the member was elsewhere. */
+/**
+ * Back at the page: the role may have changed, or the session may have ended, while the member was elsewhere.
+ */
 export function checkRole(): void {
   if (!document.hidden && held && Date.now() - held.since > ROLE_FOR) void renew().catch(() => {});
 }
 
 async function assert(path: '/auth/login' | '/auth/confirm', bearer?: string): Promise<void> {
   const optionsJSON = await callPublic(`${path}/options`, {}, bearer);
-  const response = await startAuthentication({ optionsJSON: optionsJSON as Parameters<typeof startAuthentication>[0]['optionsJSON'] });
+  const response = await startAuthentication({
+    optionsJSON: optionsJSON as Parameters<typeof startAuthentication>[0]['optionsJSON'],
+  });
   begin((await callPublic(path, { response }, bearer)) as SignedIn);
 }
 
@@ -138,7 +149,10 @@ export async function signOut(): Promise<void> {
 /** The delay before the cookie is tried again after the service was busy or unreachable. */
 const WAITS = [500, 2000, 5000, 10_000];
 
-/** Signs in with the cookie, if there is one. If the service is busy, the session does not end: the request is retried. */
+/**
+ * Signs in with the cookie, if there is one. If the service is busy, the session does not end: the request is
+ * retried.
+ */
 export async function start(): Promise<void> {
   for (const wait of [...WAITS, null]) {
     const failed = await renew().then(

@@ -1,6 +1,16 @@
-// The frame around every page: side navigation (a drawer on phones), top bar, and command palette. Invariant: the first stop of the Tab key is
-// a link that skips the navigation.
-import { Fingerprint, Keyboard, LogOut, type LucideIcon, Menu as MenuIcon, Monitor, Moon, Search, Sun } from 'lucide-preact';
+// The frame around every page: side navigation (a drawer on phones), top bar, and command palette. Invariant:
+// the first stop of the Tab key is a link that skips the navigation.
+import {
+  Fingerprint,
+  Keyboard,
+  LogOut,
+  type LucideIcon,
+  Menu as MenuIcon,
+  Monitor,
+  Moon,
+  Search,
+  Sun,
+} from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { lazy, Suspense } from 'preact/compat';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -76,7 +86,11 @@ function Account() {
     <Menu
       label="Your account"
       actions={[
-        { label: 'Your passkeys and sessions', icon: <Fingerprint size={15} />, onSelect: () => go('/settings?tab=sign-in') },
+        {
+          label: 'Your passkeys and sessions',
+          icon: <Fingerprint size={15} />,
+          onSelect: () => go('/settings?tab=sign-in'),
+        },
         ...themes.map(([choice, label, Icon]) => ({
           label,
           icon: <Icon size={15} />,
@@ -133,8 +147,11 @@ function useDrawer(isOpen: boolean, close: () => void): void {
 function usePaletteKeys(): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      const isField = event.target instanceof Element && event.target.closest('input, textarea, select, [contenteditable]');
-      const opens = (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey)) || (event.key === '/' && !isField);
+      const isField =
+        event.target instanceof Element && event.target.closest('input, textarea, select, [contenteditable]');
+      const opens =
+        (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey)) ||
+        (event.key === '/' && !isField);
       if (!opens || event.altKey) return;
       event.preventDefault();
       openPalette();
@@ -191,7 +208,9 @@ export function Shell({ children }: { children: ComponentChildren }) {
           <MenuIcon size={20} />
         </IconButton>
         {/* The navigation is hidden on narrow screens, and its badges with it. */}
-        <span class="only-narrow waiting">{pages.map((page) => page.badge && isShown(page) && <page.badge key={page.path} />)}</span>
+        <span class="only-narrow waiting">
+          {pages.map((page) => page.badge && isShown(page) && <page.badge key={page.path} />)}
+        </span>
         <Link href="/" class="brand" aria-label="Secrets Vault">
           <Mark />
           <span>Secrets Vault</span>
@@ -209,7 +228,13 @@ export function Shell({ children }: { children: ComponentChildren }) {
       <aside class="side">
         <Navigation onGo={() => setOpen(false)} />
       </aside>
-      <button type="button" class="veil" aria-label="Close navigation" tabIndex={-1} onClick={() => setOpen(false)} />
+      <button
+        type="button"
+        class="veil"
+        aria-label="Close navigation"
+        tabIndex={-1}
+        onClick={() => setOpen(false)}
+      />
       <main ref={main} id="main" tabIndex={-1}>
         {/* Pages choose an environment when they open, so they wait until the environments are loaded. */}
         {isPending ? <LoadingPage /> : children}

@@ -1,5 +1,6 @@
-// Keyboard shortcuts: `n` creates an item of the page, `j` and `k` move through the rows of a table, `?` shows all. Invariant: shortcuts are
-// inactive in a field, a dialog or a menu, and together with Ctrl, Alt or ⌘.
+// Keyboard shortcuts: `n` creates an item of the page, `j` and `k` move through the rows of a table, `?`
+// shows all. Invariant: shortcuts are inactive in a field, a dialog or a menu, and together with Ctrl, Alt or
+// ⌘.
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { BASE } from './router';
@@ -52,9 +53,16 @@ const moves: Record<string, (mover: Mover, from: number) => number> = {
 };
 
 /** Selects the row that has the focus, or no longer. */
-const select = (): void => document.activeElement?.closest('.table-row')?.querySelector<HTMLInputElement>('.row-choice input')?.click();
+const select = (): void =>
+  document.activeElement
+    ?.closest('.table-row')
+    ?.querySelector<HTMLInputElement>('.row-choice input')
+    ?.click();
 
-/** Moves the focus in its table, or to the first row in view of the first table. @returns whether the focus moved */
+/**
+ * Moves the focus in its table, or to the first row in view of the first table.
+ * @returns whether the focus moved
+ */
 function move(key: string): boolean {
   const table = document.activeElement?.closest('.table') ?? document.querySelector('#main .table');
   const mover = table && movers.get(table);
@@ -70,7 +78,8 @@ function move(key: string): boolean {
 function onKey(event: KeyboardEvent): void {
   const { target, key } = event;
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-  if (document.querySelector('dialog[open]') || (target instanceof Element && target.closest(elsewhere))) return;
+  if (document.querySelector('dialog[open]') || (target instanceof Element && target.closest(elsewhere)))
+    return;
   if (moves[key]) {
     // Arrows, Home and End scroll the page, unless the focus is in a table.
     if (key.length > 1 && !(target instanceof Element && target.closest('.table-row'))) return;

@@ -25,7 +25,9 @@ export function SignIn() {
       )}
       {usable ? (
         <>
-          <p class="dim">Use the passkey that you created for this service. You do not need to enter a name.</p>
+          <p class="dim">
+            Use the passkey that you created for this service. You do not need to enter a name.
+          </p>
           <Button kind="primary" onPress={() => signIn()}>
             Sign in with a passkey
           </Button>
@@ -36,8 +38,8 @@ export function SignIn() {
         </p>
       )}
       <p class="dim small">
-        New here? Open the enrolment link from the person who invited you. Lost your passkey? Ask an owner of your organisation for a new
-        link.
+        New here? Open the enrolment link from the person who invited you. Lost your passkey? Ask an owner of
+        your organisation for a new link.
       </p>
     </main>
   );

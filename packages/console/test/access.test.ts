@@ -24,8 +24,14 @@ describe.skipIf(!executablePath)('console: access', () => {
     await page.waitForSelector('h1:text-is("billing worker")');
     expect(await page.content()).not.toContain(token);
     expect(page.url()).not.toContain(token);
-    const who = await (await fetch(`${url}/api/v1/whoami`, { headers: { Authorization: `Bearer ${token}` } })).json();
-    expect(who).toMatchObject({ scopes: ['secrets:read'], environments: ['development'], secrets: ['billing/*'] });
+    const who = await (
+      await fetch(`${url}/api/v1/whoami`, { headers: { Authorization: `Bearer ${token}` } })
+    ).json();
+    expect(who).toMatchObject({
+      scopes: ['secrets:read'],
+      environments: ['development'],
+      secrets: ['billing/*'],
+    });
     expect(Date.parse(who.expires_at)).toBeLessThan(Date.now() + 31 * 86_400_000);
     expect((await api('GET', `/api-keys/${who.id}`)).name).toBe('billing worker');
     expectQuiet(ann);
@@ -33,15 +39,26 @@ describe.skipIf(!executablePath)('console: access', () => {
 
   it('exactly the scopes of the service are offered', async () => {
     const { api } = ann;
-    const scopes = scopeGroups.flatMap(({ resource, scopes }) => scopes.map(([verb]) => `${resource}:${verb}`));
+    const scopes = scopeGroups.flatMap(({ resource, scopes }) =>
+      scopes.map(([verb]) => `${resource}:${verb}`),
+    );
     const made = await api('POST', '/api-keys', { name: 'all scopes', scopes });
     expect(made.scopes).toHaveLength(scopes.length);
   });
 
   it('a graph shows parents, children and access of a credential; the revoke dialog lists what else is revoked', async () => {
     const { page, go, api, url, org } = ann;
-    await api('POST', '/secrets', { name: 'billing/KEY', type: 'generic', value: 'x', environment: 'staging' });
-    const key = await api('POST', '/api-keys', { name: 'parent key', scopes: ['secrets:read'], environments: ['staging'] });
+    await api('POST', '/secrets', {
+      name: 'billing/KEY',
+      type: 'generic',
+      value: 'x',
+      environment: 'staging',
+    });
+    const key = await api('POST', '/api-keys', {
+      name: 'parent key',
+      scopes: ['secrets:read'],
+      environments: ['staging'],
+    });
     const session = await fetch(`${url}/api/v1/orgs/${org}/access-tokens`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${key.token}`, 'Content-Type': 'application/json' },
@@ -59,7 +76,9 @@ describe.skipIf(!executablePath)('console: access', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke API key' }).click();
     await page.getByText('revoked', { exact: true }).waitFor();
     for (const bearer of [key.token, token])
-      expect((await fetch(`${url}/api/v1/whoami`, { headers: { Authorization: `Bearer ${bearer}` } })).status).toBe(401);
+      expect(
+        (await fetch(`${url}/api/v1/whoami`, { headers: { Authorization: `Bearer ${bearer}` } })).status,
+      ).toBe(401);
     expectQuiet(ann);
   });
 
@@ -81,14 +100,21 @@ describe.skipIf(!executablePath)('console: access', () => {
 
   it('an agent is changed, and a break-glass token needs a reason', async () => {
     const { page, go, api } = ann;
-    const agent = await api('POST', '/agent-credentials', { name: 'assistant', scopes: ['secrets:read'], environments: ['development'] });
+    const agent = await api('POST', '/agent-credentials', {
+      name: 'assistant',
+      scopes: ['secrets:read'],
+      environments: ['development'],
+    });
     await go(`/credentials/${agent.id}`, 'assistant');
     await page.getByRole('button', { name: 'More actions' }).click();
     await page.getByRole('menuitem', { name: 'Edit' }).click();
     await page.getByLabel('Requests per minute').fill('7');
     await page.getByRole('button', { name: 'Save changes' }).click();
     await page.getByText('assistant saved').waitFor();
-    expect(await api('GET', `/agent-credentials/${agent.id}`)).toMatchObject({ rate_limit: 7, scopes: ['secrets:read'] });
+    expect(await api('GET', `/agent-credentials/${agent.id}`)).toMatchObject({
+      rate_limit: 7,
+      scopes: ['secrets:read'],
+    });
     await go('/credentials?tab=break_glass', 'Credentials');
     await page.getByRole('button', { name: 'New break-glass token' }).click();
     await page.getByLabel('Reason').fill('database is down, nobody else is here');
@@ -105,11 +131,21 @@ describe.skipIf(!executablePath)('console: access', () => {
     await page.getByLabel('Name', { exact: true }).fill('mail provider');
     await page.getByRole('button', { name: 'Create provider token' }).click();
     await page.getByRole('heading', { name: 'Provider token created' }).waitFor();
-    expect((await api('GET', '/provider-tokens')).data[0]).toMatchObject({ scopes: ['issue'], environments: ['development'] });
+    expect((await api('GET', '/provider-tokens')).data[0]).toMatchObject({
+      scopes: ['issue'],
+      environments: ['development'],
+    });
     const key = await api('POST', '/api-keys', { name: 'session maker', scopes: ['secrets:read'] });
-    const bearer = (token: string) => ({ Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' });
+    const bearer = (token: string) => ({
+      Authorization: `Bearer ${token}`,
+      'Content-Type': 'application/json',
+    });
     const body = JSON.stringify({ ttlSeconds: 3600 });
-    const made = await fetch(`${url}/api/v1/orgs/${org}/access-tokens`, { method: 'POST', headers: bearer(key.token), body });
+    const made = await fetch(`${url}/api/v1/orgs/${org}/access-tokens`, {
+      method: 'POST',
+      headers: bearer(key.token),
+      body,
+    });
     const { token } = await made.json();
     await go('/credentials?tab=session', 'Credentials');
     await page.getByRole('link', { name: 'Session of session maker' }).click();
@@ -137,7 +173,12 @@ describe.skipIf(!executablePath)('console: access', () => {
     await page.getByRole('button', { name: 'Save changes' }).click();
     await page.waitForSelector('h1:text-is("deploy")');
     const [trust] = (await api('GET', '/trusts')).data;
-    expect(trust).toMatchObject({ scopes: ['secrets:read'], environments: ['development'], ttlSeconds: 900, jwks: null });
+    expect(trust).toMatchObject({
+      scopes: ['secrets:read'],
+      environments: ['development'],
+      ttlSeconds: 900,
+      jwks: null,
+    });
     expect(trust.claims).toEqual({
       repository: 'acme/app',
       repository_owner_id: '65',
@@ -149,7 +190,10 @@ describe.skipIf(!executablePath)('console: access', () => {
 
   it('a trust whose audiences are emptied accepts the audience of the deployment again', async () => {
     const { page, go, api } = ann;
-    const terms = { issuer: 'https://token.actions.githubusercontent.com', claims: { repository: 'acme/web', repository_owner_id: '65' } };
+    const terms = {
+      issuer: 'https://token.actions.githubusercontent.com',
+      claims: { repository: 'acme/web', repository_owner_id: '65' },
+    };
     const by = { ...terms, scopes: ['secrets:read'], environments: ['development'] };
     const usual = await api('POST', '/trusts', { ...by, name: 'usual' });
     const own = await api('POST', '/trusts', { ...by, name: 'own', audiences: ['https://own.example.com'] });
@@ -181,7 +225,9 @@ describe.skipIf(!executablePath)('console: access', () => {
     await page.waitForSelector('h1:text-is("Bo")');
     expect(await page.content()).not.toContain(enrolment.split('#')[1]);
     const bo = await newPerson({ invited: { org, key, enrolmentUrl: enrolment } });
-    const found = (await api('GET', '/members')).data.find(({ email }: { email: string }) => email === 'bo@example.com');
+    const found = (await api('GET', '/members')).data.find(
+      ({ email }: { email: string }) => email === 'bo@example.com',
+    );
     expect(found).toMatchObject({ role: 'viewer', status: 'active' });
     await bo.go('');
     await openNavigation(bo.page);
@@ -222,7 +268,12 @@ describe.skipIf(!executablePath)('console: access', () => {
     await dialog.getByLabel('E-mail address').fill('lim@example.com');
     await dialog.getByRole('radio', { name: /^Admin/ }).check();
     await dialog.getByText('All environments').click();
-    expect(await dialog.getByRole('group', { name: 'Environments' }).getByRole('checkbox', { checked: true }).count()).toBe(1);
+    expect(
+      await dialog
+        .getByRole('group', { name: 'Environments' })
+        .getByRole('checkbox', { checked: true })
+        .count(),
+    ).toBe(1);
     await dialog.getByRole('radio', { name: /^Owner/ }).check();
     expect(await dialog.getByText('All environments').count()).toBe(0);
     await dialog.getByRole('radio', { name: /^Admin/ }).check();
@@ -231,13 +282,17 @@ describe.skipIf(!executablePath)('console: access', () => {
     const enrolmentUrl = (await page.locator('.copyable code').textContent()) ?? '';
     await page.getByRole('button', { name: 'I have saved it' }).click();
     await page.waitForSelector('h1:text-is("Lim")');
-    const found = (await api('GET', '/members')).data.find(({ email }: { email: string }) => email === 'lim@example.com');
+    const found = (await api('GET', '/members')).data.find(
+      ({ email }: { email: string }) => email === 'lim@example.com',
+    );
     expect(found).toMatchObject({ role: 'admin', environments: ['development'] });
     const lim = await newPerson({ invited: { org, key, enrolmentUrl } });
     await lim.go('/secrets', 'Secrets');
     await lim.page.getByRole('button', { name: 'New secret' }).click();
     const stored = lim.page.getByRole('dialog', { name: 'New secret' });
-    expect(await stored.getByLabel('Environment').locator('option').allTextContents()).toEqual(['development']);
+    expect(await stored.getByLabel('Environment').locator('option').allTextContents()).toEqual([
+      'development',
+    ]);
     await stored.getByRole('button', { name: 'Cancel' }).click();
     for (const [at, heading, button] of [
       ['/members', 'Members', 'Invite member'],
@@ -281,7 +336,9 @@ describe.skipIf(!executablePath)('console: access', () => {
     await page.getByText('No.').waitFor();
     await go('/grants', 'Grants');
     await page.getByRole('button', { name: 'Remove grant of Payments' }).click();
-    await page.getByRole('heading', { name: 'Remove the grant of Payments to read in development · billing/*?' }).waitFor();
+    await page
+      .getByRole('heading', { name: 'Remove the grant of Payments to read in development · billing/*?' })
+      .waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove grant' }).click();
     await page.getByText('No grants').waitFor();
     expect((await api('GET', '/grants')).data).toEqual([]);
@@ -290,14 +347,20 @@ describe.skipIf(!executablePath)('console: access', () => {
 
   it('a member is removed together with the credentials they created', async () => {
     const { page, go, api } = ann;
-    const member = await api('POST', '/members', { name: 'Dana', email: 'dana@example.com', role: 'developer' });
+    const member = await api('POST', '/members', {
+      name: 'Dana',
+      email: 'dana@example.com',
+      role: 'developer',
+    });
     await go(`/members/${member.id}`, 'Dana');
     await page.getByRole('button', { name: 'More actions' }).click();
     await page.getByRole('menuitem', { name: 'Remove member' }).click();
     await page.getByLabel('Also revoke credentials').check();
     await page.getByRole('button', { name: 'Remove member' }).click();
     await page.waitForSelector('h1:text-is("Members")');
-    expect((await api('GET', '/members')).data.some(({ name }: { name: string }) => name === 'Dana')).toBe(false);
+    expect((await api('GET', '/members')).data.some(({ name }: { name: string }) => name === 'Dana')).toBe(
+      false,
+    );
     expectQuiet(ann);
   });
 });

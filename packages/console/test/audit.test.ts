@@ -40,7 +40,8 @@ describe.skipIf(!executablePath)('console: audit log', () => {
     const { page, go, api } = ann;
     await api('GET', '/members');
     await go('/audit', 'Audit log');
-    const entry = (action: string) => page.getByRole('button', { name: new RegExp(`^${action.replace('.', '\\.')}`) }).first();
+    const entry = (action: string) =>
+      page.getByRole('button', { name: new RegExp(`^${action.replace('.', '\\.')}`) }).first();
     await entry('secret.create').waitFor();
     await entry('secret.read').waitFor();
     expect(await entry('member.list').count()).toBe(0);
@@ -64,7 +65,9 @@ describe.skipIf(!executablePath)('console: audit log', () => {
     expect(await table.getAttribute('aria-rowcount')).toBe('101');
     expect(await page.locator('.table-row').count()).toBeLessThan(60);
     await page.locator('.table-body').evaluate((body) => body.scrollTo(0, body.scrollHeight));
-    await page.waitForFunction(() => Number(document.querySelector('.table')?.getAttribute('aria-rowcount')) > 101);
+    await page.waitForFunction(
+      () => Number(document.querySelector('.table')?.getAttribute('aria-rowcount')) > 101,
+    );
     expectQuiet(ann);
   });
 
@@ -77,7 +80,9 @@ describe.skipIf(!executablePath)('console: audit log', () => {
     await entry.getByText('AUDITED', { exact: true }).waitFor();
     await entry.getByRole('button', { name: 'Copy link' }).click();
     await page.getByText('Link copied').waitFor();
-    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(`${ann.url}/console/audit?entry=${oldest.id}`);
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(
+      `${ann.url}/console/audit?entry=${oldest.id}`,
+    );
     await page.keyboard.press('Escape');
     await page.waitForURL((url) => !url.search.includes('entry'));
     for (const none of [oldest.id.replace(/.{4}$/, '0000'), encodeURIComponent(HOSTILE)]) {
@@ -128,7 +133,10 @@ describe.skipIf(!executablePath)('console: audit log', () => {
     const { page, go } = ann;
     await go('/audit?action=secret.create', 'Audit log');
     await page.getByRole('button', { name: 'Export' }).click();
-    const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('menuitem', { name: 'Filtered entries' }).click()]);
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('menuitem', { name: 'Filtered entries' }).click(),
+    ]);
     const lines = fs
       .readFileSync(await file.path(), 'utf8')
       .trim()
@@ -139,12 +147,16 @@ describe.skipIf(!executablePath)('console: audit log', () => {
 
   it('an actor and a resource are found by name', async () => {
     const { page, go, api } = ann;
-    const [{ id }] = (await api('GET', '/api-keys')).data.filter(({ name }: { name: string }) => name === 'first key');
+    const [{ id }] = (await api('GET', '/api-keys')).data.filter(
+      ({ name }: { name: string }) => name === 'first key',
+    );
     await go('/audit?show=everything', 'Audit log');
     const filter = async (label: string, text: string, parameter: string) => {
       await page.getByLabel(label, { exact: true }).fill(text);
       await page.keyboard.press('Tab');
-      await page.waitForURL((url) => url.searchParams.get(parameter.split('=')[0] ?? '') === parameter.split('=')[1]);
+      await page.waitForURL(
+        (url) => url.searchParams.get(parameter.split('=')[0] ?? '') === parameter.split('=')[1],
+      );
     };
     await filter('Actor', 'First key', `actor=${id}`);
     expect(await page.getByLabel('Actor', { exact: true }).inputValue()).toBe('first key');

@@ -2,7 +2,8 @@
 import { expectQuiet, type Person } from './person.ts';
 
 /** The same as `expectQuiet`, but for the refusals themselves, which Chromium logs. */
-export const expectRefusals = ({ said, ...ann }: Person) => expectQuiet({ ...ann, said: said.filter((text) => !text.includes('412')) });
+export const expectRefusals = ({ said, ...ann }: Person) =>
+  expectQuiet({ ...ann, said: said.filter((text) => !text.includes('412')) });
 
 /** Saves against a colleague's change, then repeats the member's own change on the current state. */
 export const keepAndSave = async ({ page }: Person, difference: string, action = 'Save changes') => {

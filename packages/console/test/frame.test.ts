@@ -1,4 +1,5 @@
-// The frame of every page: the command palette, keyboard shortcuts, dialogs with unsaved input, and pages that cannot be shown.
+// The frame of every page: the command palette, keyboard shortcuts, dialogs with unsaved input, and pages
+// that cannot be shown.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
 
@@ -26,8 +27,14 @@ describe.skipIf(!executablePath)('console: the frame of every page', () => {
 
   it('the command palette finds a secret in any of twelve environments, by a part of its name with one request', async () => {
     const { page, go, api } = ann;
-    for (let n = 0; n < 9; n += 1) await api('POST', '/environments', { name: `Region ${n}`, slug: `region-${n}` });
-    await api('POST', '/secrets', { name: 'REGIONAL_KEY', type: 'generic', value: 'x', environment: 'region-8' });
+    for (let n = 0; n < 9; n += 1)
+      await api('POST', '/environments', { name: `Region ${n}`, slug: `region-${n}` });
+    await api('POST', '/secrets', {
+      name: 'REGIONAL_KEY',
+      type: 'generic',
+      value: 'x',
+      environment: 'region-8',
+    });
     await go('/members', 'Members');
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox', { name: 'Search or jump to' }).waitFor();
@@ -161,7 +168,9 @@ describe.skipIf(!executablePath)('console: the frame of every page', () => {
       await page.waitForSelector(`h1:text-is("${label}")`);
       expect(
         await page.evaluate(() =>
-          [...document.querySelectorAll('link[rel=stylesheet]')].every((link) => (link as HTMLLinkElement).sheet?.cssRules.length),
+          [...document.querySelectorAll('link[rel=stylesheet]')].every(
+            (link) => (link as HTMLLinkElement).sheet?.cssRules.length,
+          ),
         ),
       ).toBe(true);
       expect(await page.evaluate(() => 'isSame' in window)).toBe(true);

@@ -25,7 +25,10 @@ describe.skipIf(!executablePath)('console: governance', () => {
     await page.getByRole('button', { name: 'Create policy' }).click();
     await page.waitForSelector('h1:text-is("Upper case")');
     await page.getByRole('link', { name: 'lower_case' }).waitFor();
-    expect((await api('GET', '/policies')).data[0]).toMatchObject({ kind: 'naming', config: { pattern: '^[A-Z][A-Z0-9_]*$' } });
+    expect((await api('GET', '/policies')).data[0]).toMatchObject({
+      kind: 'naming',
+      config: { pattern: '^[A-Z][A-Z0-9_]*$' },
+    });
     await page.getByRole('button', { name: 'Disable' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Disable policy' }).click();
     await page.getByText('disabled', { exact: true }).waitFor();
@@ -60,7 +63,9 @@ describe.skipIf(!executablePath)('console: governance', () => {
     await page.getByLabel('staging').check();
     await page.getByRole('button', { name: 'Create policy' }).click();
     await page.waitForSelector('h1:text-is("Deletes")');
-    expect((await api('GET', '/policies')).data.find(({ name }: { name: string }) => name === 'Deletes')).toMatchObject({
+    expect(
+      (await api('GET', '/policies')).data.find(({ name }: { name: string }) => name === 'Deletes'),
+    ).toMatchObject({
       applies_to: { environments: ['staging'], types: null, names: null },
       config: { operations: ['secret.delete'], required: 1, approvers: { role: 'owner' } },
     });
@@ -69,7 +74,11 @@ describe.skipIf(!executablePath)('console: governance', () => {
 
   it('a held request is approved by another member, completed once by repeating it, and then rejected', async () => {
     const { page, go, api, org, key } = ann;
-    const { enrolment_url } = await api('POST', '/members', { name: 'Bo', email: 'bo@example.com', role: 'developer' });
+    const { enrolment_url } = await api('POST', '/members', {
+      name: 'Bo',
+      email: 'bo@example.com',
+      role: 'developer',
+    });
     const bo = await newPerson({ invited: { org, key, enrolmentUrl: enrolment_url } });
     settle(inject('vaultState'), org);
     const secret = await api('POST', '/secrets', { name: 'HELD', type: 'generic', value: 'held-value' });
@@ -128,7 +137,9 @@ describe.skipIf(!executablePath)('console: governance', () => {
 
   it('a confirmation that is held says so in its dialog, with a link to the request', async () => {
     const { page, go, api } = ann;
-    const { id } = (await api('GET', '/policies')).data.find(({ name }: { name: string }) => name === 'Reads');
+    const { id } = (await api('GET', '/policies')).data.find(
+      ({ name }: { name: string }) => name === 'Reads',
+    );
     await go(`/policies/${id}`, 'Reads');
     await page.getByRole('button', { name: 'Disable' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Disable policy' }).click();
@@ -141,7 +152,8 @@ describe.skipIf(!executablePath)('console: governance', () => {
 
   it('a value that a policy withholds is not counted as missing in a comparison', async () => {
     const { page, go, api } = ann;
-    for (const name of ['HELD', 'STAGED']) await api('POST', '/secrets', { name, environment: 'staging', type: 'generic', value: 'x' });
+    for (const name of ['HELD', 'STAGED'])
+      await api('POST', '/secrets', { name, environment: 'staging', type: 'generic', value: 'x' });
     await go('/secrets/compare?left=staging&right=production', 'Compare environments');
     await page.getByRole('button', { name: 'Compare' }).click();
     await page.getByRole('row', { name: 'STAGED Only in staging' }).waitFor();
@@ -183,27 +195,44 @@ describe.skipIf(!executablePath)('console: governance', () => {
     await page.getByRole('link', { name: 'first key' }).first().waitFor();
     await page.getByRole('tab', { name: /Controls/ }).click();
     await page.getByText('CC6.1', { exact: true }).waitFor();
-    const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'CSV' }).click()]);
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'CSV' }).click(),
+    ]);
     expect(file.suggestedFilename()).toMatch(/^compliance-.*\.csv$/);
     expectQuiet(ann);
   });
 
   it('the call of a program is shown whole, as code that wraps, and nothing of it is markup', async () => {
     const { page, go, api, org, url } = ann;
-    const { enrolment_url } = await api('POST', '/members', { name: 'Cy', email: 'cy@example.com', role: 'developer' });
+    const { enrolment_url } = await api('POST', '/members', {
+      name: 'Cy',
+      email: 'cy@example.com',
+      role: 'developer',
+    });
     const { session } = await signedInTerminal(url, enrolment_url);
     settle(inject('vaultState'), org);
     const secret = await api('POST', '/secrets', { name: 'CALLED', type: 'generic', value: 'called-value' });
     const rule = { operations: ['secret.read'], required: 1, approvers: { role: 'owner' } };
-    await api('POST', '/policies', { name: 'Calls', kind: 'approval', applies_to: { names: ['CALLED'] }, config: rule });
-    const call = `run_command {"command":["sh","-c","<b>x</b>  two spaces"]} ${'x'.repeat(8000)}`.slice(0, 8000);
+    await api('POST', '/policies', {
+      name: 'Calls',
+      kind: 'approval',
+      applies_to: { names: ['CALLED'] },
+      config: rule,
+    });
+    const call = `run_command {"command":["sh","-c","<b>x</b>  two spaces"]} ${'x'.repeat(8000)}`.slice(
+      0,
+      8000,
+    );
     const headers = { Authorization: `Bearer ${session.token}`, 'X-Access-Call': call };
     const held = await fetch(`${url}/api/v1/orgs/${org}/secrets/${secret.id}`, { headers });
     const { error } = (await held.json()) as { error: { approval: { id: string } } };
     await go(`/approvals/${error.approval.id}`);
     const shown = page.locator('dd pre.call');
     await shown.waitFor();
-    expect(await shown.evaluate((element: HTMLElement) => [element.innerText, element.children.length])).toEqual([call, 0]);
+    expect(
+      await shown.evaluate((element: HTMLElement) => [element.innerText, element.children.length]),
+    ).toEqual([call, 0]);
     expect(await shown.evaluate((element) => getComputedStyle(element).fontFamily)).toContain('mono');
     expectQuiet(ann);
   });

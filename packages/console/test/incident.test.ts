@@ -35,7 +35,10 @@ describe.skipIf(!executablePath)('console: incidents, settings and the first run
   it('containing a key shows first what ends and what it read, and leads to an incident that survives a reload', async () => {
     const { page, url, org, api, go } = ann;
     const made = await api('POST', '/secrets', { name: 'MADE', type: 'password', generate: {} });
-    const key = await api('POST', '/api-keys', { name: 'leaked key', scopes: ['secrets:read', 'tokens:write'] });
+    const key = await api('POST', '/api-keys', {
+      name: 'leaked key',
+      scopes: ['secrets:read', 'tokens:write'],
+    });
     const session = await call(url, key.token, 'POST', `/orgs/${org}/access-tokens`, { ttlSeconds: 900 });
     await call(url, session.token, 'GET', `/orgs/${org}/environments/production/values`);
     await go('/incident', 'Incident response');
@@ -45,9 +48,20 @@ describe.skipIf(!executablePath)('console: incidents, settings and the first run
     expect(page.url()).not.toContain(key.token);
     await page.getByText('tokens:write').waitFor();
     // Before anything is confirmed: the session that would end, and what it read.
-    await page.locator('section', { hasText: 'Credentials below it' }).getByText('ends', { exact: true }).waitFor();
-    await page.locator('.parts section', { hasText: 'Read' }).first().getByRole('link', { name: 'FIRST' }).waitFor();
-    await page.locator('section', { hasText: 'To rotate yourself' }).getByRole('link', { name: 'FIRST' }).first().waitFor();
+    await page
+      .locator('section', { hasText: 'Credentials below it' })
+      .getByText('ends', { exact: true })
+      .waitFor();
+    await page
+      .locator('.parts section', { hasText: 'Read' })
+      .first()
+      .getByRole('link', { name: 'FIRST' })
+      .waitFor();
+    await page
+      .locator('section', { hasText: 'To rotate yourself' })
+      .getByRole('link', { name: 'FIRST' })
+      .first()
+      .waitFor();
     expect((await api('GET', `/secrets/${made.id}`)).version).toBe(1);
     await page.getByRole('button', { name: 'Contain this credential…' }).click();
     await page.getByText('1 credential that it created').waitFor();
@@ -138,7 +152,9 @@ describe.skipIf(!executablePath)('console: incidents, settings and the first run
     await page.getByRole('link', { name: 'SHARED' }).waitFor();
     await page.keyboard.press('j');
     await page.keyboard.press('j');
-    expect(await page.evaluate(() => document.activeElement?.closest('.table-row')?.getAttribute('aria-rowindex'))).toBe('3');
+    expect(
+      await page.evaluate(() => document.activeElement?.closest('.table-row')?.getAttribute('aria-rowindex')),
+    ).toBe('3');
     await page.keyboard.press('n');
     await page.getByRole('dialog', { name: 'New secret' }).waitFor();
     await page.keyboard.press('Escape');
@@ -199,7 +215,9 @@ describe.skipIf(!executablePath)('console: incidents, settings and the first run
       },
     });
     await page.getByRole('dialog').getByRole('button', { name: 'Add passkey' }).click();
-    const row = page.getByRole('table', { name: 'Your passkeys' }).getByRole('row', { name: /Key in the safe/ });
+    const row = page
+      .getByRole('table', { name: 'Your passkeys' })
+      .getByRole('row', { name: /Key in the safe/ });
     await row.waitFor();
     await row.getByRole('button').click();
     await page.getByRole('menuitem', { name: 'Remove' }).click();

@@ -46,7 +46,11 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     expect(target.data.DATABASE_URL).toBe(stored('older'));
     await page.getByRole('button', { name: 'Sync 2 changes to Kubernetes' }).click();
     await page.getByText('All secrets are on Kubernetes.').waitFor();
-    expect(target.data).toEqual({ OLD: stored('x'), DATABASE_URL: stored('postgres://db'), app_JWT: stored('signing-key') });
+    expect(target.data).toEqual({
+      OLD: stored('x'),
+      DATABASE_URL: stored('postgres://db'),
+      app_JWT: stored('signing-key'),
+    });
     const [connection] = (await api('GET', '/integrations')).data;
     expect(connection).toMatchObject({ environments: [expect.any(String)], auto: false, prune: false });
     expect(JSON.stringify(connection)).not.toContain('kube-token');
@@ -61,7 +65,10 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     target.wait = new Promise((done) => {
       release = done;
     });
-    const { syncId } = await api('POST', '/integrations/sync', { integrationId: id, environmentId: 'production' });
+    const { syncId } = await api('POST', '/integrations/sync', {
+      integrationId: id,
+      environmentId: 'production',
+    });
     await go(`/syncs/${syncId}`, 'Sync of production to Kubernetes');
     await page.getByText('running', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Cancel' }).click();
@@ -169,13 +176,19 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     await delivery.getByRole('button', { name: 'Send again' }).click();
     await page.getByRole('table', { name: 'Deliveries' }).getByText('delivered').waitFor();
     const [webhook] = (await api('GET', '/webhooks')).data;
-    expect((await api('GET', `/webhooks/${webhook.id}/deliveries`)).data[0]).toMatchObject({ status: 'delivered', response_status: 200 });
+    expect((await api('GET', `/webhooks/${webhook.id}/deliveries`)).data[0]).toMatchObject({
+      status: 'delivered',
+      response_status: 200,
+    });
     expectQuiet(ann);
   });
 
   it('a webhook whose URL is a credential is changed without it', async () => {
     const { page, go, api } = ann;
-    const { id } = await api('POST', '/webhooks', { url: `${target.url}/hook?token=hidden-in-the-url`, events: ['SECRET_CREATED'] });
+    const { id } = await api('POST', '/webhooks', {
+      url: `${target.url}/hook?token=hidden-in-the-url`,
+      events: ['SECRET_CREATED'],
+    });
     await go(`/webhooks/${id}`);
     await page.getByRole('button', { name: 'More actions' }).click();
     await page.getByRole('menuitem', { name: 'Edit' }).click();
@@ -194,14 +207,27 @@ describe.skipIf(!executablePath)('console: integrations', () => {
 
   it('a scan finds a stored value in pasted text and in a dropped file', async () => {
     const { page, go, api } = ann;
-    const { id } = await api('POST', '/secrets', { name: 'LEAKED', type: 'password', value: 'correct horse battery' });
+    const { id } = await api('POST', '/secrets', {
+      name: 'LEAKED',
+      type: 'password',
+      value: 'correct horse battery',
+    });
     await go('/scans', 'Leak scans');
     await page.getByLabel('Text').fill('PASSWORD=correct horse battery\n');
     await page.getByRole('button', { name: 'Scan', exact: true }).click();
-    expect(await page.getByRole('link', { name: 'View secret' }).getAttribute('href')).toBe(`/console/secrets/${id}`);
+    expect(await page.getByRole('link', { name: 'View secret' }).getAttribute('href')).toBe(
+      `/console/secrets/${id}`,
+    );
     await page.getByRole('button', { name: 'Files', exact: true }).click();
-    const file = (name: string, text: string) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
-    await page.setInputFiles('input[type=file]', [file('.env', 'A=1\nB="correct horse battery"\n'), file('image.bin', 'a\0b')]);
+    const file = (name: string, text: string) => ({
+      name,
+      mimeType: 'text/plain',
+      buffer: Buffer.from(text),
+    });
+    await page.setInputFiles('input[type=file]', [
+      file('.env', 'A=1\nB="correct horse battery"\n'),
+      file('image.bin', 'a\0b'),
+    ]);
     await page.getByRole('button', { name: 'Scan', exact: true }).click();
     await page.getByText('.env:2:4').filter({ visible: true }).waitFor();
     await page.getByText('Not scanned, because they are too large or not text: image.bin').waitFor();

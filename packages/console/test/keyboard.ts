@@ -1,4 +1,5 @@
-// The keyboard alone: what Tab reaches on a page, and what Escape gives back. Each function returns what is wrong, in words.
+// The keyboard alone: what Tab reaches on a page, and what Escape gives back. Each function returns what is
+// wrong, in words.
 import type { Page } from 'playwright-core';
 
 /** What the init script keeps in the page. */
@@ -20,7 +21,9 @@ const EXEMPT = [
   '.u-wrap',
 ];
 
-/** Records the elements that respond to a click, and each that gets the focus, with whether that can be seen. */
+/**
+ * Records the elements that respond to a click, and each that gets the focus, with whether that can be seen.
+ */
 export async function watchKeyboard(page: Page): Promise<void> {
   await page.addInitScript(() => {
     const kept: Kept = { clickable: new WeakSet(), reached: new Set(), wrong: [] };
@@ -60,7 +63,9 @@ export async function walk(page: Page, within: '#main' | '.shell'): Promise<stri
     const start = document.querySelector<HTMLElement>(root);
     start?.setAttribute('tabindex', '-1');
     start?.focus();
-    return start?.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex]').length ?? 0;
+    return (
+      start?.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex]').length ?? 0
+    );
   }, within);
   // Scrolling regions are stops too.
   for (let stop = 0; stop < count + 20; stop += 1) {
@@ -74,17 +79,27 @@ export async function walk(page: Page, within: '#main' | '.shell'): Promise<stri
       const isReached = (element: Element): boolean => {
         if (reached.has(element)) return true;
         // Arrow keys move within a group of radio buttons or tabs.
-        const group = element.matches('[type="radio"]') ? 'fieldset' : element.matches('[role="tab"]') ? '[role="tablist"]' : null;
-        return [...(group ? (element.closest(group)?.querySelectorAll('input, [role="tab"]') ?? []) : [])].some((each) =>
-          reached.has(each),
-        );
+        const group = element.matches('[type="radio"]')
+          ? 'fieldset'
+          : element.matches('[role="tab"]')
+            ? '[role="tablist"]'
+            : null;
+        return [
+          ...(group ? (element.closest(group)?.querySelectorAll('input, [role="tab"]') ?? []) : []),
+        ].some((each) => reached.has(each));
       };
       const shown = [...document.querySelectorAll<HTMLElement>(`${root} *`)].filter(
-        (each) => each.checkVisibility({ visibilityProperty: true }) && !each.matches(`:disabled, ${exempt}, :is(${exempt}) *`),
+        (each) =>
+          each.checkVisibility({ visibilityProperty: true }) &&
+          !each.matches(`:disabled, ${exempt}, :is(${exempt}) *`),
       );
       const missed = shown.filter((each) => each.matches(controls) && !isReached(each));
       const deaf = shown.filter(
-        (each) => clickable.has(each) && !each.closest(controls) && !each.querySelector(controls) && !each.closest('label'),
+        (each) =>
+          clickable.has(each) &&
+          !each.closest(controls) &&
+          !each.querySelector(controls) &&
+          !each.closest('label'),
       );
       return [
         ...wrong,
@@ -113,7 +128,9 @@ const opened = (page: Page): Promise<'dialog' | 'menu' | null> =>
 
 /** Closes with Escape what a button has opened. @returns what is wrong */
 async function closed(page: Page, name: string, kind: 'dialog' | 'menu'): Promise<string[]> {
-  const isInside = await page.evaluate(() => !!document.activeElement?.closest('dialog[open], [role="menu"]'));
+  const isInside = await page.evaluate(
+    () => !!document.activeElement?.closest('dialog[open], [role="menu"]'),
+  );
   await page.keyboard.press('Escape');
   await drawn(page);
   const wrong = isInside ? [] : [`${name}: the focus is not in the ${kind} that it opens`];
@@ -136,15 +153,16 @@ async function chooses(page: Page, name: string, item: number): Promise<string[]
 }
 
 /**
- * Presses every button of a page with Enter, and every item of its menus, and closes what opens. Requests that change something must be
- * blocked.
+ * Presses every button of a page with Enter, and every item of its menus, and closes what opens. Requests
+ * that change something must be blocked.
  * @param reopen opens the page again, after a button that leads away from it
  */
 export async function doors(page: Page, reopen: () => Promise<void>): Promise<string[]> {
   const wrong: string[] = [];
   const address = page.url();
   const names: string[] = await page.evaluate(
-    (selector) => [...document.querySelectorAll(selector)].filter((each) => each.checkVisibility()).map(window.named),
+    (selector) =>
+      [...document.querySelectorAll(selector)].filter((each) => each.checkVisibility()).map(window.named),
     BUTTON,
   );
   /** Gives a button the focus. @returns whether it is still there */
@@ -152,7 +170,9 @@ export async function doors(page: Page, reopen: () => Promise<void>): Promise<st
     if (page.url() !== address) await reopen();
     return page.evaluate(
       ([selector, wanted]) => {
-        const found = [...document.querySelectorAll<HTMLElement>(selector)].find((each) => window.named(each) === wanted);
+        const found = [...document.querySelectorAll<HTMLElement>(selector)].find(
+          (each) => window.named(each) === wanted,
+        );
         found?.focus();
         return document.activeElement === found;
       },

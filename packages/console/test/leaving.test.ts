@@ -45,7 +45,8 @@ describe.skipIf(!executablePath)('console: leaving a page', () => {
     await question.getByText('What you typed is not saved.').waitFor();
     await question.getByRole('button', { name: 'Stay' }).click();
     expect(await name.inputValue()).toBe('Ann and friends');
-    if (await page.getByRole('button', { name: 'Close navigation' }).first().isVisible()) await page.keyboard.press('Escape');
+    if (await page.getByRole('button', { name: 'Close navigation' }).first().isVisible())
+      await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Save changes' }).click();
     await page.getByText('Organisation saved').waitFor();
     await navigate('Teams');

@@ -13,17 +13,47 @@ describe.skipIf(!executablePath)('console: live', () => {
   const changes: [at: string, path: string, body: object | ((id: string) => object), shown: string][] = [
     ['/secrets', '/secrets', { name: 'ZEBRA_SECRET', type: 'generic', value: 'x' }, 'ZEBRA_SECRET'],
     ['/credentials', '/api-keys', { name: 'zebra-key', scopes: ['secrets:read'] }, 'zebra-key'],
-    ['/credentials?tab=agent', '/agent-credentials', { name: 'zebra-agent', scopes: ['secrets:read'] }, 'zebra-agent'],
-    ['/members', '/members', { name: 'Zebra Person', email: 'new@example.com', role: 'viewer' }, 'Zebra Person'],
+    [
+      '/credentials?tab=agent',
+      '/agent-credentials',
+      { name: 'zebra-agent', scopes: ['secrets:read'] },
+      'zebra-agent',
+    ],
+    [
+      '/members',
+      '/members',
+      { name: 'Zebra Person', email: 'new@example.com', role: 'viewer' },
+      'Zebra Person',
+    ],
     ['/teams', '/teams', { name: 'Zebra Group' }, 'Zebra Group'],
-    ['/grants', '/grants', (team) => ({ grantee: { type: 'team', id: team }, permission: 'read', secrets: ['ZEBRA_*'] }), 'ZEBRA_*'],
-    ['/policies', '/policies', { name: 'Zebra Rule', kind: 'naming', config: { pattern: '^.+$' } }, 'Zebra Rule'],
+    [
+      '/grants',
+      '/grants',
+      (team) => ({ grantee: { type: 'team', id: team }, permission: 'read', secrets: ['ZEBRA_*'] }),
+      'ZEBRA_*',
+    ],
+    [
+      '/policies',
+      '/policies',
+      { name: 'Zebra Rule', kind: 'naming', config: { pattern: '^.+$' } },
+      'Zebra Rule',
+    ],
     ['/devices', '/devices', { name: 'Zebra Laptop', platform: 'linux' }, 'Zebra Laptop'],
-    ['/webhooks', '/webhooks', { url: 'http://127.0.0.1:9997/hook', events: ['SECRET_CREATED'] }, '127.0.0.1:9997'],
+    [
+      '/webhooks',
+      '/webhooks',
+      { url: 'http://127.0.0.1:9997/hook', events: ['SECRET_CREATED'] },
+      '127.0.0.1:9997',
+    ],
     [
       '/notifications',
       '/integrations',
-      { kind: 'notify', platform: 'webhook', name: 'Zebra Channel', config: { url: 'http://127.0.0.1:9998/n' } },
+      {
+        kind: 'notify',
+        platform: 'webhook',
+        name: 'Zebra Channel',
+        config: { url: 'http://127.0.0.1:9998/n' },
+      },
       'Zebra Channel',
     ],
     ['/settings?tab=environments', '/environments', { name: 'Zebra Place', slug: 'newest' }, 'Zebra Place'],
@@ -47,11 +77,18 @@ describe.skipIf(!executablePath)('console: live', () => {
     const { page, go, api, url, org } = ann;
     const held = await api('POST', '/secrets', { name: 'HELD', type: 'generic', value: 'x' });
     const rule = { operations: ['secret.read'], required: 1, approvers: { role: 'owner' } };
-    await api('POST', '/policies', { name: 'Two people', kind: 'approval', applies_to: { names: ['HELD'] }, config: rule });
+    await api('POST', '/policies', {
+      name: 'Two people',
+      kind: 'approval',
+      applies_to: { names: ['HELD'] },
+      config: rule,
+    });
     const { token } = await api('POST', '/api-keys', { name: 'asks', scopes: ['secrets:read'] });
     await go('/approvals?status=pending', 'Approvals');
     await page.waitForTimeout(300);
-    await fetch(`${url}/api/v1/orgs/${org}/secrets/${held.id}`, { headers: { Authorization: `Bearer ${token}` } });
+    await fetch(`${url}/api/v1/orgs/${org}/secrets/${held.id}`, {
+      headers: { Authorization: `Bearer ${token}` },
+    });
     await page.locator('#main .table-row').first().waitFor({ timeout: 5000 });
     expectQuiet(ann);
   });
@@ -71,7 +108,9 @@ describe.skipIf(!executablePath)('console: live', () => {
     await one.page.waitForTimeout(1000);
     const before = asked;
     expect(before).toBeGreaterThan(0);
-    await one.page.route(waiting, (route) => route.fulfill({ json: { data: [{ id: 'apr_1' }], next_cursor: null, has_more: false } }));
+    await one.page.route(waiting, (route) =>
+      route.fulfill({ json: { data: [{ id: 'apr_1' }], next_cursor: null, has_more: false } }),
+    );
     await one.page.clock.fastForward(61_000);
     await one.page.getByText('waiting for you').first().waitFor({ state: 'attached' });
     expect(asked).toBe(before + 1);
@@ -86,7 +125,12 @@ describe.skipIf(!executablePath)('console: live', () => {
     const asked: string[] = [];
     page.on('request', (request) => request.url().includes('/api/') && asked.push(request.url()));
     const data = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`burst/KEY_${n}`, 'x']));
-    await api('POST', '/integrations/import', { source: 'svc', onConflict: 'fail', environmentId: 'production', data });
+    await api('POST', '/integrations/import', {
+      source: 'svc',
+      onConflict: 'fail',
+      environmentId: 'production',
+      data,
+    });
     await page.getByText('KEY_0').waitFor();
     await page.waitForTimeout(800);
     expect(asked.filter((url) => url.includes('/secrets?')).length).toBeLessThan(4);
@@ -102,27 +146,32 @@ describe.skipIf(!executablePath)('console: live', () => {
     // The stream tells a viewer of secrets, and an auditor of nothing.
     ['viewer', '/secrets', 'environments', /\/secrets\?/],
     ['auditor', '/audit', 'audit-log', /\/events\/|format=ndjson/],
-  ])('the role %s reads old data again when the tab is shown, and no more than that', async (role, at, again, never) => {
-    const invited = await ann.api('POST', '/members', { name: 'Mia', email: `${role}@example.com`, role });
-    const mia = await newPerson({ invited: { org: ann.org, key: ann.key, enrolmentUrl: invited.enrolment_url } });
-    const { page } = mia;
-    await mia.go(at);
-    await page.waitForFunction(() => !document.querySelector('.skeleton'));
-    await page.waitForTimeout(500);
-    const asked: string[] = [];
-    page.on('request', (request) => request.url().includes('/api/') && asked.push(request.url()));
-    const show = async () => {
-      await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })));
-      await page.waitForTimeout(400);
-    };
-    await show();
-    expect(asked).toEqual([]);
-    await page.clock.setFixedTime(Date.now() + 60_000);
-    await Promise.all([page.waitForRequest((request) => request.url().includes(again)), show()]);
-    expect(asked.filter((url) => url.includes(again))).toHaveLength(1);
-    expect(asked.filter((url) => never.test(url))).toEqual([]);
-    expect(asked.length).toBeLessThan(6);
-    expectQuiet(mia);
-    await mia.context.close();
-  });
+  ])(
+    'the role %s reads old data again when the tab is shown, and no more than that',
+    async (role, at, again, never) => {
+      const invited = await ann.api('POST', '/members', { name: 'Mia', email: `${role}@example.com`, role });
+      const mia = await newPerson({
+        invited: { org: ann.org, key: ann.key, enrolmentUrl: invited.enrolment_url },
+      });
+      const { page } = mia;
+      await mia.go(at);
+      await page.waitForFunction(() => !document.querySelector('.skeleton'));
+      await page.waitForTimeout(500);
+      const asked: string[] = [];
+      page.on('request', (request) => request.url().includes('/api/') && asked.push(request.url()));
+      const show = async () => {
+        await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })));
+        await page.waitForTimeout(400);
+      };
+      await show();
+      expect(asked).toEqual([]);
+      await page.clock.setFixedTime(Date.now() + 60_000);
+      await Promise.all([page.waitForRequest((request) => request.url().includes(again)), show()]);
+      expect(asked.filter((url) => url.includes(again))).toHaveLength(1);
+      expect(asked.filter((url) => never.test(url))).toEqual([]);
+      expect(asked.length).toBeLessThan(6);
+      expectQuiet(mia);
+      await mia.context.close();
+    },
+  );
 });

@@ -1,6 +1,7 @@
-// The looks of the console: three widths, each in both colour schemes. A test file runs in one of them, which its place among the test files
-// decides, so that together the files have all looks. `npm run test:looks` runs each file in all of them. Invariant: at every width the
-// same tests pass; where a step depends on the width, a helper of person.ts takes it.
+// The looks of the console: three widths, each in both colour schemes. A test file runs in one of them, which
+// its place among the test files decides, so that together the files have all looks. `npm run test:looks`
+// runs each file in all of them. Invariant: at every width the same tests pass; where a step depends on the
+// width, a helper of person.ts takes it.
 import fs from 'node:fs';
 import path from 'node:path';
 import type { BrowserContextOptions, Page } from 'playwright-core';
@@ -45,11 +46,18 @@ export const onContext = ({ width, scheme }: Look): BrowserContextOptions => ({
 /** What is wider than its page, its dialog or the screen, or null. */
 export const tooWide = (page: Page): Promise<string | null> =>
   page.evaluate(() => {
-    const boxes = [document.documentElement, ...document.querySelectorAll<HTMLElement>('#main, dialog[open]')];
-    const over = boxes.map((box) => ({ box, by: box.scrollWidth - Math.min(box.clientWidth, screen.width) })).find(({ by }) => by > 0);
+    const boxes = [
+      document.documentElement,
+      ...document.querySelectorAll<HTMLElement>('#main, dialog[open]'),
+    ];
+    const over = boxes
+      .map((box) => ({ box, by: box.scrollWidth - Math.min(box.clientWidth, screen.width) }))
+      .find(({ by }) => by > 0);
     if (!over) return null;
     const edge = Math.min(over.box.getBoundingClientRect().right, screen.width);
-    const widest = [...over.box.querySelectorAll('*')].filter((each) => each.getBoundingClientRect().right > edge);
+    const widest = [...over.box.querySelectorAll('*')].filter(
+      (each) => each.getBoundingClientRect().right > edge,
+    );
     const names = widest.map(({ tagName, className }) => `${tagName}.${className}`);
     return `${over.by}px: ${names.slice(0, 6).join(' ')}`;
   });

@@ -1,4 +1,5 @@
-// The three-way merge behind “Keep my change”: what the member touched ends as theirs to decide, and everything else as the colleague left it.
+// The three-way merge behind “Keep my change”: what the member touched ends as theirs to decide, and
+// everything else as the colleague left it.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { differencesOf } from '../src/differences.ts';
@@ -15,10 +16,34 @@ describe('console: merge of a form with the current state', () => {
       { c: { days: 7 } },
       { c: { days: 7, auto: true } },
     ],
-    ['a key that they removed', { c: { a: 1, b: 1 } }, { c: { a: 1, b: 2 } }, { c: { b: 1 } }, { c: { b: 2 } }],
-    ['a key that I removed', { c: { a: 1, b: 1 } }, { c: { a: 1 } }, { c: { a: 1, b: 3, d: 4 } }, { c: { a: 1, d: 4 } }],
-    ['a list to which both added', { l: ['a'] }, { l: ['a', 'b'] }, { l: ['a', 'c'] }, { l: ['a', 'c', 'b'] }],
-    ['an entry that they removed', { l: ['a', 'b'] }, { l: ['a', 'b', 'c'] }, { l: ['a'] }, { l: ['a', 'c'] }],
+    [
+      'a key that they removed',
+      { c: { a: 1, b: 1 } },
+      { c: { a: 1, b: 2 } },
+      { c: { b: 1 } },
+      { c: { b: 2 } },
+    ],
+    [
+      'a key that I removed',
+      { c: { a: 1, b: 1 } },
+      { c: { a: 1 } },
+      { c: { a: 1, b: 3, d: 4 } },
+      { c: { a: 1, d: 4 } },
+    ],
+    [
+      'a list to which both added',
+      { l: ['a'] },
+      { l: ['a', 'b'] },
+      { l: ['a', 'c'] },
+      { l: ['a', 'c', 'b'] },
+    ],
+    [
+      'an entry that they removed',
+      { l: ['a', 'b'] },
+      { l: ['a', 'b', 'c'] },
+      { l: ['a'] },
+      { l: ['a', 'c'] },
+    ],
     ['an entry that I removed', { l: ['a', 'b'] }, { l: ['b'] }, { l: ['a', 'b', 'c'] }, { l: ['b', 'c'] }],
     ['a list that became null', { l: ['a'] }, { l: ['a', 'b'] }, { l: null }, { l: ['a', 'b'] }],
     ['all or some', { e: '*' }, { e: ['a'] }, { e: ['b'] }, { e: ['a'] }],
@@ -41,10 +66,12 @@ describe('console: merge of a form with the current state', () => {
 
   it('merges the lines of a text by their key', () => {
     const beforeColon = (line: string) => line.slice(0, line.indexOf(':'));
-    const tags = (base: string, mine: string, theirs: string) => mergedDraft({ t: base }, { t: mine }, { t: theirs }, { t: beforeColon }).t;
+    const tags = (base: string, mine: string, theirs: string) =>
+      mergedDraft({ t: base }, { t: mine }, { t: theirs }, { t: beforeColon }).t;
     expect(tags('a: 1\nb: 2', 'a: 9\nb: 2', 'a: 1\nb: 2\nc: 3')).toBe('a: 9\nb: 2\nc: 3');
     expect(tags('a: 1', 'a: 2', 'a: 3')).toBe('a: 2');
-    // Lines with the same key are one entry: patterns of a claim do not add up to more than either of us allowed.
+    // Lines with the same key are one entry: patterns of a claim do not add up to more than either of us
+    // allowed.
     expect(tags('a: 1', 'a: 2', 'a: 3\na: 4')).toBe('a: 2');
     expect(mergedDraft({ n: 'x\ny' }, { n: 'x\ny\n\n z ' }, { n: 'y' }, { n: byLine }).n).toBe('y\nz');
     expect(mergedDraft({ n: 'x' }, { n: 'x\n\n y' }, { n: 'x' }, { n: byLine }).n).toBe('x\n\n y');
@@ -60,12 +87,22 @@ describe('console: merge of a form with the current state', () => {
   });
 
   it('only fields that differ are sent, an object as a whole', () => {
-    expect(changedOf({ name: 'a', config: { days: 7, auto: false } }, { name: 'a', config: { days: 7, auto: true } })).toEqual({
+    expect(
+      changedOf(
+        { name: 'a', config: { days: 7, auto: false } },
+        { name: 'a', config: { days: 7, auto: true } },
+      ),
+    ).toEqual({
       config: { days: 7, auto: true },
     });
   });
 
-  const leaf = fc.oneof(fc.integer({ min: 0, max: 3 }), fc.boolean(), fc.constantFrom('x', 'y'), fc.constant(null));
+  const leaf = fc.oneof(
+    fc.integer({ min: 0, max: 3 }),
+    fc.boolean(),
+    fc.constantFrom('x', 'y'),
+    fc.constant(null),
+  );
   const list = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e'));
   const fields = fc.dictionary(fc.constantFrom('p', 'q', 'r', '__proto__'), leaf);
   const draft = fc.record({ one: leaf, other: leaf, list, fields, nested: fc.record({ list, fields }) });
@@ -87,13 +124,25 @@ describe('console: merge of a form with the current state', () => {
     fc.assert(
       fc.property(draft, draft, draft, (base, mine, theirs) => {
         const result = mergedDraft(base, mine, theirs);
-        for (const key of ['one', 'other'] as const) expect(result[key]).toBe(mine[key] === base[key] ? theirs[key] : mine[key]);
-        for (const pick of [(of: typeof base) => of.fields, (of: typeof base) => of.nested.fields] as ((of: typeof base) => Fields)[])
+        for (const key of ['one', 'other'] as const)
+          expect(result[key]).toBe(mine[key] === base[key] ? theirs[key] : mine[key]);
+        for (const pick of [(of: typeof base) => of.fields, (of: typeof base) => of.nested.fields] as ((
+          of: typeof base,
+        ) => Fields)[])
           for (const key of keysOf(pick(base), pick(mine), pick(theirs)))
-            expect(at(pick(result), key)).toBe(at(pick(mine), key) === at(pick(base), key) ? at(pick(theirs), key) : at(pick(mine), key));
+            expect(at(pick(result), key)).toBe(
+              at(pick(mine), key) === at(pick(base), key) ? at(pick(theirs), key) : at(pick(mine), key),
+            );
         for (const pick of [(of: typeof base) => of.list, (of: typeof base) => of.nested.list]) {
-          const [before, own, now, end] = [base, mine, theirs, result].map(pick) as [string[], string[], string[], string[]];
-          const expected = [...'abcde'].filter((item) => (own.includes(item) === before.includes(item) ? now : own).includes(item));
+          const [before, own, now, end] = [base, mine, theirs, result].map(pick) as [
+            string[],
+            string[],
+            string[],
+            string[],
+          ];
+          const expected = [...'abcde'].filter((item) =>
+            (own.includes(item) === before.includes(item) ? now : own).includes(item),
+          );
           const isChanged = [own, now].every((one) => JSON.stringify(one) !== JSON.stringify(before));
           const isOwn = isChanged && (before.length ? !own.length || !now.length || !expected.length : false);
           expect([...end].sort()).toEqual(isOwn ? [...own].sort() : expected);

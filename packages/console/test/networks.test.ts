@@ -1,6 +1,6 @@
-// The console on bad networks: slow, broken, or in front of a service that refuses for a while. Invariant: whatever happens, the member sees
-// it, keeps their input, and nothing is done twice. SLOW=1 loads every page on slow 3G, and uses up the requests
-// of a session.
+// The console on bad networks: slow, broken, or in front of a service that refuses for a while. Invariant:
+// whatever happens, the member sees it, keeps their input, and nothing is done twice. SLOW=1 loads every page
+// on slow 3G, and uses up the requests of a session.
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { startProxy } from '../../../test/packages/proxy.mjs';
 import { paths } from './everything.ts';
@@ -38,7 +38,9 @@ describe.skipIf(!executablePath)('console: bad networks', () => {
     (method: string, part: string) =>
     ({ method: asked, url = '' }: { method?: string; url?: string }) =>
       method === asked && url.includes(part);
-  const refused = (code: string, message: string) => ({ error: { code, message, docs: `${ann.url}/docs/errors/${code}` } });
+  const refused = (code: string, message: string) => ({
+    error: { code, message, docs: `${ann.url}/docs/errors/${code}` },
+  });
 
   it('on slow 3G, every page shows its frame and a skeleton first, and its layout is stable', async () => {
     const { page, go, devtools, url } = ann;
@@ -51,7 +53,8 @@ describe.skipIf(!executablePath)('console: bad networks', () => {
       }).observe({ type: 'layout-shift', buffered: true });
       const look = () => {
         const isParsed = document.readyState !== 'loading';
-        if (isParsed && !document.querySelector('.shell :is(.skeleton, .skeleton-head, h1)')) observed.isBlank = true;
+        if (isParsed && !document.querySelector('.shell :is(.skeleton, .skeleton-head, h1)'))
+          observed.isBlank = true;
         requestAnimationFrame(look);
       };
       requestAnimationFrame(look);
@@ -64,7 +67,9 @@ describe.skipIf(!executablePath)('console: bad networks', () => {
       await page.goto(`${url}/console${path}`);
       await page.waitForSelector('#main h1');
       await page.waitForFunction(() => !document.querySelector('.skeleton'));
-      const observed: Observed = await page.evaluate(() => (window as unknown as { observed: Observed }).observed);
+      const observed: Observed = await page.evaluate(
+        () => (window as unknown as { observed: Observed }).observed,
+      );
       expect(observed.isBlank, path).toBe(false);
       expect(observed.shift, path).toBeLessThan(0.1);
     }
@@ -85,12 +90,16 @@ describe.skipIf(!executablePath)('console: bad networks', () => {
     /** The state two frames after a click: nothing that takes longer counts. */
     const after = (name: string) =>
       page.evaluate(async (label) => {
-        const link = [...document.querySelectorAll<HTMLElement>('.side a')].find(({ textContent }) => textContent?.startsWith(label));
+        const link = [...document.querySelectorAll<HTMLElement>('.side a')].find(({ textContent }) =>
+          textContent?.startsWith(label),
+        );
         link?.click();
         for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
         const isMarked = link?.getAttribute('aria-current') === 'page';
         return (
-          isMarked && (document.querySelector('#main h1')?.textContent?.startsWith(label) || !!document.querySelector('#main .skeleton'))
+          isMarked &&
+          (document.querySelector('#main h1')?.textContent?.startsWith(label) ||
+            !!document.querySelector('#main .skeleton'))
         );
       }, name);
     await openNavigation(page);
@@ -151,25 +160,29 @@ describe.skipIf(!executablePath)('console: bad networks', () => {
     await page.getByText('No teams yet').waitFor();
   });
 
-  it.skipIf(!process.env.SLOW)('a member whose session has used up its requests is told when to try again', async () => {
-    const { page, go, context, url, org } = await newPerson();
-    const request = page.waitForRequest((sent) => sent.url().includes(`/orgs/${org}/`));
-    await go('/teams', 'Teams');
-    const { authorization = '' } = (await request).headers();
-    await page.getByRole('button', { name: 'New team' }).click();
-    const dialog = page.getByRole('dialog', { name: 'New team' });
-    await dialog.getByLabel('Name').fill('Platform');
-    // More than the 600 requests that a browser session has in a minute.
-    const read = async () => (await fetch(`${url}/api/v1/orgs/${org}/teams`, { headers: { authorization } })).status;
-    let status = 200;
-    for (let sent = 0; sent < 1000 && status !== 429; sent += 50)
-      status = Math.max(...(await Promise.all(Array.from({ length: 50 }, read))));
-    await dialog.getByRole('button', { name: 'Create team' }).click();
-    await dialog.getByText('Too many requests in the last minute.').waitFor();
-    await dialog.getByText(/Try again in \d+ seconds?\./).waitFor();
-    expect(await dialog.getByLabel('Name').inputValue()).toBe('Platform');
-    await context.close();
-  });
+  it.skipIf(!process.env.SLOW)(
+    'a member whose session has used up its requests is told when to try again',
+    async () => {
+      const { page, go, context, url, org } = await newPerson();
+      const request = page.waitForRequest((sent) => sent.url().includes(`/orgs/${org}/`));
+      await go('/teams', 'Teams');
+      const { authorization = '' } = (await request).headers();
+      await page.getByRole('button', { name: 'New team' }).click();
+      const dialog = page.getByRole('dialog', { name: 'New team' });
+      await dialog.getByLabel('Name').fill('Platform');
+      // More than the 600 requests that a browser session has in a minute.
+      const read = async () =>
+        (await fetch(`${url}/api/v1/orgs/${org}/teams`, { headers: { authorization } })).status;
+      let status = 200;
+      for (let sent = 0; sent < 1000 && status !== 429; sent += 50)
+        status = Math.max(...(await Promise.all(Array.from({ length: 50 }, read))));
+      await dialog.getByRole('button', { name: 'Create team' }).click();
+      await dialog.getByText('Too many requests in the last minute.').waitFor();
+      await dialog.getByText(/Try again in \d+ seconds?\./).waitFor();
+      expect(await dialog.getByLabel('Name').inputValue()).toBe('Platform');
+      await context.close();
+    },
+  );
 
   it('a key whose creation was cut off is created once, however often its member tries', async () => {
     const { page, go, api } = ann;
@@ -178,14 +191,19 @@ describe.skipIf(!executablePath)('console: bad networks', () => {
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Name', { exact: true }).fill('cut off');
     // The service creates it, and each response is lost on the way, or half of it.
-    proxy.fail({ kind: 'lose', when: is('POST', '/api-keys'), times: 3 }, { kind: 'break', when: is('POST', '/api-keys') });
+    proxy.fail(
+      { kind: 'lose', when: is('POST', '/api-keys'), times: 3 },
+      { kind: 'break', when: is('POST', '/api-keys') },
+    );
     await dialog.getByRole('button', { name: 'Create API key' }).click();
     await dialog.getByText('Cannot reach the service').waitFor();
     expect(await dialog.getByLabel('Name', { exact: true }).inputValue()).toBe('cut off');
     await dialog.getByRole('button', { name: 'Create API key' }).click();
     await page.getByRole('heading', { name: 'API key created' }).waitFor();
     expect(await page.locator('.copyable code').textContent()).toMatch(/^svc_live_/);
-    const keys = (await api('GET', '/api-keys?limit=100')).data.filter(({ name }: { name: string }) => name === 'cut off');
+    const keys = (await api('GET', '/api-keys?limit=100')).data.filter(
+      ({ name }: { name: string }) => name === 'cut off',
+    );
     expect(keys).toHaveLength(1);
     const sent = proxy.seen.filter(({ method, path }) => method === 'POST' && path.includes('/api-keys'));
     expect(new Set(sent.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);

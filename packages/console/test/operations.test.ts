@@ -9,14 +9,21 @@ const source = (fs.readdirSync(at, { recursive: true }) as string[])
   .map((name) => fs.readFileSync(new URL(name, at), 'utf8'))
   .join('\n');
 
-const document = JSON.parse(fs.readFileSync(new URL('../../client/openapi.json', import.meta.url), 'utf8')) as {
+const document = JSON.parse(
+  fs.readFileSync(new URL('../../client/openapi.json', import.meta.url), 'utf8'),
+) as {
   paths: Record<string, Record<string, { operationId: string; parameters?: { $ref?: string }[] }>>;
 };
 
-/** Called by the typed client with this method and path, or by `callPublic`, whose paths of sign-in are `/auth/X` and `/auth/X/options`. */
+/**
+ * Called by the typed client with this method and path, or by `callPublic`, whose paths of sign-in are
+ * `/auth/X` and `/auth/X/options`.
+ */
 const isCalled = (method: string, path: string): boolean => {
   if (new RegExp(`\\b${method}\\(\\s*'${path.replace(/[{}/.]/g, '\\$&')}'`).test(source)) return true;
-  return method === 'POST' && path.startsWith('/auth/') && source.includes(`'${path.replace(/\/options$/, '')}'`);
+  return (
+    method === 'POST' && path.startsWith('/auth/') && source.includes(`'${path.replace(/\/options$/, '')}'`)
+  );
 };
 
 const operations = Object.entries(document.paths).flatMap(([path, { parameters: _, ...methods }]) =>
@@ -29,7 +36,9 @@ const operations = Object.entries(document.paths).flatMap(([path, { parameters: 
 );
 
 it('console: every operation of the API is called, or listed with a reason', () => {
-  const missing = operations.filter(({ method, path, operationId }) => !isCalled(method, path) && !apiOnly[operationId]);
+  const missing = operations.filter(
+    ({ method, path, operationId }) => !isCalled(method, path) && !apiOnly[operationId],
+  );
   expect(missing).toEqual([]);
 });
 
@@ -37,16 +46,20 @@ it('console: no operation listed as only for programs is called by the console o
   const listed = Object.keys(apiOnly);
   const known = new Set(operations.map(({ operationId }) => operationId));
   expect(listed.filter((id) => !known.has(id))).toEqual([]);
-  expect(operations.filter(({ method, path, operationId }) => apiOnly[operationId] && isCalled(method, path))).toEqual([]);
+  expect(
+    operations.filter(({ method, path, operationId }) => apiOnly[operationId] && isCalled(method, path)),
+  ).toEqual([]);
 });
 
 it('console: a change of what others may change too names the state that was shown (src/seen.ts)', () => {
-  const conditional = operations.filter(({ isConditional, operationId }) => isConditional && !apiOnly[operationId]);
+  const conditional = operations.filter(
+    ({ isConditional, operationId }) => isConditional && !apiOnly[operationId],
+  );
   expect(conditional.length).toBeGreaterThan(30);
   const blind = conditional.filter(({ method, path }) =>
-    [...source.matchAll(new RegExp(`\\b${method}\\(\\s*'${path.replace(/[{}/.]/g, '\\$&')}',([^;]*)`, 'g'))].some(
-      ([, rest = '']) => !/\bheader\b|^ init\)/.test(rest),
-    ),
+    [
+      ...source.matchAll(new RegExp(`\\b${method}\\(\\s*'${path.replace(/[{}/.]/g, '\\$&')}',([^;]*)`, 'g')),
+    ].some(([, rest = '']) => !/\bheader\b|^ init\)/.test(rest)),
   );
   expect(blind.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
 });

@@ -1,4 +1,5 @@
-// The operations of the API that the console does not call, each with the reason. All others are called in its source.
+// The operations of the API that the console does not call, each with the reason. All others are called in
+// its source.
 export const apiOnly: Record<string, string> = {
   org_create: 'Requires the bootstrap token of the deployment, which must not be in a browser.',
   org_list: 'Requires the bootstrap token.',
@@ -10,12 +11,14 @@ export const apiOnly: Record<string, string> = {
   deployment_rewrap: 'Requires the bootstrap token: npm run keys:rotate calls it.',
   access_token_create: 'Requires an API key, which creates its own session tokens.',
   secret_read_by_name: 'For programs, which use names. The console reads by id.',
-  secret_read_all: 'For programs. The console shows one value at a time, and compares environments without reading values.',
+  secret_read_all:
+    'For programs. The console shows one value at a time, and compares environments without reading values.',
   secret_put: 'For programs, which create or update with one request. The console asks first.',
   provider_issue: 'Requires a provider token.',
   provider_rotate: 'Requires a provider token.',
   provider_revoke: 'Requires a provider token.',
-  event_read: 'For programs that process each event. The console follows the stream, and shows the audit log.',
+  event_read:
+    'For programs that process each event. The console follows the stream, and shows the audit log.',
   secret_share_view: 'For people with a link, on the page /s/ID.',
   auth_enrol_options: 'On the page /enrol, which leads to the console.',
   auth_enrol: 'On the page /enrol, which leads to the console.',

@@ -1,5 +1,6 @@
-// Checks for every page: hostile text stays text, nothing is wider than the screen, axe finds nothing, and the keyboard does what the mouse
-// does. SLOW=1 checks every page in every look, and presses every button; otherwise only a dark phone and a light wide screen.
+// Checks for every page: hostile text stays text, nothing is wider than the screen, axe finds nothing, and
+// the keyboard does what the mouse does. SLOW=1 checks every page in every look, and presses every button;
+// otherwise only a dark phone and a light wide screen.
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
@@ -22,26 +23,45 @@ interface Violation {
 const madeByText = (page: Page): Promise<string[]> =>
   page.evaluate(() => {
     const { hacked } = window as { hacked?: string };
-    const elements = document.querySelectorAll('img, iframe, object, embed, base, [onerror], [onclick], body script');
-    const links = [...document.querySelectorAll<HTMLAnchorElement>('a[href]')].filter(({ protocol }) => !/^(https?|blob):$/.test(protocol));
-    return [...(hacked ? [`ran: ${hacked}`] : []), ...[...elements, ...links].map((each) => each.outerHTML.slice(0, 120))];
+    const elements = document.querySelectorAll(
+      'img, iframe, object, embed, base, [onerror], [onclick], body script',
+    );
+    const links = [...document.querySelectorAll<HTMLAnchorElement>('a[href]')].filter(
+      ({ protocol }) => !/^(https?|blob):$/.test(protocol),
+    );
+    return [
+      ...(hacked ? [`ran: ${hacked}`] : []),
+      ...[...elements, ...links].map((each) => each.outerHTML.slice(0, 120)),
+    ];
   });
 
 /** The violations that axe finds. Toasts are excluded because they are temporary. */
 const violations = async (page: Page): Promise<string[]> => {
   const found: Violation[] = await page.evaluate(async () => {
     // biome-ignore lint/suspicious/noExplicitAny: axe is put there by the test.
-    const { violations } = await (window as any).axe.run({ exclude: ['.toasts'] }, { resultTypes: ['violations'] });
+    const { violations } = await (window as any).axe.run(
+      { exclude: ['.toasts'] },
+      { resultTypes: ['violations'] },
+    );
     return violations;
   });
-  return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html.slice(0, 160)} ${failureSummary}`)[0]}`);
+  return found.map(
+    ({ id, nodes }) =>
+      `${id}: ${nodes.map(({ html, failureSummary }) => `${html.slice(0, 160)} ${failureSummary}`)[0]}`,
+  );
 };
 
 describe.skipIf(!executablePath)('console: every page', () => {
   useBrowser();
   let ann: Person;
   let addresses: string[] = [];
-  const found = { visited: 0, made: [] as string[], wide: [] as string[], inaccessible: [] as string[], stuck: [] as string[] };
+  const found = {
+    visited: 0,
+    made: [] as string[],
+    wide: [] as string[],
+    inaccessible: [] as string[],
+    stuck: [] as string[],
+  };
 
   const visit = async (address: string, look: Look) => {
     const { page } = ann;
@@ -58,7 +78,9 @@ describe.skipIf(!executablePath)('console: every page', () => {
     const { page, go } = ann;
     addresses = await fill(ann);
     await page.addInitScript(() => {
-      addEventListener('securitypolicyviolation', (event) => console.error(`refused: ${event.violatedDirective} ${event.blockedURI}`));
+      addEventListener('securitypolicyviolation', (event) =>
+        console.error(`refused: ${event.violatedDirective} ${event.blockedURI}`),
+      );
     });
     await watchKeyboard(page);
     for (const address of addresses) {
@@ -92,9 +114,13 @@ describe.skipIf(!executablePath)('console: every page', () => {
 
   it('gives the focus back when Escape closes what a button has opened', async () => {
     const { page, go } = ann;
-    await page.route('**/api/v1/orgs/**', (route) => (route.request().method() === 'GET' ? route.continue() : route.abort()));
+    await page.route('**/api/v1/orgs/**', (route) =>
+      route.request().method() === 'GET' ? route.continue() : route.abort(),
+    );
     const wrong: string[] = [];
-    const tried = process.env.SLOW ? addresses : addresses.filter((address) => ['/devices', '/policies'].includes(address));
+    const tried = process.env.SLOW
+      ? addresses
+      : addresses.filter((address) => ['/devices', '/policies'].includes(address));
     for (const address of tried) {
       const open = async () => {
         await go(address);

@@ -1,4 +1,5 @@
-// A passkey that is not given: at sign-in, and where a change needs to be confirmed. Invariant: nothing is lost, and trying again works.
+// A passkey that is not given: at sign-in, and where a change needs to be confirmed. Invariant: nothing is
+// lost, and trying again works.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
 
@@ -23,7 +24,9 @@ describe.skipIf(!executablePath)('console: cancelled passkeys', () => {
       docs: 'http://localhost/docs',
     };
     await page.route('**/members', (route) =>
-      route.request().method() === 'POST' ? route.fulfill({ status: 403, json: { error } }) : route.continue(),
+      route.request().method() === 'POST'
+        ? route.fulfill({ status: 403, json: { error } })
+        : route.continue(),
     );
     await confirms(false);
     await dialog.getByRole('button', { name: 'Create invitation' }).click();
@@ -33,7 +36,9 @@ describe.skipIf(!executablePath)('console: cancelled passkeys', () => {
     await confirms(true);
     await dialog.getByRole('button', { name: 'Create invitation' }).click();
     await page.getByRole('heading', { name: 'Enrolment link for Bo' }).waitFor();
-    expect((await api('GET', '/members')).data.filter(({ name }: { name: string }) => name === 'Bo')).toHaveLength(1);
+    expect(
+      (await api('GET', '/members')).data.filter(({ name }: { name: string }) => name === 'Bo'),
+    ).toHaveLength(1);
     await page.getByRole('button', { name: 'I have saved it' }).click();
     said.length = 0;
   });

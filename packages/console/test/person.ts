@@ -1,12 +1,18 @@
-// A member at the console: a real Chromium with a virtual authenticator, signed in to a separate organisation on the real service.
-// Invariant: a test fails if the page logs an error, throws, violates its policy, or ends with a page wider than its screen.
+// A member at the console: a real Chromium with a virtual authenticator, signed in to a separate organisation
+// on the real service. Invariant: a test fails if the page logs an error, throws, violates its policy, or
+// ends with a page wider than its screen.
 import fs from 'node:fs';
 import { type Browser, type BrowserContext, type CDPSession, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, inject } from 'vitest';
 import { call, newOrg } from '../../../test/packages/vault.mjs';
 import { type Look, lookOf, onContext, tooWide } from './look.ts';
 
-const usual = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const usual = [
+  process.env.CHROMIUM,
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+];
 /** The path of Chromium; without it, tests of the console are skipped. */
 export const executablePath = usual.find((file) => file && fs.existsSync(file));
 
@@ -44,7 +50,10 @@ export function useBrowser(): void {
   afterAll(() => browser?.close());
 }
 
-/** An authenticator that confirms at once, or refuses: as a person does who cancels, or whose finger is not recognised. */
+/**
+ * An authenticator that confirms at once, or refuses: as a person does who cancels, or whose finger is not
+ * recognised.
+ */
 async function addAuthenticator(devtools: CDPSession): Promise<(isUserVerified: boolean) => Promise<void>> {
   await devtools.send('WebAuthn.enable');
   const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
@@ -78,7 +87,11 @@ export async function openNavigation(page: Page): Promise<void> {
 }
 
 /** A member with a passkey at the console. */
-export async function newPerson({ invited, proxy, look = lookOf(expect.getState().testPath ?? '') }: Circumstances = {}): Promise<Person> {
+export async function newPerson({
+  invited,
+  proxy,
+  look = lookOf(expect.getState().testPath ?? ''),
+}: Circumstances = {}): Promise<Person> {
   const url = inject('vaultUrl');
   const { org, key, enrolmentUrl } = invited ?? (await newOrg(url));
   const context = await (browser as Browser).newContext({
@@ -108,7 +121,8 @@ export async function newPerson({ invited, proxy, look = lookOf(expect.getState(
       .getByRole('link', { name: new RegExp(`^${label}`) })
       .click();
   };
-  const api = (method: string, at: string, body?: unknown) => call(url, key, method, `/orgs/${org}${at}`, body);
+  const api = (method: string, at: string, body?: unknown) =>
+    call(url, key, method, `/orgs/${org}${at}`, body);
   return { page, context, org, key, api, go, navigate, confirms, devtools, said, url };
 }
 

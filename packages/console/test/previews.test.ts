@@ -19,7 +19,8 @@ describe('console: previews', () => {
       ['*', '', true],
       ['a.c', 'abc', false],
     ];
-    for (const [pattern, name, is] of cases) expect([pattern, name, matches(pattern, name)]).toEqual([pattern, name, is]);
+    for (const [pattern, name, is] of cases)
+      expect([pattern, name, matches(pattern, name)]).toEqual([pattern, name, is]);
     expect(linesOf(' a \n\nb\na')).toEqual(['a', 'b']);
   });
 
@@ -47,14 +48,31 @@ describe('console: previews', () => {
       ['naming', { pattern: '^[A-Z]+$' }],
       ['rotation', { max_age_days: 30, auto_rotate: true }],
       ['rotation', { cron: '0 6 1 * *', auto_rotate: false }],
-      ['approval', { operations: ['secret.read'], required: 2, approvers: { role: 'owner' }, allow_break_glass: false }],
-      ['approval', { operations: ['policy.change'], required: 1, approvers: { team_id: 'team_1' }, allow_break_glass: true }],
+      [
+        'approval',
+        { operations: ['secret.read'], required: 2, approvers: { role: 'owner' }, allow_break_glass: false },
+      ],
+      [
+        'approval',
+        {
+          operations: ['policy.change'],
+          required: 1,
+          approvers: { team_id: 'team_1' },
+          allow_break_glass: true,
+        },
+      ],
     ];
     const applies_to = { environments: ['production'], types: null, names: ['a/*', 'b'] };
     for (const [kind, config] of configs) {
       const policy = { kind, config, name: 'Rule', enabled: false, applies_to } as Policy;
       const draft = draftOf(policy);
-      expect({ ...commonOf(draft), ...configOf(draft) }).toEqual({ name: 'Rule', enabled: false, applies_to, kind, config });
+      expect({ ...commonOf(draft), ...configOf(draft) }).toEqual({
+        name: 'Rule',
+        enabled: false,
+        applies_to,
+        kind,
+        config,
+      });
     }
     expect(commonOf(emptyDraft()).applies_to).toEqual({ environments: null, types: null, names: null });
   });

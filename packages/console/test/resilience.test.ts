@@ -1,4 +1,5 @@
-// The console during failures: of the network, the service, the session, or for lack of permission. SLOW=1 visits every page as each role.
+// The console during failures: of the network, the service, the session, or for lack of permission. SLOW=1
+// visits every page as each role.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { paths } from './everything.ts';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
@@ -9,7 +10,11 @@ async function endElsewhere({ context, url }: Person): Promise<void> {
   await elsewhere.goto(`${url}/console/settings`);
   await elsewhere.waitForSelector('h1:text-is("Settings")');
   await elsewhere.evaluate(() =>
-    fetch('/api/v1/auth/logout', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' }),
+    fetch('/api/v1/auth/logout', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: '{}',
+    }),
   );
   await elsewhere.close();
 }
@@ -19,8 +24,15 @@ describe.skipIf(!executablePath)('console: resilience', () => {
   let ann: Person;
   beforeAll(async () => {
     ann = await newPerson();
-    const data = Object.fromEntries(Array.from({ length: 250 }, (_, n) => [`many/KEY_${String(n).padStart(3, '0')}`, 'x']));
-    await ann.api('POST', '/integrations/import', { source: 'svc', onConflict: 'fail', environmentId: 'production', data });
+    const data = Object.fromEntries(
+      Array.from({ length: 250 }, (_, n) => [`many/KEY_${String(n).padStart(3, '0')}`, 'x']),
+    );
+    await ann.api('POST', '/integrations/import', {
+      source: 'svc',
+      onConflict: 'fail',
+      environmentId: 'production',
+      data,
+    });
   });
 
   it('cached data stays visible while the service is unreachable, and is refreshed when it is back', async () => {
@@ -53,7 +65,12 @@ describe.skipIf(!executablePath)('console: resilience', () => {
 
   it('if a page of a list is refused, the rows before it stay, and it can be retried', async () => {
     const { page, go, said } = ann;
-    const error = { code: 'UNAVAILABLE', message: 'The service is busy.', docs: 'http://localhost/docs', request_id: 'req_1' };
+    const error = {
+      code: 'UNAVAILABLE',
+      message: 'The service is busy.',
+      docs: 'http://localhost/docs',
+      request_id: 'req_1',
+    };
     await page.route('**/secrets?*cursor=*', (route) => route.fulfill({ status: 500, json: { error } }));
     await go('/secrets?path=many/', 'Secrets');
     const body = page.locator('.table-body');
@@ -63,7 +80,9 @@ describe.skipIf(!executablePath)('console: resilience', () => {
     expect(await page.locator('.table-row').count()).toBeGreaterThan(5);
     await page.unroute('**/secrets?*cursor=*');
     await page.getByRole('button', { name: 'Try again' }).click();
-    await page.waitForFunction(() => Number(document.querySelector('.table')?.getAttribute('aria-rowcount')) > 101);
+    await page.waitForFunction(
+      () => Number(document.querySelector('.table')?.getAttribute('aria-rowcount')) > 101,
+    );
     said.length = 0;
   });
 
@@ -167,7 +186,9 @@ describe.skipIf(!executablePath)('console: resilience', () => {
   it('a fault while rendering is said on the page, and the navigation keeps working', async () => {
     const { page, go, navigate, api, said } = ann;
     await api('POST', '/teams', { name: 'After the fault' });
-    await page.route('**/teams?*', (route) => route.fulfill({ json: { data: [null], has_more: false, next_cursor: null } }));
+    await page.route('**/teams?*', (route) =>
+      route.fulfill({ json: { data: [null], has_more: false, next_cursor: null } }),
+    );
     await page.goto(`${ann.url}/console/teams`);
     await page.waitForSelector('h1:text-is("This page has a fault")');
     expect(await page.getByText('Cannot reach the service').count()).toBe(0);
@@ -210,7 +231,9 @@ describe.skipIf(!executablePath)('console: resilience', () => {
     'the role %s sees the pages it can open, and no request is refused',
     async (role) => {
       const invited = await ann.api('POST', '/members', { name: 'Mia', email: `${role}@example.com`, role });
-      const mia = await newPerson({ invited: { org: ann.org, key: ann.key, enrolmentUrl: invited.enrolment_url } });
+      const mia = await newPerson({
+        invited: { org: ann.org, key: ann.key, enrolmentUrl: invited.enrolment_url },
+      });
       const refused: string[] = [];
       mia.page.on('response', (answer) => {
         if (answer.status() >= 400 && answer.url().includes('/api/'))

@@ -128,7 +128,10 @@ describe.skipIf(!executablePath)('console: secrets', () => {
         element.scrollTo(0, before);
         return before;
       });
-      await page.waitForFunction((before) => (document.querySelector('.table-body')?.scrollHeight ?? 0) > before, height);
+      await page.waitForFunction(
+        (before) => (document.querySelector('.table-body')?.scrollHeight ?? 0) > before,
+        height,
+      );
     }
     expect(await page.locator('.table').getAttribute('aria-rowcount')).toMatch(/^[6-9]\d\d$/);
     expect(await page.locator('.table-row').count()).toBeLessThan(80);
@@ -141,7 +144,9 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     const visible = () =>
       page.evaluate(() => {
         const top = document.querySelector('.table-body')?.getBoundingClientRect().top ?? 0;
-        const rows = [...document.querySelectorAll('.table-row')].filter((row) => row.getBoundingClientRect().top >= top - 20); // not at the edge of a row
+        const rows = [...document.querySelectorAll('.table-row')].filter(
+          (row) => row.getBoundingClientRect().top >= top - 20,
+        ); // not at the edge of a row
         return rows.slice(0, 5).map((row) => row.querySelector('.mono')?.textContent);
       });
     const body = page.locator('.table-body');
@@ -152,7 +157,12 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     page.on('request', (request) => request.url().includes('/secrets?') && asked.push(request.url()));
     await page.getByRole('link', { name: 'MANY_00320' }).click();
     await page.waitForSelector('h1:text-is("MANY_00320")');
-    await ann.api('POST', '/secrets', { name: 'A_NEW_ONE', type: 'generic', value: 'x', environment: 'staging' });
+    await ann.api('POST', '/secrets', {
+      name: 'A_NEW_ONE',
+      type: 'generic',
+      value: 'x',
+      environment: 'staging',
+    });
     await page.goBack();
     await page.getByRole('link', { name: 'MANY_00320' }).waitFor();
     expect(await visible()).toEqual(before);
@@ -166,14 +176,18 @@ describe.skipIf(!executablePath)('console: secrets', () => {
 
   it('Home, End and the arrow keys move through a long list, and End loads more of it', async () => {
     const { page } = ann;
-    const focused = () => page.evaluate(() => document.activeElement?.closest('.table-row')?.getAttribute('aria-rowindex'));
+    const focused = () =>
+      page.evaluate(() => document.activeElement?.closest('.table-row')?.getAttribute('aria-rowindex'));
     await page.locator('h1').focus();
     await page.keyboard.press('j');
     expect(await focused()).toBe('2');
     await page.keyboard.press('End');
     const end = Number(await focused());
     expect(end).toBeGreaterThan(100);
-    await page.waitForFunction((last) => Number(document.querySelector('.table')?.getAttribute('aria-rowcount')) > last, end);
+    await page.waitForFunction(
+      (last) => Number(document.querySelector('.table')?.getAttribute('aria-rowcount')) > last,
+      end,
+    );
     await page.keyboard.press('ArrowDown');
     expect(Number(await focused())).toBe(end + 1);
     // A row that is out of view keeps the focus.
@@ -191,9 +205,19 @@ describe.skipIf(!executablePath)('console: secrets', () => {
   it('several secrets are deleted and restored together, after their names were shown', async () => {
     const { page, go, api } = ann;
     const data = Object.fromEntries(['A', 'B', 'C', 'D'].map((name) => [`bulk/${name}`, 'x']));
-    await api('POST', '/integrations/import', { source: 'svc', onConflict: 'fail', environmentId: 'production', data });
+    await api('POST', '/integrations/import', {
+      source: 'svc',
+      onConflict: 'fail',
+      environmentId: 'production',
+      data,
+    });
     const rule = { operations: ['secret.delete'], required: 1, approvers: { role: 'owner' } };
-    await api('POST', '/policies', { name: 'Keep D', kind: 'approval', applies_to: { names: ['bulk/D'] }, config: rule });
+    await api('POST', '/policies', {
+      name: 'Keep D',
+      kind: 'approval',
+      applies_to: { names: ['bulk/D'] },
+      config: rule,
+    });
     await go('/secrets?path=bulk/', 'Secrets');
     await page.getByRole('checkbox', { name: 'Select bulk/B' }).click();
     await page.getByRole('checkbox', { name: 'Select bulk/D' }).click({ modifiers: ['Shift'] });
@@ -208,10 +232,11 @@ describe.skipIf(!executablePath)('console: secrets', () => {
     await asked.getByRole('button', { name: 'Delete 3 secrets' }).click();
     // A policy holds one of them: it stays selected.
     await bar.getByText('1 secret selected').waitFor();
-    expect((await api('GET', '/secrets?prefix=bulk/&sort=name')).data.map(({ name }: { name: string }) => name).sort()).toEqual([
-      'bulk/A',
-      'bulk/D',
-    ]);
+    expect(
+      (await api('GET', '/secrets?prefix=bulk/&sort=name')).data
+        .map(({ name }: { name: string }) => name)
+        .sort(),
+    ).toEqual(['bulk/A', 'bulk/D']);
     await go('/secrets?status=deleted&search=bulk/', 'Secrets');
     for (const name of ['B', 'C']) await page.getByRole('checkbox', { name: `Select bulk/${name}` }).click();
     await bar.getByRole('button', { name: 'Restore' }).click();

@@ -1,4 +1,5 @@
-// The protection of the console: headers, the places where tokens and values may be, and sessions that end elsewhere.
+// The protection of the console: headers, the places where tokens and values may be, and sessions that end
+// elsewhere.
 import { ConnectionError } from '@secrets-vault/client';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { explain } from '../src/errors.ts';
@@ -9,15 +10,26 @@ it('errors: only a failure of the network is one, and a fault of the console is 
   const title = (error: unknown) => explain(error).title;
   const offline = await reach('http://127.0.0.1:9/nothing').catch((error) => error);
   expect(title(offline)).toBe('Cannot reach the service');
-  expect(title(new ConnectionError('x', { code: 'UNREACHABLE', status: 0 }))).toBe('Cannot reach the service');
-  for (const fault of [new TypeError("Cannot read properties of undefined (reading 'map')"), new RangeError('x'), new Error('x')])
+  expect(title(new ConnectionError('x', { code: 'UNREACHABLE', status: 0 }))).toBe(
+    'Cannot reach the service',
+  );
+  for (const fault of [
+    new TypeError("Cannot read properties of undefined (reading 'map')"),
+    new RangeError('x'),
+    new Error('x'),
+  ])
     expect(title(fault)).toBe('Something went wrong in the console');
 });
 
 it('console: a refused sign-in has one message for every reason, and other refusals have the message of the service', () => {
   const refused = explain(new RefusedError(401, { code: 'UNAUTHENTICATED', message: 'whatever the reason' }));
-  expect([refused.title, refused.help]).toEqual(['This passkey was not accepted', expect.stringContaining('new enrolment link')]);
-  expect(explain(new RefusedError(429, { code: 'RATE_LIMITED', message: 'Wait a minute.' })).title).toBe('Wait a minute.');
+  expect([refused.title, refused.help]).toEqual([
+    'This passkey was not accepted',
+    expect.stringContaining('new enrolment link'),
+  ]);
+  expect(explain(new RefusedError(429, { code: 'RATE_LIMITED', message: 'Wait a minute.' })).title).toBe(
+    'Wait a minute.',
+  );
 });
 
 describe.skipIf(!executablePath)('console: security', () => {

@@ -1,5 +1,5 @@
-// Changes beside other people: a dialog that shows an outdated state changes nothing, says what is different, and applies the member's own
-// change only after they have said so.
+// Changes beside other people: a dialog that shows an outdated state changes nothing, says what is different,
+// and applies the member's own change only after they have said so.
 import { describe, expect, it } from 'vitest';
 import { edit, expectRefusals, keepAndSave } from './beside.ts';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
@@ -32,34 +32,58 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     await page.getByRole('button', { name: 'Keep my change' }).click();
     await page.getByRole('button', { name: 'Save changes' }).click();
     await page.getByText('assistant saved').waitFor();
-    expect((await api('GET', `/agent-credentials/${agent.id}`)).environments.sort()).toEqual(['development', 'production']);
+    expect((await api('GET', `/agent-credentials/${agent.id}`)).environments.sort()).toEqual([
+      'development',
+      'production',
+    ]);
     expectRefusals(ann);
   });
 
   it('a policy form does not undo what a colleague changed', async () => {
     const ann = await newPerson();
     const { page, go, api } = ann;
-    const policy = await api('POST', '/policies', { name: 'Upper case', kind: 'naming', config: { pattern: '^[A-Z]' } });
+    const policy = await api('POST', '/policies', {
+      name: 'Upper case',
+      kind: 'naming',
+      config: { pattern: '^[A-Z]' },
+    });
     await go(`/policies/${policy.id}`, 'Upper case');
     await page.getByRole('button', { name: 'Edit' }).click();
     expect(await page.getByRole('button', { name: 'Save changes' }).isDisabled()).toBe(true);
     await page.getByLabel('Name', { exact: true }).fill('Capitals');
-    const theirs = { config: { pattern: '^[A-Z][A-Z_]*$' }, enabled: false, applies_to: { environments: ['staging'], names: ['app/*'] } };
+    const theirs = {
+      config: { pattern: '^[A-Z][A-Z_]*$' },
+      enabled: false,
+      applies_to: { environments: ['staging'], names: ['app/*'] },
+    };
     const { applies_to } = await api('PATCH', `/policies/${policy.id}`, theirs);
     await page.getByRole('button', { name: 'Save changes' }).click();
     await page.getByText('Enabled: yes → no').waitFor();
     await page.getByText('Pattern: ^[A-Z] → ^[A-Z][A-Z_]*$').waitFor();
     await page.getByText('Applies to › Environments: not set → staging').waitFor();
-    expect(await api('GET', `/policies/${policy.id}`)).toMatchObject({ name: 'Upper case', enabled: false, revision: 2 });
+    expect(await api('GET', `/policies/${policy.id}`)).toMatchObject({
+      name: 'Upper case',
+      enabled: false,
+      revision: 2,
+    });
     await keepAndSave(ann, 'Enabled: yes → no');
-    expect(await api('GET', `/policies/${policy.id}`)).toMatchObject({ ...theirs, name: 'Capitals', applies_to });
+    expect(await api('GET', `/policies/${policy.id}`)).toMatchObject({
+      ...theirs,
+      name: 'Capitals',
+      applies_to,
+    });
     // What the member changes is sent as a whole, and nothing beside it.
     await page.getByRole('button', { name: 'Edit' }).click();
     await page.getByRole('textbox', { name: 'Pattern' }).fill('^[A-Z]+$');
     await api('PATCH', `/policies/${policy.id}`, { applies_to: { types: ['generic'] } });
     await keepAndSave(ann, 'Applies to › Types: not set → generic');
     const stored = await api('GET', `/policies/${policy.id}`);
-    expect(stored).toMatchObject({ name: 'Capitals', enabled: false, config: { pattern: '^[A-Z]+$' }, applies_to: { types: ['generic'] } });
+    expect(stored).toMatchObject({
+      name: 'Capitals',
+      enabled: false,
+      config: { pattern: '^[A-Z]+$' },
+      applies_to: { types: ['generic'] },
+    });
     expectRefusals(ann);
   });
 
@@ -87,11 +111,20 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     };
     await api('PATCH', `/trusts/${trust.id}`, theirs);
     await keepAndSave(ann, 'Environments: development, production → development');
-    expect(await api('GET', `/trusts/${trust.id}`)).toMatchObject({ ...theirs, name: 'ship', scopes: ['secrets:read'] });
+    expect(await api('GET', `/trusts/${trust.id}`)).toMatchObject({
+      ...theirs,
+      name: 'ship',
+      scopes: ['secrets:read'],
+    });
     expectRefusals(ann);
   });
 
-  const cluster = { apiServer: 'http://127.0.0.1:9998', token: 'kube-token', namespace: 'demo', secretName: 'app' };
+  const cluster = {
+    apiServer: 'http://127.0.0.1:9998',
+    token: 'kube-token',
+    namespace: 'demo',
+    secretName: 'app',
+  };
   const connect = ({ api }: Person) =>
     api('POST', '/integrations', { kind: 'sync', platform: 'kubernetes', name: 'Cluster', config: cluster });
 
@@ -108,7 +141,10 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     expect(await api('GET', `/integrations/${id}`)).toMatchObject({ ...theirs, name: 'Mine' });
     await edit(ann);
     await page.getByLabel('Sync automatically').uncheck();
-    await api('PATCH', `/integrations/${id}`, { config: { ...cluster, namespace: 'theirs' }, environments: ['development'] });
+    await api('PATCH', `/integrations/${id}`, {
+      config: { ...cluster, namespace: 'theirs' },
+      environments: ['development'],
+    });
     await keepAndSave(ann, 'Namespace: demo → theirs');
     const stored = await api('GET', `/integrations/${id}`);
     expect(stored).toMatchObject({ name: 'Mine', environments: ['development'], auto: false, prune: true });
@@ -142,7 +178,11 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     await page.getByLabel('Name', { exact: true }).fill('mine');
     await api('PATCH', `/devices/${id}`, { platform: 'macos', serial: null });
     await keepAndSave(ann, 'Platform: linux → macos');
-    expect(await api('GET', `/devices/${id}`)).toMatchObject({ name: 'mine', platform: 'macos', serial: null });
+    expect(await api('GET', `/devices/${id}`)).toMatchObject({
+      name: 'mine',
+      platform: 'macos',
+      serial: null,
+    });
     expectRefusals(ann);
   });
 
@@ -209,7 +249,11 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     const { page, go, api } = ann;
     const secret = await api('POST', '/secrets', { name: 'ASKED', type: 'generic', value: 'one' });
     await api('PATCH', `/secrets/${secret.id}`, { value: 'two' });
-    const webhook = await api('POST', '/webhooks', { url: 'https://hooks.example.com/a', events: '*', description: 'before' });
+    const webhook = await api('POST', '/webhooks', {
+      url: 'https://hooks.example.com/a',
+      events: '*',
+      description: 'before',
+    });
     const team = await api('POST', '/teams', { name: 'Core' });
     const refused = async (button: string, was: string) => {
       await page.getByText(was).first().waitFor();
@@ -242,7 +286,9 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     }
     expect(await api('GET', `/webhooks/${webhook.id}`)).toMatchObject({ enabled: true });
     const [cat, dan] = await Promise.all(
-      ['Cat', 'Dan'].map((name) => api('POST', '/members', { name, email: `${name}@example.com`, role: 'viewer' })),
+      ['Cat', 'Dan'].map((name) =>
+        api('POST', '/members', { name, email: `${name}@example.com`, role: 'viewer' }),
+      ),
     );
     await api('POST', `/teams/${team.id}/members`, { member_id: cat.id });
     await go(`/teams/${team.id}`, 'Core');
@@ -283,7 +329,10 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     await page.getByRole('button', { name: 'Keep my change' }).click();
     await save.click();
     await expect.poll(async () => (await api('GET', '')).name).toBe('Mine');
-    expect(await api('GET', '')).toMatchObject({ default_environment: 'staging', allowed_addresses: ['127.0.0.1', '::1'] });
+    expect(await api('GET', '')).toMatchObject({
+      default_environment: 'staging',
+      allowed_addresses: ['127.0.0.1', '::1'],
+    });
     expectRefusals(ann);
   });
 });

@@ -1,4 +1,5 @@
-// The first day of two people: one stores, shares, rotates and audits a secret and invites a colleague, whose request they approve.
+// The first day of two people: one stores, shares, rotates and audits a secret and invites a colleague, whose
+// request they approve.
 import { describe, expect, inject, it } from 'vitest';
 import { settle } from '../../../test/packages/vault.mjs';
 import { executablePath, expectQuiet, newPerson, useBrowser } from './person.ts';

@@ -1,4 +1,5 @@
-// Local targets of the vault: a Kubernetes API server with one Secret, and a receiver of webhooks and messages.
+// Local targets of the vault: a Kubernetes API server with one Secret, and a receiver of webhooks and
+// messages.
 import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,5 @@
-// “Keep my change” in every form: what the member changed is saved, and what a colleague changed stays, also within a field.
+// “Keep my change” in every form: what the member changed is saved, and what a colleague changed stays, also
+// within a field.
 import type { Locator } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { edit, expectRefusals, keepAndSave } from './beside.ts';
@@ -35,22 +36,34 @@ describe.skipIf(!executablePath)('console: changes together with others', () => 
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     const stored = await api('GET', `/policies/${policy.id}`);
     expect(stored.config).toMatchObject({ max_age_days: 7, auto_rotate: true });
-    expect(stored.applies_to).toMatchObject({ environments: ['production', 'staging'], names: ['app/*', 'db/*'] });
+    expect(stored.applies_to).toMatchObject({
+      environments: ['production', 'staging'],
+      names: ['app/*', 'db/*'],
+    });
     expectRefusals(ann);
   });
 
   it('an approval policy: an operation that a colleague removed does not come back when I add another', async () => {
     const ann = await newPerson();
     const { page, go, api } = ann;
-    const config = { operations: ['secret.read', 'secret.delete'], required: 1, approvers: { role: 'owner' } };
+    const config = {
+      operations: ['secret.read', 'secret.delete'],
+      required: 1,
+      approvers: { role: 'owner' },
+    };
     const policy = await api('POST', '/policies', { name: 'Held', kind: 'approval', enabled: false, config });
     await go(`/policies/${policy.id}`, 'Held');
     await page.getByRole('button', { name: 'Edit' }).click();
     await page.getByRole('dialog').getByLabel('Share a secret').check();
-    await api('PATCH', `/policies/${policy.id}`, { config: { ...config, operations: ['secret.read'], allow_break_glass: true } });
+    await api('PATCH', `/policies/${policy.id}`, {
+      config: { ...config, operations: ['secret.read'], allow_break_glass: true },
+    });
     await keepAndSave(ann, 'Requires approval: secret.read, secret.delete → secret.read');
     const stored = await api('GET', `/policies/${policy.id}`);
-    expect(stored.config).toMatchObject({ operations: ['secret.read', 'secret.share'], allow_break_glass: true });
+    expect(stored.config).toMatchObject({
+      operations: ['secret.read', 'secret.share'],
+      allow_break_glass: true,
+    });
     expectRefusals(ann);
   });
 
@@ -68,14 +81,22 @@ describe.skipIf(!executablePath)('console: changes together with others', () => 
     await page.getByLabel('Secret names').fill('app/*\nbilling/*\nmail/*');
     await api('PATCH', `/agent-credentials/${agent.id}`, { secrets: ['app/*'], rate_limit: 7 });
     await keepAndSave(ann, 'Secret names: app/*, billing/* → app/*');
-    expect(await api('GET', `/agent-credentials/${agent.id}`)).toMatchObject({ secrets: ['app/*', 'mail/*'], rate_limit: 7 });
+    expect(await api('GET', `/agent-credentials/${agent.id}`)).toMatchObject({
+      secrets: ['app/*', 'mail/*'],
+      rate_limit: 7,
+    });
     expectRefusals(ann);
   });
 
   it('tags: those of a colleague stay beside mine', async () => {
     const ann = await newPerson();
     const { page, go, api } = ann;
-    const { id } = await api('POST', '/secrets', { name: 'TAGGED', type: 'generic', value: 'x', tags: { a: '1', b: '2' } });
+    const { id } = await api('POST', '/secrets', {
+      name: 'TAGGED',
+      type: 'generic',
+      value: 'x',
+      tags: { a: '1', b: '2' },
+    });
     await go(`/secrets/${id}`, 'TAGGED');
     await page.getByRole('button', { name: 'Edit details' }).click();
     await page.getByLabel('Tags').fill('a: 9');
@@ -97,7 +118,9 @@ describe.skipIf(!executablePath)('console: changes together with others', () => 
     await page.getByText('Allowed IP addresses: 127.0.0.1, ::1 → 127.0.0.1, ::1, 203.0.113.0/24').waitFor();
     await page.getByRole('button', { name: 'Keep my change' }).click();
     await page.getByRole('button', { name: 'Save addresses' }).click();
-    await expect.poll(async () => (await api('GET', '')).allowed_addresses).toEqual(['127.0.0.1', '::1', '203.0.113.0/24', '192.0.2.1']);
+    await expect
+      .poll(async () => (await api('GET', '')).allowed_addresses)
+      .toEqual(['127.0.0.1', '::1', '203.0.113.0/24', '192.0.2.1']);
     expectRefusals(ann);
   });
 
@@ -118,7 +141,10 @@ describe.skipIf(!executablePath)('console: changes together with others', () => 
     await keepAndSave(ann, 'Environments: development, staging → development');
     expect((await api('GET', `/members/${member.id}`)).environments).toEqual(['development', 'production']);
 
-    const webhook = await api('POST', '/webhooks', { url: 'https://hooks.example.com/a', events: ['SECRET_ROTATED', 'SECRET_DELETED'] });
+    const webhook = await api('POST', '/webhooks', {
+      url: 'https://hooks.example.com/a',
+      events: ['SECRET_ROTATED', 'SECRET_DELETED'],
+    });
     await go(`/webhooks/${webhook.id}`);
     await page.getByRole('button', { name: 'More actions' }).click();
     await page.getByRole('menuitem', { name: 'Edit' }).click();
@@ -142,7 +168,9 @@ describe.skipIf(!executablePath)('console: changes together with others', () => 
     });
     await go(`/credentials/${trust.id}`, 'deploy');
     await edit(ann);
-    await page.getByLabel('Claims').fill('repository: acme/app\nrepository_owner_id: 65\nref: refs/heads/main\nevent_name: push');
+    await page
+      .getByLabel('Claims')
+      .fill('repository: acme/app\nrepository_owner_id: 65\nref: refs/heads/main\nevent_name: push');
     await page.getByLabel('Audiences').fill('https://a.example.com\nhttps://b.example.com');
     await page.getByLabel('Secret names').fill('app/*\ndb/*\nmail/*');
     await api('PATCH', `/trusts/${trust.id}`, {
@@ -162,7 +190,11 @@ describe.skipIf(!executablePath)('console: changes together with others', () => 
   it('on a phone, what says why nothing was saved is above the buttons', async () => {
     const ann = await newPerson({ look: { width: 390, scheme: 'light' } });
     const { page, go, api } = ann;
-    const policy = await api('POST', '/policies', { name: 'Monthly', kind: 'rotation', config: { cron: '0 6 1 * *' } });
+    const policy = await api('POST', '/policies', {
+      name: 'Monthly',
+      kind: 'rotation',
+      config: { cron: '0 6 1 * *' },
+    });
     const isClear = (shown: Locator) =>
       expect
         .poll(async () => {
@@ -178,7 +210,14 @@ describe.skipIf(!executablePath)('console: changes together with others', () => 
       route.request().method() === 'PATCH'
         ? route.fulfill({
             status: 503,
-            json: { error: { code: 'UNAVAILABLE', message: 'Not now.', docs: 'http://localhost/docs', request_id: 'req_1' } },
+            json: {
+              error: {
+                code: 'UNAVAILABLE',
+                message: 'Not now.',
+                docs: 'http://localhost/docs',
+                request_id: 'req_1',
+              },
+            },
           })
         : route.continue(),
     );

@@ -1,4 +1,5 @@
-// What pages of secrets say: what makes a value due, what is deleted, what is found, and what a member may do where.
+// What pages of secrets say: what makes a value due, what is deleted, what is found, and what a member may do
+// where.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
 
@@ -58,7 +59,9 @@ describe.skipIf(!executablePath)('console: what pages of secrets say', () => {
     const { page, go, api } = ann;
     const { id } = await store('app/MANY');
     for (let n = 0; n < 11; n += 1)
-      await Promise.all(Array.from({ length: 10 }, (_, m) => api('PATCH', `/secrets/${id}`, { value: `${n}.${m}` })));
+      await Promise.all(
+        Array.from({ length: 10 }, (_, m) => api('PATCH', `/secrets/${id}`, { value: `${n}.${m}` })),
+      );
     await api('DELETE', `/secrets/${id}`);
     await go('/secrets?status=deleted', 'Secrets');
     await page.getByRole('link', { name: /^app\/MANY/ }).click();
@@ -84,7 +87,8 @@ describe.skipIf(!executablePath)('console: what pages of secrets say', () => {
     await page.getByRole('link', { name: /^STRIPE_KEY/ }).waitFor();
     expect(await page.getByRole('combobox', { name: 'Type' }).inputValue()).toBe('api_key');
     expect(await page.getByRole('link', { name: /^MANY/ }).count()).toBe(0);
-    const line = () => page.locator('.segments [aria-pressed="true"]').evaluate((one) => getComputedStyle(one).outlineStyle);
+    const line = () =>
+      page.locator('.segments [aria-pressed="true"]').evaluate((one) => getComputedStyle(one).outlineStyle);
     expect(await line()).toBe('none');
     await page.emulateMedia({ forcedColors: 'active' });
     expect(await line()).toBe('solid');
@@ -110,7 +114,11 @@ describe.skipIf(!executablePath)('console: what pages of secrets say', () => {
     const invited = await api('POST', '/members', { name: 'Vi', email: 'vi@example.com', role: 'viewer' });
     const grant = { permission: 'write', environments: ['staging'] };
     await api('POST', '/grants', { grantee: { type: 'member', id: invited.id }, ...grant });
-    await api('POST', '/policies', { name: 'In capitals', kind: 'naming', config: { pattern: '^[A-Z/_]+$' } });
+    await api('POST', '/policies', {
+      name: 'In capitals',
+      kind: 'naming',
+      config: { pattern: '^[A-Z/_]+$' },
+    });
     const vi = await newPerson({ invited: { org, key, enrolmentUrl: invited.enrolment_url } });
     const { page, go } = vi;
     await go('/secrets?environment=staging', 'Secrets');
@@ -125,7 +133,9 @@ describe.skipIf(!executablePath)('console: what pages of secrets say', () => {
     expect(await refusal.textContent()).toContain('In capitals');
     expect(await refusal.textContent()).not.toContain('pol_');
     const box = await refusal.boundingBox();
-    expect((box?.y ?? -1) >= 0 && (box?.y ?? 0) + (box?.height ?? 0) <= (page.viewportSize()?.height ?? 0)).toBe(true);
+    expect(
+      (box?.y ?? -1) >= 0 && (box?.y ?? 0) + (box?.height ?? 0) <= (page.viewportSize()?.height ?? 0),
+    ).toBe(true);
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('button', { name: 'Production' }).click();
     await page.waitForURL(/environment=production/);

@@ -1,5 +1,6 @@
-// `npm run dead-letters`: the messages that the queue of a deployment gave up on: counts them, sends them again, or drops them. Invariants:
-// a message leaves only once it is in the queue again, or if it is to be dropped; nothing but kinds and ids of messages is printed.
+// `npm run dead-letters`: the messages that the queue of a deployment gave up on: counts them, sends them
+// again, or drops them. Invariants: a message leaves only once it is in the queue again, or if it is to be
+// dropped; nothing but kinds and ids of messages is printed.
 import readline from 'node:readline/promises';
 import { parseArgs } from 'node:util';
 import { ExpectedError } from '../../shared/expected-error.mjs';
@@ -21,7 +22,10 @@ Without an option, it counts them by kind and organisation. Under npm start ther
 
 /** The jobs of src/gate/messages.ts. */
 const JOBS = ['rotate', 'checkpoint', 'deliver', 'notify', 'sync'];
-/** Messages per call, how long they are leased, and how often one may be looked at before the platform deletes it: the platform's most. */
+/**
+ * Messages per call, how long they are leased, and how often one may be looked at before the platform deletes
+ * it: the platform's most.
+ */
 const BATCH = 100;
 const LEASED = 120_000;
 const LOOKS = 100;
@@ -60,11 +64,14 @@ function readOptions() {
   const flag = { type: /** @type {const} */ ('boolean') };
   let values;
   try {
-    ({ values } = parseArgs({ options: { remote: flag, replay: flag, drop: flag, yes: flag, json: flag, help: flag } }));
+    ({ values } = parseArgs({
+      options: { remote: flag, replay: flag, drop: flag, yes: flag, json: flag, help: flag },
+    }));
   } catch (error) {
     throw new ExpectedError(`${error.message}\n\n${USAGE}`);
   }
-  if (values.replay && values.drop) throw new ExpectedError(`--replay and --drop exclude each other.\n\n${USAGE}`);
+  if (values.replay && values.drop)
+    throw new ExpectedError(`--replay and --drop exclude each other.\n\n${USAGE}`);
   return values;
 }
 
@@ -101,13 +108,18 @@ async function caller(accountId) {
 async function signedIn() {
   const { code, out } = await runWrangler(['auth', 'token']);
   const token = out.trim().split('\n').at(-1);
-  if (code !== 0 || !token) throw new ExpectedError('wrangler is not signed in: run npx wrangler login, or set CLOUDFLARE_API_TOKEN.');
+  if (code !== 0 || !token)
+    throw new ExpectedError(
+      'wrangler is not signed in: run npx wrangler login, or set CLOUDFLARE_API_TOKEN.',
+    );
   return token;
 }
 
 /** @param {Awaited<ReturnType<typeof caller>>} call @param {string} name */
 async function queueId(call, name) {
-  const found = (await call('GET', `?name=${encodeURIComponent(name)}`)).find(({ queue_name: one }) => one === name);
+  const found = (await call('GET', `?name=${encodeURIComponent(name)}`)).find(
+    ({ queue_name: one }) => one === name,
+  );
   if (!found)
     throw new ExpectedError(
       `The account has no queue ${name}: run npm run deploy, or set CLOUDFLARE_ACCOUNT_ID to the account that has it.`,
@@ -129,7 +141,10 @@ async function letPull(call, name, id) {
 async function pullAll(call, id) {
   const letters = [];
   for (;;) {
-    const { messages } = await call('POST', `/${id}/messages/pull`, { batch_size: BATCH, visibility_timeout_ms: LEASED });
+    const { messages } = await call('POST', `/${id}/messages/pull`, {
+      batch_size: BATCH,
+      visibility_timeout_ms: LEASED,
+    });
     if (messages.length === 0) return letters;
     letters.push(...messages.map((message) => ({ ...message, body: bodyOf(message.body) })));
   }
@@ -149,7 +164,10 @@ function bodyOf(body) {
 /** Removes messages for good (`acks`), or gives their leases back (`retries`). */
 async function settle(call, id, { acks = [], retries = [] }) {
   for (let at = 0; at < Math.max(acks.length, retries.length); at += BATCH)
-    await call('POST', `/${id}/messages/ack`, { acks: acks.slice(at, at + BATCH), retries: retries.slice(at, at + BATCH) });
+    await call('POST', `/${id}/messages/ack`, {
+      acks: acks.slice(at, at + BATCH),
+      retries: retries.slice(at, at + BATCH),
+    });
 }
 
 // ---------------------------------------------------------------- what is done with them
@@ -158,7 +176,10 @@ async function settle(call, id, { acks = [], retries = [] }) {
 function isJob(body) {
   const { kind, job, org, id } = body ?? {};
   return (
-    kind === 'job' && JOBS.includes(job) && /^org_[A-Za-z0-9]{22}$/.test(org) && (id === undefined || /^[a-z]{3}_[A-Za-z0-9]{22}$/.test(id))
+    kind === 'job' &&
+    JOBS.includes(job) &&
+    /^org_[A-Za-z0-9]{22}$/.test(org) &&
+    (id === undefined || /^[a-z]{3}_[A-Za-z0-9]{22}$/.test(id))
   );
 }
 
@@ -175,12 +196,20 @@ async function act({ replay, drop, yes, json }, call, ids, letters) {
     for (let at = 0; at < jobs.length; at += BATCH) {
       const some = jobs.slice(at, at + BATCH);
       // Cut off here, a message is sent twice: each job looks for what is still to be done.
-      await call('POST', `/${ids.live}/messages/batch`, { messages: some.map(({ body }) => ({ body, content_type: 'json' })) });
+      await call('POST', `/${ids.live}/messages/batch`, {
+        messages: some.map(({ body }) => ({ body, content_type: 'json' })),
+      });
       await removed(some);
     }
   }
-  if (drop && letters.length > 0 && (yes || json || (await confirmed(letters.length)))) await removed(letters);
-  return { found: before, removed: letters.filter(({ gone }) => gone).length, left: letters.filter(({ gone }) => !gone).length, letters };
+  if (drop && letters.length > 0 && (yes || json || (await confirmed(letters.length))))
+    await removed(letters);
+  return {
+    found: before,
+    removed: letters.filter(({ gone }) => gone).length,
+    left: letters.filter(({ gone }) => !gone).length,
+    letters,
+  };
 }
 
 async function confirmed(many) {
@@ -196,20 +225,32 @@ function countOf(letters) {
   const counts = new Map();
   for (const { body, timestamp_ms: at } of letters) {
     const one = /** @type {any} */ (body);
-    const [kind, org] = isJob(one) ? [one.job, one.org] : one?.kind === 'probe' ? ['probe', '-'] : ['unknown', '-'];
+    const [kind, org] = isJob(one)
+      ? [one.job, one.org]
+      : one?.kind === 'probe'
+        ? ['probe', '-']
+        : ['unknown', '-'];
     const known = counts.get(`${kind} ${org}`) ?? { kind, org, count: 0, newest: 0 };
     counts.set(`${kind} ${org}`, { ...known, count: known.count + 1, newest: Math.max(known.newest, at) });
   }
-  return [...counts.values()].sort((a, b) => b.count - a.count).map((one) => ({ ...one, newest: new Date(one.newest).toISOString() }));
+  return [...counts.values()]
+    .sort((a, b) => b.count - a.count)
+    .map((one) => ({ ...one, newest: new Date(one.newest).toISOString() }));
 }
 
 function tell({ json, replay, drop }, { queue, worker, found, removed, left, letters }) {
   if (json) return process.stdout.write(`${JSON.stringify({ queue, found, removed, left })}\n`);
   for (const { kind, org, count, newest } of found)
-    process.stdout.write(`${String(count).padStart(6)} ${kind.padEnd(10)} ${org.padEnd(26)} newest ${newest}\n`);
+    process.stdout.write(
+      `${String(count).padStart(6)} ${kind.padEnd(10)} ${org.padEnd(26)} newest ${newest}\n`,
+    );
   if (replay) process.stdout.write(`${removed} sent again or no longer needed, ${left} left.\n`);
   else if (drop) process.stdout.write(`${removed} dropped.\n`);
-  else process.stdout.write(left ? `npx wrangler tail ${worker} shows why messages fail.\n` : `${queue} is empty.\n`);
+  else
+    process.stdout.write(
+      left ? `npx wrangler tail ${worker} shows why messages fail.\n` : `${queue} is empty.\n`,
+    );
   const most = letters.reduce((max, { attempts }) => Math.max(max, attempts), 0);
-  if (left && most > LOOKS - 20) process.stdout.write(`Cloudflare deletes messages after ${LOOKS} looks; one of these had ${most}.\n`);
+  if (left && most > LOOKS - 20)
+    process.stdout.write(`Cloudflare deletes messages after ${LOOKS} looks; one of these had ${most}.\n`);
 }

@@ -1,6 +1,7 @@
-// `npm run deploy`: from an empty Cloudflare account to a running vault, and from one release to the next, through wrangler. Invariants:
-// each step checks before it acts, so an interrupted run can simply be repeated; existing resources are never recreated or overwritten; the
-// database is migrated before new code uses it; no secret is in an argument or in the output.
+// `npm run deploy`: from an empty Cloudflare account to a running vault, and from one release to the next,
+// through wrangler. Invariants: each step checks before it acts, so an interrupted run can simply be
+// repeated; existing resources are never recreated or overwritten; the database is migrated before new code
+// uses it; no secret is in an argument or in the output.
 import fs from 'node:fs';
 import path from 'node:path';
 import readline from 'node:readline/promises';
@@ -19,7 +20,16 @@ import {
   queueExists,
   wrangler,
 } from '../vault/cloudflare-account.mjs';
-import { CONFIG, deployment, partsOf, productionConfig, readToml, VARS, varsFile, writeConfig } from '../vault/deployment-config.mjs';
+import {
+  CONFIG,
+  deployment,
+  partsOf,
+  productionConfig,
+  readToml,
+  VARS,
+  varsFile,
+  writeConfig,
+} from '../vault/deployment-config.mjs';
 import { isServing, problemsOf, readHealth } from '../vault/health.mjs';
 import { LOCATIONS, PLACES, printPlan, readOptions, USAGE } from './options.mjs';
 import { setSecrets } from './secrets.mjs';
@@ -97,7 +107,10 @@ async function database(name, location) {
     `The database ${name} could not be created: do what the message below says, ${AGAIN}`,
   );
   const created = await findDatabase(name);
-  if (!created) throw new ExpectedError(`The database ${name} was created but is not listed yet: wait a minute, ${AGAIN}`);
+  if (!created)
+    throw new ExpectedError(
+      `The database ${name} was created but is not listed yet: wait a minute, ${AGAIN}`,
+    );
   say('database', `${name} created (${place})`);
   return created;
 }
@@ -105,7 +118,10 @@ async function database(name, location) {
 /** @param {string} name */
 async function queueOf(name) {
   if (await queueExists(name)) return say('queue', `${name} exists`);
-  await wrangler(commands.createQueue(name), `The queue ${name} could not be created: do what the message below says, ${AGAIN}`);
+  await wrangler(
+    commands.createQueue(name),
+    `The queue ${name} could not be created: do what the message below says, ${AGAIN}`,
+  );
   say('queue', `${name} created`);
 }
 
@@ -128,32 +144,61 @@ async function migrate() {
   return before;
 }
 
-/** The requested address, or the deployment's current one; '' if unknown. @param {string | undefined} asked @param {boolean} exists */
+/**
+ * The requested address, or the deployment's current one; '' if unknown.
+ * @param {string | undefined} asked
+ * @param {boolean} exists
+ */
 async function publicUrlOf(asked, exists) {
   if (asked || !exists) return asked ?? '';
   return (await deployedBindings()).find(({ name }) => name === 'PUBLIC_URL')?.text ?? '';
 }
 
-/** Says whether this deployment can be taken back, before it changes the storage of gates. @param {boolean | undefined} yes */
+/**
+ * Says whether this deployment can be taken back, before it changes the storage of gates.
+ * @param {boolean | undefined} yes
+ */
 async function warnOfStorage(yes) {
   const before = storageIn(await deployedMessage());
   if (before === STORAGE_VERSION)
-    return say('gates', `storage version ${before} stays: an earlier release that knows it can be deployed again`);
-  const change = before === null ? `to storage version ${STORAGE_VERSION}` : `from storage version ${before} to ${STORAGE_VERSION}`;
-  say('gates', `each goes ${change} with its next request, which cannot be taken back: the release before then answers 503 for it`);
-  if (process.stdin.isTTY && !yes && !/^y(es)?$/i.test(await ask('Is there a backup, and should they? [y/N] ')))
-    throw new ExpectedError('The code was not deployed. The migrations are applied; the running release works with them.');
+    return say(
+      'gates',
+      `storage version ${before} stays: an earlier release that knows it can be deployed again`,
+    );
+  const change =
+    before === null
+      ? `to storage version ${STORAGE_VERSION}`
+      : `from storage version ${before} to ${STORAGE_VERSION}`;
+  say(
+    'gates',
+    `each goes ${change} with its next request, which cannot be taken back: the release before then answers 503 for it`,
+  );
+  if (
+    process.stdin.isTTY &&
+    !yes &&
+    !/^y(es)?$/i.test(await ask('Is there a backup, and should they? [y/N] '))
+  )
+    throw new ExpectedError(
+      'The code was not deployed. The migrations are applied; the running release works with them.',
+    );
 }
 
-/** Deploys; twice if only the first deployment shows the address. @returns {Promise<string>} the vault's origin */
+/**
+ * Deploys; twice if only the first deployment shows the address.
+ * @returns {Promise<string>} the vault's origin
+ */
 async function deploy(toml, databaseId, publicUrl, commit) {
   const report = path.join(root, path.dirname(CONFIG), 'deployed.ndjson');
   const once = async (url) => {
     writeConfig(productionConfig(toml, databaseId, url, commit));
     fs.rmSync(report, { force: true });
-    await wrangler(commands.deploy(messageOf(releaseHere(commit))), `The deployment failed: do what the message below says, ${AGAIN}`, {
-      env: { WRANGLER_OUTPUT_FILE_PATH: report },
-    });
+    await wrangler(
+      commands.deploy(messageOf(releaseHere(commit))),
+      `The deployment failed: do what the message below says, ${AGAIN}`,
+      {
+        env: { WRANGLER_OUTPUT_FILE_PATH: report },
+      },
+    );
     return addressIn(fs.readFileSync(report, 'utf8'));
   };
   const address = await once(publicUrl);
@@ -172,8 +217,12 @@ async function deploy(toml, databaseId, publicUrl, commit) {
 
 /** The workers.dev address in wrangler's report of a deployment. @param {string} report lines of JSON */
 function addressIn(report) {
-  const targets = report.split('\n').flatMap((line) => (line.includes('"type":"deploy"') ? (JSON.parse(line).targets ?? []) : []));
-  const host = targets.map((target) => /^(?:https:\/\/)?([\w.-]+\.workers\.dev)$/.exec(target)?.[1]).find(Boolean);
+  const targets = report
+    .split('\n')
+    .flatMap((line) => (line.includes('"type":"deploy"') ? (JSON.parse(line).targets ?? []) : []));
+  const host = targets
+    .map((target) => /^(?:https:\/\/)?([\w.-]+\.workers\.dev)$/.exec(target)?.[1])
+    .find(Boolean);
   return host && `https://${host}`;
 }
 
@@ -183,7 +232,10 @@ async function waitForHealth(url, seconds, worker) {
   if (dots) process.stdout.write('waiting for the schedule to test the queue, up to a minute');
   let last = 'no response';
   for (const end = Date.now() + seconds * 1000; Date.now() < end; await sleep(2_000)) {
-    const answer = await fetch(`${url}/healthz`, { redirect: 'error', signal: AbortSignal.timeout(10_000) }).catch(() => undefined);
+    const answer = await fetch(`${url}/healthz`, {
+      redirect: 'error',
+      signal: AbortSignal.timeout(10_000),
+    }).catch(() => undefined);
     const body = await answer?.json().catch(() => undefined);
     if (dots) process.stdout.write('.');
     const health = readHealth(body);
@@ -193,7 +245,9 @@ async function waitForHealth(url, seconds, worker) {
       return say('health', problems.length ? `degraded; ${problems.join('; ')}` : 'callers can be served');
     }
     if (body?.error?.code === 'MISCONFIGURED')
-      throw new ExpectedError(`The vault is running but misconfigured: ${harmless(String(body.error.message))}`);
+      throw new ExpectedError(
+        `The vault is running but misconfigured: ${harmless(String(body.error.message))}`,
+      );
     last = health ? problemsOf(health).join('; ') : answer ? `status ${answer.status}` : 'no response';
   }
   if (dots) process.stdout.write('\n');

@@ -63,7 +63,9 @@ function origin(text) {
   const url = /^https?:\/\/[^\s\\?#]+$/i.test(text) ? URL.parse(text) : null;
   const plain = url && !url.username && !url.password && url.pathname === '/';
   if (!plain || (url.protocol === 'http:' && !isLoopback(url.hostname)))
-    throw new ExpectedError('--public-url is not an https origin: pass only scheme and host, such as https://vault.example.com.');
+    throw new ExpectedError(
+      '--public-url is not an https origin: pass only scheme and host, such as https://vault.example.com.',
+    );
   return url.origin;
 }
 
@@ -77,19 +79,28 @@ export function printPlan({ worker, database: name, queues }, { location, public
       [`queue ${queue}: look`, [commands.queue(queue)]],
       [`queue ${queue}: create it if there is none`, [commands.createQueue(queue)]],
     ]),
-    [`migrations: look; write ${CONFIG} before`, [commands.query(TABLES), commands.query(APPLIED), commands.query(WRAPS)]],
+    [
+      `migrations: look; write ${CONFIG} before`,
+      [commands.query(TABLES), commands.query(APPLIED), commands.query(WRAPS)],
+    ],
     ['migrations: apply those that are missing', [commands.migrate()]],
     ['secrets: look', [commands.secrets()]],
     [`secrets: set those that are missing, from ${VARS}, on stdin`, [commands.setSecrets()]],
-    ...(publicUrl ? [] : [['address: the one that is deployed', [commands.status(), commands.version('<version>')]]]),
+    ...(publicUrl
+      ? []
+      : [['address: the one that is deployed', [commands.status(), commands.version('<version>')]]]),
     [
       `deploy ${worker}${publicUrl ? '' : '; the first time once more, with its address'}`,
       [commands.deploy(messageOf(releaseHere(commitHere())))],
     ],
   ];
   const lines = plan.map(
-    ([what, list], at) => `${String(at + 1).padStart(2)}. ${what}\n${list.map((args) => `      ${typed(args)}\n`).join('')}`,
+    ([what, list], at) =>
+      `${String(at + 1).padStart(2)}. ${what}\n${list.map((args) => `      ${typed(args)}\n`).join('')}`,
   );
-  const health = wait > 0 ? `${plan.length + 1}. wait up to ${wait} s for ${publicUrl ?? '<address>'}/healthz\n` : '';
-  process.stdout.write(`Dry run: no command is run, nothing is asked or changed.\n\n${lines.join('')}${health}`);
+  const health =
+    wait > 0 ? `${plan.length + 1}. wait up to ${wait} s for ${publicUrl ?? '<address>'}/healthz\n` : '';
+  process.stdout.write(
+    `Dry run: no command is run, nothing is asked or changed.\n\n${lines.join('')}${health}`,
+  );
 }

@@ -1,5 +1,6 @@
-// The secrets of the deployment: set once, from .production.vars. Invariants: a secret that is set is never overwritten; no new keys are
-// created for a database that contains a vault; new secrets are stored locally before they are set, so no key exists only in Cloudflare.
+// The secrets of the deployment: set once, from .production.vars. Invariants: a secret that is set is never
+// overwritten; no new keys are created for a database that contains a vault; new secrets are stored locally
+// before they are set, so no key exists only in Cloudflare.
 
 import { ExpectedError } from '../../shared/expected-error.mjs';
 import { AGAIN, commands, secretNames, wrangler } from '../vault/cloudflare-account.mjs';
@@ -11,7 +12,8 @@ import { readSettings } from '../vault/settings.mjs';
 const SECRETS = ['MASTER_KEYS', 'BOOTSTRAP_TOKEN'];
 
 /**
- * Sets the missing secrets from .production.vars, which is created with new ones if there is none and no vault needs the old ones.
+ * Sets the missing secrets from .production.vars, which is created with new ones if there is none and no
+ * vault needs the old ones.
  * @param {string} worker
  * @param {Awaited<ReturnType<typeof import('../vault/cloudflare-account.mjs').databaseState>>} state
  * @param {(what: string, text: string) => void} say
@@ -57,14 +59,19 @@ async function secretsToSet(missing, state) {
       `${VARS} does not contain ${lacking.join(' and ')}, which is not set: add it there, or move the file away, ${AGAIN}`,
     );
   const values = Object.fromEntries(missing.map((name) => [name, kept.vars[name]]));
-  // The Worker would refuse to start with a malformed secret, so the same checks run before it is set. Secrets that will not be set are not
-  // checked.
+  // The Worker would refuse to start with a malformed secret, so the same checks run before it is set.
+  // Secrets that will not be set are not checked.
   const { problem } = readSettings({}, { ...freshSecrets({}), ...values });
   if (problem) throw new ExpectedError(`${VARS} is not usable: ${problem}`);
   if (values.MASTER_KEYS && state.wraps.length > 0) {
     const masters = parseMasterKeys(values.MASTER_KEYS) ?? [];
     const { missing: absent, undecryptable } = await checkWraps(masters, state.wraps);
-    const others = [...absent, ...state.orgs.map(({ master_id: id }) => id).filter((id) => !masters.some((master) => master.id === id))];
+    const others = [
+      ...absent,
+      ...state.orgs
+        .map(({ master_id: id }) => id)
+        .filter((id) => !masters.some((master) => master.id === id)),
+    ];
     if (others.length + undecryptable.length > 0)
       throw new ExpectedError(
         `MASTER_KEYS in ${VARS} does not decrypt the keys of the vault in the database: set it to the keys that the vault was created with. Nothing was set.`,
@@ -78,8 +85,11 @@ function readKept() {
   try {
     kept = readDevVars(varsFile);
   } catch {
-    throw new ExpectedError(`${VARS} cannot be read: make it a file that its owner can read, or move it away.`);
+    throw new ExpectedError(
+      `${VARS} cannot be read: make it a file that its owner can read, or move it away.`,
+    );
   }
-  if (kept?.exposed) process.stderr.write(`${VARS} can be read by others on this machine: run chmod 600 ${VARS}\n`);
+  if (kept?.exposed)
+    process.stderr.write(`${VARS} can be read by others on this machine: run chmod 600 ${VARS}\n`);
   return kept;
 }

@@ -1,4 +1,5 @@
-// Whether a configuration names everything that the Worker's code uses. Pure. Invariant: `Env` in src/env.ts is the only list.
+// Whether a configuration names everything that the Worker's code uses. Pure. Invariant: `Env` in src/env.ts
+// is the only list.
 
 /**
  * The members of `Env`.
@@ -23,7 +24,11 @@ export function lackingBindings(config, needed) {
     [/^DurableObjectNamespace/, 'durable_objects.bindings', names(config.durable_objects?.bindings)],
     [/^Queue\b/, 'queues.producers', names(config.queues?.producers)],
     [/^Fetcher$/, 'assets', names(config.assets && [config.assets])],
-    [/^string$/, 'vars, or secrets.required', new Set([...Object.keys(config.vars ?? {}), ...(config.secrets?.required ?? [])])],
+    [
+      /^string$/,
+      'vars, or secrets.required',
+      new Set([...Object.keys(config.vars ?? {}), ...(config.secrets?.required ?? [])]),
+    ],
   ];
   const lacking = needed.flatMap(({ name, type }) => {
     const [, where, has] = places.find(([pattern]) => pattern.test(type)) ?? [];
@@ -34,7 +39,8 @@ export function lackingBindings(config, needed) {
   for (const { name, class_name: of } of config.durable_objects?.bindings ?? [])
     if (!classes.has(of)) lacking.push(`the class ${of} of ${name} in migrations.new_sqlite_classes`);
   const consumed = new Set((config.queues?.consumers ?? []).map(({ queue }) => queue));
-  for (const { queue } of config.queues?.producers ?? []) if (!consumed.has(queue)) lacking.push(`the queue ${queue} in queues.consumers`);
+  for (const { queue } of config.queues?.producers ?? [])
+    if (!consumed.has(queue)) lacking.push(`the queue ${queue} in queues.consumers`);
   if (!config.triggers?.crons?.length) lacking.push('a schedule in triggers.crons');
   return lacking;
 }

@@ -1,5 +1,5 @@
-// `npm run doctor`: checks a local or deployed vault, one line per check. Invariants: it changes nothing; it names the next step for every
-// problem; it never shows a value, because any value may be a secret.
+// `npm run doctor`: checks a local or deployed vault, one line per check. Invariants: it changes nothing; it
+// names the next step for every problem; it never shows a value, because any value may be a secret.
 import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -7,7 +7,13 @@ import { parseArgs } from 'node:util';
 import { ExpectedError, goOnWithoutReader, refusalOf } from '../../shared/expected-error.mjs';
 import { harmless } from '../../shared/terminal.mjs';
 import { commitHere, messageOf, releaseHere } from '../vault/checkout.mjs';
-import { databaseState, deployedBindings, deployedMessage, reachDatabase, secretNames } from '../vault/cloudflare-account.mjs';
+import {
+  databaseState,
+  deployedBindings,
+  deployedMessage,
+  reachDatabase,
+  secretNames,
+} from '../vault/cloudflare-account.mjs';
 import { partsOf, readToml, VARS, varsFile } from '../vault/deployment-config.mjs';
 import { freshSecrets, readDevVars } from '../vault/dev-vars.mjs';
 import { parseMasterKeys } from '../vault/master-keys.mjs';
@@ -19,7 +25,15 @@ import { service } from './running-service.mjs';
 import '../../shared/temporary-files.mjs';
 import { knownMigrations } from '../../shared/migrations.mjs';
 import { root } from '../../shared/wrangler.mjs';
-import { closedKeys, DEPLOYMENT_KEY_MISSING, goneOf, keysIn, lostOrgs, lostRows, missingKeys } from '../vault/check-keys.mjs';
+import {
+  closedKeys,
+  DEPLOYMENT_KEY_MISSING,
+  goneOf,
+  keysIn,
+  lostOrgs,
+  lostRows,
+  missingKeys,
+} from '../vault/check-keys.mjs';
 import { deployed as deployedRows, rowsOf } from '../vault/every-row.mjs';
 import { incompleteness } from '../vault/schema.mjs';
 import { readSettings } from '../vault/settings.mjs';
@@ -37,7 +51,8 @@ const USAGE = `npm run doctor -- [options]
 
 Exit code: 0 if nothing fails, else 1.
 `;
-/** @typedef {'ok' | 'warn' | 'fail'} Verdict @typedef {{ check: string, verdict: Verdict, message: string }} Finding */
+/** @typedef {'ok' | 'warn' | 'fail'} Verdict */
+/** @typedef {{ check: string, verdict: Verdict, message: string }} Finding */
 
 /** @type {Finding[]} */
 const findings = [];
@@ -49,7 +64,10 @@ else {
   else await local();
   if (options.deep) await deep(options, stateDir(), report);
   const ok = findings.every(({ verdict }) => verdict !== 'fail');
-  if (options.json) process.stdout.write(`${JSON.stringify({ ok, vault: options.remote ? 'remote' : 'local', checks: findings })}\n`);
+  if (options.json)
+    process.stdout.write(
+      `${JSON.stringify({ ok, vault: options.remote ? 'remote' : 'local', checks: findings })}\n`,
+    );
   process.exitCode = ok ? 0 : 1;
 }
 
@@ -92,14 +110,26 @@ async function local() {
   }
   // A first start creates the missing secrets: without a vault, missing secrets are not a problem.
   const before = readSettings(process.env, { ...freshSecrets(process.env), ...devVars?.vars }).settings;
-  const dir = path.resolve(root, before?.stateDir ?? process.env.STATE_DIR ?? devVars?.vars.STATE_DIR ?? path.join('.wrangler', 'state'));
+  const dir = path.resolve(
+    root,
+    before?.stateDir ?? process.env.STATE_DIR ?? devVars?.vars.STATE_DIR ?? path.join('.wrangler', 'state'),
+  );
   const { state, vault, lacks, lost, why } = await readVault(dir);
   const isNew = !devVars && !state?.hasVault;
-  const { settings, problem } = readSettings(process.env, isNew ? freshSecrets(process.env) : (devVars?.vars ?? {}));
+  const { settings, problem } = readSettings(
+    process.env,
+    isNew ? freshSecrets(process.env) : (devVars?.vars ?? {}),
+  );
 
-  if (unreadable) report('variables', 'fail', '.dev.vars cannot be read: make it a file that its owner can read, or move it away.');
+  if (unreadable)
+    report(
+      'variables',
+      'fail',
+      '.dev.vars cannot be read: make it a file that its owner can read, or move it away.',
+    );
   else if (problem) report('variables', 'fail', `${problem}.`);
-  else if (devVars?.exposed) report('variables', 'warn', '.dev.vars can be read by others on this machine: run chmod 600 .dev.vars.');
+  else if (devVars?.exposed)
+    report('variables', 'warn', '.dev.vars can be read by others on this machine: run chmod 600 .dev.vars.');
   else report('variables', 'ok', isNew ? 'usable; npm start creates the secrets' : 'usable');
 
   bindings();
@@ -117,18 +147,27 @@ async function local() {
     if (state.applied.size > 0) tables(lacks);
     migrations(state.applied, 'npm start', 'update this checkout, or set STATE_DIR to another directory');
   }
-  await service(localUrl(), 'run npm start; if it is already running, set PORT and HOST to its values', true, report);
+  await service(
+    localUrl(),
+    'run npm start; if it is already running, set PORT and HOST to its values',
+    true,
+    report,
+  );
 }
 
 /**
- * Why there is no vault where there should be one: only without variables and without state is this a first start.
+ * Why there is no vault where there should be one: only without variables and without state is this a first
+ * start.
  * @param {import('../vault/state-dir.mjs').State} state @param {ReturnType<typeof readDevVars>} devVars
  */
 function noVault(state, devVars) {
   if (state.applied.size > 0) return undefined;
   if (process.env.STATE_DIR || devVars?.vars.STATE_DIR)
     return 'STATE_DIR names a directory without a vault: correct it; if the vault is to be new, run npm start.';
-  return devVars && 'there is no vault in .wrangler/state: set STATE_DIR to the directory that has it; if it is to be new, run npm start.';
+  return (
+    devVars &&
+    'there is no vault in .wrangler/state: set STATE_DIR to the directory that has it; if it is to be new, run npm start.'
+  );
 }
 
 /** The keys of the vault in a directory, and what its database lacks. @param {string} dir */
@@ -194,7 +233,11 @@ async function remote() {
       const { applied, wraps, orgs } = await databaseState();
       const known = localKeys();
       if (known === undefined)
-        report('keys', 'warn', `MASTER_KEYS is not on this machine; the vault needs those named ${idsOf([...wraps, ...orgs])}.`);
+        report(
+          'keys',
+          'warn',
+          `MASTER_KEYS is not on this machine; the vault needs those named ${idsOf([...wraps, ...orgs])}.`,
+        );
       else await keys(known, { wraps, orgs: [], wrappedOrgs: orgs }, `MASTER_KEYS of the shell or ${VARS}`);
       if (applied.size > 0) tables(await incompleteness(deployedRows, true));
       migrations(applied, 'npm run deploy', 'update this checkout before you deploy from it');
@@ -213,10 +256,20 @@ async function remote() {
 /** @param {Set<string>} set The names of the Worker's secrets. @param {string | undefined} publicUrl */
 function variables(set, publicUrl) {
   const unset = ['MASTER_KEYS', 'BOOTSTRAP_TOKEN'].filter((name) => !set.has(name));
-  if (unset.length > 0) report('variables', 'fail', `${unset.join(' and ')} not set: run npm run deploy, with ${VARS} in place.`);
-  else if (!publicUrl) report('variables', 'warn', 'PUBLIC_URL is empty, so links use the address of each request: run npm run deploy.');
+  if (unset.length > 0)
+    report('variables', 'fail', `${unset.join(' and ')} not set: run npm run deploy, with ${VARS} in place.`);
+  else if (!publicUrl)
+    report(
+      'variables',
+      'warn',
+      'PUBLIC_URL is empty, so links use the address of each request: run npm run deploy.',
+    );
   else if (URL.parse(publicUrl)?.origin !== publicUrl)
-    report('variables', 'fail', 'PUBLIC_URL is not an origin: run npm run deploy -- --public-url with the right one.');
+    report(
+      'variables',
+      'fail',
+      'PUBLIC_URL is not an origin: run npm run deploy -- --public-url with the right one.',
+    );
   else report('variables', 'ok', `secrets are set; PUBLIC_URL is ${publicUrl}`);
 }
 
@@ -239,8 +292,8 @@ function idsOf(rows) {
 
 /**
  * @param {string | undefined} text MASTER_KEYS; undefined or empty if not usable
- * @param {import('../vault/check-keys.mjs').VaultState & { wrappedOrgs?: { master_id: string, n: number }[] }} vault `wrappedOrgs`: of a
- *   deployment, only how many keys of organisations each master key wraps
+ * @param {import('../vault/check-keys.mjs').VaultState & { wrappedOrgs?: { master_id: string, n: number }[]
+ *   }} vault `wrappedOrgs`: of a deployment, only how many keys of organisations each master key wraps
  * @param {string} source
  */
 async function keys(text, { wraps, orgs, rowless = [], gone = [], wrappedOrgs = [] }, source) {
@@ -253,9 +306,15 @@ async function keys(text, { wraps, orgs, rowless = [], gone = [], wrappedOrgs = 
     return report('keys', 'ok', 'the vault is empty: its keys are created with the first organisation');
   if (missing) return report('keys', 'fail', `${missing}.`);
   if (!text)
-    return report('keys', 'fail', `${source}: not usable, so nothing can be decrypted; the vault needs the keys named ${idsOf(rows)}.`);
+    return report(
+      'keys',
+      'fail',
+      `${source}: not usable, so nothing can be decrypted; the vault needs the keys named ${idsOf(rows)}.`,
+    );
   const masters = parseMasterKeys(text) ?? [];
-  const lacking = [...new Set(wrappedOrgs.map(({ master_id: id }) => id))].filter((id) => !masters.some((master) => master.id === id));
+  const lacking = [...new Set(wrappedOrgs.map(({ master_id: id }) => id))].filter(
+    (id) => !masters.some((master) => master.id === id),
+  );
   const closed =
     (await closedKeys({ wraps, orgs }, masters, source)) ??
     (lacking.length > 0
@@ -276,13 +335,19 @@ function tables(lacks) {
   else report('tables', 'ok', 'whole');
 }
 
-/** @param {Set<string>} applied @param {string} how the command that applies them @param {string} remedy if this checkout is older */
+/**
+ * @param {Set<string>} applied
+ * @param {string} how the command that applies them
+ * @param {string} remedy if this checkout is older
+ */
 function migrations(applied, how, remedy) {
   const known = knownMigrations(path.join(root, 'migrations'));
   const newer = [...applied].filter((name) => !known.includes(name));
   const missing = known.filter((name) => !applied.has(name));
-  if (newer.length > 0) report('migrations', 'fail', `${newer.join(', ')} was applied by a newer checkout: ${remedy}.`);
-  else if (missing.length > 0) report('migrations', 'warn', `${missing.join(', ')} not applied: ${how} applies them.`);
+  if (newer.length > 0)
+    report('migrations', 'fail', `${newer.join(', ')} was applied by a newer checkout: ${remedy}.`);
+  else if (missing.length > 0)
+    report('migrations', 'warn', `${missing.join(', ')} not applied: ${how} applies them.`);
   else report('migrations', 'ok', `${known.length} applied`);
 }
 
@@ -293,12 +358,24 @@ function bindings(deployed) {
   try {
     lacking = lackingBindings(readToml(), needed);
   } catch {
-    return report('bindings', 'fail', 'wrangler.toml cannot be read: restore it (git checkout wrangler.toml).');
+    return report(
+      'bindings',
+      'fail',
+      'wrangler.toml cannot be read: restore it (git checkout wrangler.toml).',
+    );
   }
   if (lacking.length > 0)
-    return report('bindings', 'fail', `wrangler.toml lacks ${lacking.join('; ')}: restore it (git checkout wrangler.toml).`);
+    return report(
+      'bindings',
+      'fail',
+      `wrangler.toml lacks ${lacking.join('; ')}: restore it (git checkout wrangler.toml).`,
+    );
   const absent = deployed ? needed.filter(({ name }) => !deployed.some((one) => one.name === name)) : [];
   if (absent.length > 0)
-    return report('bindings', 'fail', `the deployment lacks ${absent.map(({ name }) => name).join(', ')}: run npm run deploy.`);
+    return report(
+      'bindings',
+      'fail',
+      `the deployment lacks ${absent.map(({ name }) => name).join(', ')}: run npm run deploy.`,
+    );
   report('bindings', 'ok', `${needed.length} named`);
 }

@@ -1,5 +1,5 @@
-// `npm run doctor -- --deep`: opens every row of the local vault or of the deployment. Invariant: it changes nothing in the vault; it keeps
-// its place in a file, so that an interrupted check continues.
+// `npm run doctor -- --deep`: opens every row of the local vault or of the deployment. Invariant: it changes
+// nothing in the vault; it keeps its place in a file, so that an interrupted check continues.
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { reported } from '../../shared/expected-error.mjs';
@@ -25,7 +25,8 @@ const REMEDIES = {
 };
 
 /** What to do about faults. @param {import('../vault/every-row.mjs').Unopened[]} faults */
-export const remedyFor = (faults) => [...new Set(faults.map(({ table }) => REMEDIES[table] ?? REMEDIES['']))].join('; ');
+export const remedyFor = (faults) =>
+  [...new Set(faults.map(({ table }) => REMEDIES[table] ?? REMEDIES['']))].join('; ');
 
 /**
  * @param {{ remote?: boolean, keys?: string, restart?: boolean }} options
@@ -38,14 +39,18 @@ export async function deep({ remote = false, keys, restart }, stateDir, report) 
     const masters = masterKeysFor({ keys, remote });
     const file = remote ? undefined : vaultFile(stateDir);
     if (!remote && !file) return report('rows', 'warn', 'there is no vault whose rows could be opened.');
-    const placeFile = remote ? path.join(root, '.wrangler', 'deep-check.json') : path.join(stateDir, 'deep-check.json');
+    const placeFile = remote
+      ? path.join(root, '.wrangler', 'deep-check.json')
+      : path.join(stateDir, 'deep-check.json');
     if (file) db = new DatabaseSync(file, { readOnly: true, timeout: 10_000 });
     const local = db;
     const rows = local
-      ? (/** @type {string} */ sql, /** @type {(string | number)[]} */ params) => local.prepare(sql).all(...params)
+      ? (/** @type {string} */ sql, /** @type {(string | number)[]} */ params) =>
+          local.prepare(sql).all(...params)
       : deployed;
     // What a table of keys lacks is reported with the tables.
-    if (await incompleteness(rows)) return report('rows', 'fail', 'not opened, because the database is incomplete.');
+    if (await incompleteness(rows))
+      return report('rows', 'fail', 'not opened, because the database is incomplete.');
     const { opened, faults } = await openEverything(rows, masters, {
       throttled: true,
       placeFile,
@@ -53,7 +58,8 @@ export async function deep({ remote = false, keys, restart }, stateDir, report) 
       gates: remote ? undefined : stateDir,
     });
     for (const fault of faults) report('rows', 'fail', `${lineOf(fault)}.`);
-    if (faults.length) report('rows', 'fail', `${faults.length} faults in ${opened} rows: ${remedyFor(faults)}.`);
+    if (faults.length)
+      report('rows', 'fail', `${faults.length} faults in ${opened} rows: ${remedyFor(faults)}.`);
     else report('rows', 'ok', `all ${opened} open`);
   } catch (error) {
     const why = reported(error);

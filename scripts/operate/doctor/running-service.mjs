@@ -11,10 +11,12 @@ const WITHIN = 15_000;
 
 /** What to do about each check of /healthz, where its own message does not say. */
 const NEXT = {
-  database: 'the lines of the runtime in the log say why: a full disk, a damaged or read-only file, or another process that has locked it',
+  database:
+    'the lines of the runtime in the log say why: a full disk, a damaged or read-only file, or another process that has locked it',
   gate: 'the lines of the runtime in the log say why, such as a full disk',
   gates: 'if it stays with one, see docs/operations/gates.md',
-  schedule: 'within a minute of a start this is normal; otherwise restart the service, or check triggers.crons of the Worker',
+  schedule:
+    'within a minute of a start this is normal; otherwise restart the service, or check triggers.crons of the Worker',
   queue:
     'within a minute of a start this is normal; otherwise restart the service, or check whether the schedule and the queue consumer of the Worker exist',
 };
@@ -30,12 +32,14 @@ export async function service(base, remedy, local, report) {
   const asked = Date.now();
   const answer = await get(`${base}/healthz`);
   const took = Date.now() - asked;
-  if ('why' in answer) return report('service', 'fail', `does not respond at ${base}${answer.why}: ${remedy}.`);
+  if ('why' in answer)
+    return report('service', 'fail', `does not respond at ${base}${answer.why}: ${remedy}.`);
   const off = Date.parse(answer.date) - (asked + took / 2);
   // A Date header has whole seconds, and the response took some time.
   const seconds = Math.max(0, Math.abs(off) - 1000 - took / 2) / 1000;
   if (Number.isNaN(off) && local) report('clock', 'ok', "the service uses this machine's clock");
-  else if (Number.isNaN(off)) report('clock', 'warn', 'the response has no Date header: check the clocks of both machines.');
+  else if (Number.isNaN(off))
+    report('clock', 'warn', 'the response has no Date header: check the clocks of both machines.');
   else if (seconds > CLOCK_WITHIN)
     report(
       'clock',
@@ -47,9 +51,21 @@ export async function service(base, remedy, local, report) {
     return report('service', 'fail', `${answer.body.error.message} Set it and start or deploy again.`);
   const health = readHealth(answer.body);
   if (!health)
-    return report('service', 'fail', `the server at ${base} is not a vault of this release (status ${answer.status}): ${remedy}.`);
-  const words = { ok: 'serves callers', degraded: 'serves callers, but not all of it works', down: 'cannot serve callers' };
-  report('service', health.status === 'ok' ? 'ok' : health.status === 'degraded' ? 'warn' : 'fail', `${words[health.status]} at ${base}`);
+    return report(
+      'service',
+      'fail',
+      `the server at ${base} is not a vault of this release (status ${answer.status}): ${remedy}.`,
+    );
+  const words = {
+    ok: 'serves callers',
+    degraded: 'serves callers, but not all of it works',
+    down: 'cannot serve callers',
+  };
+  report(
+    'service',
+    health.status === 'ok' ? 'ok' : health.status === 'degraded' ? 'warn' : 'fail',
+    `${words[health.status]} at ${base}`,
+  );
   for (const { name, ok, message } of health.checks)
     report(name, ok ? 'ok' : 'fail', ok ? message : `${message}${NEXT[name] ? ` Next: ${NEXT[name]}.` : ''}`);
 }
@@ -57,7 +73,8 @@ export async function service(base, remedy, local, report) {
 /** What a failed request says of the network. @param {any} error */
 function whyOf({ code = '', name }) {
   if (name === 'TimeoutError' || name === 'AbortError') return `, in ${WITHIN / 1000} s`;
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return ' (its name is not found; does this machine have a network?)';
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+    return ' (its name is not found; does this machine have a network?)';
   if (code === 'ECONNREFUSED') return ' (nothing listens there)';
   if (code === 'ECONNRESET' || code === 'ERR_STREAM_PREMATURE_CLOSE') return ' (the connection breaks off)';
   if (/CERT|SIGNED|SIGNATURE|ISSUER/.test(code)) return ` (its TLS certificate is not accepted: ${code})`;

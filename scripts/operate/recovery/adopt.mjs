@@ -1,5 +1,5 @@
-// `npm run restore -- --adopt`: has the gate of each organisation accept the current database. Invariant: an organisation that fails costs
-// no other one anything, and is named; what was lost is named too.
+// `npm run restore -- --adopt`: has the gate of each organisation accept the current database. Invariant: an
+// organisation that fails costs no other one anything, and is named; what was lost is named too.
 
 import { ExpectedError } from '../../shared/expected-error.mjs';
 import { harmless } from '../../shared/terminal.mjs';
@@ -12,9 +12,19 @@ const MOST_SHOWN = 20;
 
 /** @param {{ url: string, token?: string }} service @param {string} reason @param {string[]} except */
 export async function adoptAll(service, reason, except) {
-  if (!reason.trim()) throw new ExpectedError('--reason is missing: say why; it is stored in the audit log of each organisation');
+  if (!reason.trim())
+    throw new ExpectedError(
+      '--reason is missing: say why; it is stored in the audit log of each organisation',
+    );
   const what = 'organisations that accept the database:';
-  const { orgs, done, left } = await eachOrg({ ...service, path: '/adopt', body: { reason }, except, what, within: WITHIN });
+  const { orgs, done, left } = await eachOrg({
+    ...service,
+    path: '/adopt',
+    body: { reason },
+    except,
+    what,
+    within: WITHIN,
+  });
   if (left.length) {
     process.exitCode = 1;
     process.stderr.write(
@@ -30,7 +40,10 @@ function messageOf(total, done) {
   if (total === 0)
     return 'The database contains no organisation: there is nothing to adopt. Restore a backup first, or create an organisation.';
   const n = done.size;
-  return [`${n} ${n === 1 ? 'organisation has' : 'organisations have'} adopted the database.`, ...[...done].flatMap(linesOfOrg)].join('\n');
+  return [
+    `${n} ${n === 1 ? 'organisation has' : 'organisations have'} adopted the database.`,
+    ...[...done].flatMap(linesOfOrg),
+  ].join('\n');
 }
 
 /** What one organisation lost. @param {[string, any]} adopted */
@@ -39,11 +52,15 @@ function linesOfOrg([org, { lost_secrets = [], lost_versions = [], kept_revocati
   const named = [
     ...lost_secrets.map(({ name, environment }) => `lost secret ${environment}/${harmless(name)}`),
     ...lost_versions.map((one) => `lost ${span(one)} of ${one.environment}/${harmless(one.name)}`),
-    ...kept_revocations.map(({ id, kind, name }) => `still revoked: ${kind} ${id}${name ? ` (${harmless(name)})` : ''}`),
+    ...kept_revocations.map(
+      ({ id, kind, name }) => `still revoked: ${kind} ${id}${name ? ` (${harmless(name)})` : ''}`,
+    ),
   ];
   const hidden = named.length - MOST_SHOWN + (counts.unnamed ?? 0);
   const loaded = counts.gate_loaded_at
-    ? [`its gate began again from the database at ${counts.gate_loaded_at}: it does not know what was revoked between the backup and then`]
+    ? [
+        `its gate began again from the database at ${counts.gate_loaded_at}: it does not know what was revoked between the backup and then`,
+      ]
     : [];
   return [
     `${org}: ${counts.restored} restored, ${counts.lost} lost, ${counts.ended} still deleted, ${counts.refused} refused${counts.newer ? `, ${counts.newer} newer in the database` : ''}; ${counts.audit_entries_lost} audit entries lost`,

@@ -1,5 +1,5 @@
-// Reads a backup file. Invariant: nothing of it is used before the whole has been verified: its checksum, its migrations, its statements
-// and its rows.
+// Reads a backup file. Invariant: nothing of it is used before the whole has been verified: its checksum, its
+// migrations, its statements and its rows.
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -12,12 +12,17 @@ import { countsOf, statementsOf } from './sql-dump.mjs';
 
 const folder = path.join(root, 'migrations');
 
-/** @typedef {{ format: number, made_at: string, migrations: string[], rows: Record<string, number>, master_keys: string[] }} Header */
+/**
+ * @typedef {{ format: number, made_at: string, migrations: string[], rows: Record<string, number>,
+ *   master_keys: string[] }} Header
+ */
 
 /**
- * Has a backup used as a database of its own, migrated to this checkout's version, in a directory that is then removed.
+ * Has a backup used as a database of its own, migrated to this checkout's version, in a directory that is
+ * then removed.
  * @template T
- * @param {string} named @param {(db: DatabaseSync, header: Header, scratch: string) => Promise<T>} use @returns {Promise<T>}
+ * @param {string} named @param {(db: DatabaseSync, header: Header, scratch: string) => Promise<T>} use
+ *   @returns {Promise<T>}
  */
 export async function withBackup(named, use) {
   const file = path.resolve(process.env.INIT_CWD ?? '', named);
@@ -74,14 +79,17 @@ async function verifyBackup(file) {
   fs.readSync(fd, last, 0, SUM, Math.max(0, size - SUM));
   fs.closeSync(fd);
   if (last.toString('latin1') !== `-- sha256 ${hash.digest('hex')}\n`)
-    throw new ExpectedError('The backup is damaged or incomplete: its checksum does not match its content; nothing was changed');
+    throw new ExpectedError(
+      'The backup is damaged or incomplete: its checksum does not match its content; nothing was changed',
+    );
   const header = JSON.parse(head.split('\n')[1]?.slice(3) ?? 'null');
   if (header?.format !== 1) throw new ExpectedError('The backup has an unknown format: update this checkout');
   return header;
 }
 
 /**
- * The backup as a separate database, migrated to this checkout's version. @param {string} file @param {Header} header @param {string[]} known @param {string} at
+ * The backup as a separate database, migrated to this checkout's version. @param {string} file @param
+ * {Header} header @param {string[]} known @param {string} at
  */
 async function rebuild(file, header, known, at) {
   const db = new DatabaseSync(at);

@@ -1,8 +1,9 @@
-// `npm run backup`: the whole database of a vault in one SQL file, encrypted as stored. First, the gates of a running service move their
-// newest audit entries to the database; with --verify, every row is then opened. Invariants: the backup shows the vault at one point in
-// time, while the service continues; it is written beside its name, as FILE.part, and gets the name
-// once it is complete; its last line is a SHA-256 of everything before it, so a
-// truncated backup is recognised; what is missing or does not open is named, and the exit code is then not 0.
+// `npm run backup`: the whole database of a vault in one SQL file, encrypted as stored. First, the gates of a
+// running service move their newest audit entries to the database; with --verify, every row is then opened.
+// Invariants: the backup shows the vault at one point in time, while the service continues; it is written
+// beside its name, as FILE.part, and gets the name once it is complete; its last line is a SHA-256 of
+// everything before it, so a truncated backup is recognised; what is missing or does not open is named, and
+// the exit code is then not 0.
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -55,12 +56,17 @@ await run(async () => {
   const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'vault-backup-'));
   try {
     const masters = values.verify ? masterKeysFor({ keys: values.keys, remote: values.remote }) : null;
-    const archived = await archive(values.remote ? await remoteService(values.url) : localService(values.url), values.except);
+    const archived = await archive(
+      values.remote ? await remoteService(values.url) : localService(values.url),
+      values.except,
+    );
     const db = values.remote ? await exported(scratch) : snapshot();
     const lacks = await requireWhole(db, values.incomplete, values.remote);
     const { closed, isChecked } = await requireOpenKeys(db, values.remote, values.except);
     if (!isChecked)
-      process.stderr.write('Not checked: MASTER_KEYS is not on this machine, so it is not known whether it decrypts this backup.\n');
+      process.stderr.write(
+        'Not checked: MASTER_KEYS is not on this machine, so it is not known whether it decrypts this backup.\n',
+      );
     const made = write(db, file, time);
     const orgs = rowsIn(db, 'orgs', 'SELECT id FROM orgs').map(({ id }) => String(id));
     const checked = masters && !lacks && (await openEverything(db, masters));
@@ -89,7 +95,8 @@ await run(async () => {
     if (lacks) process.stderr.write(`Incomplete as asked: ${lacks}.\n`);
     const isAccepted = (/** @type {{ table: string, org: string | null }} */ { table, org }) =>
       table === 'org_keys' && values.except.includes(String(org));
-    if (archived.left.length || closed.length || lacks || checked?.faults.some((fault) => !isAccepted(fault))) process.exitCode = 1;
+    if (archived.left.length || closed.length || lacks || checked?.faults.some((fault) => !isAccepted(fault)))
+      process.exitCode = 1;
   } finally {
     fs.rmSync(scratch, { recursive: true, force: true });
   }
@@ -97,7 +104,8 @@ await run(async () => {
 
 /**
  * Names the organisations whose newest audit entries are not in the backup.
- * @param {number} total @param {string[]} missing @param {Awaited<ReturnType<typeof archive>>} archived @param {string[]} except
+ * @param {number} total @param {string[]} missing @param {Awaited<ReturnType<typeof archive>>} archived
+ *   @param {string[]} except
  */
 function tellMissing(total, missing, { left, why, remedy }, except) {
   const failed = left.map(({ org }) => org);
@@ -123,10 +131,15 @@ function localService(url) {
   return { url: url ?? localUrl(), token: variable('BOOTSTRAP_TOKEN') };
 }
 
-/** The service of the deployment. The local vault's token is not sent to it. @param {string | undefined} url @returns {Promise<Service>} */
+/**
+ * The service of the deployment. The local vault's token is not sent to it.
+ * @param {string | undefined} url
+ * @returns {Promise<Service>}
+ */
 async function remoteService(url) {
   const token = process.env.BOOTSTRAP_TOKEN;
-  if (!token) return { why: 'BOOTSTRAP_TOKEN is not set', remedy: "set it to the deployment's in the environment" };
+  if (!token)
+    return { why: 'BOOTSTRAP_TOKEN is not set', remedy: "set it to the deployment's in the environment" };
   const found = url ?? (await deployedUrl());
   if (found) return { url: found, token };
   return { why: 'the address of the deployment is not known', remedy: 'give it with --url' };
@@ -135,14 +148,21 @@ async function remoteService(url) {
 /**
  * Has the gate of each organisation move its audit entries to the database.
  * @param {Service} service @param {string[]} except
- * @returns {Promise<{ done: Set<string>, left: import('./each-org.mjs').Left[], why: string, remedy: string }>} which did, which could not,
- * and why others are missing
+ * @returns {Promise<{ done: Set<string>, left: import('./each-org.mjs').Left[], why: string, remedy: string
+ *   }>} which did, which could not, and why others are missing
  */
 async function archive(service, except) {
   if ('why' in service) return { done: new Set(), left: [], ...service };
   const remedy = 'start the service, or give its address with --url,';
-  if (!(await answers(service.url))) return { done: new Set(), left: [], why: `no vault answers at ${service.url}`, remedy };
-  const { done, left } = await eachOrg({ ...service, path: '/audit-log/archive', except, what: 'archiving audit entries', within: 60_000 });
+  if (!(await answers(service.url)))
+    return { done: new Set(), left: [], why: `no vault answers at ${service.url}`, remedy };
+  const { done, left } = await eachOrg({
+    ...service,
+    path: '/audit-log/archive',
+    except,
+    what: 'archiving audit entries',
+    within: 60_000,
+  });
   return {
     done: new Set(done.keys()),
     left,
@@ -151,10 +171,16 @@ async function archive(service, except) {
   };
 }
 
-/** Refuses a database that lacks parts, unless that is asked for. Returns what it lacks. @param {DatabaseSync} db @param {boolean} isAccepted @param {boolean} remote */
+/**
+ * Refuses a database that lacks parts, unless that is asked for. Returns what it lacks.
+ * @param {DatabaseSync} db
+ * @param {boolean} isAccepted
+ * @param {boolean} remote
+ */
 async function requireWhole(db, isAccepted, remote) {
   const lacks = await incompleteness(rowsOf(db), remote);
-  if (lacks && !isAccepted) throw new ExpectedError(`No backup was made: ${lacks}. --incomplete backs up what is left.`);
+  if (lacks && !isAccepted)
+    throw new ExpectedError(`No backup was made: ${lacks}. --incomplete backs up what is left.`);
   return lacks;
 }
 
@@ -184,7 +210,8 @@ function snapshot() {
 }
 
 /**
- * The deployment's database, as exported by D1: it serves no queries during the export, so this is a snapshot too. @param {string} scratch
+ * The deployment's database, as exported by D1: it serves no queries during the export, so this is a snapshot
+ * too. @param {string} scratch
  */
 async function exported(scratch) {
   const sql = path.join(scratch, 'export.sql');
@@ -200,7 +227,11 @@ function occupied(file) {
   return new ExpectedError(`${file} already exists: name another file with --output`);
 }
 
-/** Gives a file that is complete its name, unless another one has taken it meanwhile. @param {string} part @param {string} file */
+/**
+ * Gives a file that is complete its name, unless another one has taken it meanwhile.
+ * @param {string} part
+ * @param {string} file
+ */
 function publish(part, file) {
   try {
     fs.linkSync(part, file);
@@ -216,7 +247,9 @@ function publish(part, file) {
 function write(db, file, time) {
   const rows = countsOf(db);
   const total = Object.values(rows).reduce((sum, n) => sum + n, 0);
-  const wraps = ['deployment_keys', 'org_keys'].flatMap((table) => rowsIn(db, table, `SELECT master_id FROM ${table}`));
+  const wraps = ['deployment_keys', 'org_keys'].flatMap((table) =>
+    rowsIn(db, table, `SELECT master_id FROM ${table}`),
+  );
   const master_keys = [...new Set(wraps.map((row) => String(row.master_id)))].sort();
   const header = { format: 1, made_at: time.toISOString(), migrations: migrationsOf(db), rows, master_keys };
   const part = `${file}.part`;
@@ -236,7 +269,9 @@ function write(db, file, time) {
   };
   const bar = progress('backing up, bytes:');
   try {
-    put(`-- Secrets Vault Service: a backup. Restore it with npm run restore.\n-- ${JSON.stringify(header)}\n`);
+    put(
+      `-- Secrets Vault Service: a backup. Restore it with npm run restore.\n-- ${JSON.stringify(header)}\n`,
+    );
     let bytes = 0;
     for (const statement of dump(db)) {
       put(`${statement}\n`);

@@ -1,6 +1,7 @@
-// `npm run drill`: a restore drill. Restores the newest backup into an empty deployment on this machine, opens every row, starts the service
-// on it, and says how much would be lost (RPO) and how long it took (RTO). Invariants: it touches no other vault, and removes what it made;
-// it calls no organisation's gate, so the copy sends nothing to webhooks, platforms or chats.
+// `npm run drill`: a restore drill. Restores the newest backup into an empty deployment on this machine,
+// opens every row, starts the service on it, and says how much would be lost (RPO) and how long it took
+// (RTO). Invariants: it touches no other vault, and removes what it made; it calls no organisation's gate, so
+// the copy sends nothing to webhooks, platforms or chats.
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -45,8 +46,11 @@ await run(async () => {
   try {
     const result = await drill(file, masters, scratch);
     const isOld = maxAge !== null && result.rpo_seconds > maxAge * 3600;
-    process.stdout.write(values.json ? `${JSON.stringify({ ...result, is_old: isOld })}\n` : `${textOf(result)}\n`);
-    if (isOld) process.stderr.write(`The backup is older than ${maxAge} hours: check why no newer one was made.\n`);
+    process.stdout.write(
+      values.json ? `${JSON.stringify({ ...result, is_old: isOld })}\n` : `${textOf(result)}\n`,
+    );
+    if (isOld)
+      process.stderr.write(`The backup is older than ${maxAge} hours: check why no newer one was made.\n`);
     if (isOld || result.faults.length) process.exitCode = 1;
   } finally {
     fs.rmSync(scratch, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
@@ -61,11 +65,16 @@ function newestBackup(at) {
   const names = fs.readdirSync(at).filter((name) => /^vault-.*\.sql$/.test(name));
   // The name begins with the time of the backup.
   const newest = names.sort().at(-1);
-  if (!newest) throw new ExpectedError(`${at} contains no backup (vault-*.sql): name one, or the directory with them`);
+  if (!newest)
+    throw new ExpectedError(`${at} contains no backup (vault-*.sql): name one, or the directory with them`);
   return path.join(at, newest);
 }
 
-/** @param {string} file @param {import('../vault/master-keys.mjs').MasterKey[]} masters @param {string} scratch */
+/**
+ * @param {string} file
+ * @param {import('../vault/master-keys.mjs').MasterKey[]} masters
+ * @param {string} scratch
+ */
 async function drill(file, masters, scratch) {
   const began = Date.now();
   const env = {
@@ -93,7 +102,11 @@ async function drill(file, masters, scratch) {
     rpo_seconds: Math.max(0, Math.round((began - Date.parse(made_at)) / 1000)),
     // The rows need not be opened before the service starts.
     rto_seconds: seconds(Date.now() - began - (openedAt - restoredAt)),
-    steps: { restore: seconds(restoredAt - began), open: seconds(openedAt - restoredAt), start: seconds(Date.now() - openedAt) },
+    steps: {
+      restore: seconds(restoredAt - began),
+      open: seconds(openedAt - restoredAt),
+      start: seconds(Date.now() - openedAt),
+    },
   };
 }
 
@@ -109,7 +122,11 @@ function textOf(result) {
   ].join('\n');
 }
 
-/** Opens every row of the restored database. @param {string} dir @param {import('../vault/master-keys.mjs').MasterKey[]} masters */
+/**
+ * Opens every row of the restored database.
+ * @param {string} dir
+ * @param {import('../vault/master-keys.mjs').MasterKey[]} masters
+ */
 async function opening(dir, masters) {
   const db = new DatabaseSync(/** @type {string} */ (vaultFile(dir)), { readOnly: true, timeout: 10_000 });
   try {
@@ -119,7 +136,11 @@ async function opening(dir, masters) {
   }
 }
 
-/** Starts the service on the restored vault; the number of organisations that it lists. @param {any} env @param {string} scratch */
+/**
+ * Starts the service on the restored vault; the number of organisations that it lists.
+ * @param {any} env
+ * @param {string} scratch
+ */
 async function serving(env, scratch) {
   const log = path.join(scratch, 'start.log');
   const fd = fs.openSync(log, 'w', 0o600);
@@ -136,7 +157,9 @@ async function serving(env, scratch) {
     const url = `http://${env.HOST}:${env.PORT}`;
     for (const until = Date.now() + STARTS_WITHIN; !(await isUp(url)); await sleep(200))
       if (child.exitCode !== null || Date.now() > until)
-        throw new ExpectedError(`The service did not start on the restored vault:\n${fs.readFileSync(log, 'utf8').slice(-2000)}`);
+        throw new ExpectedError(
+          `The service did not start on the restored vault:\n${fs.readFileSync(log, 'utf8').slice(-2000)}`,
+        );
     return (await orgsOf(callerOf(url, env.BOOTSTRAP_TOKEN))).length;
   } finally {
     stop();
@@ -151,14 +174,25 @@ async function isUp(url) {
   return answer?.headers.has('request-id') ?? false;
 }
 
-/** Restores a backup; what the command says. @param {string} file @param {any} env @returns {Promise<string>} */
+/**
+ * Restores a backup; what the command says.
+ * @param {string} file
+ * @param {any} env
+ * @returns {Promise<string>}
+ */
 function restoring(file, env) {
   const options = { cwd: root, env, maxBuffer: 2 ** 26 };
   return new Promise((done, fail) =>
-    execFile(process.execPath, [path.join(import.meta.dirname, 'restore.mjs'), file, '--yes', '--json'], options, (error, out, said) => {
-      if (error) fail(new ExpectedError(`The backup could not be restored: ${said.trim() || error.message}`));
-      else done(out);
-    }),
+    execFile(
+      process.execPath,
+      [path.join(import.meta.dirname, 'restore.mjs'), file, '--yes', '--json'],
+      options,
+      (error, out, said) => {
+        if (error)
+          fail(new ExpectedError(`The backup could not be restored: ${said.trim() || error.message}`));
+        else done(out);
+      },
+    ),
   );
 }
 

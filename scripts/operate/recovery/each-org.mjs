@@ -1,5 +1,6 @@
-// One call of the bootstrap token for each organisation of a vault. Invariants: an organisation whose gate does not answer is named and
-// costs no other organisation anything; a service that answers nothing at all is an `ExpectedError`.
+// One call of the bootstrap token for each organisation of a vault. Invariants: an organisation whose gate
+// does not answer is named and costs no other organisation anything; a service that answers nothing at all is
+// an `ExpectedError`.
 import { ExpectedError } from '../../shared/expected-error.mjs';
 import { harmless } from '../../shared/terminal.mjs';
 import { bootstrapCaller, orgsOf, progress } from '../vault/vault.mjs';
@@ -8,14 +9,17 @@ import { bootstrapCaller, orgsOf, progress } from '../vault/vault.mjs';
 const PATIENCE = 10_000;
 
 /**
- * @typedef {{ org: string, status: number | null, code: string, message: string }} Left an organisation without success; `status` is null
- * if its gate gave no answer
+ * @typedef {{ org: string, status: number | null, code: string, message: string }} Left an organisation
+ *   without success; `status` is null if its gate gave no answer
  */
 
 /** Whether a vault responds there: the token is not sent anywhere else. @param {string} url */
 export async function answers(url) {
   try {
-    const answer = await fetch(new URL('/healthz', url), { redirect: 'error', signal: AbortSignal.timeout(10_000) });
+    const answer = await fetch(new URL('/healthz', url), {
+      redirect: 'error',
+      signal: AbortSignal.timeout(10_000),
+    });
     return (await answer.text()) !== '' && answer.headers.has('request-id');
   } catch {
     return false;
@@ -23,9 +27,11 @@ export async function answers(url) {
 }
 
 /**
- * Calls one path of each organisation, and goes on where one fails. One that was deleted meanwhile is left out.
- * @param {{ url: string, token?: string, path: string, body?: unknown | ((org: string) => unknown), except?: string[], what: string,
- * within: number }} task `except`: organisations that are not called; `what`: for the progress bar; `within`: how long a call may take
+ * Calls one path of each organisation, and goes on where one fails. One that was deleted meanwhile is left
+ * out.
+ * @param {{ url: string, token?: string, path: string, body?: unknown | ((org: string) => unknown), except?:
+ *   string[], what: string, within: number }} task `except`: organisations that are not called; `what`: for
+ *   the progress bar; `within`: how long a call may take
  * @returns {Promise<{ orgs: string[], done: Map<string, any>, left: Left[], skipped: string[] }>}
  */
 export async function eachOrg({ url, token, path, body, except = [], what, within }) {
@@ -33,7 +39,10 @@ export async function eachOrg({ url, token, path, body, except = [], what, withi
   const call = bootstrapCaller(url, token, { patience: PATIENCE, within, quiet: true });
   const orgs = await orgsOf(list);
   const unknown = except.filter((id) => !orgs.includes(id));
-  if (unknown.length) throw new ExpectedError(`--except names ${unknown.map(harmless).join(', ')}, which is no organisation of this vault`);
+  if (unknown.length)
+    throw new ExpectedError(
+      `--except names ${unknown.map(harmless).join(', ')}, which is no organisation of this vault`,
+    );
   const done = new Map();
   /** @type {Left[]} */
   const left = [];
@@ -42,7 +51,10 @@ export async function eachOrg({ url, token, path, body, except = [], what, withi
     for (const [at, id] of orgs.entries()) {
       bar.at(at, orgs.length);
       if (except.includes(id)) continue;
-      const answer = await asked(() => call('POST', `/orgs/${id}${path}`, typeof body === 'function' ? body(id) : body), url);
+      const answer = await asked(
+        () => call('POST', `/orgs/${id}${path}`, typeof body === 'function' ? body(id) : body),
+        url,
+      );
       if (answer.status === 200) done.set(id, answer.json);
       else if (answer.status !== 404 || (await orgsOf(list)).includes(id)) left.push(leftOf(id, answer));
     }
@@ -53,7 +65,11 @@ export async function eachOrg({ url, token, path, body, except = [], what, withi
   return { orgs: orgs.filter((id) => !except.includes(id)), done, left, skipped: except };
 }
 
-/** The answer; null status if only this organisation gives none. @param {() => Promise<{ status: number, json: any }>} ask @param {string} url */
+/**
+ * The answer; null status if only this organisation gives none.
+ * @param {() => Promise<{ status: number, json: any }>} ask
+ * @param {string} url
+ */
 async function asked(ask, url) {
   try {
     return await ask();
@@ -74,7 +90,12 @@ const leftOf = (org, { status, json }) => ({
 
 /** One line for each. @param {Left[]} left */
 export const linesOf = (left) =>
-  left.map(({ org, status, code, message }) => `  ${org}: ${[status ?? 'no answer', code, message].filter(Boolean).join(' ')}`).join('\n');
+  left
+    .map(
+      ({ org, status, code, message }) =>
+        `  ${org}: ${[status ?? 'no answer', code, message].filter(Boolean).join(' ')}`,
+    )
+    .join('\n');
 
 /** What to do about organisations whose gates do not answer. */
 export const BAD_GATE =

@@ -1,6 +1,6 @@
-// `npm run gate`: `reset ORG` gives an organisation a new gate, which begins from the database; `accept-clock` is in a file of its own.
-// Invariants: what is lost is said before
-// anything is changed; only the named organisation is touched; a local gate's files are set aside, never deleted; the reason is in the
+// `npm run gate`: `reset ORG` gives an organisation a new gate, which begins from the database;
+// `accept-clock` is in a file of its own. Invariants: what is lost is said before anything is changed; only
+// the named organisation is touched; a local gate's files are set aside, never deleted; the reason is in the
 // organisation's audit log.
 import fs from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -21,7 +21,9 @@ reset is for an organisation whose gate is broken: gate_unreachable in the log n
 was put right: all organisations go on by it, and /healthz is ok.`;
 
 /** @param {string} org */
-const losses = (org) => `A new gate for ${org} begins from the database. Kept: secrets, credentials, members, revocations, policies, as the
+const losses = (
+  org,
+) => `A new gate for ${org} begins from the database. Kept: secrets, credentials, members, revocations, policies, as the
 database has them. Lost:
   - audit entries that the old gate cannot move to the database any more; verify then names them as missing, with the reason gate_lost
   - events that were not delivered yet, and what approvers were shown of pending requests
@@ -45,11 +47,17 @@ await run(async () => {
   if (values.help) return void process.stdout.write(`${USAGE}\n`);
   const [command, org, ...more] = positionals;
   const isClock = command === 'accept-clock' && org === undefined;
-  if (!isClock && (command !== 'reset' || !/^org_[0-9A-Za-z]{22}$/.test(org ?? '') || more.length)) throw new ExpectedError(USAGE);
+  if (!isClock && (command !== 'reset' || !/^org_[0-9A-Za-z]{22}$/.test(org ?? '') || more.length))
+    throw new ExpectedError(USAGE);
   const reason = values.reason?.trim();
-  if (!reason) throw new ExpectedError('--reason is missing: say why; it is stored in the audit log of the organisation');
+  if (!reason)
+    throw new ExpectedError(
+      '--reason is missing: say why; it is stored in the audit log of the organisation',
+    );
   const service = () =>
-    values.remote ? deployedService(values.url) : { url: values.url ?? localUrl(), token: variable('BOOTSTRAP_TOKEN') };
+    values.remote
+      ? deployedService(values.url)
+      : { url: values.url ?? localUrl(), token: variable('BOOTSTRAP_TOKEN') };
   if (isClock) return acceptClock(await service(), { ...values, reason });
   const isLocal = !values.remote && !values.url;
   const isStopped = isLocal && !isInUse(stateDir());
@@ -57,13 +65,17 @@ await run(async () => {
   process.stderr.write(losses(org));
   if (!values.yes) {
     if (!isAsked()) throw new ExpectedError('Nothing was changed: pass --yes to confirm');
-    if ((await ask(`Type the id of the organisation to go on: `)) !== org) throw new ExpectedError('Nothing was changed');
+    if ((await ask(`Type the id of the organisation to go on: `)) !== org)
+      throw new ExpectedError('Nothing was changed');
   }
   if (isStopped) return setGateAside(org);
   await reset(org, { ...(await service()), reason, isLocal, json: values.json });
 });
 
-/** @param {string} org @param {{ url: string, token: string | undefined, reason: string, isLocal: boolean, json: boolean }} how */
+/**
+ * @param {string} org
+ * @param {{ url: string, token: string | undefined, reason: string, isLocal: boolean, json: boolean }} how
+ */
 async function reset(org, { url, token, reason, isLocal, json: asJson }) {
   const call = bootstrapCaller(url, token, { patience: 10_000, within: 60_000 });
   const { status, json } = await call('POST', `/orgs/${org}/gate/reset`, { reason });
@@ -79,20 +91,33 @@ async function reset(org, { url, token, reason, isLocal, json: asJson }) {
     throw new ExpectedError(
       `The gate of ${org} was not reset (${status} ${json?.error?.code ?? ''}): ${harmless(json?.error?.message ?? '')}`,
     );
-  const missing = json.missing.filter(({ reason: why }) => why === 'gate_lost').map(({ from, to }) => `${from} to ${to}`);
-  const before = missing.length > 1 ? ` Lost before that: the numbers ${missing.slice(0, -1).join(', ')}.` : '';
+  const missing = json.missing
+    .filter(({ reason: why }) => why === 'gate_lost')
+    .map(({ from, to }) => `${from} to ${to}`);
+  const before =
+    missing.length > 1 ? ` Lost before that: the numbers ${missing.slice(0, -1).join(', ')}.` : '';
   const entries = json.audit_entries_archived
     ? `The newest audit entries of the gate that ran until now were moved to the database first.${before}`
     : `Its newest audit entries are lost. The numbers ${missing.at(-1) ?? 'none'} are skipped: most of them were never used.`;
-  process.stdout.write(asJson ? `${JSON.stringify(json)}\n` : `${org} has a new gate. ${entries} The reason is in its audit log.\n`);
+  process.stdout.write(
+    asJson
+      ? `${JSON.stringify(json)}\n`
+      : `${org} has a new gate. ${entries} The reason is in its audit log.\n`,
+  );
 }
 
 // ---------------------------------------------------------------- a stopped local vault
 
-/** Refuses an organisation that the database does not know: its gate would be all that is left of it. @param {string} org */
+/**
+ * Refuses an organisation that the database does not know: its gate would be all that is left of it.
+ * @param {string} org
+ */
 function mustHave(org) {
   const file = vaultFile(stateDir());
-  if (!file) throw new ExpectedError(`There is no vault in ${stateDir()}: set STATE_DIR to the value used by npm start, or pass --remote`);
+  if (!file)
+    throw new ExpectedError(
+      `There is no vault in ${stateDir()}: set STATE_DIR to the value used by npm start, or pass --remote`,
+    );
   const db = new DatabaseSync(file, { readOnly: true, timeout: 10_000 });
   try {
     if (!db.prepare('SELECT 1 FROM orgs WHERE id = ? AND deleted_at IS NULL').get(org))
@@ -102,7 +127,10 @@ function mustHave(org) {
   }
 }
 
-/** Moves the files of a gate away. The service has to record it: the same command does, once it runs. @param {string} org */
+/**
+ * Moves the files of a gate away. The service has to record it: the same command does, once it runs.
+ * @param {string} org
+ */
 function setGateAside(org) {
   const dir = stateDir();
   const taken = claimState(dir);

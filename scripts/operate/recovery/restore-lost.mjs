@@ -1,6 +1,7 @@
-// What `npm run restore -- FILE --rows` restores before versions: rows of secrets and segments of audit logs that the database has lost.
-// Invariants: a secret returns only if its gate or its own versions show that it was not deleted; its row has a right MAC; a segment holds the
-// entries that it names and continues the chain around it; what is there is never replaced.
+// What `npm run restore -- FILE --rows` restores before versions: rows of secrets and segments of audit logs
+// that the database has lost. Invariants: a secret returns only if its gate or its own versions show that it
+// was not deleted; its row has a right MAC; a segment holds the entries that it names and continues the chain
+// around it; what is there is never replaced.
 import fs from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { harmless } from '../../shared/terminal.mjs';
@@ -15,10 +16,14 @@ const RETENTION_DAYS = 400;
 /** @typedef {Awaited<ReturnType<typeof import('../vault/every-row.mjs').openKeys>>} Keys */
 /** @typedef {import('./restore-rows.mjs').Vault} Vault */
 /** @typedef {{ org: string, secret: string, name?: string }} Secret */
-/** @typedef {{ secrets: Secret[], segments: { org: string, from: number, to: number }[], refused: (Secret & { why: string })[] }} Returned */
+/**
+ * @typedef {{ secrets: Secret[], segments: { org: string, from: number, to: number }[], refused: (Secret & {
+ *   why: string })[] }} Returned
+ */
 
 /**
- * @param {DatabaseSync} backup @param {Vault} vault @param {Keys} keys @param {string | undefined} dir that of a local vault
+ * @param {DatabaseSync} backup @param {Vault} vault @param {Keys} keys @param {string | undefined} dir that
+ *   of a local vault
  * @returns {Promise<Returned>}
  */
 export async function restoreLost(backup, vault, keys, dir) {
@@ -26,16 +31,29 @@ export async function restoreLost(backup, vault, keys, dir) {
   const segments = await lostSegments(backup, vault, keys);
   const statements = [
     ...found.map(({ raw }) => insertOf('secrets', raw)),
-    ...segments.flatMap((raw) => (raw.entries.length < 60_000 ? [insertOf('audit_segments', raw)] : inPieces(raw))),
+    ...segments.flatMap((raw) =>
+      raw.entries.length < 60_000 ? [insertOf('audit_segments', raw)] : inPieces(raw),
+    ),
   ];
   if (statements.length) await vault.write(statements);
   const secrets = [];
   for (const { raw, ...secret } of found) {
-    const [there] = await vault.rows('SELECT mac FROM secrets WHERE org_id = ? AND id = ?', [secret.org, secret.secret]);
+    const [there] = await vault.rows('SELECT mac FROM secrets WHERE org_id = ? AND id = ?', [
+      secret.org,
+      secret.secret,
+    ]);
     if (there?.mac === raw.mac) secrets.push(secret);
-    else refused.push({ ...secret, why: 'another secret has its name now: rename that one, then run this again' });
+    else
+      refused.push({
+        ...secret,
+        why: 'another secret has its name now: rename that one, then run this again',
+      });
   }
-  return { secrets, segments: segments.map((raw) => ({ org: raw.org_id, from: raw.first_sequence, to: raw.last_sequence })), refused };
+  return {
+    secrets,
+    segments: segments.map((raw) => ({ org: raw.org_id, from: raw.first_sequence, to: raw.last_sequence })),
+    refused,
+  };
 }
 
 /** @param {string} table @param {Record<string, any>} raw */
@@ -48,7 +66,10 @@ function inPieces(raw) {
   const pieces = raw.entries.match(/.{1,60000}/gs) ?? [];
   return [
     insertOf('audit_segments', { ...raw, entries: '' }),
-    ...pieces.map((/** @type {string} */ piece) => `UPDATE audit_segments SET entries = entries || ${literal(piece)} WHERE ${where};`),
+    ...pieces.map(
+      (/** @type {string} */ piece) =>
+        `UPDATE audit_segments SET entries = entries || ${literal(piece)} WHERE ${where};`,
+    ),
   ];
 }
 
@@ -63,7 +84,11 @@ async function lostSecrets(backup, { rows }, keys, dir) {
   for (const [org, orphaned] of await lostIds(rows, keys, dir)) {
     const gate = dir === undefined ? null : gateRows(dir, org);
     for (const id of new Set([...orphaned, ...(gate?.live.keys() ?? [])])) {
-      if (!orphaned.has(id) && (await rows('SELECT 1 FROM secrets WHERE org_id = ? AND id = ?', [org, id])).length) continue;
+      if (
+        !orphaned.has(id) &&
+        (await rows('SELECT 1 FROM secrets WHERE org_id = ? AND id = ?', [org, id])).length
+      )
+        continue;
       const { raw, why } = rowFor(org, id, gate, backup, keys);
       const name = raw && harmless(String(raw.name));
       if (raw) found.push({ org, secret: id, name, raw });
@@ -73,15 +98,25 @@ async function lostSecrets(backup, { rows }, keys, dir) {
   return { found, refused };
 }
 
-/** Each organisation, and its secrets of which only versions are left. @param {import('../vault/every-row.mjs').Rows} rows @param {Keys} keys @param {string | undefined} dir */
+/**
+ * Each organisation, and its secrets of which only versions are left.
+ * @param {import('../vault/every-row.mjs').Rows} rows
+ * @param {Keys} keys
+ * @param {string | undefined} dir
+ */
 async function lostIds(rows, { keys }, dir) {
   /** @type {Map<string, Set<string>>} */
   const lost = new Map(dir === undefined ? [] : [...keys.keys()].map((org) => [org, new Set()]));
-  for (const { org, id } of await orphans(rows, keys)) lost.set(String(org), (lost.get(String(org)) ?? new Set()).add(id));
+  for (const { org, id } of await orphans(rows, keys))
+    lost.set(String(org), (lost.get(String(org)) ?? new Set()).add(id));
   return lost;
 }
 
-/** The secrets that a local gate holds; null if it holds no organisation. @param {string} dir @param {string} org */
+/**
+ * The secrets that a local gate holds; null if it holds no organisation.
+ * @param {string} dir
+ * @param {string} org
+ */
 function gateRows(dir, org) {
   const file = gateFile(dir, org);
   if (!fs.existsSync(file)) return null;
@@ -97,7 +132,8 @@ function gateRows(dir, org) {
 
 /**
  * The row of a lost secret: that of its gate, else that of the backup. Neither if it has ended.
- * @param {string} org @param {string} id @param {{ live: Map<string, string> } | null} gate @param {DatabaseSync} backup @param {Keys} keys
+ * @param {string} org @param {string} id @param {{ live: Map<string, string> } | null} gate @param
+ *   {DatabaseSync} backup @param {Keys} keys
  * @returns {{ raw?: Record<string, any>, why?: string }}
  */
 function rowFor(org, id, gate, backup, { source, keys }) {
@@ -105,34 +141,52 @@ function rowFor(org, id, gate, backup, { source, keys }) {
   if (gate && !gate.live.has(id)) return { why: 'its gate has deleted it' };
   const body = gate?.live.get(id);
   const stored = backup.prepare('SELECT * FROM secrets WHERE org_id = ? AND id = ?').get(org, id);
-  const row = body === undefined ? stored && source.readable('secret', whole(source, table, stored)) : source.rowOf('secret', body);
+  const row =
+    body === undefined
+      ? stored && source.readable('secret', whole(source, table, stored))
+      : source.rowOf('secret', body);
   if (!row) return { why: 'the backup does not have it' };
-  if (row.mac !== source.macOf(keys.get(org).row, 'secret', row)) return { why: 'its row was altered: its MAC is wrong' };
+  if (row.mac !== source.macOf(keys.get(org).row, 'secret', row))
+    return { why: 'its row was altered: its MAC is wrong' };
   if (row.deleted_at !== null && row.deleted_at + source.RESTORABLE <= Date.now()) return {};
   const columns = /** @type {[string, any][]} */ (Object.entries(source.getTableColumns(table)));
   return {
-    raw: Object.fromEntries(columns.map(([name, column]) => [name, row[name] === null ? null : column.mapToDriverValue(row[name])])),
+    raw: Object.fromEntries(
+      columns.map(([name, column]) => [name, row[name] === null ? null : column.mapToDriverValue(row[name])]),
+    ),
   };
 }
 
 // ---------------------------------------------------------------- the audit log
 
-/** Segments of the backup that fill gaps. @param {DatabaseSync} backup @param {Vault} vault @param {Keys} keys */
+/**
+ * Segments of the backup that fill gaps.
+ * @param {DatabaseSync} backup
+ * @param {Vault} vault
+ * @param {Keys} keys
+ */
 async function lostSegments(backup, { rows }, { keys }) {
   const light =
     'SELECT org_id, first_sequence, last_sequence, prev_hash, last_hash, last_at FROM audit_segments ORDER BY org_id, first_sequence';
   const there = await rows(light, []);
-  const orgs = new Map((await rows('SELECT id, audit_retention_days AS days FROM orgs', [])).map(({ id, days }) => [id, days]));
+  const orgs = new Map(
+    (await rows('SELECT id, audit_retention_days AS days FROM orgs', [])).map(({ id, days }) => [id, days]),
+  );
   const chosen = [];
   for (const org of keys.keys()) {
     const mine = there.filter(({ org_id }) => org_id === org);
-    const covered = [...mine.map(({ first_sequence: from, last_sequence: to }) => ({ from, to })), ...(await gapsTold(rows, org))];
+    const covered = [
+      ...mine.map(({ first_sequence: from, last_sequence: to }) => ({ from, to })),
+      ...(await gapsTold(rows, org)),
+    ];
     const oldest = Date.now() - (orgs.get(org) ?? RETENTION_DAYS) * DAY;
     const theirs = backup.prepare(`${light.replace('ORDER', 'WHERE org_id = ? ORDER')}`).all(org);
     const missing = theirs.filter(
       (one) =>
         Number(one.last_at) > oldest &&
-        !covered.some(({ from, to }) => from <= Number(one.last_sequence) && to >= Number(one.first_sequence)),
+        !covered.some(
+          ({ from, to }) => from <= Number(one.last_sequence) && to >= Number(one.first_sequence),
+        ),
     );
     const all = [...mine, ...missing];
     const fits = (/** @type {any} */ one) => {
@@ -143,7 +197,9 @@ async function lostSegments(backup, { rows }, { keys }) {
     };
     for (const one of missing.filter(fits)) {
       const raw = /** @type {Record<string, any>} */ (
-        backup.prepare('SELECT * FROM audit_segments WHERE org_id = ? AND first_sequence = ?').get(org, one.first_sequence)
+        backup
+          .prepare('SELECT * FROM audit_segments WHERE org_id = ? AND first_sequence = ?')
+          .get(org, one.first_sequence)
       );
       if (attempt(() => segmentFault(raw, raw.entries, raw.last_hash)) === null) chosen.push(raw);
     }

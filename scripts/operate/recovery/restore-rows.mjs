@@ -1,8 +1,8 @@
-// `npm run restore -- FILE --rows`: restores secrets and audit entries that the vault's database lost (restore-lost.mjs), then versions that it
-// lacks, or has and cannot open, from a backup.
-// Invariants: a version that was destroyed, or whose secret or organisation is gone, never returns; a row is taken only if it opens with the
-// organisation's own keys, and is written only while its secret is as it was when this was decided; versions are written in one
-// transaction; no value is shown.
+// `npm run restore -- FILE --rows`: restores secrets and audit entries that the vault's database lost
+// (restore-lost.mjs), then versions that it lacks, or has and cannot open, from a backup. Invariants: a
+// version that was destroyed, or whose secret or organisation is gone, never returns; a row is taken only if
+// it opens with the organisation's own keys, and is written only while its secret is as it was when this was
+// decided; versions are written in one transaction; no value is shown.
 import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -19,8 +19,14 @@ import { restoreLost } from './restore-lost.mjs';
 import { isLegal, literal, pieces } from './sql-dump.mjs';
 
 /** @typedef {{ org: string, secret: string, name?: string, version: number }} Version */
-/** @typedef {Version & { raw: Record<string, any>, guard: string }} Chosen `guard`: the MAC of its secret when it was chosen */
-/** @typedef {{ rows: import('../vault/every-row.mjs').Rows, write: (statements: string[]) => Promise<void>, close: () => void }} Vault */
+/**
+ * @typedef {Version & { raw: Record<string, any>, guard: string }} Chosen `guard`: the MAC of its secret when
+ *   it was chosen
+ */
+/**
+ * @typedef {{ rows: import('../vault/every-row.mjs').Rows, write: (statements: string[]) => Promise<void>,
+ *   close: () => void }} Vault
+ */
 /** @typedef {Awaited<ReturnType<typeof openKeys>>} Keys */
 
 /** How many versions are looked up in one query. */
@@ -38,29 +44,53 @@ export async function restoreVersions(backup, made_at, scratch, how) {
     await requireMigrated(vault.rows, how.remote);
     const keys = await openKeys(vault.rows, masters);
     const lost = await restoreLost(backup, vault, keys, how.remote ? undefined : stateDir());
-    const { faults } = await openEverything(vault.rows, masters, { throttled: true, tables: ['secrets', 'secret_versions'] });
-    const wanted = faults.flatMap(({ org, id, name, version }) => (version ? [{ org: String(org), secret: id, name, version }] : []));
+    const { faults } = await openEverything(vault.rows, masters, {
+      throttled: true,
+      tables: ['secrets', 'secret_versions'],
+    });
+    const wanted = faults.flatMap(({ org, id, name, version }) =>
+      version ? [{ org: String(org), secret: id, name, version }] : [],
+    );
     const { chosen, left } = await choose(wanted, backup, vault.rows, keys);
     await vault.write(chosen.flatMap(statementsFor));
     const open = await opening(chosen, vault.rows, keys);
     const public_ = ({ org, secret, name, version }) => ({ org, secret, name, version });
     const restored = chosen.filter((one) => open.has(keyOf(one))).map(public_);
     for (const one of chosen)
-      if (!open.has(keyOf(one))) left.push({ ...public_(one), why: 'its secret was changed meanwhile: run this again' });
-    const closed = faults.filter(({ table }) => table === 'org_keys').map(({ org, what }) => ({ org: String(org), what }));
-    const altered = faults.filter(({ table, version }) => table === 'secrets' && !version).map(({ id }) => id);
+      if (!open.has(keyOf(one)))
+        left.push({ ...public_(one), why: 'its secret was changed meanwhile: run this again' });
+    const closed = faults
+      .filter(({ table }) => table === 'org_keys')
+      .map(({ org, what }) => ({ org: String(org), what }));
+    const altered = faults
+      .filter(({ table, version }) => table === 'secrets' && !version)
+      .map(({ id }) => id);
     if (left.length || closed.length || lost.refused.length) process.exitCode = 1;
-    return { made_at, ...lost, restored, left, closed, altered, message: messageOf(made_at, { ...lost, restored, left, closed, altered }) };
+    return {
+      made_at,
+      ...lost,
+      restored,
+      left,
+      closed,
+      altered,
+      message: messageOf(made_at, { ...lost, restored, left, closed, altered }),
+    };
   } finally {
     vault.close();
   }
 }
 
-/** Refuses a vault whose tables are those of another release. @param {import('../vault/every-row.mjs').Rows} rows @param {boolean} remote */
+/**
+ * Refuses a vault whose tables are those of another release.
+ * @param {import('../vault/every-row.mjs').Rows} rows
+ * @param {boolean} remote
+ */
 async function requireMigrated(rows, remote) {
   const applied = new Set((await rows('SELECT name FROM d1_migrations', [])).map(({ name }) => name));
   if (knownMigrations(path.join(root, 'migrations')).some((name) => !applied.has(name)))
-    throw new ExpectedError('The vault lacks migrations of this checkout: start the service once, or deploy; nothing was changed');
+    throw new ExpectedError(
+      'The vault lacks migrations of this checkout: start the service once, or deploy; nothing was changed',
+    );
   const lacks = await incompleteness(rows, remote);
   if (lacks) throw new ExpectedError(`Nothing was changed: ${lacks}`);
 }
@@ -72,7 +102,8 @@ const keyOf = ({ org, secret, version }) => `${org} ${secret} ${version}`;
 
 /**
  * The rows of the backup that mend the vault, and what they do not mend.
- * @param {Version[]} wanted @param {DatabaseSync} backup @param {import('../vault/every-row.mjs').Rows} rows @param {Keys} keys
+ * @param {Version[]} wanted @param {DatabaseSync} backup @param {import('../vault/every-row.mjs').Rows} rows
+ *   @param {Keys} keys
  */
 async function choose(wanted, backup, rows, keys) {
   /** @type {Chosen[]} */
@@ -92,7 +123,8 @@ async function choose(wanted, backup, rows, keys) {
       const gone = goneOf(one, secret, keys);
       // Destroyed in the meantime, as it should be.
       if (gone && !mine.some(({ version }) => version === one.version)) continue;
-      const why = gone ?? refusalOf(one, /** @type {any} */ (secret), raw, keys) ?? forkOf(one, backup, mine, keys);
+      const why =
+        gone ?? refusalOf(one, /** @type {any} */ (secret), raw, keys) ?? forkOf(one, backup, mine, keys);
       if (why) left.push({ ...one, why });
       else chosen.push({ ...one, raw: /** @type {any} */ (raw), guard: String(secret?.mac) });
     }
@@ -100,13 +132,27 @@ async function choose(wanted, backup, rows, keys) {
   return { chosen, left };
 }
 
-/** The secrets of some versions. @param {Version[]} wanted @param {import('../vault/every-row.mjs').Rows} rows */
+/**
+ * The secrets of some versions.
+ * @param {Version[]} wanted
+ * @param {import('../vault/every-row.mjs').Rows} rows
+ */
 const secretsOf = (wanted, rows) =>
-  rows('SELECT s.* FROM json_each(?) w CROSS JOIN secrets s ON s.org_id = w.value ->> 0 AND s.id = w.value ->> 1', [idsOf(wanted)]);
+  rows(
+    'SELECT s.* FROM json_each(?) w CROSS JOIN secrets s ON s.org_id = w.value ->> 0 AND s.id = w.value ->> 1',
+    [idsOf(wanted)],
+  );
 
-/** All versions of those secrets, without their values. @param {Version[]} wanted @param {import('../vault/every-row.mjs').Rows} rows @param {Keys} keys */
+/**
+ * All versions of those secrets, without their values.
+ * @param {Version[]} wanted
+ * @param {import('../vault/every-row.mjs').Rows} rows
+ * @param {Keys} keys
+ */
 function versionsOf(wanted, rows, { source }) {
-  const columns = Object.keys(source.getTableColumns(source.secretVersions)).filter((column) => column !== 'value_sealed');
+  const columns = Object.keys(source.getTableColumns(source.secretVersions)).filter(
+    (column) => column !== 'value_sealed',
+  );
   return rows(
     `SELECT ${columns.map((column) => `v.${column}`).join(', ')} FROM json_each(?) w
       CROSS JOIN secret_versions v ON v.org_id = w.value ->> 0 AND v.secret_id = w.value ->> 1`,
@@ -115,27 +161,36 @@ function versionsOf(wanted, rows, { source }) {
 }
 
 /** @param {Version[]} wanted */
-const idsOf = (wanted) => `[${[...new Set(wanted.map(({ org, secret }) => JSON.stringify([org, secret])))].join()}]`;
+const idsOf = (wanted) =>
+  `[${[...new Set(wanted.map(({ org, secret }) => JSON.stringify([org, secret])))].join()}]`;
 
-/** Why a version should not exist. @param {Version} one @param {Record<string, any> | undefined} raw its secret @param {Keys} keys */
+/**
+ * Why a version should not exist.
+ * @param {Version} one
+ * @param {Record<string, any> | undefined} raw its secret
+ * @param {Keys} keys
+ */
 function goneOf({ org, version }, raw, { source, deleted }) {
   if (deleted.has(org)) return 'its organisation was deleted';
   if (!raw) return 'its secret no longer exists';
   const { hasVersion, kindOf, readable, RESTORABLE } = source;
   const secret = readable('secret', whole(source, kindOf('secret').table, raw));
-  if (secret && secret.deleted_at !== null && secret.deleted_at + RESTORABLE <= Date.now()) return 'its secret was deleted';
+  if (secret && secret.deleted_at !== null && secret.deleted_at + RESTORABLE <= Date.now())
+    return 'its secret was deleted';
   return secret && !hasVersion(secret, version) ? 'it was destroyed on purpose' : undefined;
 }
 
 /**
- * Why the backup's row is not taken. @param {Version} one @param {Record<string, any>} secret @param {Record<string, any> | undefined} raw
+ * Why the backup's row is not taken. @param {Version} one @param {Record<string, any>} secret @param
+ * {Record<string, any> | undefined} raw
  * @param {Keys} keys
  */
 function refusalOf({ org, version }, secret, raw, { source, keys }) {
   const mine = keys.get(org);
   const row = source.readable('secret', whole(source, source.kindOf('secret').table, secret));
   // What an altered row says of its versions may not be true.
-  if (!row || row.mac !== source.macOf(mine.row, 'secret', row)) return `the row of its secret was altered: mend that first, see ${PAGE}`;
+  if (!row || row.mac !== source.macOf(mine.row, 'secret', row))
+    return `the row of its secret was altered: mend that first, see ${PAGE}`;
   if (!raw) return 'the backup does not have it';
   if (attempt(() => versionFault(source, mine, raw)) !== null) return "the backup's row does not open either";
   if (version === row.version && (raw.seal_id !== row.seal_id || raw.fingerprint !== row.fingerprint))
@@ -144,8 +199,9 @@ function refusalOf({ org, version }, secret, raw, { source, keys }) {
 }
 
 /**
- * After a restore, a number may have been given to a value that an older backup of the replaced vault has another of: then versions that
- * both have differ. @param {Version} one @param {DatabaseSync} backup @param {Record<string, any>[]} versions @param {Keys} keys
+ * After a restore, a number may have been given to a value that an older backup of the replaced vault has
+ * another of: then versions that both have differ. @param {Version} one @param {DatabaseSync} backup @param
+ * {Record<string, any>[]} versions @param {Keys} keys
  */
 function forkOf({ org, secret }, backup, versions, { source, keys }) {
   const theirs = new Map(
@@ -158,7 +214,9 @@ function forkOf({ org, secret }, backup, versions, { source, keys }) {
     theirs.has(raw.version) &&
     theirs.get(raw.version) !== raw.mac &&
     attempt(() => (hasRightMac(source, keys.get(org), raw) ? 'right' : null)) === 'right';
-  return versions.some(isOther) ? 'the backup has other values of this secret: it is of another history of the vault' : undefined;
+  return versions.some(isOther)
+    ? 'the backup has other values of this secret: it is of another history of the vault'
+    : undefined;
 }
 
 // ---------------------------------------------------------------- writing
@@ -173,12 +231,18 @@ export function statementsFor({ org, secret, version, raw, guard }) {
   return [
     `INSERT OR REPLACE INTO secret_versions (${columns.join(', ')}) SELECT ${values.join(', ')} WHERE ${unchanged};`,
     ...[...pieces(String(raw.value_sealed))].map(
-      (piece) => `UPDATE secret_versions SET value_sealed = value_sealed || ${literal(piece)} WHERE ${where} AND ${unchanged};`,
+      (piece) =>
+        `UPDATE secret_versions SET value_sealed = value_sealed || ${literal(piece)} WHERE ${where} AND ${unchanged};`,
     ),
   ];
 }
 
-/** Which of the chosen versions open in the vault now. @param {Chosen[]} chosen @param {import('../vault/every-row.mjs').Rows} rows @param {Keys} keys */
+/**
+ * Which of the chosen versions open in the vault now.
+ * @param {Chosen[]} chosen
+ * @param {import('../vault/every-row.mjs').Rows} rows
+ * @param {Keys} keys
+ */
 async function opening(chosen, rows, { source, keys }) {
   const open = new Set();
   for (let at = 0; at < chosen.length; at += AT_ONCE) {
@@ -204,7 +268,10 @@ function localVault() {
       `The database in ${dir} cannot be read (${unreadable.why}): restore the whole backup with --replace; nothing was changed`,
     );
   const file = vaultFile(dir);
-  if (!file) throw new ExpectedError(`There is no vault in ${dir}: set STATE_DIR to the value used by npm start, or pass --remote`);
+  if (!file)
+    throw new ExpectedError(
+      `There is no vault in ${dir}: set STATE_DIR to the value used by npm start, or pass --remote`,
+    );
   const db = new DatabaseSync(file, { timeout: 10_000 });
   return {
     rows: rowsOf(db),
@@ -229,7 +296,8 @@ function remoteVault(scratch) {
     close: () => {},
     async write(statements) {
       if (statements.length === 0) return;
-      if (!statements.every(isLegal)) throw new ExpectedError('A row of the backup is too long for D1: nothing was changed');
+      if (!statements.every(isLegal))
+        throw new ExpectedError('A row of the backup is too long for D1: nothing was changed');
       const file = path.join(scratch, 'versions.sql');
       fs.writeFileSync(file, `${statements.join('\n')}\n`, { flag: 'wx', mode: 0o600 });
       await wrangler(['d1', 'execute', 'DB', '--remote', '--yes', '--file', file]);
@@ -240,15 +308,24 @@ function remoteVault(scratch) {
 // ---------------------------------------------------------------- report
 
 /** @param {Version} version */
-const lineOf = ({ org, secret, name, version }) => `  ${org}: ${secret}${name ? ` (${harmless(name)})` : ''} version ${version}`;
+const lineOf = ({ org, secret, name, version }) =>
+  `  ${org}: ${secret}${name ? ` (${harmless(name)})` : ''} version ${version}`;
 
 /**
  * @param {string} made_at
- * @param {import('./restore-lost.mjs').Returned & { restored: Version[], left: (Version & { why: string })[], closed: { org: string, what: string }[], altered: string[] }} result
+ * @param {import('./restore-lost.mjs').Returned & { restored: Version[], left: (Version & { why: string })[],
+ *   closed: { org: string, what: string }[], altered: string[] }} result
  */
 function messageOf(made_at, { secrets, segments, refused, restored, left, closed, altered }) {
-  const versions = (/** @type {unknown[]} */ list) => `${list.length} ${list.length === 1 ? 'version' : 'versions'}`;
-  if (![secrets, segments, refused].some(({ length }) => length) && !restored.length && !left.length && !closed.length && !altered.length)
+  const versions = (/** @type {unknown[]} */ list) =>
+    `${list.length} ${list.length === 1 ? 'version' : 'versions'}`;
+  if (
+    ![secrets, segments, refused].some(({ length }) => length) &&
+    !restored.length &&
+    !left.length &&
+    !closed.length &&
+    !altered.length
+  )
     return 'Every version of every secret is there and opens: nothing was changed.';
   const named = ({ org, secret, name }) => `${org}: ${secret}${name ? ` (${name})` : ''}`;
   return [
@@ -257,8 +334,12 @@ function messageOf(made_at, { secrets, segments, refused, restored, left, closed
     ...refused.map((one) => `the row of ${named(one)} not restored: ${one.why}`),
     `${versions(restored)} restored from the backup of ${made_at}${restored.length ? ':' : '.'}`,
     ...restored.map(lineOf),
-    ...(left.length ? [`${versions(left)} not restored:`, ...left.map((one) => `${lineOf(one)}: ${one.why}`)] : []),
+    ...(left.length
+      ? [`${versions(left)} not restored:`, ...left.map((one) => `${lineOf(one)}: ${one.why}`)]
+      : []),
     ...closed.map(({ org, what }) => `${org} was not looked at: ${what}. See docs/operations/keys.md.`),
-    ...(altered.length ? [`Rows of secrets that were altered are not restored by this, see ${PAGE}: ${altered.join(', ')}`] : []),
+    ...(altered.length
+      ? [`Rows of secrets that were altered are not restored by this, see ${PAGE}: ${altered.join(', ')}`]
+      : []),
   ].join('\n');
 }

@@ -1,6 +1,7 @@
-// `npm run restore -- FILE`: restores a backup into an empty vault or, with --replace, in place of a vault's contents; `--adopt` then has
-// each organisation's gate accept it. Invariants: nothing is changed before the whole backup has been verified (its checksum, its rows, its
-// migrations, its keys); it is restored in one transaction; a database that cannot be read is set aside, never deleted.
+// `npm run restore -- FILE`: restores a backup into an empty vault or, with --replace, in place of a vault's
+// contents; `--adopt` then has each organisation's gate accept it. Invariants: nothing is changed before the
+// whole backup has been verified (its checksum, its rows, its migrations, its keys); it is restored in one
+// transaction; a database that cannot be read is set aside, never deleted.
 import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -13,7 +14,16 @@ import { checkWraps, parseMasterKeys, readKeyFile } from '../vault/master-keys.m
 import { applyMigrations } from '../vault/migrate.mjs';
 import { lackingParts } from '../vault/schema.mjs';
 import { claimState, gateFile, setAside, unreadableDatabases, vaultFile } from '../vault/state-dir.mjs';
-import { deployedService, devVarsFile, localUrl, progress, remoteRows, run, stateDir, wrangler } from '../vault/vault.mjs';
+import {
+  deployedService,
+  devVarsFile,
+  localUrl,
+  progress,
+  remoteRows,
+  run,
+  stateDir,
+  wrangler,
+} from '../vault/vault.mjs';
 import { adoptAll } from './adopt.mjs';
 import { withBackup } from './backup-file.mjs';
 import { restoreVersions } from './restore-rows.mjs';
@@ -22,7 +32,8 @@ import { clearing, countsOf, dump, isLegal } from './sql-dump.mjs';
 
 /** Further than any gate raises its epoch. */
 const APART = 1_000_000;
-const OCCUPIED = 'The vault is not empty: pass --replace to replace its contents with the backup; later changes are lost';
+const OCCUPIED =
+  'The vault is not empty: pass --replace to replace its contents with the backup; later changes are lost';
 const HELP = `npm run restore -- FILE [options]
 npm run restore -- FILE --rows [options]
 npm run restore -- --adopt --reason TEXT [options]
@@ -74,17 +85,23 @@ await run(async () => {
   process.stdout.write(values.json ? `${JSON.stringify(result)}\n` : `${result.message}\n`);
 }, HELP);
 
-/** @typedef {{ remote: boolean, replace: boolean, except: string[], keys?: string, ended: string[], yes: boolean }} How */
+/**
+ * @typedef {{ remote: boolean, replace: boolean, except: string[], keys?: string, ended: string[], yes:
+ *   boolean }} How
+ */
 
 /** @param {string[]} positionals @param {How} how */
 async function restore(positionals, how) {
   if (positionals.length !== 1) throw new ExpectedError(USAGE);
   return withBackup(positionals[0], async (db, header, scratch) => {
-    // No gate that still exists has this epoch: it refuses changes until it adopts what is restored, however many rows happen to agree.
+    // No gate that still exists has this epoch: it refuses changes until it adopts what is restored, however
+    // many rows happen to agree.
     db.exec(`UPDATE fences SET epoch = epoch + ${APART}`);
     const rows = Object.values(countsOf(db)).reduce((sum, n) => sum + n, 0);
     const warning = await checkKeys(db, header, how);
-    const ended = how.ended.length ? await endCredentials(db, how.ended, header.made_at, masterKeysFor(how)) : null;
+    const ended = how.ended.length
+      ? await endCredentials(db, how.ended, header.made_at, masterKeysFor(how))
+      : null;
     await confirmRevived(db, header.made_at, how);
     if (how.remote) await putRemote(db, path.join(scratch, 'restore.sql'), how.replace);
     else await putLocal(db, how.replace);
@@ -104,7 +121,9 @@ async function restore(positionals, how) {
 /** Mends single rows instead. @param {string[]} positionals @param {How} how */
 async function mend(positionals, how) {
   if (positionals.length !== 1 || how.replace || how.ended.length) throw new ExpectedError(USAGE);
-  return withBackup(positionals[0], (db, header, scratch) => restoreVersions(db, header.made_at, scratch, how));
+  return withBackup(positionals[0], (db, header, scratch) =>
+    restoreVersions(db, header.made_at, scratch, how),
+  );
 }
 
 /**
@@ -116,7 +135,10 @@ async function checkKeys(db, header, { remote, keys: named, except }) {
   const file = named ? path.resolve(process.env.INIT_CWD ?? '', named) : remote ? undefined : devVarsFile;
   let keys;
   try {
-    keys = process.env.MASTER_KEYS !== undefined && !named ? parseMasterKeys(process.env.MASTER_KEYS) : file && readKeyFile(file)?.keys;
+    keys =
+      process.env.MASTER_KEYS !== undefined && !named
+        ? parseMasterKeys(process.env.MASTER_KEYS)
+        : file && readKeyFile(file)?.keys;
   } catch {
     throw new ExpectedError(`${file} cannot be read: name the file with MASTER_KEYS; nothing was changed`);
   }
@@ -131,8 +153,10 @@ async function checkKeys(db, header, { remote, keys: named, except }) {
   const wraps = all.wraps.filter(({ owner }) => !except.includes(owner));
   const { missing, undecryptable } = await checkWraps(keys, wraps);
   const closed = await closedOrgs(all, keys);
-  // The row of one organisation may be damaged. Where none opens, or a master key is missing, MASTER_KEYS is wrong.
-  const isWrong = undecryptable.some(({ owner }) => owner === 'deployment') || undecryptable.length === wraps.length - 1;
+  // The row of one organisation may be damaged. Where none opens, or a master key is missing, MASTER_KEYS is
+  // wrong.
+  const isWrong =
+    undecryptable.some(({ owner }) => owner === 'deployment') || undecryptable.length === wraps.length - 1;
   const lacking = new Set([...missing, ...(isWrong ? undecryptable.map(({ master_id }) => master_id) : [])]);
   if (wraps.length && lacking.size)
     throw new ExpectedError(
@@ -144,17 +168,21 @@ async function checkKeys(db, header, { remote, keys: named, except }) {
 }
 
 /**
- * Says what a gate that is gone no longer knows, and asks. A local gate that is still there keeps what has ended.
+ * Says what a gate that is gone no longer knows, and asks. A local gate that is still there keeps what has
+ * ended.
  * @param {DatabaseSync} db @param {string} made_at @param {How} how
  */
 async function confirmRevived(db, made_at, how) {
   const orgs = db.prepare('SELECT id FROM orgs WHERE deleted_at IS NULL').all();
-  const gone = how.remote ? orgs.length : orgs.filter(({ id }) => !fs.existsSync(gateFile(stateDir(), String(id)))).length;
+  const gone = how.remote
+    ? orgs.length
+    : orgs.filter(({ id }) => !fs.existsSync(gateFile(stateDir(), String(id)))).length;
   if (gone === 0 || how.ended.length) return;
   process.stderr.write(
     `What was revoked or deleted after ${made_at} works again for ${how.remote ? 'each organisation whose gate is gone' : `${gone} of ${orgs.length} organisations, whose gates are not here`}: API keys, agents, members, links. To revoke it in what is restored, name a later export of the audit log with --ended FILE. Without one, recover each organisation with contain: true once it runs.\n`,
   );
-  if (!how.yes && isAsked() && !(await agrees('Restore without it?'))) throw new ExpectedError('Nothing was changed');
+  if (!how.yes && isAsked() && !(await agrees('Restore without it?')))
+    throw new ExpectedError('Nothing was changed');
 }
 
 /** Sets a database aside that SQLite cannot read. @param {string} dir @param {boolean} replace */
@@ -169,7 +197,8 @@ function clearUnreadable(dir, replace) {
 }
 
 /**
- * The database with all tables. One that lacks some is set aside. @param {string} dir @param {boolean} replace
+ * The database with all tables. One that lacks some is set aside. @param {string} dir @param {boolean}
+ * replace
  * @returns {Promise<DatabaseSync>}
  */
 async function wholeDatabase(dir, replace) {
@@ -186,7 +215,10 @@ async function wholeDatabase(dir, replace) {
   if (lacking.length === 0) return db;
   db.close();
   const what = `The database in ${dir} lacks ${lacking.slice(0, 5).join(', ')}`;
-  if (!replace) throw new ExpectedError(`${what}: pass --replace to set it aside and restore the backup; nothing was changed`);
+  if (!replace)
+    throw new ExpectedError(
+      `${what}: pass --replace to set it aside and restore the backup; nothing was changed`,
+    );
   process.stderr.write(`${what}. It is now in ${setAside(dir, file)}.\n`);
   return wholeDatabase(dir, false);
 }
@@ -222,7 +254,12 @@ async function putLocal(db, replace) {
   }
 }
 
-/** One import, which D1 rolls back if it fails. @param {DatabaseSync} db @param {string} file @param {boolean} replace */
+/**
+ * One import, which D1 rolls back if it fails.
+ * @param {DatabaseSync} db
+ * @param {string} file
+ * @param {boolean} replace
+ */
 async function putRemote(db, file, replace) {
   await wrangler(['d1', 'migrations', 'apply', 'DB', '--remote']);
   const lacking = await lackingParts(deployed);
@@ -230,12 +267,15 @@ async function putRemote(db, file, replace) {
     throw new ExpectedError(
       `The database of the deployment lacks ${lacking.slice(0, 5).join(', ')}: go back with D1 Time Travel, or delete it (npx wrangler d1 delete) and run npm run deploy, which creates it again; then restore. Nothing was changed`,
     );
-  const [{ n }] = await remoteRows('select (select count(*) from orgs) + (select count(*) from org_keys) as n');
+  const [{ n }] = await remoteRows(
+    'select (select count(*) from orgs) + (select count(*) from org_keys) as n',
+  );
   if (n && !replace) throw new ExpectedError(OCCUPIED);
   const fd = fs.openSync(file, 'wx', 0o600);
   for (const statement of clearing(db)) fs.writeSync(fd, `${statement}\n`);
   for (const statement of dump(db)) {
-    if (!isLegal(statement)) throw new ExpectedError('A row of the backup is too long for D1: nothing was changed');
+    if (!isLegal(statement))
+      throw new ExpectedError('A row of the backup is too long for D1: nothing was changed');
     fs.writeSync(fd, `${statement}\n`);
   }
   fs.closeSync(fd);

@@ -1,5 +1,6 @@
-// `npm run restore -- FILE --ended EXPORT`: revokes in what is restored what an export of an audit log says was revoked after the backup was
-// made. Invariants: it only ends credentials, never brings one back; a row that it changes has the MAC that the service would give it.
+// `npm run restore -- FILE --ended EXPORT`: revokes in what is restored what an export of an audit log says
+// was revoked after the backup was made. Invariants: it only ends credentials, never brings one back; a row
+// that it changes has the MAC that the service would give it.
 import fs from 'node:fs';
 import path from 'node:path';
 import readline from 'node:readline';
@@ -13,7 +14,14 @@ import { fromSource, ROW_KINDS } from '../vault/worker-source.mjs';
 
 /** Actions that end the credential that the entry names. */
 const REVOKES = new Set([
-  ...['api_key.revoke', 'api_key.rotate', 'access_token.revoke', 'agent.revoke', 'provider_token.revoke', 'break_glass.revoke'],
+  ...[
+    'api_key.revoke',
+    'api_key.rotate',
+    'access_token.revoke',
+    'agent.revoke',
+    'provider_token.revoke',
+    'break_glass.revoke',
+  ],
   ...['trust.delete', 'auth.session_end', 'auth.logout'],
 ]);
 /** Actions that end something else, which a restore brings back. */
@@ -26,7 +34,8 @@ export { macOf, readable } from './src/db/rows';
 `;
 
 /**
- * @param {import('node:sqlite').DatabaseSync} db what is restored @param {string[]} files @param {string} madeAt
+ * @param {import('node:sqlite').DatabaseSync} db what is restored @param {string[]} files @param {string}
+ *   madeAt
  * @param {import('../vault/master-keys.mjs').MasterKey[]} masters @returns {Promise<EndedByLog>}
  */
 export async function endCredentials(db, files, madeAt, masters) {
@@ -43,7 +52,8 @@ export async function endCredentials(db, files, madeAt, masters) {
 }
 
 /**
- * What an export says ended after a time. It is the log of one organisation, which its entries tell by the ids in them.
+ * What an export says ended after a time. It is the log of one organisation, which its entries tell by the
+ * ids in them.
  * @param {import('node:sqlite').DatabaseSync} db @param {string} file @param {number} since
  */
 async function readExport(db, file, since) {
@@ -67,16 +77,24 @@ async function readExport(db, file, since) {
     else if (BY_HAND.test(action)) undone.push({ time, action, resource });
   }
   if (all.length && !org)
-    throw new ExpectedError(`${file} belongs to no organisation of the backup: name its export with --ended; nothing was changed`);
+    throw new ExpectedError(
+      `${file} belongs to no organisation of the backup: name its export with --ended; nothing was changed`,
+    );
   for (const { at, keys } of all)
     for (const { id } of db
-      .prepare(`SELECT id FROM credentials WHERE org_id = ? AND created_at <= ? ${keys ? '' : "AND kind NOT IN ('api_key', 'trust')"}`)
+      .prepare(
+        `SELECT id FROM credentials WHERE org_id = ? AND created_at <= ? ${keys ? '' : "AND kind NOT IN ('api_key', 'trust')"}`,
+      )
       .all(org ?? '', at))
       revoked.set(String(id), at);
   return { revoked, undone };
 }
 
-/** The organisation of the first id that the backup knows. @param {import('node:sqlite').DatabaseSync} db @param {unknown[]} ids */
+/**
+ * The organisation of the first id that the backup knows.
+ * @param {import('node:sqlite').DatabaseSync} db
+ * @param {unknown[]} ids
+ */
 function orgOf(db, ids) {
   for (const id of ids.filter((one) => typeof one === 'string'))
     for (const table of ['credentials', 'members', 'secrets']) {
@@ -86,7 +104,11 @@ function orgOf(db, ids) {
   return undefined;
 }
 
-/** A credential and all that it made, as a containment ends them. @param {import('node:sqlite').DatabaseSync} db @param {string} root */
+/**
+ * A credential and all that it made, as a containment ends them.
+ * @param {import('node:sqlite').DatabaseSync} db
+ * @param {string} root
+ */
 const descentOf = (db, root) =>
   db
     .prepare(
@@ -99,7 +121,8 @@ const descentOf = (db, root) =>
 
 /**
  * Revokes credentials. Those that the backup does not know were made later: nobody can use them.
- * @param {import('node:sqlite').DatabaseSync} db @param {Map<string, number>} ended @param {import('../vault/master-keys.mjs').MasterKey[]} masters
+ * @param {import('node:sqlite').DatabaseSync} db @param {Map<string, number>} ended @param
+ *   {import('../vault/master-keys.mjs').MasterKey[]} masters
  */
 async function revoke(db, ended, masters) {
   const { deriveOrg, macOf, readable, unwrap } = await fromSource(SOURCE);
@@ -133,13 +156,9 @@ async function revoke(db, ended, masters) {
       if (!mine || row.mac !== macOf(mine.row, 'credential', row)) continue;
       const next = { ...row, revoked_at: at, revision: row.revision + 1 };
       const mac = macOf(mine.row, 'credential', next);
-      db.prepare('UPDATE credentials SET revoked_at = ?, revision = ?, mac = ? WHERE org_id = ? AND id = ?').run(
-        at,
-        next.revision,
-        mac,
-        row.org_id,
-        id,
-      );
+      db.prepare(
+        'UPDATE credentials SET revoked_at = ?, revision = ?, mac = ? WHERE org_id = ? AND id = ?',
+      ).run(at, next.revision, mac, row.org_id, id);
       done.push({ org: row.org_id, id, name: row.name, kind: row.kind });
     }
   db.exec('COMMIT');
@@ -150,9 +169,14 @@ async function revoke(db, ended, masters) {
 async function* entriesOf(named) {
   const file = path.resolve(process.env.INIT_CWD ?? '', named);
   if (!fs.existsSync(file))
-    throw new ExpectedError(`${file} cannot be read: name an export of an audit log with --ended; nothing was changed`);
+    throw new ExpectedError(
+      `${file} cannot be read: name an export of an audit log with --ended; nothing was changed`,
+    );
   let line = 0;
-  for await (const text of readline.createInterface({ input: fs.createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
+  for await (const text of readline.createInterface({
+    input: fs.createReadStream(file),
+    crlfDelay: Number.POSITIVE_INFINITY,
+  })) {
     line++;
     if (!text.trim()) continue;
     let entry;
@@ -160,7 +184,9 @@ async function* entriesOf(named) {
       entry = JSON.parse(text);
     } catch {}
     if (typeof entry?.action !== 'string' || Number.isNaN(Date.parse(entry.time)))
-      throw new ExpectedError(`Line ${line} of ${file} is no audit entry: name an export as NDJSON with --ended; nothing was changed`);
+      throw new ExpectedError(
+        `Line ${line} of ${file} is no audit entry: name an export as NDJSON with --ended; nothing was changed`,
+      );
     yield entry;
   }
 }
@@ -173,13 +199,18 @@ export function endedMessage({ credentials, undone }) {
   const shown = credentials
     .slice(0, MOST_SHOWN)
     .map(({ org, id, kind, name }) => `  ${org}: ${kind} ${id}${name ? ` (${harmless(name)})` : ''}`);
-  const hand = undone.slice(0, MOST_SHOWN).map(({ time, action, resource }) => `  ${time} ${harmless(action)} ${harmless(resource ?? '')}`);
-  const more = (/** @type {unknown[]} */ list) => (list.length > MOST_SHOWN ? [`  and ${list.length - MOST_SHOWN} more`] : []);
+  const hand = undone
+    .slice(0, MOST_SHOWN)
+    .map(({ time, action, resource }) => `  ${time} ${harmless(action)} ${harmless(resource ?? '')}`);
+  const more = (/** @type {unknown[]} */ list) =>
+    list.length > MOST_SHOWN ? [`  and ${list.length - MOST_SHOWN} more`] : [];
   return [
     credentials.length === 1
       ? '1 credential that was revoked after the backup is revoked in it.'
       : `${credentials.length} credentials that were revoked after the backup are revoked in it.`,
     ...[...shown, ...more(credentials)],
-    ...(undone.length ? ['What else ended since is back, and has to be ended again by hand:', ...hand, ...more(undone)] : []),
+    ...(undone.length
+      ? ['What else ended since is back, and has to be ended again by hand:', ...hand, ...more(undone)]
+      : []),
   ].join('\n');
 }

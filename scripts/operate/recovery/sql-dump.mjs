@@ -8,7 +8,8 @@ const PIECE = 60_000;
 const name = (/** @type {string} */ text) => `"${text.replaceAll('"', '""')}"`;
 
 /**
- * The tables with the vault's data, without SQLite's, D1's own and the list of migrations. @param {import('node:sqlite').DatabaseSync} db
+ * The tables with the vault's data, without SQLite's, D1's own and the list of migrations. @param
+ * {import('node:sqlite').DatabaseSync} db
  */
 export const tablesOf = (db) =>
   db
@@ -19,7 +20,12 @@ export const tablesOf = (db) =>
 
 /** @param {import('node:sqlite').DatabaseSync} db @returns {Record<string, number>} */
 export const countsOf = (db) =>
-  Object.fromEntries(tablesOf(db).map((table) => [table, Number(db.prepare(`SELECT count(*) AS n FROM ${name(table)}`).get()?.n)]));
+  Object.fromEntries(
+    tablesOf(db).map((table) => [
+      table,
+      Number(db.prepare(`SELECT count(*) AS n FROM ${name(table)}`).get()?.n),
+    ]),
+  );
 
 /** The names of the applied migrations. @param {import('node:sqlite').DatabaseSync} db @returns {string[]} */
 export const migrationsOf = (db) =>
@@ -34,10 +40,15 @@ export function literal(value) {
   if (typeof value === 'number' || typeof value === 'bigint') return String(value);
   if (value instanceof Uint8Array) return `X'${Buffer.from(value).toString('hex')}'`;
   const text = String(value);
-  return text.includes('\0') ? `CAST(X'${Buffer.from(text).toString('hex')}' AS TEXT)` : `'${text.replaceAll("'", "''")}'`;
+  return text.includes('\0')
+    ? `CAST(X'${Buffer.from(text).toString('hex')}' AS TEXT)`
+    : `'${text.replaceAll("'", "''")}'`;
 }
 
-/** A text in pieces, each below LONGEST as a literal regardless of its contents; base64 in larger ones. @param {string} text */
+/**
+ * A text in pieces, each below LONGEST as a literal regardless of its contents; base64 in larger ones.
+ * @param {string} text
+ */
 export function* pieces(text) {
   const most = /^[\w+/=]*$/.test(text) ? PIECE : PIECE / 5;
   for (let at = 0; at < text.length; ) {
@@ -52,7 +63,10 @@ export function* pieces(text) {
 /** The statements that empty every table of the vault. @param {import('node:sqlite').DatabaseSync} db */
 export const clearing = (db) => tablesOf(db).map((table) => `DELETE FROM ${name(table)};`);
 
-/** The statements that restore every row, several short rows each. @param {import('node:sqlite').DatabaseSync} db */
+/**
+ * The statements that restore every row, several short rows each.
+ * @param {import('node:sqlite').DatabaseSync} db
+ */
 export function* dump(db) {
   for (const table of tablesOf(db)) {
     const columns = db.prepare(`SELECT name, pk FROM pragma_table_info(?)`).all(table);
@@ -72,7 +86,10 @@ export function* dump(db) {
         if (batch) yield `${batch};`;
         batch = '';
         const long = names.filter(
-          (_, i) => Buffer.byteLength(values[i]) > 1000 && typeof row[names[i]] === 'string' && !keys.includes(names[i]),
+          (_, i) =>
+            Buffer.byteLength(values[i]) > 1000 &&
+            typeof row[names[i]] === 'string' &&
+            !keys.includes(names[i]),
         );
         yield `${head}(${values.map((value, i) => (long.includes(names[i]) ? "''" : value)).join(', ')});`;
         const where = keys.map((key) => `${name(key)} = ${literal(row[key])}`).join(' AND ');

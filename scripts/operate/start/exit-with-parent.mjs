@@ -1,5 +1,6 @@
-// Imported by processes that start.mjs spawns. Invariant: such a process and everything it spawned (one process group) never outlive
-// start.mjs, even if start.mjs is killed: the pipe between the two closes, and the group ends itself.
+// Imported by processes that start.mjs spawns. Invariant: such a process and everything it spawned (one
+// process group) never outlive start.mjs, even if start.mjs is killed: the pipe between the two closes, and
+// the group ends itself.
 import net from 'node:net';
 import { isMainThread } from 'node:worker_threads';
 

@@ -1,6 +1,6 @@
-// The output of a running service: one short aligned line per request, one a minute for a database that fails, everything else unchanged, and
-// none of the tools' own messages.
-// Invariant: no character of a log line can control the terminal.
+// The output of a running service: one short aligned line per request, one a minute for a database that
+// fails, everything else unchanged, and none of the tools' own messages. Invariant: no character of a log
+// line can control the terminal.
 import { harmless } from '../../shared/terminal.mjs';
 
 const METHOD = 7;
@@ -26,7 +26,11 @@ function requestOf(line) {
   if (!line.startsWith('{')) return undefined;
   try {
     const entry = JSON.parse(line);
-    return typeof entry.route === 'string' && typeof entry.method === 'string' && Number.isInteger(entry.status) ? entry : undefined;
+    return typeof entry.route === 'string' &&
+      typeof entry.method === 'string' &&
+      Number.isInteger(entry.status)
+      ? entry
+      : undefined;
   } catch {
     return undefined;
   }
@@ -36,22 +40,35 @@ function requestOf(line) {
 function readable(entry, colour) {
   const at = new Date(entry.time);
   const time = Number.isNaN(at.getTime()) ? '--:--:--' : at.toTimeString().slice(0, 8);
-  const status = colour ? `\x1b[${COLOURS[Math.floor(entry.status / 100)] ?? 0}m${entry.status}\x1b[0m` : String(entry.status);
+  const status = colour
+    ? `\x1b[${COLOURS[Math.floor(entry.status / 100)] ?? 0}m${entry.status}\x1b[0m`
+    : String(entry.status);
   const calls =
-    entry.gate_calls === undefined && entry.d1_calls === undefined ? '' : `gate ${entry.gate_calls ?? 0} d1 ${entry.d1_calls ?? 0}`;
+    entry.gate_calls === undefined && entry.d1_calls === undefined
+      ? ''
+      : `gate ${entry.gate_calls ?? 0} d1 ${entry.d1_calls ?? 0}`;
   const ms = typeof entry.ms === 'number' ? `${entry.ms.toFixed(1)} ms` : '';
-  const rest = [calls.padEnd(12), entry.credential, entry.code, entry.request_id].filter((part) => typeof part === 'string' && part.trim());
+  const rest = [calls.padEnd(12), entry.credential, entry.code, entry.request_id].filter(
+    (part) => typeof part === 'string' && part.trim(),
+  );
   return `${time} ${status} ${harmless(entry.method).padEnd(METHOD)}${harmless(entry.route).padEnd(ROUTE)} ${ms.padStart(10)}  ${harmless(rest.join(' '))}`.trimEnd();
 }
 
 const CHATTER = [/^Using (secrets|vars) defined in /];
-/** How workerd reports an error of SQLite: a line with places in its source, and one with addresses of its code. */
+/**
+ * How workerd reports an error of SQLite: a line with places in its source, and one with addresses of its
+ * code.
+ */
 const SQLITE = /SQLite failed; dbErrorMessage\(err, db\) = (.+?): (SQLITE_\w+)/;
 const STACK = /^stack: /;
 /** How often the same error of SQLite is told, in milliseconds. Each request and health check meets it. */
 const TOLD_EVERY = 60_000;
 
-/** Tells of each error of SQLite once a minute; undefined for another line, and empty for one that is left out. @param {() => number} now */
+/**
+ * Tells of each error of SQLite once a minute; undefined for another line, and empty for one that is left
+ * out.
+ * @param {() => number} now
+ */
 function sqliteErrors(now) {
   /** @type {Map<string, number>} when each was told */
   const told = new Map();

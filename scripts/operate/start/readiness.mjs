@@ -1,5 +1,5 @@
-// Whether the service of `npm start` is ready, still responds, and can serve callers, by its /healthz. Invariant: it is called ready only if
-// callers can be served.
+// Whether the service of `npm start` is ready, still responds, and can serve callers, by its /healthz.
+// Invariant: it is called ready only if callers can be served.
 import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { harmless } from '../../shared/terminal.mjs';
@@ -7,16 +7,17 @@ import { isServing, keyProblem, problemsOf, readHealth } from '../vault/health.m
 import { reachedAt } from '../vault/settings.mjs';
 
 /**
- * How long a start may take while its process lives. On a busy machine it takes many times as long as on an idle one, so only a start that
- * ends by itself, or takes longer than this, counts as one that fails.
+ * How long a start may take while its process lives. On a busy machine it takes many times as long as on an
+ * idle one, so only a start that ends by itself, or takes longer than this, counts as one that fails.
  */
 const READY_WITHIN = 90_000;
 
 /** @param {string} host where the service listens @param {number} port */
 export function readiness(host, port) {
   /**
-   * Resolves once the scheduled handler has run and callers can be served, with what else is wrong; or with why they never will be. A
-   * service that is down keeps running: an operator may have to adopt a restored database.
+   * Resolves once the scheduled handler has run and callers can be served, with what else is wrong; or with
+   * why they never will be. A service that is down keeps running: an operator may have to adopt a restored
+   * database.
    * @param {() => boolean} isSettled
    * @param {(problems: string[]) => void} onDown is told once
    * @returns {Promise<{ ready: true, problems: string[] } | { ready: false, fatal: boolean, why: string }>}
@@ -43,11 +44,13 @@ export function readiness(host, port) {
   }
 
   /**
-   * Resolves once three requests in a row got no response. A busy service still responds well within a request's timeout.
+   * Resolves once three requests in a row got no response. A busy service still responds well within a
+   * request's timeout.
    * @param {() => boolean} isOver
    */
   async function untilSilent(isOver) {
-    for (let failed = 0; failed < 3 && !isOver(); await sleep(1_000)) failed = (await ask(host, port, '/healthz', 10_000)) ? 0 : failed + 1;
+    for (let failed = 0; failed < 3 && !isOver(); await sleep(1_000))
+      failed = (await ask(host, port, '/healthz', 10_000)) ? 0 : failed + 1;
     return 'The runtime does not respond';
   }
   return { untilReady, untilSilent };

@@ -1,6 +1,7 @@
-// The runtime of `npm start`: the built Worker in one workerd, which listens on the port itself. Invariants: the port opens only after the
-// database is migrated; no other process is between a caller and the Worker, so a response is the Worker's own or the connection breaks; if
-// workerd ends, it is restarted, or this process ends too.
+// The runtime of `npm start`: the built Worker in one workerd, which listens on the port itself. Invariants:
+// the port opens only after the database is migrated; no other process is between a caller and the Worker, so
+// a response is the Worker's own or the connection breaks; if workerd ends, it is restarted, or this process
+// ends too.
 import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
@@ -14,7 +15,13 @@ import { applyMigrations } from '../vault/migrate.mjs';
 import { isLocalHost } from '../vault/settings.mjs';
 
 const VAULT = 'secrets-vault-service'; // the names of the gates' files begin with it
-const VARIABLES = ['MASTER_KEYS', 'BOOTSTRAP_TOKEN', 'PUBLIC_URL', 'ALLOW_PRIVATE_TARGETS', 'PLATFORM_BASE_URLS'];
+const VARIABLES = [
+  'MASTER_KEYS',
+  'BOOTSTRAP_TOKEN',
+  'PUBLIC_URL',
+  'ALLOW_PRIVATE_TARGETS',
+  'PLATFORM_BASE_URLS',
+];
 
 const options = /** @type {const} */ ({
   host: { type: 'string' },
@@ -30,9 +37,10 @@ const bundle = String(values.bundle);
 const isLocal = isLocalHost(host);
 
 /**
- * Gives every request the address of its caller, as the platform does. If only this machine can reach the port, a caller may name another
- * address. Otherwise the runtime does not know callers' addresses, and the header is removed: the Worker treats a missing address as
- * outside every `allowed_addresses`. A placeholder address would be inside a range such as 0.0.0.0/0.
+ * Gives every request the address of its caller, as the platform does. If only this machine can reach the
+ * port, a caller may name another address. Otherwise the runtime does not know callers' addresses, and the
+ * header is removed: the Worker treats a missing address as outside every `allowed_addresses`. A placeholder
+ * address would be inside a range such as 0.0.0.0/0.
  */
 const FRONT = `
 export default {
@@ -45,7 +53,10 @@ export default {
 };`;
 
 const require = createRequire(path.join(root, 'package.json'));
-const [{ Miniflare, convertV4MiniflareOptions, Log, LogLevel }, { unstable_getMiniflareWorkerOptions: workerOptions }] = await Promise.all(
+const [
+  { Miniflare, convertV4MiniflareOptions, Log, LogLevel },
+  { unstable_getMiniflareWorkerOptions: workerOptions },
+] = await Promise.all(
   ['miniflare', 'wrangler'].map((name) => import(pathToFileURL(require.resolve(name)).href)),
 );
 await applyMigrations(state).catch((error) => {
@@ -93,7 +104,8 @@ const miniflare = new Miniflare(
     ],
   }),
 );
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => miniflare.dispose().finally(() => process.exit(0)));
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+  process.once(signal, () => miniflare.dispose().finally(() => process.exit(0)));
 await miniflare.ready;
 const booted = Date.now() - os.uptime() * 1000;
 await Promise.race([scheduled(), sleep(15_000)]); // a gate that does not answer takes ten seconds of it
@@ -107,8 +119,8 @@ setInterval(async () => {
 }, 60_000);
 
 /**
- * Runs the scheduled handler, which nothing triggers here. Its time is that of the start and how long the machine has run since, so the
- * service notices a clock that is moved.
+ * Runs the scheduled handler, which nothing triggers here. Its time is that of the start and how long the
+ * machine has run since, so the service notices a clock that is moved.
  */
 async function scheduled() {
   try {

@@ -1,6 +1,7 @@
-// `npm start`: the service on this machine, from a fresh clone to working curl commands. Invariants: nothing is spawned before every
-// setting has been validated; a fault is one line that names the next step, without any value; no spawned process outlives this one; a
-// runtime that ends or stops responding is restarted, or this process ends with exit code 1.
+// `npm start`: the service on this machine, from a fresh clone to working curl commands. Invariants: nothing
+// is spawned before every setting has been validated; a fault is one line that names the next step, without
+// any value; no spawned process outlives this one; a runtime that ends or stops responding is restarted, or
+// this process ends with exit code 1.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
@@ -27,13 +28,18 @@ const USAGE = `npm start -- [options]
 
 Its settings are variables of the shell or of .dev.vars: see docs/reference/environment-variables.md.
 `;
-const [server, assets] = ['serve.mjs', '../../build/assets.mjs'].map((file) => path.join(import.meta.dirname, file));
+const [server, assets] = ['serve.mjs', '../../build/assets.mjs'].map((file) =>
+  path.join(import.meta.dirname, file),
+);
 const exitWithParent = pathToFileURL(path.join(import.meta.dirname, 'exit-with-parent.mjs')).href;
 const STOP_WITHIN = 3_500;
 /** Restarts allowed within ten minutes. */
 const RESTARTS = 5;
 
-/** The current child, leader of its own process group; only one at a time. @type {import('node:child_process').ChildProcess | undefined} */
+/**
+ * The current child, leader of its own process group; only one at a time.
+ * @type {import('node:child_process').ChildProcess | undefined}
+ */
 let child;
 /** When the runtime was restarted, within the last ten minutes. @type {number[]} */
 let restarts = [];
@@ -82,7 +88,10 @@ function readOptions() {
 
 /** All checks, and the keys of a first start. */
 async function prepare() {
-  let devVars = orFail(() => readDevVars(devVarsFile), '.dev.vars cannot be read: make it a file that its owner can read, or move it away');
+  let devVars = orFail(
+    () => readDevVars(devVarsFile),
+    '.dev.vars cannot be read: make it a file that its owner can read, or move it away',
+  );
   const fresh = devVars ? {} : freshSecrets(process.env);
   const checked = (vars) => {
     const { settings, problem } = readSettings(process.env, vars);
@@ -100,12 +109,21 @@ async function prepare() {
   const known = knownMigrations(path.join(root, 'migrations'));
   const unknown = [...state.applied].find((name) => !known.includes(name));
   if (unknown)
-    fail(`STATE_DIR was migrated by a newer checkout (${harmless(unknown)}): update this checkout, or set STATE_DIR to another directory`);
-  const lost = orFail(() => lostDatabase(settings.stateDir), 'STATE_DIR contains a database that cannot be read: npm run doctor says why');
+    fail(
+      `STATE_DIR was migrated by a newer checkout (${harmless(unknown)}): update this checkout, or set STATE_DIR to another directory`,
+    );
+  const lost = orFail(
+    () => lostDatabase(settings.stateDir),
+    'STATE_DIR contains a database that cannot be read: npm run doctor says why',
+  );
   if (lost && !isNew) fail(`${lost[0]?.toUpperCase()}${lost.slice(1)}`);
-  if (isNew && !lost && state.hasVault) fail('--new is for a vault whose database is lost, and this one has its database: leave it out');
+  if (isNew && !lost && state.hasVault)
+    fail('--new is for a vault whose database is lost, and this one has its database: leave it out');
   if (lost) {
-    const to = orFail(() => setVaultAside(settings.stateDir), 'STATE_DIR is not a writable directory: set it to one');
+    const to = orFail(
+      () => setVaultAside(settings.stateDir),
+      'STATE_DIR is not a writable directory: set it to one',
+    );
     process.stderr.write(`What was left of the old vault is now in ${to}.\n`);
   }
   if (devVars && state.applied.size === 0)
@@ -125,7 +143,8 @@ async function prepare() {
     devVars = readDevVars(devVarsFile);
     settings = checked(devVars?.vars ?? {});
   }
-  if (devVars?.exposed) process.stderr.write('.dev.vars can be read by others on this machine: run chmod 600 .dev.vars\n');
+  if (devVars?.exposed)
+    process.stderr.write('.dev.vars can be read by others on this machine: run chmod 600 .dev.vars\n');
   return settings;
 }
 
@@ -137,7 +156,8 @@ async function portProblem({ host, port }) {
     probe.close();
     await once(probe, 'close');
   } catch (error) {
-    if (error.code === 'EADDRNOTAVAIL') return 'HOST is not an address of this machine: set it to one, or to 0.0.0.0 for all of them';
+    if (error.code === 'EADDRNOTAVAIL')
+      return 'HOST is not an address of this machine: set it to one, or to 0.0.0.0 for all of them';
     return error.code === 'EADDRINUSE'
       ? 'PORT is in use: stop the process that listens there, or set PORT to a free one'
       : 'PORT requires more privileges: set PORT to a free one above 1023';
@@ -147,8 +167,9 @@ async function portProblem({ host, port }) {
 // ---------------------------------------------------------------- child processes
 
 /**
- * A script as leader of its own process group, which is stopped with this process. It gets the settings as variables, so the Worker sees exactly
- * the validated values: the shell takes precedence, and no `$` is expanded.
+ * A script as leader of its own process group, which is stopped with this process. It gets the settings as
+ * variables, so the Worker sees exactly the validated values: the shell takes precedence, and no `$` is
+ * expanded.
  * @param {string[]} args
  * @param {(line: string) => void} onLine
  * @param {(message: unknown) => void} [onMessage]
@@ -187,7 +208,10 @@ async function script(args, failure) {
   if (!endingSince && code !== 0) giveUp(failure, lines);
 }
 
-/** Makes what `wrangler deploy` would upload. What was built from the same sources before is taken as it is; then only the files of pages are copied. */
+/**
+ * Makes what `wrangler deploy` would upload. What was built from the same sources before is taken as it is;
+ * then only the files of pages are copied.
+ */
 async function build() {
   const sources = workerSources();
   if (takeWorker(sources, bundle)) return script([assets], 'The files of pages could not be copied');
@@ -238,7 +262,8 @@ async function serve() {
     if (start.ready) {
       if (first) announce();
       else process.stderr.write('The service is back.\n');
-      if (start.problems.length) tellProblems('The service serves callers at', 'but is degraded', start.problems);
+      if (start.problems.length)
+        tellProblems('The service serves callers at', 'but is degraded', start.problems);
       show();
     }
     const why = start.ready ? await Promise.race([ended, untilSilent(() => isOver)]) : start.why;
@@ -257,7 +282,11 @@ function printer() {
   };
 }
 
-/** Whether the runtime may be restarted; if not, this process ends. @param {string} why @param {string[]} [words] earlier output */
+/**
+ * Whether the runtime may be restarted; if not, this process ends.
+ * @param {string} why
+ * @param {string[]} [words] earlier output
+ */
 function countRestart(why, words = []) {
   if (endingSince) return false;
   const now = Date.now();
@@ -273,7 +302,9 @@ function countRestart(why, words = []) {
 function announce() {
   const at = originAt(host, port);
   const fromShell = process.env.BOOTSTRAP_TOKEN !== undefined;
-  const token = fromShell ? '$BOOTSTRAP_TOKEN' : `$(${bootstrapTokenCommand(devVarsFile, readDevVars(devVarsFile)?.text ?? '')})`;
+  const token = fromShell
+    ? '$BOOTSTRAP_TOKEN'
+    : `$(${bootstrapTokenCommand(devVarsFile, readDevVars(devVarsFile)?.text ?? '')})`;
   const json = "-H 'Content-Type: application/json'";
   if (!isLocalHost(host))
     process.stdout.write(`
@@ -303,9 +334,16 @@ curl -sS -w '\\n' "${at}/api/v1/orgs/$ORG/secrets/by-name/DATABASE_URL" -H "Auth
 `);
 }
 
-/** Tells what is wrong with a running service. @param {string} what @param {string} how @param {string[]} problems */
+/**
+ * Tells what is wrong with a running service.
+ * @param {string} what
+ * @param {string} how
+ * @param {string[]} problems
+ */
 function tellProblems(what, how, problems) {
-  process.stderr.write(`${[`${what} ${worker.PUBLIC_URL}, ${how}:`, ...problems.map((line) => `  ${line}`)].join('\n')}\n`);
+  process.stderr.write(
+    `${[`${what} ${worker.PUBLIC_URL}, ${how}:`, ...problems.map((line) => `  ${line}`)].join('\n')}\n`,
+  );
 }
 
 /** Prints the next step of `npm start`. @param {string} step */
@@ -314,7 +352,8 @@ function progress(step) {
 }
 
 /**
- * Prints one line and ends: for faults found before anything runs, or reported by the Worker itself. @param {string} line @returns {never}
+ * Prints one line and ends: for faults found before anything runs, or reported by the Worker itself. @param
+ * {string} line @returns {never}
  */
 function fail(line) {
   process.stderr.write(`${line}\n`);
@@ -340,7 +379,9 @@ function giveUp(line, words) {
     .map(lineReader(false))
     .filter((word) => word?.trim())
     .slice(-20);
-  process.stderr.write(`${[said.length ? `${line}:` : line, ...said.map((word) => `  ${word}`)].join('\n')}\n`);
+  process.stderr.write(
+    `${[said.length ? `${line}:` : line, ...said.map((word) => `  ${word}`)].join('\n')}\n`,
+  );
   end(1);
 }
 
@@ -360,7 +401,10 @@ function clearScratch() {
   } catch {}
 }
 
-/** Ends the group gracefully, then by force; processes that outlive their leader are killed. @param {number} code */
+/**
+ * Ends the group gracefully, then by force; processes that outlive their leader are killed.
+ * @param {number} code
+ */
 function end(code) {
   if (endingSince) return;
   endingSince = Date.now();
@@ -375,7 +419,8 @@ function end(code) {
 }
 
 function onSignal() {
-  // Ctrl-C arrives twice at the same moment, from the terminal and from npm, which forwards it: only a later one is a second Ctrl-C.
+  // Ctrl-C arrives twice at the same moment, from the terminal and from npm, which forwards it: only a later
+  // one is a second Ctrl-C.
   if (endingSince && Date.now() - endingSince > 500) {
     killGroup('SIGKILL');
     process.exit(130);
@@ -384,8 +429,8 @@ function onSignal() {
 }
 
 /**
- * Under npm, ends once npm has ended. The npm script uses `exec node`, so no shell is in between: a shell would keep npm's signals and
- * outlive npm unnoticed.
+ * Under npm, ends once npm has ended. The npm script uses `exec node`, so no shell is in between: a shell
+ * would keep npm's signals and outlive npm unnoticed.
  */
 function endWithParent() {
   if (process.env.npm_lifecycle_event === undefined) return;

@@ -11,7 +11,10 @@ function git(args) {
   return status === 0 ? stdout.trim() : undefined;
 }
 
-/** The commit of this checkout, in 12 characters, with `-changed` if tracked files differ from it; '' without git. */
+/**
+ * The commit of this checkout, in 12 characters, with `-changed` if tracked files differ from it; '' without
+ * git.
+ */
 export function commitHere() {
   const top = git(['rev-parse', '--show-toplevel']);
   // A copy may lie in a repository of something else.
@@ -29,7 +32,10 @@ export function releaseHere(commit) {
 /** What a deployed version says of itself. @param {string} release */
 export const messageOf = (release) => `${release}, gate storage ${STORAGE_VERSION}`;
 
-/** The version of gates' storage in such a message; null if it says nothing. @param {string | undefined} message */
+/**
+ * The version of gates' storage in such a message; null if it says nothing.
+ * @param {string | undefined} message
+ */
 export function storageIn(message) {
   const found = /, gate storage (\d+)$/.exec(message ?? '');
   return found ? Number(found[1]) : null;

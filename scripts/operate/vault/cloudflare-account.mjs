@@ -1,5 +1,5 @@
-// What a Cloudflare account contains of the vault, read only through wrangler. Invariant: nothing here changes anything; a failed read is a
-// `ExpectedError` whose message names the next step.
+// What a Cloudflare account contains of the vault, read only through wrangler. Invariant: nothing here
+// changes anything; a failed read is a `ExpectedError` whose message names the next step.
 import { ExpectedError } from '../../shared/expected-error.mjs';
 import { harmless } from '../../shared/terminal.mjs';
 import { runWrangler } from '../../shared/wrangler.mjs';
@@ -10,12 +10,20 @@ export const AGAIN = 'then run npm run deploy again: it continues from here.';
 
 const WITH_CONFIG = ['--config', CONFIG];
 
-/** The commands that read, and those that change: exactly the arguments that are run, so that a dry run can print them. */
+/**
+ * The commands that read, and those that change: exactly the arguments that are run, so that a dry run can
+ * print them.
+ */
 export const commands = {
   whoami: () => ['whoami', '--json'],
   databases: () => ['d1', 'list', '--json'],
   /** @param {string} name @param {string} location */
-  createDatabase: (name, location) => ['d1', 'create', name, ...(location === 'auto' ? [] : ['--location', location])],
+  createDatabase: (name, location) => [
+    'd1',
+    'create',
+    name,
+    ...(location === 'auto' ? [] : ['--location', location]),
+  ],
   /** @param {string} name */
   queue: (name) => ['queues', 'info', name],
   /** @param {string} name */
@@ -28,25 +36,46 @@ export const commands = {
   status: () => ['deployments', 'status', '--json', ...WITH_CONFIG],
   /** @param {string} id */
   version: (id) => ['versions', 'view', id, '--json', ...WITH_CONFIG],
-  // Gates switch to the new code immediately: by default, the platform may run the old code alongside the new Worker for minutes.
+  // Gates switch to the new code immediately: by default, the platform may run the old code alongside the new
+  // Worker for minutes.
   /** @param {string} message what the version says of itself */
-  deploy: (message) => ['deploy', '--durable-objects-code-update-mode', 'immediate', '--message', message, ...WITH_CONFIG],
+  deploy: (message) => [
+    'deploy',
+    '--durable-objects-code-update-mode',
+    'immediate',
+    '--message',
+    message,
+    ...WITH_CONFIG,
+  ],
 };
 
 /** As typed in a shell. @param {string[]} args */
 export const typed = (args) =>
-  ['npx', 'wrangler', ...args].map((arg) => (/^[\w./:=<>-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", String.raw`'\''`)}'`)).join(' ');
+  ['npx', 'wrangler', ...args]
+    .map((arg) => (/^[\w./:=<>-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", String.raw`'\''`)}'`))
+    .join(' ');
 
-/** wrangler's output for a failure: its error and the following lines, or its last lines, safe for a terminal. @param {string} said */
+/**
+ * wrangler's output for a failure: its error and the following lines, or its last lines, safe for a terminal.
+ * @param {string} said
+ */
 export function lastLines(said) {
   const lines = said
     .split('\n')
-    .filter((line) => line.trim() !== '' && !/open an issue at|newer version of Wrangler|create an issue at/.test(line));
+    .filter(
+      (line) =>
+        line.trim() !== '' && !/open an issue at|newer version of Wrangler|create an issue at/.test(line),
+    );
   const error = lines.findIndex((line) => line.includes('[ERROR]'));
-  return (error < 0 ? lines.slice(-8) : lines.slice(error, error + 8)).map((line) => `  ${harmless(line)}`).join('\n');
+  return (error < 0 ? lines.slice(-8) : lines.slice(error, error + 8))
+    .map((line) => `  ${harmless(line)}`)
+    .join('\n');
 }
 
-/** Refuses a failure of the network as what it is: nothing is known then of tokens and permissions. @param {string} said */
+/**
+ * Refuses a failure of the network as what it is: nothing is known then of tokens and permissions.
+ * @param {string} said
+ */
 function requireNetwork(said) {
   if (/connectivity issue|fetch failed|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT/.test(said))
     throw new ExpectedError(
@@ -75,7 +104,9 @@ function json(out) {
   try {
     return JSON.parse(out.slice(start));
   } catch {
-    throw new ExpectedError('wrangler did not print JSON: run npm ci to install the version that this checkout needs.');
+    throw new ExpectedError(
+      'wrangler did not print JSON: run npm ci to install the version that this checkout needs.',
+    );
   }
 }
 
@@ -150,21 +181,24 @@ export async function query(sql) {
   return json(out).map(({ results }) => results);
 }
 
-export const TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN ('d1_migrations', 'deployment_keys', 'org_keys')";
+export const TABLES =
+  "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN ('d1_migrations', 'deployment_keys', 'org_keys')";
 export const APPLIED = 'SELECT name FROM d1_migrations';
 export const WRAPS =
   'SELECT id AS owner, master_id, key_sealed FROM deployment_keys; SELECT master_id, count(*) AS n FROM org_keys GROUP BY master_id';
 
 /**
  * The migrations and keys of the database.
- * @returns {Promise<{ applied: Set<string>, wraps: import('./master-keys.mjs').Wrap[], orgs: { master_id: string, n: number }[] }>}
- * `wraps`: the deployment's key; `orgs`: how many organisations' keys each master key wraps
+ * @returns {Promise<{ applied: Set<string>, wraps: import('./master-keys.mjs').Wrap[], orgs: { master_id:
+ *   string, n: number }[] }>} `wraps`: the deployment's key; `orgs`: how many organisations' keys each master
+ *   key wraps
  */
 export async function databaseState() {
   const [tables] = await query(TABLES);
   const has = new Set(tables.map(({ name }) => name));
   const state = { applied: new Set(), wraps: [] };
-  if (has.has('d1_migrations')) for (const { name } of (await query(APPLIED))[0]) state.applied.add(String(name));
+  if (has.has('d1_migrations'))
+    for (const { name } of (await query(APPLIED))[0]) state.applied.add(String(name));
   if (has.has('deployment_keys') && has.has('org_keys')) {
     const [deployment, orgs] = await query(WRAPS);
     return { ...state, wraps: deployment, orgs };
@@ -172,7 +206,10 @@ export async function databaseState() {
   return { ...state, orgs: [] };
 }
 
-/** Names of the secrets that are set; undefined if there is no Worker yet. @returns {Promise<Set<string> | undefined>} */
+/**
+ * Names of the secrets that are set; undefined if there is no Worker yet.
+ * @returns {Promise<Set<string> | undefined>}
+ */
 export async function secretNames(worker) {
   const done = await runWrangler(commands.secrets());
   if (done.code === 0) return new Set(json(done.out).map(({ name }) => name));
@@ -183,7 +220,10 @@ export async function secretNames(worker) {
   );
 }
 
-/** The bindings of the deployment; none if there is none. @returns {Promise<{ name: string, type: string, text?: string }[]>} */
+/**
+ * The bindings of the deployment; none if there is none.
+ * @returns {Promise<{ name: string, type: string, text?: string }[]>}
+ */
 export const deployedBindings = async () => (await deployedVersion())?.resources?.bindings ?? [];
 
 /** What the deployed version says of itself: its message. @returns {Promise<string | undefined>} */
@@ -194,6 +234,9 @@ async function deployedVersion() {
   const status = await wrangler(commands.status(), 'The deployment could not be looked up: run this again.');
   const [newest] = json(status.out).versions ?? [];
   if (!newest) return undefined;
-  const { out } = await wrangler(commands.version(newest.version_id), 'The deployment could not be looked up: run this again.');
+  const { out } = await wrangler(
+    commands.version(newest.version_id),
+    'The deployment could not be looked up: run this again.',
+  );
   return json(out);
 }

@@ -1,5 +1,6 @@
-// The deployment's configuration for wrangler: wrangler.toml plus what belongs to one account. Invariant: wrangler.toml stays as committed;
-// account-specific data is looked up on every run and written to a file that git ignores.
+// The deployment's configuration for wrangler: wrangler.toml plus what belongs to one account. Invariant:
+// wrangler.toml stays as committed; account-specific data is looked up on every run and written to a file
+// that git ignores.
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -36,7 +37,11 @@ function named(toml, suffix = deployment === 'production' ? '' : `-${deployment}
     d1_databases: toml.d1_databases.map((one) => ({ ...one, database_name: one.database_name + suffix })),
     queues: {
       producers: producers.map((one) => ({ ...one, queue: one.queue + suffix })),
-      consumers: consumers.map((one) => ({ ...one, queue: one.queue + suffix, dead_letter_queue: one.dead_letter_queue + suffix })),
+      consumers: consumers.map((one) => ({
+        ...one,
+        queue: one.queue + suffix,
+        dead_letter_queue: one.dead_letter_queue + suffix,
+      })),
     },
   };
 }
@@ -44,7 +49,11 @@ function named(toml, suffix = deployment === 'production' ? '' : `-${deployment}
 /** The resources of the deployment, by their names in wrangler.toml. */
 export function partsOf(toml) {
   const consumer = toml.queues.consumers[0];
-  return { worker: toml.name, database: toml.d1_databases[0].database_name, queues: [consumer.queue, consumer.dead_letter_queue] };
+  return {
+    worker: toml.name,
+    database: toml.d1_databases[0].database_name,
+    queues: [consumer.queue, consumer.dead_letter_queue],
+  };
 }
 
 /**
@@ -64,7 +73,10 @@ export function productionConfig(toml, databaseId, publicUrl, commit = '') {
     alias: Object.fromEntries(Object.entries(toml.alias).map(([name, to]) => [name, moved(to)])),
     assets: { ...toml.assets, directory: moved(toml.assets.directory) },
     vars: { ...toml.vars, PUBLIC_URL: publicUrl, COMMIT: commit },
-    d1_databases: [{ ...database, database_id: databaseId, migrations_dir: moved(database.migrations_dir) }, ...others],
+    d1_databases: [
+      { ...database, database_id: databaseId, migrations_dir: moved(database.migrations_dir) },
+      ...others,
+    ],
   };
 }
 

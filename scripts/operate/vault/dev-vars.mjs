@@ -1,5 +1,6 @@
-// .dev.vars, with the secrets of local development. Invariant: the file is created atomically, readable only by its owner, and never
-// overwritten: of two concurrent first starts, one creates the file and the other reads it.
+// .dev.vars, with the secrets of local development. Invariant: the file is created atomically, readable only
+// by its owner, and never overwritten: of two concurrent first starts, one creates the file and the other
+// reads it.
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import { parseEnv } from 'node:util';
@@ -11,11 +12,14 @@ const SECRETS = {
 
 /** New keys for the secrets that the shell does not set. @param {Record<string, string | undefined>} env */
 export const freshSecrets = (env) =>
-  Object.fromEntries(Object.entries(SECRETS).flatMap(([name, make]) => (env[name] === undefined ? [[name, make()]] : [])));
+  Object.fromEntries(
+    Object.entries(SECRETS).flatMap(([name, make]) => (env[name] === undefined ? [[name, make()]] : [])),
+  );
 
 /**
  * @param {string} file
- * @returns {{ vars: Record<string, string | undefined>, text: string, exposed: boolean } | undefined} undefined if it does not exist
+ * @returns {{ vars: Record<string, string | undefined>, text: string, exposed: boolean } | undefined}
+ *   undefined if it does not exist
  */
 export function readDevVars(file) {
   let text;
@@ -25,7 +29,11 @@ export function readDevVars(file) {
     if (error.code === 'ENOENT') return undefined;
     throw error;
   }
-  return { vars: parseEnv(text), text, exposed: process.platform !== 'win32' && (fs.statSync(file).mode & 0o077) !== 0 };
+  return {
+    vars: parseEnv(text),
+    text,
+    exposed: process.platform !== 'win32' && (fs.statSync(file).mode & 0o077) !== 0,
+  };
 }
 
 /**
@@ -34,7 +42,11 @@ export function readDevVars(file) {
  * @param {Record<string, string>} secrets
  * @param {string} [note] one comment line for the reader of the file
  */
-export function createDevVars(file, secrets, note = 'Created by npm start. Keep it: without MASTER_KEYS, the vault cannot be decrypted.') {
+export function createDevVars(
+  file,
+  secrets,
+  note = 'Created by npm start. Keep it: without MASTER_KEYS, the vault cannot be decrypted.',
+) {
   const draft = `${file}.${process.pid}.${randomBytes(6).toString('hex')}`;
   const lines = Object.entries(secrets).map(([name, value]) => `${name}=${value}\n`);
   try {
@@ -51,7 +63,11 @@ export function createDevVars(file, secrets, note = 'Created by npm start. Keep 
   }
 }
 
-/** A shell command that prints BOOTSTRAP_TOKEN from the file. @param {string} file @param {string} text its content */
+/**
+ * A shell command that prints BOOTSTRAP_TOKEN from the file.
+ * @param {string} file
+ * @param {string} text its content
+ */
 export function bootstrapTokenCommand(file, text) {
   const plain = `sed -n 's/^BOOTSTRAP_TOKEN=//p' '${file.replaceAll("'", String.raw`'\''`)}'`;
   return /^BOOTSTRAP_TOKEN=[^\s"'`#]+$/m.test(text) && !text.includes('\r')

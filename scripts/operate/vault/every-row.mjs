@@ -1,6 +1,6 @@
-// Opens every row of a vault's database: each wrapped key, each MAC, each ciphertext, each segment of the logs, and whether each secret has
-// its versions. Invariants: it changes nothing in the vault; plaintext is discarded at once and never shown; what does not open is named,
-// and costs no other row its check.
+// Opens every row of a vault's database: each wrapped key, each MAC, each ciphertext, each segment of the
+// logs, and whether each secret has its versions. Invariants: it changes nothing in the vault; plaintext is
+// discarded at once and never shown; what does not open is named, and costs no other row its check.
 import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,7 +14,10 @@ import { checksOf } from './row-checks.mjs';
 import { devVarsFile, progress, remoteRows } from './vault.mjs';
 import { fromSource, ROW_KINDS } from './worker-source.mjs';
 
-/** @typedef {{ org: string | null, table: string, id: string, name?: string, version?: number, what: string }} Unopened */
+/**
+ * @typedef {{ org: string | null, table: string, id: string, name?: string, version?: number, what: string }}
+ *   Unopened
+ */
 /** @typedef {{ opened: number, faults: Unopened[] }} Opened */
 /** @typedef {import('./row-checks.mjs').Rows} Rows */
 /** @typedef {import('./master-keys.mjs').MasterKey} MasterKey */
@@ -43,13 +46,20 @@ export function masterKeysFor({ keys: named, remote }) {
   const file = named ? path.resolve(process.env.INIT_CWD ?? '', named) : remote ? varsFile : devVarsFile;
   let found;
   try {
-    found = process.env.MASTER_KEYS !== undefined && !named ? parseMasterKeys(process.env.MASTER_KEYS) : readKeyFile(file)?.keys;
+    found =
+      process.env.MASTER_KEYS !== undefined && !named
+        ? parseMasterKeys(process.env.MASTER_KEYS)
+        : readKeyFile(file)?.keys;
     if (!found && !named && !remote) found = parseMasterKeys(readDevVars(file)?.vars.MASTER_KEYS ?? '');
   } catch {
-    throw new ExpectedError(`${file} cannot be read: make it a file that you can read, or name another one with --keys`);
+    throw new ExpectedError(
+      `${file} cannot be read: make it a file that you can read, or name another one with --keys`,
+    );
   }
   if (!found)
-    throw new ExpectedError('MASTER_KEYS is missing or malformed: set it, or name its file with --keys FILE, so that rows can be opened');
+    throw new ExpectedError(
+      'MASTER_KEYS is missing or malformed: set it, or name its file with --keys FILE, so that rows can be opened',
+    );
   return found;
 }
 
@@ -67,14 +77,21 @@ export function deployed(sql, params) {
 
 /**
  * Opens every row of a database.
- * @param {import('node:sqlite').DatabaseSync | Rows} from a function for a database that lives on while it is read
+ * @param {import('node:sqlite').DatabaseSync | Rows} from a function for a database that lives on while it is
+ *   read
  * @param {MasterKey[]} masters
- * @param {{ throttled?: boolean, placeFile?: string, restart?: boolean, tables?: string[], gates?: string }} [how] `throttled`: it rests as long as it works;
- * `placeFile`: where it keeps its place, to continue there; `restart`: from the beginning all the same; `tables`: only these, and all their
- * faults as first seen, for a caller that looks again itself; `gates`: the directory of a local vault, whose gates it is compared with
+ * @param {{ throttled?: boolean, placeFile?: string, restart?: boolean, tables?: string[], gates?: string }}
+ *   [how] `throttled`: it rests as long as it works; `placeFile`: where it keeps its place, to continue
+ *   there; `restart`: from the beginning all the same; `tables`: only these, and all their faults as first
+ *   seen, for a caller that looks again itself; `gates`: the directory of a local vault, whose gates it is
+ *   compared with
  * @returns {Promise<Opened>}
  */
-export async function openEverything(from, masters, { throttled = false, placeFile, restart = false, tables, gates } = {}) {
+export async function openEverything(
+  from,
+  masters,
+  { throttled = false, placeFile, restart = false, tables, gates } = {},
+) {
   const isLive = typeof from === 'function';
   const rows = isLive ? from : rowsOf(from);
   const { source, ...vault } = await openKeys(rows, masters);
@@ -84,7 +101,9 @@ export async function openEverything(from, masters, { throttled = false, placeFi
   const kept = placeFile && !restart ? keptPlace(placeFile) : undefined;
   const at = kept ?? { began: Date.now(), table: '', rowid: 0, opened: vault.opened, faults: vault.faults };
   if (kept)
-    process.stderr.write(`Continues the check of ${new Date(at.began).toISOString()} after ${at.opened} rows; --restart begins again.\n`);
+    process.stderr.write(
+      `Continues the check of ${new Date(at.began).toISOString()} after ${at.opened} rows; --restart begins again.\n`,
+    );
   const bar = progress('rows opened:');
   try {
     for (const table of Object.keys(checks).sort()) {
@@ -92,7 +111,10 @@ export async function openEverything(from, masters, { throttled = false, placeFi
       if (table > at.table) Object.assign(at, { table, rowid: 0 });
       for (let more = true; more; ) {
         const began = Date.now();
-        const page = await rows(`SELECT rowid AS "#", * FROM ${table} WHERE rowid > ? ORDER BY rowid LIMIT ${PAGE}`, [at.rowid]);
+        const page = await rows(
+          `SELECT rowid AS "#", * FROM ${table} WHERE rowid > ? ORDER BY rowid LIMIT ${PAGE}`,
+          [at.rowid],
+        );
         at.faults.push(...(await checks[table](page)).slice(0, most - at.faults.length));
         at.rowid = page.at(-1)?.['#'] ?? at.rowid;
         at.opened += page.length;
@@ -110,25 +132,44 @@ export async function openEverything(from, masters, { throttled = false, placeFi
   const faults = isLive && !tables ? await still(at.faults, rows, checks) : at.faults;
   const apart = gates ? await differences(rows, gates, vault.keys, source) : [];
   // What a gate knows of a row says more than what is left of it.
-  const isKnown = (/** @type {Unopened} */ { table, id }) => apart.some((other) => other.table === table && other.id === id);
+  const isKnown = (/** @type {Unopened} */ { table, id }) =>
+    apart.some((other) => other.table === table && other.id === id);
   const lost = [...(tables ? [] : await lostRows(rows, vault.keys)).filter((one) => !isKnown(one)), ...apart];
-  return { opened: at.opened, faults: [...faults.map(({ rowid: _, ...fault }) => fault), ...lost].slice(0, most) };
+  return {
+    opened: at.opened,
+    faults: [...faults.map(({ rowid: _, ...fault }) => fault), ...lost].slice(0, most),
+  };
 }
 
-/** The faults that a second look finds again. @param {any[]} faults @param {Rows} rows @param {Record<string, import('./row-checks.mjs').Check>} checks */
+/**
+ * The faults that a second look finds again.
+ * @param {any[]} faults
+ * @param {Rows} rows
+ * @param {Record<string, import('./row-checks.mjs').Check>} checks
+ */
 async function still(faults, rows, checks) {
   const found = [];
   for (const fault of faults) {
     if (fault.rowid === undefined) found.push(fault);
     else
-      found.push(...(await checks[fault.table](await rows(`SELECT rowid AS "#", * FROM ${fault.table} WHERE rowid = ?`, [fault.rowid]))));
+      found.push(
+        ...(await checks[fault.table](
+          await rows(`SELECT rowid AS "#", * FROM ${fault.table} WHERE rowid = ?`, [fault.rowid]),
+        )),
+      );
   }
-  return found.filter((one, i) => found.findIndex((other) => JSON.stringify(other) === JSON.stringify(one)) === i);
+  return found.filter(
+    (one, i) => found.findIndex((other) => JSON.stringify(other) === JSON.stringify(one)) === i,
+  );
 }
 
 // ---------------------------------------------------------------- keys
 
-/** The keys of a vault, and the code that opens its rows with them. @param {Rows} rows @param {MasterKey[]} masters */
+/**
+ * The keys of a vault, and the code that opens its rows with them.
+ * @param {Rows} rows
+ * @param {MasterKey[]} masters
+ */
 export async function openKeys(rows, masters) {
   const source = await fromSource(SOURCE);
   return { source, ...(await unwrapped(rows, masters, source)) };
@@ -176,17 +217,25 @@ async function unwrapped(rows, masters, { decrypt, deriveDeployment, deriveOrg }
 // ---------------------------------------------------------------- place
 
 /**
- * Without tables that this database does not have yet. @param {Rows} rows @param {Record<string, import('./row-checks.mjs').Check>} checks
+ * Without tables that this database does not have yet. @param {Rows} rows @param
+ * {Record<string, import('./row-checks.mjs').Check>} checks
  * @param {string[]} [tables] only these
  */
 async function presentIn(rows, checks, tables) {
-  const there = new Set((await rows("SELECT name FROM sqlite_master WHERE type = 'table'", [])).map(({ name }) => name));
-  return Object.fromEntries(Object.entries(checks).filter(([table]) => there.has(table) && (tables?.includes(table) ?? true)));
+  const there = new Set(
+    (await rows("SELECT name FROM sqlite_master WHERE type = 'table'", [])).map(({ name }) => name),
+  );
+  return Object.fromEntries(
+    Object.entries(checks).filter(([table]) => there.has(table) && (tables?.includes(table) ?? true)),
+  );
 }
 
 /** @param {Rows} rows @param {string[]} tables */
 async function countOf(rows, tables) {
-  const [{ n }] = await rows(`SELECT ${tables.map((table) => `(SELECT count(*) FROM ${table})`).join(' + ')} AS n`, []);
+  const [{ n }] = await rows(
+    `SELECT ${tables.map((table) => `(SELECT count(*) FROM ${table})`).join(' + ')} AS n`,
+    [],
+  );
   return Number(n);
 }
 
@@ -217,5 +266,7 @@ export function summaryOf({ opened, faults }) {
   if (faults.length === 0) return `All ${opened} rows with a MAC or ciphertext open.`;
   const shown = faults.map((fault) => `  ${lineOf(fault)}`);
   const more = faults.length === MOST_FAULTS ? ['  … and possibly more'] : [];
-  return [`${faults.length} faults in ${opened} rows with a MAC or ciphertext:`, ...shown, ...more].join('\n');
+  return [`${faults.length} faults in ${opened} rows with a MAC or ciphertext:`, ...shown, ...more].join(
+    '\n',
+  );
 }

@@ -1,5 +1,5 @@
-// What /healthz answers, for the scripts that wait for it or report it. Pure. Invariant: whatever does not have its format is no vault, and
-// no character of its text can control the terminal.
+// What /healthz answers, for the scripts that wait for it or report it. Pure. Invariant: whatever does not
+// have its format is no vault, and no character of its text can control the terminal.
 import { harmless } from '../../shared/terminal.mjs';
 
 /** @typedef {{ name: string, ok: boolean, message: string }} Check */
@@ -16,14 +16,19 @@ export function readHealth(body) {
   return { status: body.status, checks };
 }
 
-/** Parts that take up to a minute after a start or a deployment: the scheduled run must have come, and its message through the queue. */
+/**
+ * Parts that take up to a minute after a start or a deployment: the scheduled run must have come, and its
+ * message through the queue.
+ */
 const WAITED_FOR = new Set(['schedule', 'queue']);
 
 /** Whether callers are served, and nothing is missing that only needs time. @param {Health} health */
-export const isServing = ({ status, checks }) => status !== 'down' && !checks.some(({ name, ok }) => !ok && WAITED_FOR.has(name));
+export const isServing = ({ status, checks }) =>
+  status !== 'down' && !checks.some(({ name, ok }) => !ok && WAITED_FOR.has(name));
 
 /** Why no key opens anything: no wait changes that. @param {Health} health @returns {string | undefined} */
 export const keyProblem = ({ checks }) => checks.find(({ name, ok }) => name === 'keys' && !ok)?.message;
 
 /** One line for each failing check. @param {Health} health */
-export const problemsOf = ({ checks }) => checks.filter(({ ok }) => !ok).map(({ name, message }) => `${name}: ${message}`);
+export const problemsOf = ({ checks }) =>
+  checks.filter(({ ok }) => !ok).map(({ name, message }) => `${name}: ${message}`);

@@ -1,6 +1,6 @@
-// Rows that a database has lost, although each row that it has opens: versions without their secret, gaps in the audit log and, on this
-// machine, rows that an organisation's gate has and the database has not, or the other way round. Invariant: it changes nothing; a change that
-// is under way is never taken for a loss.
+// Rows that a database has lost, although each row that it has opens: versions without their secret, gaps in
+// the audit log and, on this machine, rows that an organisation's gate has and the database has not, or the
+// other way round. Invariant: it changes nothing; a change that is under way is never taken for a loss.
 import fs from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,12 +19,20 @@ const PAGE = 2000;
 /** How long a difference must last: a change reaches the database and the gate one after the other. */
 const LASTING = 1000;
 
-/** @param {Rows} rows @param {Map<string, any>} keys those of the organisations that are looked at @returns {Promise<Unopened[]>} */
+/**
+ * @param {Rows} rows
+ * @param {Map<string, any>} keys those of the organisations that are looked at
+ * @returns {Promise<Unopened[]>}
+ */
 export async function lostRows(rows, keys) {
   return [...(await orphans(rows, keys)), ...(await gaps(rows, keys))];
 }
 
-/** Versions whose secret is missing: a secret that is deleted leaves after its versions. @param {Rows} rows @param {Map<string, any>} keys */
+/**
+ * Versions whose secret is missing: a secret that is deleted leaves after its versions.
+ * @param {Rows} rows
+ * @param {Map<string, any>} keys
+ */
 export async function orphans(rows, keys) {
   const found = await rows(
     `SELECT v.org_id, v.secret_id, count(*) AS n FROM secret_versions v LEFT JOIN secrets s ON s.org_id = v.org_id AND s.id = v.secret_id
@@ -43,7 +51,11 @@ export async function orphans(rows, keys) {
 
 /** @typedef {{ from: number, to: number }} Range */
 
-/** What is missing between the segments of each audit log. @param {Rows} rows @param {Map<string, any>} keys */
+/**
+ * What is missing between the segments of each audit log.
+ * @param {Rows} rows
+ * @param {Map<string, any>} keys
+ */
 async function gaps(rows, keys) {
   const segments = await rows(
     'SELECT org_id, first_sequence AS "first", last_sequence AS "last", prev_hash, last_hash FROM audit_segments ORDER BY org_id, first_sequence',
@@ -74,10 +86,19 @@ async function gaps(rows, keys) {
   return faults;
 }
 
-/** Whether retention cannot have deleted anything of its log yet. @param {Record<string, any> | undefined} org */
-const isYoung = (org) => (org?.created_at ?? 0) > Date.now() - (org?.audit_retention_days ?? RETENTION_DAYS) * DAY;
+/**
+ * Whether retention cannot have deleted anything of its log yet.
+ * @param {Record<string, any> | undefined} org
+ */
+const isYoung = (org) =>
+  (org?.created_at ?? 0) > Date.now() - (org?.audit_retention_days ?? RETENTION_DAYS) * DAY;
 
-/** Which entries an audit log itself says are missing, as after a restore. @param {Rows} rows @param {string} org @returns {Promise<Range[]>} */
+/**
+ * Which entries an audit log itself says are missing, as after a restore.
+ * @param {Rows} rows
+ * @param {string} org
+ * @returns {Promise<Range[]>}
+ */
 export async function gapsTold(rows, org) {
   const segments = await rows(
     `SELECT entries FROM audit_segments WHERE org_id = ? AND (actions LIKE '%org.adopt%' OR actions LIKE '%audit.missing%'
@@ -98,11 +119,14 @@ export async function gapsTold(rows, org) {
 
 /**
  * What the gates of a local vault and its database do not agree on.
- * @param {Rows} rows @param {string} dir that of the state @param {Map<string, any>} keys @param {any} source @returns {Promise<Unopened[]>}
+ * @param {Rows} rows @param {string} dir that of the state @param {Map<string, any>} keys @param {any} source
+ *   @returns {Promise<Unopened[]>}
  */
 export async function differences(rows, dir, keys, source) {
   const faults = [];
-  const tables = new Set((await rows("SELECT name FROM sqlite_master WHERE type = 'table'", [])).map(({ name }) => name));
+  const tables = new Set(
+    (await rows("SELECT name FROM sqlite_master WHERE type = 'table'", [])).map(({ name }) => name),
+  );
   // A database of an earlier release lacks some.
   const kinds = source.rowKinds().filter((/** @type {any} */ kind) => tables.has(source.tableName(kind)));
   for (const org of keys.keys()) {
@@ -129,33 +153,50 @@ export async function differences(rows, dir, keys, source) {
 }
 
 /**
- * Whether the database has lost the newest audit entries that a gate had moved there: the gate's log goes on behind them.
+ * Whether the database has lost the newest audit entries that a gate had moved there: the gate's log goes on
+ * behind them.
  * @param {Rows} rows @param {DatabaseSync} gate @param {string} org @returns {Promise<Unopened[]>}
  */
 async function newestEntries(rows, gate, org) {
-  // A gate of an earlier release has no such table. An entry that the database refused stays in the gate, and the log goes on behind it.
+  // A gate of an earlier release has no such table. An entry that the database refused stays in the gate, and
+  // the log goes on behind it.
   if (!gate.prepare("SELECT 1 FROM sqlite_master WHERE name = 'held_entries'").get()) return [];
   if (gate.prepare('SELECT 1 FROM held_entries LIMIT 1').get()) return [];
   const look = async () => {
-    const meta = (/** @type {string} */ key) => gate.prepare('SELECT value FROM meta WHERE key = ?').get(key)?.value;
+    const meta = (/** @type {string} */ key) =>
+      gate.prepare('SELECT value FROM meta WHERE key = ?').get(key)?.value;
     const next = Number(meta('oldest') ?? 1);
     const entry = gate.prepare('SELECT body FROM audit WHERE sequence = ?').get(next);
-    const before = entry ? JSON.parse(String(entry.body)).prev_hash : JSON.parse(String(meta('chain') ?? '{}')).hash;
+    const before = entry
+      ? JSON.parse(String(entry.body)).prev_hash
+      : JSON.parse(String(meta('chain') ?? '{}')).hash;
     const [last] = await rows(
       'SELECT last_sequence AS "to", last_hash FROM audit_segments WHERE org_id = ? ORDER BY first_sequence DESC LIMIT 1',
       [org],
     );
     // Without any segment, retention may have deleted them.
-    return last && before && last.last_hash !== before && last.to < next - 1 ? { from: last.to + 1, to: next - 1 } : undefined;
+    return last && before && last.last_hash !== before && last.to < next - 1
+      ? { from: last.to + 1, to: next - 1 }
+      : undefined;
   };
   if (!(await look())) return [];
   await sleep(LASTING);
   const lost = await look();
-  return lost ? [{ org, table: 'audit_segments', id: String(lost.from), what: `the entries ${lost.from} to ${lost.to} are missing` }] : [];
+  return lost
+    ? [
+        {
+          org,
+          table: 'audit_segments',
+          id: String(lost.from),
+          what: `the entries ${lost.from} to ${lost.to} are missing`,
+        },
+      ]
+    : [];
 }
 
 /**
- * The rows of a kind that differ, by id. @param {Rows} rows @param {DatabaseSync} gate @param {string} org @param {any} kind @param {any} source
+ * The rows of a kind that differ, by id. @param {Rows} rows @param {DatabaseSync} gate @param {string} org
+ * @param {any} kind @param {any} source
  * @returns {Promise<Map<string, Unopened>>}
  */
 async function differing(rows, gate, org, kind, source) {
@@ -163,7 +204,10 @@ async function differing(rows, gate, org, kind, source) {
   const owner = kind === 'org' ? 'id' : 'org_id';
   const there = new Map();
   for (let after = ''; ; ) {
-    const page = await rows(`SELECT id, mac FROM ${table} WHERE ${owner} = ? AND id > ? ORDER BY id LIMIT ${PAGE}`, [org, after]);
+    const page = await rows(
+      `SELECT id, mac FROM ${table} WHERE ${owner} = ? AND id > ? ORDER BY id LIMIT ${PAGE}`,
+      [org, after],
+    );
     for (const { id, mac } of page) there.set(id, mac);
     if (page.length < PAGE) break;
     after = page.at(-1)?.id;
@@ -176,7 +220,9 @@ async function differing(rows, gate, org, kind, source) {
     if (ends !== null && ends !== undefined && ends <= Date.now()) return;
     found.set(id, { org, table, id, ...(row?.name && { name: harmless(String(row.name)) }), what });
   };
-  for (const { id, body } of gate.prepare('SELECT id, body FROM rows WHERE kind = ? AND body IS NOT NULL').iterate(kind)) {
+  for (const { id, body } of gate
+    .prepare('SELECT id, body FROM rows WHERE kind = ? AND body IS NOT NULL')
+    .iterate(kind)) {
     const row = source.rowOf(kind, String(body));
     const mac = there.get(id);
     there.delete(id);
@@ -187,7 +233,11 @@ async function differing(rows, gate, org, kind, source) {
     const [raw] = await rows(`SELECT * FROM ${table} WHERE ${owner} = ? AND id = ?`, [org, id]);
     // The gate that begins from the database leaves sessions out.
     if (raw && !(kind === 'credential' && source.isBrief(raw.kind)))
-      note(String(id), source.readable(kind, raw), 'only the database has it: the gate has ended it, or never wrote it');
+      note(
+        String(id),
+        source.readable(kind, raw),
+        'only the database has it: the gate has ended it, or never wrote it',
+      );
   }
   return found;
 }

@@ -1,5 +1,6 @@
-// MASTER_KEYS for operators: the list in its file, and whether it decrypts a wrapped key. Invariant: the file is replaced atomically,
-// readable only by its owner, and no key in it is ever dropped: an unused one stays as a retired one.
+// MASTER_KEYS for operators: the list in its file, and whether it decrypts a wrapped key. Invariant: the file
+// is replaced atomically, readable only by its owner, and no key in it is ever dropped: an unused one stays
+// as a retired one.
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
@@ -8,7 +9,10 @@ import { parseEnv } from 'node:util';
 import { root } from '../../shared/wrangler.mjs';
 
 /** @typedef {{ id: string, text: string, key: Buffer }} MasterKey */
-/** @typedef {{ owner: string, master_id: string, key_sealed: string }} Wrap `owner` is `deployment`, or an organisation's id */
+/**
+ * @typedef {{ owner: string, master_id: string, key_sealed: string }} Wrap `owner` is `deployment`, or an
+ *   organisation's id
+ */
 
 /** @param {string} text @returns {MasterKey[] | undefined} undefined if it is malformed */
 export function parseMasterKeys(text) {
@@ -16,14 +20,20 @@ export function parseMasterKeys(text) {
     const [, id, text] = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/]{43}=)$/.exec(entry.trim()) ?? [];
     return { id, text: entry.trim(), key: Buffer.from(text ?? '', 'base64') };
   });
-  const valid = keys.every(({ id, key }) => id && key.length === 32) && new Set(keys.map(({ id }) => id)).size === keys.length;
+  const valid =
+    keys.every(({ id, key }) => id && key.length === 32) &&
+    new Set(keys.map(({ id }) => id)).size === keys.length;
   return valid ? keys : undefined;
 }
 
 /** @param {MasterKey[]} keys */
 export const formatMasterKeys = (keys) => keys.map(({ text }) => text).join(',');
 
-/** A new key with an unused id: one more than the highest number. @param {MasterKey[]} known @returns {MasterKey} */
+/**
+ * A new key with an unused id: one more than the highest number.
+ * @param {MasterKey[]} known
+ * @returns {MasterKey}
+ */
 export function newMasterKey(known) {
   const id = `k${Math.max(0, ...known.map((key) => Number(/^k(\d{1,9})$/.exec(key.id)?.[1] ?? 0))) + 1}`;
   const key = randomBytes(32);
@@ -32,7 +42,8 @@ export function newMasterKey(known) {
 
 /**
  * @param {string} file
- * @returns {{ keys: MasterKey[] | undefined, retired: MasterKey[] } | undefined} undefined if the file does not exist or has no MASTER_KEYS
+ * @returns {{ keys: MasterKey[] | undefined, retired: MasterKey[] } | undefined} undefined if the file does
+ *   not exist or has no MASTER_KEYS
  */
 export function readKeyFile(file) {
   if (!fs.existsSync(file)) return undefined;
@@ -54,7 +65,9 @@ export function writeKeyFile(file, keys, retired) {
   const set = (/** @type {string} */ name, /** @type {string} */ value) => {
     const line = new RegExp(`^(?:export )?[ \\t]*${name}[ \\t]*=.*\\n?`, 'm');
     const whole = value ? `${name}=${value}\n` : '';
-    text = line.test(text) ? text.replace(line, () => whole) : `${text}${text && !text.endsWith('\n') ? '\n' : ''}${whole}`;
+    text = line.test(text)
+      ? text.replace(line, () => whole)
+      : `${text}${text && !text.endsWith('\n') ? '\n' : ''}${whole}`;
   };
   set('MASTER_KEYS', formatMasterKeys(keys));
   set('RETIRED_MASTER_KEYS', formatMasterKeys(retired));
@@ -73,7 +86,9 @@ export function writeKeyFile(file, keys, retired) {
 /** `decrypt` of src/crypto/envelope.ts, which needs bundling. */
 async function envelope() {
   // esbuild comes with wrangler; that version also bundles the Worker.
-  const { buildSync } = createRequire(createRequire(path.join(root, 'package.json')).resolve('wrangler'))('esbuild');
+  const { buildSync } = createRequire(createRequire(path.join(root, 'package.json')).resolve('wrangler'))(
+    'esbuild',
+  );
   const built = buildSync({
     entryPoints: [path.join(root, 'src', 'crypto', 'envelope.ts')],
     bundle: true,
@@ -82,20 +97,25 @@ async function envelope() {
     write: false,
     logLevel: 'silent',
   });
-  return import(`data:text/javascript;base64,${Buffer.from(built.outputFiles[0].contents).toString('base64')}`);
+  return import(
+    `data:text/javascript;base64,${Buffer.from(built.outputFiles[0].contents).toString('base64')}`
+  );
 }
 
 /**
- * Decrypts each wrapped key with the given master keys, with the Worker's own code. The plaintext is discarded immediately.
+ * Decrypts each wrapped key with the given master keys, with the Worker's own code. The plaintext is
+ * discarded immediately.
  * @param {MasterKey[]} masters
  * @param {Wrap[]} wraps
- * @returns {Promise<{ missing: string[], undecryptable: Wrap[] }>} ids of missing master keys, and wrapped keys that do not decrypt
+ * @returns {Promise<{ missing: string[], undecryptable: Wrap[] }>} ids of missing master keys, and wrapped
+ *   keys that do not decrypt
  */
 export async function checkWraps(masters, wraps) {
   const { decrypt } = await envelope();
   const byId = new Map(masters.map(({ id, key }) => [id, new Uint8Array(key)]));
   const decrypts = ({ owner, master_id: id, key_sealed: sealed }) =>
-    decrypt(byId.get(id), owner === 'deployment' ? 'deployment key' : 'org key', [owner, id], sealed)?.length === 32;
+    decrypt(byId.get(id), owner === 'deployment' ? 'deployment key' : 'org key', [owner, id], sealed)
+      ?.length === 32;
   return {
     missing: [...new Set(wraps.map(({ master_id: id }) => id))].filter((id) => !byId.has(id)),
     undecryptable: wraps.filter((wrap) => byId.has(wrap.master_id) && !decrypts(wrap)),

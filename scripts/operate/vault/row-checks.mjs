@@ -1,13 +1,21 @@
-// What is checked of the rows of each table: see every-row.mjs. Invariant: a fault names its row and says what is wrong with it, never a value.
+// What is checked of the rows of each table: see every-row.mjs. Invariant: a fault names its row and says
+// what is wrong with it, never a value.
 import { gunzipSync } from 'node:zlib';
 import { harmless } from '../../shared/terminal.mjs';
 
-/** @typedef {(sql: string, params: (string | number)[]) => Promise<Record<string, any>[]> | Record<string, any>[]} Rows from a query */
-/** @typedef {{ keys: Map<string, any>, deployment: any }} Vault the keys of each organisation, and the deployment's */
+/**
+ * @typedef {(sql: string, params: (string | number)[]) => Promise<Record<string, any>[]> | Record<string,
+ *   any>[]} Rows from a query
+ */
+/**
+ * @typedef {{ keys: Map<string, any>, deployment: any }} Vault the keys of each organisation, and the
+ *   deployment's
+ */
 /** @typedef {(page: Record<string, any>[]) => Promise<any[]> | any[]} Check */
 
 /**
- * How the rows of each table are checked. Rows of an organisation without a key are not: the key is the fault, or it was deleted.
+ * How the rows of each table are checked. Rows of an organisation without a key are not: the key is the
+ * fault, or it was deleted.
  * @param {Rows} rows @param {Vault} vault @param {any} source @returns {Record<string, Check>}
  */
 export function checksOf(rows, vault, source) {
@@ -25,7 +33,12 @@ export function checksOf(rows, vault, source) {
       const version = table === 'secret_versions' ? { version: Number(raw.version) } : {};
       return [{ org, table, id, ...name, ...version, what, rowid: raw['#'] }];
     });
-  const opens = (/** @type {any} */ mine, /** @type {string} */ purpose, /** @type {string[]} */ context, /** @type {unknown} */ sealed) =>
+  const opens = (
+    /** @type {any} */ mine,
+    /** @type {string} */ purpose,
+    /** @type {string[]} */ context,
+    /** @type {unknown} */ sealed,
+  ) =>
     sealed === null || sealed === undefined || decrypt(mine.value, purpose, context, String(sealed)) !== null;
   /** @type {Record<string, (keys: any, raw: any) => string | null>} */
   const sealed = {
@@ -36,11 +49,18 @@ export function checksOf(rows, vault, source) {
         ? null
         : 'its URL or signing secret does not open',
     integrations: (mine, raw) =>
-      opens(mine, 'connection', [raw.org_id, raw.id], raw.credentials_sealed) ? null : 'its credentials do not open',
-    syncs: (mine, raw) => (opens(mine, 'connection', [raw.org_id, raw.id], raw.credentials_sealed) ? null : 'its credentials do not open'),
+      opens(mine, 'connection', [raw.org_id, raw.id], raw.credentials_sealed)
+        ? null
+        : 'its credentials do not open',
+    syncs: (mine, raw) =>
+      opens(mine, 'connection', [raw.org_id, raw.id], raw.credentials_sealed)
+        ? null
+        : 'its credentials do not open',
     // Only the link itself holds the key.
     shares: (_, raw) =>
-      raw.value_sealed === '' || Buffer.from(String(raw.value_sealed), 'base64')[0] === 1 ? null : 'its value is no ciphertext',
+      raw.value_sealed === '' || Buffer.from(String(raw.value_sealed), 'base64')[0] === 1
+        ? null
+        : 'its value is no ciphertext',
   };
   /** @type {Record<string, Check>} */
   const checks = {};
@@ -66,21 +86,38 @@ export function checksOf(rows, vault, source) {
   return checks;
 }
 
-/** A row of an earlier release lacks columns that were added later. @param {any} source @param {any} table @param {Record<string, any>} raw */
+/**
+ * A row of an earlier release lacks columns that were added later.
+ * @param {any} source
+ * @param {any} table
+ * @param {Record<string, any>} raw
+ */
 export const whole = ({ getTableColumns }, table, raw) =>
   Object.fromEntries(Object.keys(getTableColumns(table)).map((column) => [column, raw[column] ?? null]));
 
-/** Whether the MAC of a version is right. @param {any} source @param {any} mine the organisation's keys @param {Record<string, any>} raw */
+/**
+ * Whether the MAC of a version is right.
+ * @param {any} source
+ * @param {any} mine the organisation's keys
+ * @param {Record<string, any>} raw
+ */
 export function hasRightMac(source, mine, raw) {
   const version = source.fromD1(source.secretVersions, whole(source, source.secretVersions, raw));
   return version.mac === source.macOf(mine.row, 'version', version);
 }
 
-/** What is wrong with a version. @param {any} source @param {any} mine the organisation's keys @param {Record<string, any>} raw */
+/**
+ * What is wrong with a version.
+ * @param {any} source
+ * @param {any} mine the organisation's keys
+ * @param {Record<string, any>} raw
+ */
 export function versionFault(source, mine, raw) {
   if (!hasRightMac(source, mine, raw)) return 'it was altered: its MAC is wrong';
   const context = [raw.org_id, raw.secret_id, raw.seal_id];
-  return source.decrypt(mine.value, 'secret value', context, String(raw.value_sealed)) === null ? 'its value does not open' : null;
+  return source.decrypt(mine.value, 'secret value', context, String(raw.value_sealed)) === null
+    ? 'its value does not open'
+    : null;
 }
 
 /** What is wrong; a row that cannot even be looked at is. @param {() => string | null} look */
@@ -92,17 +129,33 @@ export function attempt(look) {
   }
 }
 
-/** @param {Record<string, any>} raw @param {unknown} packed @param {string | null} last the hash of the last entry */
+/**
+ * @param {Record<string, any>} raw
+ * @param {unknown} packed
+ * @param {string | null} last the hash of the last entry
+ */
 export function segmentFault({ first_sequence: first, last_sequence: end }, packed, last) {
   const entries = JSON.parse(gunzipSync(Buffer.from(String(packed), 'base64')).toString());
-  const isWhole = entries.at(-1)?.sequence === end && entries[0]?.sequence === first && (last === null || entries.at(-1)?.hash === last);
+  const isWhole =
+    entries.at(-1)?.sequence === end &&
+    entries[0]?.sequence === first &&
+    (last === null || entries.at(-1)?.hash === last);
   return isWhole ? null : 'it does not hold the entries that it names';
 }
 
-/** Versions that secrets should have and the database lacks. @param {Record<string, any>[]} page @param {Rows} rows @param {Vault} vault @param {any} source */
+/**
+ * Versions that secrets should have and the database lacks.
+ * @param {Record<string, any>[]} page
+ * @param {Rows} rows
+ * @param {Vault} vault
+ * @param {any} source
+ */
 async function lacking(page, rows, { keys }, { hasVersion, readable, RESTORABLE }) {
   // A secret whose time to be restored is over is being purged.
-  const live = page.filter(({ org_id, deleted_at }) => keys.has(org_id) && (deleted_at === null || deleted_at + RESTORABLE > Date.now()));
+  const live = page.filter(
+    ({ org_id, deleted_at }) =>
+      keys.has(org_id) && (deleted_at === null || deleted_at + RESTORABLE > Date.now()),
+  );
   const ids = JSON.stringify(live.map(({ org_id, id }) => [org_id, id]));
   const found = await rows(
     'SELECT v.org_id, v.secret_id, v.version FROM json_each(?) w CROSS JOIN secret_versions v ON v.org_id = w.value ->> 0 AND v.secret_id = w.value ->> 1',
@@ -115,7 +168,13 @@ async function lacking(page, rows, { keys }, { hasVersion, readable, RESTORABLE 
     const missing = [];
     for (let version = row.oldest_version; version <= row.version; version++)
       if (hasVersion(row, version) && !there.has(`${row.org_id} ${row.id} ${version}`)) missing.push(version);
-    const about = { org: row.org_id, table: 'secrets', id: row.id, name: harmless(row.name), rowid: raw['#'] };
+    const about = {
+      org: row.org_id,
+      table: 'secrets',
+      id: row.id,
+      name: harmless(row.name),
+      rowid: raw['#'],
+    };
     return missing.map((version) => ({ ...about, version, what: 'its stored value is missing' }));
   });
 }
@@ -123,7 +182,10 @@ async function lacking(page, rows, { keys }, { hasVersion, readable, RESTORABLE 
 /** Adds the names of secrets to faults of their versions. @param {Rows} rows */
 const withNames = (rows) => async (/** @type {any[]} */ faults) => {
   for (const fault of faults) {
-    const [secret] = await rows('SELECT name FROM secrets WHERE org_id = ? AND id = ?', [fault.org, fault.id]);
+    const [secret] = await rows('SELECT name FROM secrets WHERE org_id = ? AND id = ?', [
+      fault.org,
+      fault.id,
+    ]);
     if (secret) fault.name = harmless(String(secret.name));
   }
   return faults;

@@ -1,5 +1,6 @@
-// The settings of `npm start`: the variables of the shell and of .dev.vars, validated and completed. Pure: no file or process is used.
-// Invariant: a problem names its variable and the next step, and never shows a value, because any value may be a secret.
+// The settings of `npm start`: the variables of the shell and of .dev.vars, validated and completed. Pure: no
+// file or process is used. Invariant: a problem names its variable and the next step, and never shows a
+// value, because any value may be a secret.
 import net from 'node:net';
 import path from 'node:path';
 
@@ -9,20 +10,44 @@ import path from 'node:path';
  * @property {string} host the IP address to listen on
  * @property {number} port
  * @property {string} stateDir absolute, or relative to the project's root
- * @property {Record<'MASTER_KEYS' | 'BOOTSTRAP_TOKEN' | 'PUBLIC_URL' | 'ALLOW_PRIVATE_TARGETS' | 'PLATFORM_BASE_URLS', string>} worker
+ * @property {Record<'MASTER_KEYS' | 'BOOTSTRAP_TOKEN' | 'PUBLIC_URL' | 'ALLOW_PRIVATE_TARGETS' |
+ *   'PLATFORM_BASE_URLS', string>} worker
  */
 
 export const PLATFORMS = [
-  ...['vercel', 'netlify', 'heroku', 'fly', 'render', 'railway', 'cloudflare-workers', 'cloudflare-pages', 'digitalocean', 'supabase'],
+  ...[
+    'vercel',
+    'netlify',
+    'heroku',
+    'fly',
+    'render',
+    'railway',
+    'cloudflare-workers',
+    'cloudflare-pages',
+    'digitalocean',
+    'supabase',
+  ],
   ...['github-actions', 'gitlab-ci', 'circleci', 'bitbucket-pipelines', 'buildkite', 'hcp-terraform'],
   ...['aws-secrets-manager', 'aws-ssm', 'gcp-secret-manager', 'azure-key-vault', 'kubernetes'],
-  ...['slack', 'microsoft-teams', 'discord', 'google-chat', 'mattermost', 'telegram', 'pagerduty', 'opsgenie', 'webhook', 'email'],
+  ...[
+    'slack',
+    'microsoft-teams',
+    'discord',
+    'google-chat',
+    'mattermost',
+    'telegram',
+    'pagerduty',
+    'opsgenie',
+    'webhook',
+    'email',
+  ],
 ];
 
 class Problem extends Error {}
 
 /**
- * The shell's value takes precedence, even an empty one. An empty value means the default, except for the two secrets, which have none.
+ * The shell's value takes precedence, even an empty one. An empty value means the default, except for the two
+ * secrets, which have none.
  * @param {Variables} env the shell's variables
  * @param {Variables} devVars those of .dev.vars
  * @returns {{ settings: Settings, problem?: undefined } | { problem: string, settings?: undefined }}
@@ -44,7 +69,9 @@ export function readSettings(env, devVars) {
         'ALLOW_PRIVATE_TARGETS is only for development: unset it, or set PUBLIC_URL to an address of this machine, such as http://localhost:8787',
       );
     }
-    return { settings: { host, port, stateDir: given('STATE_DIR') || path.join('.wrangler', 'state'), worker } };
+    return {
+      settings: { host, port, stateDir: given('STATE_DIR') || path.join('.wrangler', 'state'), worker },
+    };
   } catch (error) {
     if (error instanceof Problem) return { problem: error.message };
     throw error;
@@ -53,21 +80,28 @@ export function readSettings(env, devVars) {
 
 function readPort(text) {
   const port = /^[1-9]\d{0,4}$/.test(text) ? Number(text) : 0;
-  if (port < 1 || port > 65_535) throw new Problem('PORT is not a port: set it to an integer from 1 to 65535, or unset it for 8787');
+  if (port < 1 || port > 65_535)
+    throw new Problem('PORT is not a port: set it to an integer from 1 to 65535, or unset it for 8787');
   return port;
 }
 
 function readHost(text) {
   // A zone (`fe80::1%eth0`) is not valid in a URL.
   if (net.isIP(text) === 0 || text.includes('%'))
-    throw new Problem('HOST is not an IP address: set it to one of this machine, such as 0.0.0.0 for all, or unset it for 127.0.0.1');
+    throw new Problem(
+      'HOST is not an IP address: set it to one of this machine, such as 0.0.0.0 for all, or unset it for 127.0.0.1',
+    );
   return text;
 }
 
 /** The address at which this machine reaches a service that listens on `host`. @param {string} host */
 export const reachedAt = (host) => ({ '0.0.0.0': '127.0.0.1', '::': '::1' })[host] ?? host;
 
-/** The origin at which this machine reaches a service that listens on `host`. @param {string} host @param {number | string} port */
+/**
+ * The origin at which this machine reaches a service that listens on `host`.
+ * @param {string} host
+ * @param {number | string} port
+ */
 export function originAt(host, port) {
   const address = reachedAt(host);
   if (address === '127.0.0.1' || address === '::1') return `http://localhost:${port}`;
@@ -93,7 +127,8 @@ function readMasterKeys(text) {
         `MASTER_KEYS is malformed at key ${at + 1}: write comma-separated id:base64, each of exactly 32 bytes, the current one first; ${make}`,
       );
     }
-    if (ids.has(id)) throw new Problem(`MASTER_KEYS has the id of key ${at + 1} twice: give each key a unique id`);
+    if (ids.has(id))
+      throw new Problem(`MASTER_KEYS has the id of key ${at + 1} twice: give each key a unique id`);
     ids.add(id);
   });
   return text;
@@ -101,7 +136,9 @@ function readMasterKeys(text) {
 
 function readBootstrapToken(text) {
   if (text === '')
-    throw new Problem('BOOTSTRAP_TOKEN is missing: set it, or add it to .dev.vars; BOOTSTRAP_TOKEN=$(openssl rand -hex 32) creates one');
+    throw new Problem(
+      'BOOTSTRAP_TOKEN is missing: set it, or add it to .dev.vars; BOOTSTRAP_TOKEN=$(openssl rand -hex 32) creates one',
+    );
   if (!/^[\x21-\x7e]{32,}$/.test(text)) {
     throw new Problem(
       'BOOTSTRAP_TOKEN is too weak or unusable in a header: set it to 32 or more printable ASCII characters without spaces; openssl rand -hex 32 creates one',
@@ -123,10 +160,13 @@ function readPlatformBaseUrls(text) {
     given = JSON.parse(text);
   } catch {}
   if (given === null || typeof given !== 'object' || Array.isArray(given)) {
-    throw new Problem('PLATFORM_BASE_URLS is not a JSON object: write it as {"vercel":"http://localhost:9000"}, or unset it');
+    throw new Problem(
+      'PLATFORM_BASE_URLS is not a JSON object: write it as {"vercel":"http://localhost:9000"}, or unset it',
+    );
   }
   for (const [platform, url] of Object.entries(given)) {
-    if (!PLATFORMS.includes(platform)) throw new Problem(`PLATFORM_BASE_URLS names an unknown platform: use only ${PLATFORMS.join(', ')}`);
+    if (!PLATFORMS.includes(platform))
+      throw new Problem(`PLATFORM_BASE_URLS names an unknown platform: use only ${PLATFORMS.join(', ')}`);
     if (typeof url !== 'string' || !plainUrl(url)) {
       throw new Problem(
         `PLATFORM_BASE_URLS has no usable URL for ${platform}: set it to an http or https URL without credentials, query or fragment`,
@@ -146,7 +186,10 @@ function readPublicUrl(text) {
   return url.origin;
 }
 
-/** The URL parser accepts too much (spaces, backslashes, `http:host`, a bare `?`): a URL that it would have to repair is refused. */
+/**
+ * The URL parser accepts too much (spaces, backslashes, `http:host`, a bare `?`): a URL that it would have to
+ * repair is refused.
+ */
 function plainUrl(text) {
   const url = /^https?:\/\/[^\s\\?#]+$/i.test(text) ? URL.parse(text) : null;
   return url && !url.username && !url.password ? url : null;

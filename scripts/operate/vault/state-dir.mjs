@@ -1,5 +1,5 @@
-// The directory of a local vault. Invariant: only one running service owns it at a time, and a checkout that is older than its contents
-// never changes it.
+// The directory of a local vault. Invariant: only one running service owns it at a time, and a checkout that
+// is older than its contents never changes it.
 import { createHash, createHmac } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -13,8 +13,8 @@ const LOCKED = 5; // SQLITE_BUSY
 const DAMAGED = [11, 26]; // SQLITE_CORRUPT, SQLITE_NOTADB
 
 /**
- * Creates the directory if there is none, and locks it. The lock is SQLite's own, on an empty file: the system releases it when the process
- * ends for any reason, so no lock is left behind.
+ * Creates the directory if there is none, and locks it. The lock is SQLite's own, on an empty file: the
+ * system releases it when the process ends for any reason, so no lock is left behind.
  * @param {string} dir
  * @returns {string | undefined} what is wrong with it
  */
@@ -67,7 +67,8 @@ export function inspectState(dir) {
           .map(({ name }) => name),
       );
       if (tables.has('d1_migrations'))
-        for (const { name } of db.prepare('SELECT name FROM d1_migrations').all()) state.applied.add(String(name));
+        for (const { name } of db.prepare('SELECT name FROM d1_migrations').all())
+          state.applied.add(String(name));
       // Without its deployment key it is still a vault.
       for (const table of ['deployment_keys', 'org_keys', 'orgs'])
         if (tables.has(table) && db.prepare(`SELECT 1 FROM ${table} LIMIT 1`).get()) state.hasVault = true;
@@ -91,7 +92,8 @@ export function vaultFile(dir) {
 }
 
 /**
- * The local D1 as far as it cannot be read: its file, and what SQLite says. One that is only locked is not among them.
+ * The local D1 as far as it cannot be read: its file, and what SQLite says. One that is only locked is not
+ * among them.
  * @param {string} dir
  * @param {boolean} [whole] whether every page is checked, instead of the first ones
  * @returns {{ file: string, why: string }[]}
@@ -104,7 +106,9 @@ export function unreadableDatabases(dir, whole = false) {
         const [found] = whole
           ? db.prepare('PRAGMA quick_check(1)').all()
           : [{ quick_check: db.prepare('PRAGMA schema_version').get() && 'ok' }];
-        return found?.quick_check === 'ok' ? [] : [{ file, why: String(found?.quick_check).split('\n')[0] ?? '' }];
+        return found?.quick_check === 'ok'
+          ? []
+          : [{ file, why: String(found?.quick_check).split('\n')[0] ?? '' }];
       } finally {
         db.close();
       }
@@ -126,7 +130,11 @@ function newFolder(dir) {
   return to;
 }
 
-/** Moves a database with its journal files out of the way. Returns where they are. @param {string} dir @param {string} file */
+/**
+ * Moves a database with its journal files out of the way. Returns where they are.
+ * @param {string} dir
+ * @param {string} file
+ */
 export function setAside(dir, file) {
   const to = newFolder(dir);
   // Journals first: one that is left behind would be replayed into the next database of that name.
@@ -165,13 +173,23 @@ function reading(file, use) {
   }
 }
 
-/** The organisations that local gates hold and that are not deleted. @param {string} dir @returns {Generator<string>} */
+/**
+ * The organisations that local gates hold and that are not deleted.
+ * @param {string} dir
+ * @returns {Generator<string>}
+ */
 export function* orgsOfGates(dir) {
   const folder = path.join(dir, 'v3', 'do', gates());
-  for (const name of fs.existsSync(folder) ? fs.readdirSync(folder).filter((one) => one.endsWith('.sqlite')) : [])
+  for (const name of fs.existsSync(folder)
+    ? fs.readdirSync(folder).filter((one) => one.endsWith('.sqlite'))
+    : [])
     try {
       const found = reading(path.join(folder, name), (db) =>
-        db.prepare("SELECT id FROM rows WHERE kind = 'org' AND body IS NOT NULL AND body ->> 'deleted_at' IS NULL LIMIT 1").get(),
+        db
+          .prepare(
+            "SELECT id FROM rows WHERE kind = 'org' AND body IS NOT NULL AND body ->> 'deleted_at' IS NULL LIMIT 1",
+          )
+          .get(),
       );
       if (found) yield String(found.id);
     } catch {} // a gate without tables, or one that cannot be read, shows nothing
@@ -190,7 +208,10 @@ export function lostDatabase(dir) {
   );
 }
 
-/** Moves all that the runtime stored out of the way, so that a new vault begins. Returns where it is. @param {string} dir */
+/**
+ * Moves all that the runtime stored out of the way, so that a new vault begins. Returns where it is.
+ * @param {string} dir
+ */
 export function setVaultAside(dir) {
   const to = newFolder(dir);
   fs.renameSync(path.join(dir, 'v3'), path.join(to, 'v3'));
@@ -207,12 +228,16 @@ function gates() {
 }
 
 /**
- * The file of an organisation's gate in a local vault: the local runtime derives the id of a Durable Object from its name.
+ * The file of an organisation's gate in a local vault: the local runtime derives the id of a Durable Object
+ * from its name.
  * @param {string} dir @param {string} org
  */
 export function gateFile(dir, org) {
   const key = createHash('sha256').update(gates()).digest();
   const first = createHmac('sha256', key).update(org).digest().subarray(0, 16);
-  const id = Buffer.concat([first, createHmac('sha256', key).update(first).digest().subarray(0, 16)]).toString('hex');
+  const id = Buffer.concat([
+    first,
+    createHmac('sha256', key).update(first).digest().subarray(0, 16),
+  ]).toString('hex');
   return path.join(dir, 'v3', 'do', gates(), `${id}.sqlite`);
 }

@@ -1,5 +1,6 @@
-// The vault that an operator's script works on: the local one or, with `--remote`, the deployment's; and its service. Invariant: no secret
-// is ever on a command line, and no token is sent in plaintext to another machine.
+// The vault that an operator's script works on: the local one or, with `--remote`, the deployment's; and its
+// service. Invariant: no secret is ever on a command line, and no token is sent in plaintext to another
+// machine.
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
@@ -21,8 +22,8 @@ export const variable = (name) => process.env[name] ?? readDevVars(devVarsFile)?
 export const stateDir = () => path.resolve(root, variable('STATE_DIR') || path.join('.wrangler', 'state'));
 
 /**
- * Where `npm start` listens with these variables. An IP address, not localhost, which may also resolve to [::1], where another user of this
- * machine could listen: the bootstrap token is sent there.
+ * Where `npm start` listens with these variables. An IP address, not localhost, which may also resolve to
+ * [::1], where another user of this machine could listen: the bootstrap token is sent there.
  */
 export function localUrl() {
   const address = reachedAt(variable('HOST') || '127.0.0.1');
@@ -58,7 +59,8 @@ export async function run(main, usage) {
 let reached;
 
 /**
- * Runs wrangler on the local vault or, with `--remote` and for secrets, on the deployment. Returns its output.
+ * Runs wrangler on the local vault or, with `--remote` and for secrets, on the deployment. Returns its
+ * output.
  * @param {string[]} args
  * @param {string} [input] its stdin
  * @returns {Promise<string>}
@@ -77,26 +79,35 @@ export async function wrangler(args, input = '') {
   return out;
 }
 
-/** The rows that a query returns from the deployment's database. @param {string} sql @returns {Promise<Record<string, any>[]>} */
+/**
+ * The rows that a query returns from the deployment's database.
+ * @param {string} sql
+ * @returns {Promise<Record<string, any>[]>}
+ */
 export async function remoteRows(sql) {
   const out = await wrangler(['d1', 'execute', 'DB', '--remote', '--json', '--yes', '--command', sql]);
   return JSON.parse(out.slice(out.indexOf('[')))[0].results;
 }
 
-/** Calls a running service with the bootstrap token; see `callerOf`. @param {string} url @param {Calling} [how] */
+/**
+ * Calls a running service with the bootstrap token; see `callerOf`.
+ * @param {string} url
+ * @param {Calling} [how]
+ */
 export function bootstrapCaller(url, token = variable('BOOTSTRAP_TOKEN'), how = {}) {
   if (!token) throw new ExpectedError('BOOTSTRAP_TOKEN is missing: set it in the environment');
   return callerOf(url, token, how);
 }
 
 /**
- * @typedef {{ patience?: number, within?: number, quiet?: boolean }} Calling how long to repeat, and how long one call may take, in
- * milliseconds; `quiet`: without a line about the repeats
+ * @typedef {{ patience?: number, within?: number, quiet?: boolean }} Calling how long to repeat, and how long
+ *   one call may take, in milliseconds; `quiet`: without a line about the repeats
  */
 
 /**
- * Calls a running service. Possibly temporary failures (no response, 429, 503 other than MISCONFIGURED) are retried for a minute. An answer
- * that stays the same is then returned; no answer at all is an `ExpectedError`.
+ * Calls a running service. Possibly temporary failures (no response, 429, 503 other than MISCONFIGURED) are
+ * retried for a minute. An answer that stays the same is then returned; no answer at all is an
+ * `ExpectedError`.
  * @param {string} url
  * @param {string} token
  * @param {Calling} [how]
@@ -104,7 +115,9 @@ export function bootstrapCaller(url, token = variable('BOOTSTRAP_TOKEN'), how = 
 export function callerOf(url, token, { patience = 60_000, within = 30_000, quiet = false } = {}) {
   const base = URL.parse(url);
   if (!base || !(base.protocol === 'https:' || (base.protocol === 'http:' && isThisMachine(base.hostname))))
-    throw new ExpectedError('--url is not a URL that a token may be sent to: pass an https URL, or one of this machine');
+    throw new ExpectedError(
+      '--url is not a URL that a token may be sent to: pass an https URL, or one of this machine',
+    );
   let isReported = quiet;
   return async (
     /** @type {string} */ method,
@@ -120,12 +133,17 @@ export function callerOf(url, token, { patience = 60_000, within = 30_000, quiet
           method,
           redirect: 'error',
           signal: AbortSignal.timeout(within),
-          headers: { ...headers, Authorization: `Bearer ${token}`, ...(body !== undefined && { 'Content-Type': 'application/json' }) },
+          headers: {
+            ...headers,
+            Authorization: `Bearer ${token}`,
+            ...(body !== undefined && { 'Content-Type': 'application/json' }),
+          },
           ...(body !== undefined && { body: JSON.stringify(body) }),
         });
         const text = await answer.text();
         const json = /json/.test(answer.headers.get('content-type') ?? '') ? JSON.parse(text) : null;
-        const isTemporary = (answer.status === 503 && json?.error?.code !== 'MISCONFIGURED') || answer.status === 429;
+        const isTemporary =
+          (answer.status === 503 && json?.error?.code !== 'MISCONFIGURED') || answer.status === 429;
         if (!isTemporary || Date.now() > end) return { status: answer.status, json };
         continue;
       } catch (error) {
@@ -155,22 +173,35 @@ export async function deployedUrl() {
   }
 }
 
-/** The service of the deployment. The local vault's token is not sent to it. @param {string | undefined} url where it answers, if not at its PUBLIC_URL */
+/**
+ * The service of the deployment. The local vault's token is not sent to it.
+ * @param {string | undefined} url where it answers, if not at its PUBLIC_URL
+ */
 export async function deployedService(url) {
   const token = process.env.BOOTSTRAP_TOKEN;
-  if (!token) throw new ExpectedError("BOOTSTRAP_TOKEN is missing: set it to the deployment's in the environment");
+  if (!token)
+    throw new ExpectedError("BOOTSTRAP_TOKEN is missing: set it to the deployment's in the environment");
   const found = url ?? (await deployedUrl());
   if (!found) throw new ExpectedError('The address of the deployment is not known: give it with --url');
   return { url: found, token };
 }
 
-/** The organisations of a service. @param {ReturnType<typeof bootstrapCaller>} call @returns {Promise<string[]>} their ids */
+/**
+ * The organisations of a service.
+ * @param {ReturnType<typeof bootstrapCaller>} call
+ * @returns {Promise<string[]>} their ids
+ */
 export async function orgsOf(call) {
   const orgs = [];
   for (let cursor = ''; ; ) {
-    const { status, json } = await call('GET', `/orgs?limit=100${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
+    const { status, json } = await call(
+      'GET',
+      `/orgs?limit=100${cursor && `&cursor=${encodeURIComponent(cursor)}`}`,
+    );
     if (status !== 200)
-      throw new ExpectedError(`The service refused the request (${status} ${json?.error?.code ?? ''}): ${json?.error?.message ?? ''}`);
+      throw new ExpectedError(
+        `The service refused the request (${status} ${json?.error?.code ?? ''}): ${json?.error?.message ?? ''}`,
+      );
     orgs.push(...json.data.map(({ id }) => id));
     if (!json.has_more) return orgs;
     cursor = json.next_cursor;

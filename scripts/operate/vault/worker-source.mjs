@@ -13,10 +13,16 @@ export const ROW_KINDS = fs
   .map((domain) => `import './src/domains/${domain}/rows';\n`)
   .join('');
 
-/** Modules of src, bundled for Node. @param {string} contents export statements, with paths from the project's root @returns {Promise<any>} */
+/**
+ * Modules of src, bundled for Node.
+ * @param {string} contents export statements, with paths from the project's root
+ * @returns {Promise<any>}
+ */
 export async function fromSource(contents) {
   // esbuild comes with wrangler; that version also bundles the Worker.
-  const { build } = createRequire(createRequire(path.join(root, 'package.json')).resolve('wrangler'))('esbuild');
+  const { build } = createRequire(createRequire(path.join(root, 'package.json')).resolve('wrangler'))(
+    'esbuild',
+  );
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: root, loader: 'ts' },
     bundle: true,

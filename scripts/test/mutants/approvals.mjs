@@ -9,18 +9,21 @@ export const mutants = [
   ...checks({
     'widener-accountable-for-sessions':
       'api/approvals/diverted: approval: who widened a key counts for what its session asks, though the session began before',
-    'revoked-session-ends-approvals': 'api/approvals/ends: approval: what a session asked for is void once the session is contained',
+    'revoked-session-ends-approvals':
+      'api/approvals/ends: approval: what a session asked for is void once the session is contained',
     'approval-details-end': 'api/approvals/ends: approval: what deciders were shown is erased once it ends',
     'decision-ends-with-membership':
       'api/approvals/ends: approval: a decision counts no more once its member has left the approving team, also after a return',
-    'void-approval-stays-void': 'api/approvals/targets: approval: that was void at its use stays void when everything is as before',
+    'void-approval-stays-void':
+      'api/approvals/targets: approval: that was void at its use stays void when everything is as before',
     'bulk-read-withholds': 'api/approvals/approvals: by name, by version and of all values is held too',
   }),
   {
     name: 'a policy on updates is passed by a rotation',
     tag: 'new-value-held-either-way',
     change: { from: "['secret.update', 'secret.rotate'] as const", to: "['secret.rotate'] as const" },
-    notice: 'api/approvals/approvals: is required for a new value by a policy on updates, and by one on rotation',
+    notice:
+      'api/approvals/approvals: is required for a new value by a policy on updates, and by one on rotation',
   },
   {
     name: 'a rename takes a secret out of a policy',
@@ -95,13 +98,15 @@ export const mutants = [
     name: 'an approved grant gives what its maker came to hold since',
     tag: 'approved-limits-kept',
     change: { from: '[environments, secrets, dies_with, ...further]', to: '[]' },
-    notice: 'api/approvals/targets: approval: of a grant is void once its maker holds more than deciders were shown',
+    notice:
+      'api/approvals/targets: approval: of a grant is void once its maker holds more than deciders were shown',
   },
   {
     name: 'a held call: its approval outlives the credential that asked',
     tag: 'approval-ends-with-requester',
     change: { from: 'credential === null || !isAlive(core, credential)', to: 'credential === null' },
-    notice: 'api/approvals/ends: approval: of a credential is void once it is revoked, contained, or has expired',
+    notice:
+      'api/approvals/ends: approval: of a credential is void once it is revoked, contained, or has expired',
   },
   {
     name: 'a held call: who repoints a trust spends what its workload was given',
@@ -113,13 +118,15 @@ export const mutants = [
     name: 'a held call: what a session asked for outlives its device',
     tag: 'blocked-device-ends-approvals',
     change: 'remove',
-    notice: 'api/approvals/ends: approval: what a session asked for is void once its device is blocked, also when the session is forgotten',
+    notice:
+      'api/approvals/ends: approval: what a session asked for is void once its device is blocked, also when the session is forgotten',
   },
   {
     name: 'a held call: what a session asked for outlives its passkey',
     tag: 'removed-passkey-ends-approvals',
     change: 'remove',
-    notice: 'api/approvals/ends: approval: what a browser session asked for is void once its passkey is removed',
+    notice:
+      'api/approvals/ends: approval: what a browser session asked for is void once its passkey is removed',
   },
   {
     name: 'a held call: what sessions asked for outlives a panic',
@@ -142,7 +149,10 @@ export const mutants = [
   {
     name: 'a held call: what deciders are shown has no quota',
     tag: 'approval-details-bounded',
-    change: { from: "sum('where root = ?', root) + bytes <= MOST_ROOT && sum('') + bytes <= MOST_ALL", to: 'true' },
+    change: {
+      from: "sum('where root = ?', root) + bytes <= MOST_ROOT && sum('') + bytes <= MOST_ALL",
+      to: 'true',
+    },
     notice: 'api/approvals/shown: approval: what deciders are shown is encrypted at rest',
   },
   {
@@ -167,31 +177,36 @@ export const mutants = [
     name: 'an approval of a place in a team gives what the team was granted since',
     tag: 'approved-grants-kept',
     change: { from: '[`${GRANTS}${id}`]', to: '[]' },
-    notice: 'api/approvals/targets: approval: of a place in a team, and of a role, is void once that gives more',
+    notice:
+      'api/approvals/targets: approval: of a place in a team, and of a role, is void once that gives more',
   },
   {
     name: 'an approval counts again once a member has returned to a team',
     tag: 'approved-memberships-kept',
     change: { from: 'revision: row.created_at', to: 'revision: row.revision' },
-    notice: 'api/approvals/targets: approval: of a role is void once the member has left a team, also after a return',
+    notice:
+      'api/approvals/targets: approval: of a role is void once the member has left a team, also after a return',
   },
   {
     name: 'an approval from before a policy counts again once the policy is gone',
     tag: 'new-policy-voids-approvals',
     change: { from: 'before === null ||', to: 'before !== null &&' },
-    notice: 'api/approvals/targets: approval: a policy that comes into force ends for good what it might hold, and nothing elsewhere',
+    notice:
+      'api/approvals/targets: approval: a policy that comes into force ends for good what it might hold, and nothing elsewhere',
   },
   {
     name: 'a held call: changes are repeated under one approval',
     tag: 'only-reads-repeated',
     change: { from: 'changes.length === 0', to: 'true' },
-    notice: 'api/approvals/repeats: approval: no more than every policy that holds the call allows, and only for reading',
+    notice:
+      'api/approvals/repeats: approval: no more than every policy that holds the call allows, and only for reading',
   },
   {
     name: 'a held call: it is repeated for longer than its policies allow',
     tag: 'repeats-within-policies',
     change: 'remove',
-    notice: 'api/approvals/repeats: approval: no more than every policy that holds the call allows, and only for reading',
+    notice:
+      'api/approvals/repeats: approval: no more than every policy that holds the call allows, and only for reading',
   },
   {
     name: 'a held call: another credential of the same root repeats it',
@@ -220,7 +235,10 @@ export const mutants = [
   {
     name: 'a held call: a sync sends a value that is newer than the approval',
     tag: 'sync-secrets-as-approved',
-    change: { from: 'given?.targets[row.id] !== row.revision', to: '!Object.hasOwn(given?.targets ?? {}, row.id)' },
+    change: {
+      from: 'given?.targets[row.id] !== row.revision',
+      to: '!Object.hasOwn(given?.targets ?? {}, row.id)',
+    },
     notice: 'api/syncs/pins: sync: a held secret that was changed between use and sending is not sent',
   },
   {

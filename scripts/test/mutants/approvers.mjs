@@ -5,9 +5,12 @@ import { checks } from './checks.mjs';
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
   ...checks({
-    'approvers-counted-by-environment': 'api/approvals/environments: approvers count in each environment that the policy applies to',
-    'approving-team-guarded': 'api/approvals/guards: cannot be changed, and no one can become an approver, without an approval',
-    'tied-member-decides-nothing': 'api/approvals/ties: bars the inviter from deciding for the invited member',
+    'approvers-counted-by-environment':
+      'api/approvals/environments: approvers count in each environment that the policy applies to',
+    'approving-team-guarded':
+      'api/approvals/guards: cannot be changed, and no one can become an approver, without an approval',
+    'tied-member-decides-nothing':
+      'api/approvals/ties: bars the inviter from deciding for the invited member',
   }),
   {
     name: 'an approval policy does not guard itself',
@@ -18,7 +21,10 @@ export const mutants = [
   {
     name: 'any credential may decide approvals',
     tag: 'approver-made-by-approval',
-    change: { from: 'becomesDecider(before, after) || isApproving(policy, after.role, before?.role)', to: 'false' },
+    change: {
+      from: 'becomesDecider(before, after) || isApproving(policy, after.role, before?.role)',
+      to: 'false',
+    },
     notice: 'api/approvals/guards: cannot be changed, and no one can become an approver, without an approval',
   },
   {
@@ -42,7 +48,10 @@ export const mutants = [
   {
     name: 'ties are computed once',
     tag: 'ties-computed-again',
-    change: { from: 'known?.edits === edits && known.ties.since <= now && now < known.ties.until', to: 'known' },
+    change: {
+      from: 'known?.edits === edits && known.ties.since <= now && now < known.ties.until',
+      to: 'known',
+    },
     notice: 'api/approvals/ties: is judged again when the approval is used',
   },
   {
@@ -91,7 +100,8 @@ export const mutants = [
     name: 'a break-glass token passes every policy',
     tag: 'break-glass-passes-only-if-allowed',
     change: { from: 'allow_break_glass === true && ', to: '' },
-    notice: 'api/approvals/guards: bypasses approvals for secrets only if the policy allows it, and is marked',
+    notice:
+      'api/approvals/guards: bypasses approvals for secrets only if the policy allows it, and is marked',
   },
   {
     name: 'a policy of accountable members lets agents pass',
@@ -127,6 +137,7 @@ export const mutants = [
     name: 'a decider of one environment lifts a policy of the whole organisation',
     tag: 'org-wide-policy-changed-by-all',
     change: { from: 'isOrgWide(before) || isOrgWide(after) ? null : ', to: '' },
-    notice: 'api/approvals/environments: a decider with environments lifts no policy that guards the whole organisation',
+    notice:
+      'api/approvals/environments: a decider with environments lifts no policy that guards the whole organisation',
   },
 ];

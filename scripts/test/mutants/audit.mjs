@@ -27,15 +27,18 @@ export const mutants = [
     name: 'a clock that was accepted once is right for ever',
     tag: 'accepted-clock-only',
     change: { from: 'accepted?.log !== log || accepted.seen > time + BEHIND', to: 'accepted === null' },
-    notice: 'faults/clock: is ok from then on, and degraded again once the clock is set back further, or leaps again',
+    notice:
+      'faults/clock: is ok from then on, and degraded again once the clock is set back further, or leaps again',
   },
   // ---------------------------------------------------------------- the audit log
   ...checks({
     'audit-cut-noted': 'api/audit/verify: of a gate that began again, the oldest segment deleted is found',
     'recovery-moves-its-entry':
       'api/audit/verify: a gate lost again before its entries moved: no sequence is reused, and each gap is reported',
-    'retention-by-owner': 'api/audit/retention: permission: only an owner, confirmed; org:write is not enough',
-    'audit-export-whole': 'api/audit/retention: an export is empty if nothing is past retention, and needs audit:read without limits',
+    'retention-by-owner':
+      'api/audit/retention: permission: only an owner, confirmed; org:write is not enough',
+    'audit-export-whole':
+      'api/audit/retention: an export is empty if nothing is past retention, and needs audit:read without limits',
     'export-reaches-end': 'api/audit/retention: an export without its last segment breaks off',
     'readers-bounded': 'api/audit/readers: are bounded',
   }),
@@ -70,12 +73,16 @@ export const mutants = [
     name: 'segments before the cut are shown',
     tag: 'audit-cut-not-shown',
     change: { from: 'cut', to: '0' },
-    notice: 'api/audit/retention: times in D1 delete nothing, and old segments that reappear in D1 are neither shown nor kept',
+    notice:
+      'api/audit/retention: times in D1 delete nothing, and old segments that reappear in D1 are neither shown nor kept',
   },
   {
     name: 'a checkpoint is believed without its signature',
     tag: 'checkpoint-signature-checked',
-    change: { from: '(await crypto.subtle.verify(ED25519, verifying, bytes, messageOf(org_id, statement)))', to: 'true' },
+    change: {
+      from: '(await crypto.subtle.verify(ED25519, verifying, bytes, messageOf(org_id, statement)))',
+      to: 'true',
+    },
     notice: 'api/audit/verify: that were altered in any column, forged or deleted are found',
   },
   {
@@ -100,7 +107,10 @@ export const mutants = [
   {
     name: 'the Worker determines the content of a checkpoint',
     tag: 'checkpoint-stored-as-stated',
-    change: { from: '{ ...signed, ...statement, org_id: ask.org }', to: '{ ...statement, ...signed, org_id: ask.org }' },
+    change: {
+      from: '{ ...signed, ...statement, org_id: ask.org }',
+      to: '{ ...statement, ...signed, org_id: ask.org }',
+    },
     notice: 'api/audit/checkpoints: the gate stores its own statement',
   },
   {
@@ -120,13 +130,15 @@ export const mutants = [
     name: 'segments go before their export is confirmed',
     tag: 'segments-kept-until-exported',
     change: 'never',
-    notice: 'api/audit/retention: nothing is deleted before its export is confirmed; the export ends with the signed checkpoint at the cut',
+    notice:
+      'api/audit/retention: nothing is deleted before its export is confirmed; the export ends with the signed checkpoint at the cut',
   },
   {
     name: 'a caller that is limited to names exports the audit log',
     tag: 'export-by-unlimited-callers',
     change: { from: "mustReachAll(caller, ['audit:read'], 'export the audit log')", to: 'null' },
-    notice: 'api/audit/retention: an export is empty if nothing is past retention, and needs audit:read without limits',
+    notice:
+      'api/audit/retention: an export is empty if nothing is past retention, and needs audit:read without limits',
   },
   {
     name: 'a caller that is limited to environments or names changes the organisation',
@@ -138,7 +150,8 @@ export const mutants = [
     name: 'an export is confirmed with any hash',
     tag: 'export-confirmed-by-hash',
     change: { from: '!equal(end.hash, input.hash)', to: 'false' },
-    notice: 'api/audit/retention: nothing is deleted before its export is confirmed; the export ends with the signed checkpoint at the cut',
+    notice:
+      'api/audit/retention: nothing is deleted before its export is confirmed; the export ends with the signed checkpoint at the cut',
   },
   {
     name: 'an export does not check the chain',

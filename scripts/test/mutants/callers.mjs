@@ -6,7 +6,8 @@ import { checks } from './checks.mjs';
 export const mutants = [
   // ---------------------------------------------------------------- who asks
   ...checks({
-    'break-glass-use-notified': 'api/credentials/break-glass: events: one for the creation, one for the first use, then one a minute',
+    'break-glass-use-notified':
+      'api/credentials/break-glass: events: one for the creation, one for the first use, then one a minute',
     'fetched-credential-mac': 'faults/tampering: is refused: planted without a genuine tag, for another org',
   }),
   {
@@ -79,7 +80,8 @@ export const mutants = [
     name: 'an owners-only action is open to any caller with its scopes',
     tag: 'owner-required',
     change: 'remove',
-    notice: "unit/auth/authorize: owner: an action for owners requires one, regardless of the caller's permissions",
+    notice:
+      "unit/auth/authorize: owner: an action for owners requires one, regardless of the caller's permissions",
   },
   {
     name: 'two permission sets combine to permit what neither permits',
@@ -100,7 +102,8 @@ export const mutants = [
     name: 'only the first link of a lineage is limited by address',
     tag: 'allowed-addresses-of-lineage',
     change: { from: 'lineage.flatMap', to: 'lineage.slice(0, 1).flatMap' },
-    notice: 'api/access/addresses: limits its descendants from the next request on, regardless of their own ranges',
+    notice:
+      'api/access/addresses: limits its descendants from the next request on, regardless of their own ranges',
   },
   {
     name: 'concurrent requests issue more than five active break-glass tokens',
@@ -154,7 +157,8 @@ export const mutants = [
     name: 'the tokens of a deleted organisation are admitted',
     tag: 'deleted-org',
     change: 'never',
-    notice: 'faults/lifecycle: refuses its credentials and destroys its key immediately, and purges the rest later',
+    notice:
+      'faults/lifecycle: refuses its credentials and destroys its key immediately, and purges the rest later',
   },
 
   // ---------------------------------------------------------------- budgets

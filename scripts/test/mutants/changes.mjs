@@ -1,4 +1,5 @@
-// The mutants of changes: locks, marks, batches, the fence, settling and idempotency. index.mjs says what a mutant is.
+// The mutants of changes: locks, marks, batches, the fence, settling and idempotency. index.mjs says what a
+// mutant is.
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the edits quote source.
 
@@ -44,7 +45,8 @@ export const mutants = [
 
   // ---------------------------------------------------------------- marks
   ...checks({
-    'intent-before-batch': 'faults/changes: it takes effect, while D1 stays unavailable, is settled by the next call',
+    'intent-before-batch':
+      'faults/changes: it takes effect, while D1 stays unavailable, is settled by the next call',
     'intent-durable': 'faults/changes: and whose gate is evicted is settled by the next gate',
   }),
   {
@@ -97,7 +99,10 @@ export const mutants = [
   {
     name: 'many rows are looked for by walking the organisation',
     tag: 'bulk-update-by-index',
-    change: { from: 'cross join ${name} t on t.org_id = ? and t.id', to: 'join ${name} t on t.org_id = ? and +t.id' },
+    change: {
+      from: 'cross join ${name} t on t.org_id = ? and t.id',
+      to: 'join ${name} t on t.org_id = ? and +t.id',
+    },
     notice: 'api/limits/query-plans: query plan: D1 finds every row by an index',
   },
   {
@@ -115,7 +120,10 @@ export const mutants = [
   {
     name: 'one commit may have two markers',
     file: 'migrations/0000_foundation.sql',
-    change: { from: 'CREATE TABLE `commits` (\n\t`id` text PRIMARY KEY NOT NULL', to: 'CREATE TABLE `commits` (\n\t`id` text NOT NULL' },
+    change: {
+      from: 'CREATE TABLE `commits` (\n\t`id` text PRIMARY KEY NOT NULL',
+      to: 'CREATE TABLE `commits` (\n\t`id` text NOT NULL',
+    },
     notice: 'faults/sweep: to create a key',
     survives: 'a batch that lands twice meets a row that has moved on, or a raised epoch',
   },
@@ -243,11 +251,13 @@ export const mutants = [
     name: 'whoever makes a trust accept other tokens gets the stored responses of the workloads before',
     tag: 'idempotency-key-of-accepted-workloads',
     change: { from: 'JSON.stringify([issuer, audiences, claims, keys])', to: "''" },
-    notice: 'api/trusts/trusts: whose issuer is replaced gives nobody the stored responses of the workloads before',
+    notice:
+      'api/trusts/trusts: whose issuer is replaced gives nobody the stored responses of the workloads before',
   },
   // ---------------------------------------------------------------- storage put back from a copy
   ...checks({
-    'vitals-write': 'faults/health: with a gate that answers and cannot write, as on a full disk, until it can',
+    'vitals-write':
+      'faults/health: with a gate that answers and cannot write, as on a full disk, until it can',
   }),
   {
     name: 'a clock that leapt forward deletes everything by its age',
@@ -343,6 +353,7 @@ export const mutants = [
     name: 'D1 may be an older copy of itself',
     tag: 'batch-mark-guard',
     change: { from: 'MARK_GUARD, ', to: "'? is not ?', " },
-    notice: 'faults/rollback: restore: a gate whose storage is older than D1 is told from D1 put back under a running gate',
+    notice:
+      'faults/rollback: restore: a gate whose storage is older than D1 is told from D1 put back under a running gate',
   },
 ];

@@ -1,4 +1,5 @@
-// The mutants that follow from their tags: without a `change`, the tagged statement goes, or the condition of a tagged `if` becomes false.
+// The mutants that follow from their tags: without a `change`, the tagged statement goes, or the condition of
+// a tagged `if` becomes false.
 
 /**
  * Checks whose removal a test notices, as mutants.
@@ -6,4 +7,8 @@
  * @returns {import('./index.mjs').Mutant[]}
  */
 export const checks = (notices) =>
-  Object.entries(notices).map(([tag, notice]) => ({ name: `without ${tag.replaceAll('-', ' ')}`, tag, notice }));
+  Object.entries(notices).map(([tag, notice]) => ({
+    name: `without ${tag.replaceAll('-', ' ')}`,
+    tag,
+    notice,
+  }));

@@ -1,4 +1,5 @@
-// The mutants of svc (packages/cli). Their tests run svc built from the mutant. index.mjs says what a mutant is.
+// The mutants of svc (packages/cli). Their tests run svc built from the mutant. index.mjs says what a mutant
+// is.
 
 import { checks } from './checks.mjs';
 
@@ -6,23 +7,33 @@ import { checks } from './checks.mjs';
 export const mutants = [
   // ---------------------------------------------------------------- credentials
   ...checks({
-    'cli-token-origin': 'packages/cli/attacks: credential: a credential stored for one vault is not sent to another address',
-    'cli-private-file': 'packages/cli/attacks: credential store: a file that other users can read, or a link, is refused',
-    'cli-foreign-project': 'packages/cli/attacks: configuration: a file of another user in a parent directory is refused',
+    'cli-token-origin':
+      'packages/cli/attacks: credential: a credential stored for one vault is not sent to another address',
+    'cli-private-file':
+      'packages/cli/attacks: credential store: a file that other users can read, or a link, is refused',
+    'cli-foreign-project':
+      'packages/cli/attacks: configuration: a file of another user in a parent directory is refused',
     'cli-plain-http': 'packages/cli/attacks: plain http: a token is sent over http only to this machine',
-    'cli-login-project': 'packages/cli/attacks: credential: a credential stored for one vault is not sent to another address',
-    'cli-scan-complete': 'packages/cli/scan: scan --staged: a file that cannot be scanned is named, and the exit code is not 0',
-    'cli-scan-replaced': 'packages/cli/scan: scan --staged: an object that stands in for a staged one is not scanned in its place',
-    'cli-scan-named': 'packages/cli/scan: scan: a link that an argument names is scanned, and what is no file is missed',
+    'cli-login-project':
+      'packages/cli/attacks: credential: a credential stored for one vault is not sent to another address',
+    'cli-scan-complete':
+      'packages/cli/scan: scan --staged: a file that cannot be scanned is named, and the exit code is not 0',
+    'cli-scan-replaced':
+      'packages/cli/scan: scan --staged: an object that stands in for a staged one is not scanned in its place',
+    'cli-scan-named':
+      'packages/cli/scan: scan: a link that an argument names is scanned, and what is no file is missed',
     'cli-scan-bytes': 'packages/cli/scan: scan --staged: a file of UTF-16 and then ASCII is scanned',
     'cli-scan-readings': 'packages/cli/scan: scan --staged: a file UTF-16 in part is scanned',
-    'cli-scan-unreadable': 'packages/cli/scan-files: scan: what is gone or cannot be listed while a directory is read is missed',
+    'cli-scan-unreadable':
+      'packages/cli/scan-files: scan: what is gone or cannot be listed while a directory is read is missed',
     'cli-scan-wide': 'packages/cli/scan: scan --staged: a file UTF-32 is scanned',
     'cli-login-page':
       'packages/cli/login: device login: svc polls while the code is pending, slows down when asked, and opens only pages of the vault',
-    'cli-bootstrap-address': 'packages/cli/org: organisation: the token is not sent to an address from a repository or a profile',
+    'cli-bootstrap-address':
+      'packages/cli/org: organisation: the token is not sent to an address from a repository or a profile',
     'cli-org-overwrite': 'packages/cli/org: organisation: a stored key is replaced only after confirmation',
-    'cli-device-private-key': 'packages/cli/manage: device: registered with a public key, assigned, blocked and removed',
+    'cli-device-private-key':
+      'packages/cli/manage: device: registered with a public key, assigned, blocked and removed',
   }),
   {
     name: 'svc: a credential goes to another address than it was stored for',
@@ -68,28 +79,33 @@ export const mutants = [
     name: 'svc completion: offers any text that a vault sends as a name',
     tag: 'cli-completion-names',
     change: { from: "LC_ALL=C command grep -xE '[A-Za-z0-9_][A-Za-z0-9_./-]*'", to: 'cat' },
-    notice: 'packages/cli/completion: completion bash: names of secrets after ["get",""] are neither run nor offered',
+    notice:
+      'packages/cli/completion: completion bash: names of secrets after ["get",""] are neither run nor offered',
   },
 
   // ---------------------------------------------------------------- values and arguments
   ...checks({
-    'cli-token-in-argv': 'packages/cli/attacks: token in argv: a vault token is refused in every position, and nothing is sent',
+    'cli-token-in-argv':
+      'packages/cli/attacks: token in argv: a vault token is refused in every position, and nothing is sent',
     'cli-value-in-argv': 'packages/cli/attacks: value in argv: svc set NAME',
     'cli-value-in-name': 'packages/cli/attacks: value in argv: svc set NAME=',
-    'cli-pasted-lines': 'packages/cli/terminal: prompt: a paste of several lines is refused, and does not reach the shell',
+    'cli-pasted-lines':
+      'packages/cli/terminal: prompt: a paste of several lines is refused, and does not reach the shell',
     'cli-if-match': 'packages/cli/seen: a team that a colleague renamed is not deleted',
   }),
   {
     name: 'svc: a terminal gets a value with its escape sequences',
     tag: 'cli-terminal-value',
     change: { from: 'cleanLines(value)', to: 'value' },
-    notice: 'packages/cli/attacks: escape sequences: a terminal gets a value with visible escapes, a pipe gets the exact value',
+    notice:
+      'packages/cli/attacks: escape sequences: a terminal gets a value with visible escapes, a pipe gets the exact value',
   },
   {
     name: 'svc: destructive commands do not need --yes in a script',
     tag: 'cli-confirm',
     change: { from: '!canAsk(this.host)', to: 'false' },
-    notice: 'packages/cli/commands: delete, restore: a deleted secret is restored; a script without --yes is refused',
+    notice:
+      'packages/cli/commands: delete, restore: a deleted secret is restored; a script without --yes is refused',
   },
 
   // ---------------------------------------------------------------- a hostile vault
@@ -100,13 +116,17 @@ export const mutants = [
 
   // ---------------------------------------------------------------- svc run
   ...checks({
-    'cli-export-one-revision': 'packages/cli/many: export: a change between parts starts it again, so that the file shows one revision',
-    'cli-reserved-name': 'packages/cli/run: reserved names: loader and SVC_ variables are left out, unless allowed by name',
+    'cli-export-one-revision':
+      'packages/cli/many: export: a change between parts starts it again, so that the file shows one revision',
+    'cli-reserved-name':
+      'packages/cli/run: reserved names: loader and SVC_ variables are left out, unless allowed by name',
     'cli-steering-name':
       'packages/cli/project: steering names: a name that becomes such a variable is one, and a list names secrets, not variables',
     'cli-only-listed': 'packages/cli/project: run --listed: passes only secrets on the list',
-    'cli-empty-option': 'packages/cli/options: options: an empty one is refused, as of a variable that is not set',
-    'cli-export-collision': 'packages/cli/many: export: more secrets than one file of the vault holds are in one file, and none is lost',
+    'cli-empty-option':
+      'packages/cli/options: options: an empty one is refused, as of a variable that is not set',
+    'cli-export-collision':
+      'packages/cli/many: export: more secrets than one file of the vault holds are in one file, and none is lost',
     'cli-init-environment':
       'packages/cli/project: init: the environment is chosen: at no terminal by --env alone, and never the default one',
     'cli-fallback-place': 'packages/cli/run: fallback: a path beside the key is refused',
@@ -116,14 +136,19 @@ export const mutants = [
   {
     name: 'svc: a profile that a repository chooses decides where SVC_TOKEN goes',
     tag: 'cli-profile-choice',
-    change: { from: "this.givenProfile || !this.project?.profile ? 'profile' : 'project'", to: "'profile' as Source" },
-    notice: 'packages/cli/attacks: credential: a profile that .svc.json chooses decides no address for SVC_TOKEN',
+    change: {
+      from: "this.givenProfile || !this.project?.profile ? 'profile' : 'project'",
+      to: "'profile' as Source",
+    },
+    notice:
+      'packages/cli/attacks: credential: a profile that .svc.json chooses decides no address for SVC_TOKEN',
   },
   {
     name: 'svc init: lists what can steer programs',
     tag: 'cli-init-steering',
     change: { from: 'steeringOf(name, prefixes) && !before.includes(name)', to: 'false' },
-    notice: 'packages/cli/project: init: lists the names of the environment, but none that can steer programs until a person lists it',
+    notice:
+      'packages/cli/project: init: lists the names of the environment, but none that can steer programs until a person lists it',
   },
   {
     name: 'svc run: a fallback copy is used after any failure',
@@ -138,8 +163,10 @@ export const mutants = [
     'mcp-agent-only': 'packages/cli/mcp: credential: an API key, a session token and a member',
     'mcp-own-token':
       'packages/cli/mcp-attacks: credential: a program gets no setting of svc, and the token of the server is masked in every output',
-    'mcp-approvals-together': 'packages/cli/mcp-approvals: approval: a held call does nothing and names the approval',
-    'mcp-approval-of-call': 'packages/cli/mcp-approvals: approval: one that was given for a command is not spent on another call',
+    'mcp-approvals-together':
+      'packages/cli/mcp-approvals: approval: a held call does nothing and names the approval',
+    'mcp-approval-of-call':
+      'packages/cli/mcp-approvals: approval: one that was given for a command is not spent on another call',
     'mcp-call-shown-whole': 'packages/cli/mcp-approvals: approval: a held call that has no room is refused',
     'mcp-short-value': 'packages/cli/mcp-attacks: arguments: a value that is too short to be masked',
     'mcp-argv': 'packages/cli/mcp-attacks: arguments: a reference in an argument',
@@ -147,11 +174,13 @@ export const mutants = [
       'packages/cli/mcp: tools: run_command exists only with --allow-run, and the server says what that gives away',
     'mcp-stored-limits': 'packages/cli/mcp-limits: limits: options cannot exceed those of the credential',
     'mcp-child-home': 'packages/cli/mcp-attacks: home: each command has an empty home of its own',
-    'mcp-unbound': 'packages/cli/mcp-attacks: --bind: a secret that is bound to a path and a header is sent nowhere else',
+    'mcp-unbound':
+      'packages/cli/mcp-attacks: --bind: a secret that is bound to a path and a header is sent nowhere else',
     'mcp-allow-command': 'packages/cli/mcp-attacks: --allow-command: no other program runs',
     'mcp-reserved': 'packages/cli/mcp-attacks: arguments: LD_PRELOAD',
     'mcp-cwd': 'packages/cli/mcp: run_command: exit codes, missing programs, and directories',
-    'mcp-process-group': 'packages/cli/mcp: run_command: processes that a program starts are killed when it exits or times out',
+    'mcp-process-group':
+      'packages/cli/mcp: run_command: processes that a program starts are killed when it exits or times out',
     'mcp-userinfo': 'packages/cli/mcp-attacks: hosts: only allowed hosts are called, in any spelling',
     'mcp-https': 'packages/cli/mcp-attacks: hosts: only allowed hosts are called, in any spelling',
     'mcp-bind': 'packages/cli/mcp-attacks: http_request: a secret that is bound elsewhere',
@@ -179,7 +208,8 @@ export const mutants = [
     name: 'svc mcp: a reference in a value is expanded too',
     tag: 'mcp-expand-once',
     change: { from: 'value(name))', to: 'expand(value(name), value))' },
-    notice: 'packages/cli/mcp-mask: reference: a reference inside a value is not expanded, and neither is $& in a replacement',
+    notice:
+      'packages/cli/mcp-mask: reference: a reference inside a value is not expanded, and neither is $& in a replacement',
   },
   {
     name: 'svc mcp: an output is cut before it is masked',
@@ -194,7 +224,8 @@ export const mutants = [
     name: 'svc mcp: run_command exists without --allow-run',
     tag: 'mcp-allow-run',
     change: 'always',
-    notice: 'packages/cli/mcp: tools: run_command exists only with --allow-run, and the server says what that gives away',
+    notice:
+      'packages/cli/mcp: tools: run_command exists only with --allow-run, and the server says what that gives away',
   },
   {
     name: 'svc mcp: an option that is left out lifts a stored binding',
@@ -218,25 +249,29 @@ export const mutants = [
     name: 'svc mcp: a bound secret goes to any path',
     tag: 'mcp-bind-path',
     change: { from: "prefix === '' ||", to: 'true ||' },
-    notice: 'packages/cli/mcp-attacks: --bind: a secret that is bound to a path and a header is sent nowhere else',
+    notice:
+      'packages/cli/mcp-attacks: --bind: a secret that is bound to a path and a header is sent nowhere else',
   },
   {
     name: 'svc mcp: the path of a bound secret may climb in an encoded form',
     tag: 'mcp-bind-path',
     change: { from: 'isPlain(path) && ', to: '' },
-    notice: 'packages/cli/mcp-attacks: --bind: a secret that is bound to a path and a header is sent nowhere else',
+    notice:
+      'packages/cli/mcp-attacks: --bind: a secret that is bound to a path and a header is sent nowhere else',
   },
   {
     name: 'svc mcp: a bound secret goes into any header',
     tag: 'mcp-bind-header',
     change: { from: ' && (header === undefined || header === place.header)', to: '' },
-    notice: 'packages/cli/mcp-attacks: --bind: a secret that is bound to a path and a header is sent nowhere else',
+    notice:
+      'packages/cli/mcp-attacks: --bind: a secret that is bound to a path and a header is sent nowhere else',
   },
   {
     name: 'svc mcp: a program gets the variables of svc',
     tag: 'mcp-child-env',
     change: { from: '!WITHHELD.test(name)', to: 'true' },
-    notice: 'packages/cli/mcp-attacks: credential: a program gets no setting of svc, and the token of the server is masked in every output',
+    notice:
+      'packages/cli/mcp-attacks: credential: a program gets no setting of svc, and the token of the server is masked in every output',
   },
   {
     name: 'svc mcp: any host below an allowed name is called',

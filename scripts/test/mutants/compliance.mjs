@@ -5,7 +5,8 @@ import { checks } from './checks.mjs';
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
   ...checks({
-    'report-period-bounded': 'api/compliance/report: is refused unless from is before to, and at most 400 days',
+    'report-period-bounded':
+      'api/compliance/report: is refused unless from is before to, and at most 400 days',
     'report-steps-bounded': 'unit/compliance/compliance: comparing names with policies takes bounded steps',
     'reports-limited': 'api/compliance/report: are at most ten a minute for an organisation, across callers',
   }),
@@ -43,7 +44,8 @@ export const mutants = [
     name: 'a compliance report counts entries twice if they move during the report',
     tag: 'report-entry-counted-once',
     change: { from: 'Math.min(before ?? Number.MAX_SAFE_INTEGER, part.oldest)', to: 'part.oldest' },
-    notice: 'unit/compliance/compliance: entries that move to D1 between two pages of the gate are not read there again',
+    notice:
+      'unit/compliance/compliance: entries that move to D1 between two pages of the gate are not read there again',
   },
   {
     name: 'a cell of a compliance report is a formula',

@@ -5,7 +5,8 @@ import { checks } from './checks.mjs';
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
   ...checks({
-    'proof-by-registered-key': 'api/devices/dpop: is refused with a proof by another key, even if its header names the registered one',
+    'proof-by-registered-key':
+      'api/devices/dpop: is refused with a proof by another key, even if its header names the registered one',
     'proof-window': 'api/devices/dpop: too old or from the future',
     'proof-used-once': 'api/devices/dpop: uses a proof once, however many requests',
     'proof-typ': 'api/devices/dpop: is refused with anything but one well-formed proof',
@@ -21,8 +22,10 @@ export const mutants = [
       'api/devices/devices: creates only credentials bound to the same device and revoked with it, and grants nothing',
     'mcp-limits-within-creator':
       'api/credentials/mcp-limits: attack: an agent with limits neither creates nor becomes one with wider limits',
-    'mcp-bound-stays-bound': 'api/credentials/mcp-limits: attack: an agent with limits neither creates nor becomes one with wider limits',
-    'mcp-common-stays-bound': 'api/credentials/mcp-limits: attack: an agent with limits neither creates nor becomes one with wider limits',
+    'mcp-bound-stays-bound':
+      'api/credentials/mcp-limits: attack: an agent with limits neither creates nor becomes one with wider limits',
+    'mcp-common-stays-bound':
+      'api/credentials/mcp-limits: attack: an agent with limits neither creates nor becomes one with wider limits',
     'rotated-key-keeps-device':
       'api/devices/devices: creates only credentials bound to the same device and revoked with it, and grants nothing',
     'grant-bound-to-no-device':
@@ -46,7 +49,8 @@ export const mutants = [
     name: 'a token that is bound to no device is accepted under the scheme DPoP',
     tag: 'dpop-scheme-of-bound-token',
     change: { from: 'isDpop ?', to: 'false ?' },
-    notice: 'api/devices/dpop: works under Bearer regardless of the DPoP header, and is refused under the DPoP scheme',
+    notice:
+      'api/devices/dpop: works under Bearer regardless of the DPoP header, and is refused under the DPoP scheme',
   },
   {
     name: 'a proof names any algorithm',
@@ -58,7 +62,8 @@ export const mutants = [
     name: 'a key for which anyone can sign is registered',
     tag: 'device-key-strong',
     change: { from: 'isStrongPoint(fromBase64Url(key.x) as Uint8Array)', to: 'true' },
-    notice: 'api/devices/devices: accepts only P-256 and Ed25519 public keys, keeps only their required members, and never changes them',
+    notice:
+      'api/devices/devices: accepts only P-256 and Ed25519 public keys, keeps only their required members, and never changes them',
   },
   {
     name: 'credentials outlive the block of their device',
@@ -70,7 +75,8 @@ export const mutants = [
     name: 'credentials outlive the member of their device',
     tag: 'blocked-device-ends-credentials',
     change: { from: "(device.member_id !== null && !rows.get('member', device.member_id))", to: 'false' },
-    notice: 'api/devices/dpop: when its member is removed, and is not valid again if the device is to be assigned to another',
+    notice:
+      'api/devices/dpop: when its member is removed, and is not valid again if the device is to be assigned to another',
   },
   {
     name: 'a credential whose device is being blocked is admitted',
@@ -87,25 +93,32 @@ export const mutants = [
   {
     name: 'who widens an agent is not accountable for it',
     tag: 'widener-accountable',
-    change: { from: 'isNarrower(held(row), after) ? null', to: 'isNarrower(held(row), after) || true ? null' },
-    notice: 'api/approvals/widened: attack: who widens an agent becomes accountable for it; who narrows it does not',
+    change: {
+      from: 'isNarrower(held(row), after) ? null',
+      to: 'isNarrower(held(row), after) || true ? null',
+    },
+    notice:
+      'api/approvals/widened: attack: who widens an agent becomes accountable for it; who narrows it does not',
   },
   {
     name: 'an agent creates one without its limits of svc mcp',
     tag: 'created-with-mcp-limits-of-creator',
     change: { from: '?? caller.mcp_limits', to: '?? null' },
-    notice: 'api/credentials/mcp-limits: attack: an agent with limits neither creates nor becomes one with wider limits',
+    notice:
+      'api/credentials/mcp-limits: attack: an agent with limits neither creates nor becomes one with wider limits',
   },
   {
     name: 'limits of svc mcp that are narrowed later do not reach descendants',
     tag: 'mcp-limits-of-lineage',
     change: { from: 'commonMcp(limits, link.mcp_limits)', to: 'limits ?? link.mcp_limits' },
-    notice: 'api/credentials/mcp-limits: attack: an agent with limits neither creates nor becomes one with wider limits',
+    notice:
+      'api/credentials/mcp-limits: attack: an agent with limits neither creates nor becomes one with wider limits',
   },
   {
     name: 'a bound credential creates an unbound one',
     tag: 'created-bound-to-device-of-creator',
     change: { from: '?? caller.device', to: '?? null' },
-    notice: 'api/devices/devices: creates only credentials bound to the same device and revoked with it, and grants nothing',
+    notice:
+      'api/devices/devices: creates only credentials bound to the same device and revoked with it, and grants nothing',
   },
 ];

@@ -14,10 +14,12 @@ export const mutants = [
     'deliveries-pending-bounded':
       'api/webhooks/delivery: webhooks: deliveries beyond the backlog limit of an endpoint are dead letters immediately',
     'delivery-leased': 'api/webhooks/delivery: webhooks: a failure that is reported late changes nothing',
-    'late-failure-ignored': 'api/webhooks/delivery: webhooks: a failure that is reported late changes nothing',
+    'late-failure-ignored':
+      'api/webhooks/delivery: webhooks: a failure that is reported late changes nothing',
     'events-before-endpoint-changes': 'api/webhooks/delivery: webhooks: an event from before a webhook',
     'delivery-cursor-with-deliveries': 'api/webhooks/delivery: webhooks: an event arrives once',
-    'events-kept-until-delivered': 'api/webhooks/delivery: webhooks: each event is delivered, regardless of concurrency',
+    'events-kept-until-delivered':
+      'api/webhooks/delivery: webhooks: each event is delivered, regardless of concurrency',
   }),
   {
     name: 'a target may have any port',
@@ -47,7 +49,8 @@ export const mutants = [
     name: 'a credential that is limited uses webhooks',
     tag: 'webhooks-by-unlimited-callers',
     change: { from: "mustReachAll(caller, need.scopes, 'use webhooks')", to: 'null' },
-    notice: 'api/webhooks/webhooks: webhooks: a credential that is limited to environments or names cannot use them',
+    notice:
+      'api/webhooks/webhooks: webhooks: a credential that is limited to environments or names cannot use them',
   },
   {
     name: 'rows that are being added do not count',
@@ -59,13 +62,15 @@ export const mutants = [
     name: 'a URL that is a credential is shown',
     tag: 'credential-url-shown-as-host',
     change: 'never',
-    notice: 'api/webhooks/webhooks: webhooks: https://hooks.slack.com/services/T0/B0/abc is shown as its host alone',
+    notice:
+      'api/webhooks/webhooks: webhooks: https://hooks.slack.com/services/T0/B0/abc is shown as its host alone',
   },
   {
     name: 'two concurrent rotations lose a signing secret',
     tag: 'old-secret-is-the-current-one',
     change: { from: 'made?.from !== secret_sealed', to: '!made' },
-    notice: 'api/webhooks/delivery: webhooks: of two concurrent rotations, each secret signs during its overlap',
+    notice:
+      'api/webhooks/delivery: webhooks: of two concurrent rotations, each secret signs during its overlap',
   },
   {
     name: 'an old signing secret signs for ever',

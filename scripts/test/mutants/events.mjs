@@ -9,16 +9,19 @@ export const mutants = [
     'events-follow-from-rows':
       'api/events/feed: shows events oldest first, numbered without gaps, page by page, and continues where a page ended',
     'expiry-told-once': 'api/events/expiry: raises an event 7 days and 1 day ahead, and at the end',
-    'events-kept-until-stored': 'api/events/feed: keeps events in the gate that D1 rejects, and moves them later',
+    'events-kept-until-stored':
+      'api/events/feed: keeps events in the gate that D1 rejects, and moves them later',
     'event-numbers-not-reused': 'api/events/feed: no number is used twice after a gate has lost its storage',
-    'events-of-reached-names': 'api/events/feed: by all of its permissions together, and never events without a subject',
+    'events-of-reached-names':
+      'api/events/feed: by all of its permissions together, and never events without a subject',
     'catching-up-bounded': 'api/events/stream: catches up a bounded part at a time',
   }),
   {
     name: 'the number of an event leaves a gap',
     tag: 'events-numbered',
     change: { from: 'head + 1', to: 'head + 2' },
-    notice: 'api/events/feed: shows events oldest first, numbered without gaps, page by page, and continues where a page ended',
+    notice:
+      'api/events/feed: shows events oldest first, numbered without gaps, page by page, and continues where a page ended',
   },
   {
     name: 'an expiry raises an event while a change of it is in progress',
@@ -42,7 +45,8 @@ export const mutants = [
     name: 'D1 says which events of the gate are forgotten',
     tag: 'events-forgotten-only-if-moved',
     change: { from: 'Math.min(old?.n ?? 0, core.outbox.moved())', to: 'old?.n ?? 0' },
-    notice: 'api/events/feed: D1 cannot remove events from the gate: a row that claims to be old is not believed',
+    notice:
+      'api/events/feed: D1 cannot remove events from the gate: a row that claims to be old is not believed',
   },
   {
     name: 'a position whose events are no longer stored is accepted',
@@ -66,7 +70,10 @@ export const mutants = [
   {
     name: 'an agent has quotas of its own',
     tag: 'quota-root-above-makers',
-    change: { from: 'row.member_id ?? parentIdOf(row) ?? row.created_by', to: 'row.member_id ?? parentIdOf(row) ?? row.id' },
+    change: {
+      from: 'row.member_id ?? parentIdOf(row) ?? row.created_by',
+      to: 'row.member_id ?? parentIdOf(row) ?? row.id',
+    },
     notice: 'api/events/stream: counts what a root created towards the same limit',
   },
   {
@@ -90,9 +97,11 @@ export const mutants = [
 
   // ---------------------------------------------------------------- notifications
   ...checks({
-    'notification-within-limit': 'unit/adapters/notify: a message that fits is sent in full, one that is too long is cut',
+    'notification-within-limit':
+      'unit/adapters/notify: a message that fits is sent in full, one that is too long is cut',
     'notification-markup-escaped': 'unit/adapters/notify: no text mentions, links, formats',
-    'connection-unchanged-meanwhile': 'api/integrations/integrations: a change that another overtook is refused',
+    'connection-unchanged-meanwhile':
+      'api/integrations/integrations: a change that another overtook is refused',
   }),
   {
     name: 'a message is formatted in Slack',
@@ -116,7 +125,8 @@ export const mutants = [
     name: 'the URL of a connection has a user name',
     tag: 'notification-no-user-info',
     change: { from: 'URL.canParse(text) &&', to: 'URL.canParse(text) ||' },
-    notice: 'unit/adapters/notify: notify: a URL with a user name, a fragment or another scheme is not a valid config',
+    notice:
+      'unit/adapters/notify: notify: a URL with a user name, a fragment or another scheme is not a valid config',
   },
   {
     name: 'a message is sent to any address',
@@ -137,19 +147,22 @@ export const mutants = [
     name: 'stored credentials are pointed elsewhere',
     tag: 'connection-credentials-stay',
     change: { from: 'isMoved ? {} :', to: 'isMoved && false ? {} :' },
-    notice: 'api/integrations/integrations: integration: stored credentials cannot be sent to another address',
+    notice:
+      'api/integrations/integrations: integration: stored credentials cannot be sent to another address',
   },
   {
     name: 'the row of a connection is not checked',
     tag: 'connection-row-mac',
     change: { from: " && equal(row.mac, macOf(keys.row, 'integration', row))", to: '' },
-    notice: 'api/integrations/integrations: integration: altered data is neither decrypted nor sent, and is reported',
+    notice:
+      'api/integrations/integrations: integration: altered data is neither decrypted nor sent, and is reported',
   },
   {
     name: 'a limited credential has events of all environments sent somewhere',
     tag: 'connections-stored-by-unlimited-callers',
     change: { from: "mustReachAll(caller, need.scopes, 'change connections')", to: 'null' },
-    notice: 'api/integrations/integrations: a credential that is limited to environments or names changes no connection',
+    notice:
+      'api/integrations/integrations: a credential that is limited to environments or names changes no connection',
   },
   {
     name: 'each event is a message of its own',

@@ -7,7 +7,8 @@ export const mutants = [
   // ---------------------------------------------------------------- generated files
   ...checks({
     'generate-steps-bounded': 'api/integrations/generate: comparing names with patterns takes bounded steps',
-    'generated-names-distinct': 'unit/adapters/generate: that map to the same key are all reported, and case folding depends on the reader',
+    'generated-names-distinct':
+      'unit/adapters/generate: that map to the same key are all reported, and case folding depends on the reader',
     'generated-values-exact': 'unit/adapters/generate: name every secret, and say nothing of the value',
     'generated-content-bounded': 'api/integrations/generate: that escapes make larger than 24 MiB is refused',
     'generated-shell-names': 'unit/adapters/generate: that shell cannot have are refused',
@@ -22,19 +23,22 @@ export const mutants = [
     name: 'a generated file reveals an environment outside the reach of its caller',
     tag: 'generate-within-environments',
     change: { from: '!environment || outside', to: '!environment' },
-    notice: 'api/integrations/generate: an environment outside the reach of a key looks like one that does not exist',
+    notice:
+      'api/integrations/generate: an environment outside the reach of a key looks like one that does not exist',
   },
   {
     name: 'a file holds secrets that were named and are outside the reach of its caller',
     tag: 'generate-within-names',
     change: { from: 'reaches(caller, READ.scopes, environment.id, name)', to: 'true' },
-    notice: 'api/integrations/generate: contains only the named secrets; a name that is not an active secret within reach is 404 and named',
+    notice:
+      'api/integrations/generate: contains only the named secrets; a name that is not an active secret within reach is 404 and named',
   },
   {
     name: 'a file holds secrets that have ended',
     tag: 'generate-active-only',
     change: { from: 'row && readable(row, now) === null', to: 'row' },
-    notice: 'api/integrations/generate: contains only the named secrets; a name that is not an active secret within reach is 404 and named',
+    notice:
+      'api/integrations/generate: contains only the named secrets; a name that is not an active secret within reach is 404 and named',
   },
   {
     name: 'a file leaves although its secrets have changed meanwhile',
@@ -88,7 +92,8 @@ export const mutants = [
     name: 'Ansible takes a value for a template',
     tag: 'generated-ansible-unsafe',
     change: { from: "'!unsafe '", to: "''" },
-    notice: 'unit/adapters/generate: ansible tags possible templates, but not values whose type the tag would change',
+    notice:
+      'unit/adapters/generate: ansible tags possible templates, but not values whose type the tag would change',
   },
 
   // ---------------------------------------------------------------- imports
@@ -99,12 +104,16 @@ export const mutants = [
     'import-naming-policies': 'api/imports/imports: an item that breaks one fails, with an event',
     'dry-run-writes-nothing': 'api/imports/imports: a dry run gives the same answer',
     'import-conflict-writes-nothing': 'api/imports/imports: skip leaves existing secrets, overwrite',
-    'import-unreadable-refused': 'api/imports/imports: refusals: an unreadable export is refused after the permission and existence checks',
+    'import-unreadable-refused':
+      'api/imports/imports: refusals: an unreadable export is refused after the permission and existence checks',
   }),
   {
     name: 'the data of an import is taken from JSON.parse, which loses digits and keys',
     tag: 'import-digits-kept',
-    change: { from: 'parseJson(body, MOST_DEPTH + 1)', to: 'parseJson(JSON.stringify(JSON.parse(body)), MOST_DEPTH + 1)' },
+    change: {
+      from: 'parseJson(body, MOST_DEPTH + 1)',
+      to: 'parseJson(JSON.stringify(JSON.parse(body)), MOST_DEPTH + 1)',
+    },
     notice: 'unit/imports/items: JSON data is read from the bytes of the request, the last one if repeated',
   },
   {
@@ -129,8 +138,12 @@ export const mutants = [
   {
     name: 'an import writes secrets outside the name patterns of the caller',
     tag: 'import-within-names',
-    change: { from: 'reasons(permissions, WRITE, { environment: environment.id, name: item.name }).length > 0', to: 'true' },
-    notice: 'api/imports/imports: permission: items outside the name patterns fail, indistinguishable from unused names',
+    change: {
+      from: 'reasons(permissions, WRITE, { environment: environment.id, name: item.name }).length > 0',
+      to: 'true',
+    },
+    notice:
+      'api/imports/imports: permission: items outside the name patterns fail, indistinguishable from unused names',
   },
   {
     name: 'an import reveals to any caller that a value is equal',
@@ -148,7 +161,8 @@ export const mutants = [
     name: 'a statement of a batch takes a parameter of any length',
     tag: 'batch-parameters-bounded',
     change: { from: 'bytes + size > MOST_PARAMETER', to: 'made.length === 0' },
-    notice: 'api/imports/imports: limits: parameters of D1 stay below its limit, regardless of the size of an import',
+    notice:
+      'api/imports/imports: limits: parameters of D1 stay below its limit, regardless of the size of an import',
   },
   {
     name: 'the names of an import repeat a title of any length',
@@ -166,6 +180,7 @@ export const mutants = [
     name: 'an exposure report passes over imports',
     tag: 'exposure-counts-imports',
     change: { from: 'entry.imported?.versions ?? {}', to: '{}' },
-    notice: 'api/imports/imports: contain: the imports and bulk reads of a leaked credential are reported, with the log',
+    notice:
+      'api/imports/imports: contain: the imports and bulk reads of a leaked credential are reported, with the log',
   },
 ];

@@ -8,7 +8,8 @@ import { checks } from './checks.mjs';
 export const mutants = [
   // ---------------------------------------------------------------- what providers push and revoke
   ...checks({
-    'provider-token-limits': 'api/credentials/provider: is limited to environments and names; secrets out of reach look non-existent',
+    'provider-token-limits':
+      'api/credentials/provider: is limited to environments and names; secrets out of reach look non-existent',
   }),
   {
     name: 'a revoked secret is read',
@@ -44,13 +45,15 @@ export const mutants = [
     name: 'a value sealed for another secret is accepted',
     tag: 'value-encrypted-for-this-secret',
     change: { from: 'row.id !== input.id || ', to: '' },
-    notice: 'api/credentials/provider: creates a secret if the one with the name is deleted, and follows a renamed one',
+    notice:
+      'api/credentials/provider: creates a secret if the one with the name is deleted, and follows a renamed one',
   },
   {
     name: 'a secret is created under the id of one that was renamed or destroyed',
     tag: 'secret-id-unused',
     change: { from: ' || isUsedId(core, id)', to: '' },
-    notice: 'api/credentials/provider: creates a secret if the one with the name is deleted, and follows a renamed one',
+    notice:
+      'api/credentials/provider: creates a secret if the one with the name is deleted, and follows a renamed one',
   },
 
   // ---------------------------------------------------------------- incident response
@@ -61,10 +64,14 @@ export const mutants = [
       'api/incidents/incidents: the oldest closed one leaves, and where all are open a containment goes on without a record',
     'preview-spares-caller':
       'api/incidents/preview: the graph shows every live descendant with its depth, and what a containment would end',
-    'preview-changes-nothing': 'api/incidents/preview: a dry run answers what the containment answers, and changes nothing',
-    'exposure-connections-bounded': 'api/incidents/connections: contain: connections and syncs since a time, and of the many the newest',
-    'descent-bounded': 'unit/incidents/descent: descent: follows a bounded number of session tokens, and every other credential',
-    'exposure-rereads-segments': 'api/incidents/containment: repeats its answer after session tokens expired and left the gate',
+    'preview-changes-nothing':
+      'api/incidents/preview: a dry run answers what the containment answers, and changes nothing',
+    'exposure-connections-bounded':
+      'api/incidents/connections: contain: connections and syncs since a time, and of the many the newest',
+    'descent-bounded':
+      'unit/incidents/descent: descent: follows a bounded number of session tokens, and every other credential',
+    'exposure-rereads-segments':
+      'api/incidents/containment: repeats its answer after session tokens expired and left the gate',
   }),
   {
     name: 'a panic spares the API key that asked to end all API keys',
@@ -118,18 +125,26 @@ export const mutants = [
     name: 'credentials that a member created in a browser session outlive its containment',
     tag: 'containment-of-browser-session',
     change: { from: ' union ${made} ${bySession}', to: '' },
-    notice: 'api/incidents/containment: revokes a browser session and what it created, and not what another session created',
+    notice:
+      'api/incidents/containment: revokes a browser session and what it created, and not what another session created',
   },
   {
     name: 'a repeated containment narrows what its incident covers',
     tag: 'incident-never-narrowed',
-    change: { from: 'before.since === null || since === null ? null : Math.min(before.since, since)', to: 'since' },
-    notice: 'api/incidents/incidents: is one for a credential, however often and at once it is contained, and never covers less',
+    change: {
+      from: 'before.since === null || since === null ? null : Math.min(before.since, since)',
+      to: 'since',
+    },
+    notice:
+      'api/incidents/incidents: is one for a credential, however often and at once it is contained, and never covers less',
   },
   {
     name: 'the incident of a panic names people to callers who may not list members',
     tag: 'incident-people-for-those-who-list-them',
-    change: { from: "call.caller.permissions.some(({ scopes }) => covers(scopes, 'members:read'))", to: 'true' },
+    change: {
+      from: "call.caller.permissions.some(({ scopes }) => covers(scopes, 'members:read'))",
+      to: 'true',
+    },
     notice: 'api/incidents/incidents: keeps what was recent, for those who may list members',
   },
   {
@@ -142,19 +157,22 @@ export const mutants = [
     name: 'a report names connections to callers that may not list them',
     tag: 'report-connections-as-listed',
     change: { from: 'mayList ? ids.connections : []', to: 'ids.connections' },
-    notice: 'api/incidents/connections: contain: of connections and syncs that the caller may not list, it tells ids alone',
+    notice:
+      'api/incidents/connections: contain: of connections and syncs that the caller may not list, it tells ids alone',
   },
   {
     name: 'a report shows syncs to callers that may not list them',
     tag: 'report-syncs-as-listed',
     change: { from: 'reachesEnvironment(caller, look, environment_id)', to: 'true' },
-    notice: 'api/incidents/connections: contain: of connections and syncs that the caller may not list, it tells ids alone',
+    notice:
+      'api/incidents/connections: contain: of connections and syncs that the caller may not list, it tells ids alone',
   },
   {
     name: 'a report leaves out what others send through a connection of the credential',
     tag: 'exposure-follows-connections',
     change: { from: 'entry.action === SENDING', to: 'false' },
-    notice: 'api/incidents/connections: contain: counts what others, and automatic syncs, send through a connection that it changed',
+    notice:
+      'api/incidents/connections: contain: counts what others, and automatic syncs, send through a connection that it changed',
   },
   {
     name: 'a dry run of a containment leaves out what is alive',
@@ -166,13 +184,15 @@ export const mutants = [
     name: 'a containment ends its own caller',
     tag: 'containment-spares-caller',
     change: 'remove',
-    notice: 'api/incidents/containment: of an ancestor spares the caller, unless the caller is revoked together with it',
+    notice:
+      'api/incidents/containment: of an ancestor spares the caller, unless the caller is revoked together with it',
   },
   {
     name: 'the account forgets that a secret was renamed',
     tag: 'exposure-follows-renames',
     change: 'remove',
-    notice: 'api/incidents/containment: lists exactly what the responses contained, regardless of later changes and where the log is',
+    notice:
+      'api/incidents/containment: lists exactly what the responses contained, regardless of later changes and where the log is',
   },
   {
     name: 'a repeated containment gives new values once more',
@@ -212,7 +232,8 @@ export const mutants = [
     name: 'the preview of a finding shows more than four characters',
     tag: 'scan-preview-redacted',
     change: { from: 'prefix.slice(0, SHOWN)', to: 'prefix' },
-    notice: 'api/scans/scans: own token: says whether it is live, and names the credential to callers who may read tokens',
+    notice:
+      'api/scans/scans: own token: says whether it is live, and names the credential to callers who may read tokens',
   },
   {
     name: 'the fingerprint of a finding confirms a guess',
@@ -223,7 +244,10 @@ export const mutants = [
   {
     name: 'a scan looks for short values',
     tag: 'scan-no-short-values',
-    change: { from: 'value.length >= LEAST && (value.length >= 2 * LEAST || [...value].length >= LEAST)', to: 'true' },
+    change: {
+      from: 'value.length >= LEAST && (value.length >= 2 * LEAST || [...value].length >= LEAST)',
+      to: 'true',
+    },
     notice: 'unit/scan/find: have 8 characters or more',
   },
   {

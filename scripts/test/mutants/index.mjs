@@ -1,7 +1,7 @@
-// The mutants: each removes one safety check, and names the tests that should notice, as `file: part of a test's name`. Each file of this
-// folder has those of one area.
-// A tag names the check in the source: `// safety: TAG` stands right above the statement, property or argument that a mutant changes,
-// so that a refactoring moves it along. Invariant: each tag stands in the source once, and has a mutant here.
+// The mutants: each removes one safety check, and names the tests that should notice, as
+// `file: part of a test's name`. Each file of this folder has those of one area. A tag names the check in the
+// source: `// safety: TAG` stands right above the statement, property or argument that a mutant changes, so
+// that a refactoring moves it along. Invariant: each tag stands in the source once, and has a mutant here.
 import { mutants as approvals } from './approvals.mjs';
 import { mutants as approvers } from './approvers.mjs';
 import { mutants as audit } from './audit.mjs';
@@ -28,9 +28,9 @@ import { mutants as trusts } from './trusts.mjs';
  * @property {string} name What is taken out.
  * @property {string | string[]} [tag] Whose statement changes; of several tags, that of each.
  * @property {string} [file] Instead of a tag, for a migration: it was released, and never changes.
- * @property {'remove' | 'never' | 'always' | { from: string, to: string }} [change] The statement goes, its condition (that of `if` or of
- *   `A ? B : C`) becomes false or true, or a text in it that occurs there once is replaced. By default the condition of an `if` becomes
- *   false, and any other statement goes.
+ * @property {'remove' | 'never' | 'always' | { from: string, to: string }} [change] The statement goes, its
+ *   condition (that of `if` or of `A ? B : C`) becomes false or true, or a text in it that occurs there once
+ *   is replaced. By default the condition of an `if` becomes false, and any other statement goes.
  * @property {string} notice `packages/cli/run: …` is of packages/cli/test/run.test.ts, any other of test.
  * @property {string} [survives] Why no test can notice: another safety covers this one.
  */

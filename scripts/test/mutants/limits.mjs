@@ -6,12 +6,14 @@ import { checks } from './checks.mjs';
 export const mutants = [
   ...checks({
     'health-not-amplified': 'faults/health: is answered from memory',
-    'unknown-token-remembered': 'api/limits/flood: costs at most one query of D1 a minute, and none after 60 requests',
+    'unknown-token-remembered':
+      'api/limits/flood: costs at most one query of D1 a minute, and none after 60 requests',
     'withheld-lists-bounded': 'unit/gate/noted-lists: a caller who causes ever new lists of withheld secrets',
     'exposure-kinds-bounded': 'api/limits/flood: distinguishes 1,000 kinds of bulk reads, and ends',
     'expired-sessions-bounded': 'api/limits/stored-data: expired session tokens in D1 over the newest 20,000',
     'ended-with-parent-has-finished': 'api/limits/quotas: what ended with its parent is an ended one',
-    'table-of-root-bounded': 'unit/scan/leaks: places of more than a day ago are deleted, and the oldest of too many',
+    'table-of-root-bounded':
+      'unit/scan/leaks: places of more than a day ago are deleted, and the oldest of too many',
     'table-of-org-bounded': 'api/limits/stored-data: makers that have left the gate are bounded',
     'tombstones-of-root-bounded': 'unit/gate/tombstones: tombstones: those of a root leave beyond its quota',
     'long-work-of-root-bounded': 'unit/gate/turns: has few requests of one root at a time',

@@ -6,8 +6,10 @@ import { checks } from './checks.mjs';
 export const mutants = [
   // ---------------------------------------------------------------- people
   ...checks({
-    'owner-removal-locked': 'api/members/members: can be neither removed nor demoted, also not by concurrent requests',
-    'team-deletion-deletes-grants': 'api/members/teams: gives its grants to its members, until they leave or it is deleted',
+    'owner-removal-locked':
+      'api/members/members: can be neither removed nor demoted, also not by concurrent requests',
+    'team-deletion-deletes-grants':
+      'api/members/teams: gives its grants to its members, until they leave or it is deleted',
     'grant-checked-for-any-address': 'api/members/grants: in scopes, environments, names, addresses or time',
     'grant-ends-with-creator': 'api/members/grants: is revoked together with it, and never later',
   }),
@@ -39,7 +41,8 @@ export const mutants = [
     name: 'a caller with members:write changes members with higher roles',
     tag: 'rank-within-permissions',
     change: { from: 'withinPermissions(caller, wantedOfRole(position)) !== null', to: 'false' },
-    notice: 'api/members/members: a key with members:write, and a session of the strongest key, can change only a viewer',
+    notice:
+      'api/members/members: a key with members:write, and a session of the strongest key, can change only a viewer',
   },
   {
     name: 'a role that is limited to environments holds everywhere',
@@ -106,7 +109,8 @@ export const mutants = [
     name: 'members are added to a team regardless of its permissions',
     tag: 'team-within-permissions',
     change: 'remove',
-    notice: 'api/members/teams: are added only by callers who hold everything it gives, everywhere and for as long',
+    notice:
+      'api/members/teams: are added only by callers who hold everything it gives, everywhere and for as long',
   },
   {
     name: 'a credential with a parent adds members to a team',
@@ -117,7 +121,10 @@ export const mutants = [
   {
     name: 'a grant gives more than its creator holds',
     tag: 'grant-within-permissions',
-    change: { from: 'within(call, permissionsToGrant(call, call.input))', to: 'permissionsToGrant(call, call.input)' },
+    change: {
+      from: 'within(call, permissionsToGrant(call, call.input))',
+      to: 'permissionsToGrant(call, call.input)',
+    },
     notice: 'api/members/grants: in scopes, environments, names, addresses or time',
   },
   {
@@ -210,7 +217,8 @@ export const mutants = [
 
   // ---------------------------------------------------------------- terminal login
   ...checks({
-    'device-login-decided-once': 'api/signin/terminals: while the gate of one organisation begins the session',
+    'device-login-decided-once':
+      'api/signin/terminals: while the gate of one organisation begins the session',
     'refresh-token-without-cookie': 'api/signin/terminals: origin: a page gains nothing',
     'refresh-token-without-origin': 'api/signin/terminals: origin: a page gains nothing',
   }),
@@ -260,7 +268,8 @@ export const mutants = [
     name: 'a forged device code is looked for',
     tag: 'device-code-genuine',
     change: { from: "equal(mac, toBase64Url(macOf(key, 'device-code', code, random)))", to: 'true' },
-    notice: 'api/signin/terminals: a forged, altered or foreign device code is refused like an expired one, without a call',
+    notice:
+      'api/signin/terminals: a forged, altered or foreign device code is refused like an expired one, without a call',
   },
   {
     name: 'a terminal may poll as often as it likes',
@@ -272,7 +281,8 @@ export const mutants = [
     name: 'early polls of a terminal are not counted',
     tag: 'early-polls-counted',
     change: { from: 'await context.count(refuse(', to: '(refuse(' },
-    notice: 'api/signin/terminals: an early poll writes nothing, and twenty of them in a minute block further ones',
+    notice:
+      'api/signin/terminals: an early poll writes nothing, and twenty of them in a minute block further ones',
   },
   {
     name: 'an address polls without a limit',
@@ -283,13 +293,19 @@ export const mutants = [
   {
     name: 'terminal logins are started without a limit',
     tag: 'device-logins-limited',
-    change: { from: "await countAttempt(context.env, 'device login', clientOf(context.request.ip))", to: '0' },
+    change: {
+      from: "await countAttempt(context.env, 'device login', clientOf(context.request.ip))",
+      to: '0',
+    },
     notice: 'api/signin/terminals: rate limit: a hundred logins a minute can be started from an address',
   },
   {
     name: 'user codes are guessed without a limit',
     tag: 'user-codes-limited',
-    change: { from: "...(await Promise.all(who.map((one) => countAttempt(context.env, 'user code', one))))", to: '0' },
+    change: {
+      from: "...(await Promise.all(who.map((one) => countAttempt(context.env, 'user code', one))))",
+      to: '0',
+    },
     notice: 'api/signin/terminals: rate limit: a member enters twenty codes a minute',
   },
   {

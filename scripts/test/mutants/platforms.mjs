@@ -8,19 +8,25 @@ import { checks } from './checks.mjs';
 export const mutants = [
   // ---------------------------------------------------------------- syncs, by platform
   ...checks({
-    'digitalocean-references-refused': 'vendors/digitalocean: sync: digitalocean refuses values that the vendor would change',
+    'digitalocean-references-refused':
+      'vendors/digitalocean: sync: digitalocean refuses values that the vendor would change',
   }),
   {
     name: 'a secret of an organisation loses the repositories that may see it',
     tag: 'github-access-kept',
-    change: { from: "await pages(client, `${scope}/${path(target)}/repositories`, 'repositories', 'write')", to: '[]' },
-    notice: 'vendors/github-actions: gives new secrets of an organisation the visibility of the config; others keep theirs',
+    change: {
+      from: "await pages(client, `${scope}/${path(target)}/repositories`, 'repositories', 'write')",
+      to: '[]',
+    },
+    notice:
+      'vendors/github-actions: gives new secrets of an organisation the visibility of the config; others keep theirs',
   },
   {
     name: 'a protected variable becomes visible to every branch',
     tag: 'gitlab-protected-stays',
     change: { from: '(isProtected && { protected: true })', to: '{ protected: isProtected }' },
-    notice: 'vendors/gitlab-ci: sync: gitlab-ci protects new variables if configured, and never removes protection',
+    notice:
+      'vendors/gitlab-ci: sync: gitlab-ci protects new variables if configured, and never removes protection',
   },
   {
     name: 'an equal value that is stored in plain text stays so',
@@ -45,7 +51,8 @@ export const mutants = [
     name: 'an error code that may be a sent value is reported',
     tag: 'sync-refusals-hold-no-values',
     change: { from: ' && !JSON.stringify(sent).includes(code)', to: '' },
-    notice: 'vendors/parts: sync: a refusal within a success is reported by its code, unless that may be sent data',
+    notice:
+      'vendors/parts: sync: a refusal within a success is reported by its code, unless that may be sent data',
   },
   {
     name: 'Netlify is written to without the site',
@@ -62,20 +69,25 @@ export const mutants = [
   {
     name: 'a variable of Vercel that spans more targets is overwritten in all of them',
     tag: 'vercel-other-targets-keep',
-    change: { from: 'row.isCustom || row.targets.some((target) => !targets.includes(target))', to: 'false && row.isCustom' },
+    change: {
+      from: 'row.isCustom || row.targets.some((target) => !targets.includes(target))',
+      to: 'false && row.isCustom',
+    },
     notice: 'vendors/vercel: a variable that spans more targets keeps its value in the others',
   },
   {
     name: 'a sensitive variable of Vercel can be read afterwards',
     tag: 'vercel-sensitive-stays',
     change: { from: "row.type === 'sensitive' ? 'sensitive' : type", to: 'type' },
-    notice: 'vendors/vercel: sync: vercel keeps sensitive variables sensitive, and never compares with a hidden value',
+    notice:
+      'vendors/vercel: sync: vercel keeps sensitive variables sensitive, and never compares with a hidden value',
   },
   {
     name: 'a value that Railway reads as a reference is sent',
     tag: 'railway-references-refused',
     change: 'never',
-    notice: 'vendors/railway: sync: railway compares values as they were set, and refuses values that would be read as a reference',
+    notice:
+      'vendors/railway: sync: railway compares values as they were set, and refuses values that would be read as a reference',
   },
   {
     name: 'a deletion that Railway did not confirm counts as done',
@@ -86,17 +98,22 @@ export const mutants = [
 
   // ---------------------------------------------------------------- syncs, the frame of all platforms
   ...checks({
-    'sync-settled-by-reading': 'vendors/apply: sync apply: a begun step is settled by reading, and is created or updated as planned',
+    'sync-settled-by-reading':
+      'vendors/apply: sync apply: a begun step is settled by reading, and is created or updated as planned',
     'sync-pages-end': 'vendors/client: pages without end, and pages without measure, end the sync',
     'sync-listing-bounded': 'vendors/client: pages without end, and pages without measure, end the sync',
-    'sync-settled-before-repeated': 'vendors/client: is asked for before it is repeated, and not repeated where it was done',
+    'sync-settled-before-repeated':
+      'vendors/client: is asked for before it is repeated, and not repeated where it was done',
     'sync-ended-target-not-called':
       'vendors/client: sync client: a target that asks for more than 30 s ends the sync immediately, and is not called again',
-    'sync-wait-bounded': 'vendors/client: waits since the last success add up to 30 s, also of concurrent calls',
+    'sync-wait-bounded':
+      'vendors/client: waits since the last success add up to 30 s, also of concurrent calls',
     'sync-foreign-secret-kept':
       'vendors/aws-secrets-manager: sync: aws-secrets-manager does not overwrite a secret that is not a JSON object',
-    'sync-certificates-kept': 'vendors/azure-key-vault: keeps content type and tags, and takes no certificate',
-    'sync-certificates-not-deleted': 'vendors/azure-key-vault: keeps content type and tags, and takes no certificate',
+    'sync-certificates-kept':
+      'vendors/azure-key-vault: keeps content type and tags, and takes no certificate',
+    'sync-certificates-not-deleted':
+      'vendors/azure-key-vault: keeps content type and tags, and takes no certificate',
   }),
   {
     name: 'a next page leads to any host',
@@ -121,6 +138,7 @@ export const mutants = [
     name: 'a prune deletes secrets that this service did not write',
     tag: 'prune-only-own-names',
     change: { from: ' && written.has(fold(target))', to: '' },
-    notice: 'vendors/plan: sync plan: only names recorded as written are deleted, even if others are reported as gone',
+    notice:
+      'vendors/plan: sync plan: only names recorded as written are deleted, even if others are reported as gone',
   },
 ];

@@ -7,8 +7,10 @@ export const mutants = [
   // ---------------------------------------------------------------- policies
   ...checks({
     'violations-steps-bounded': 'api/policies/naming: a page compares a bounded number of names',
-    'only-active-rotated': 'api/policies/rotation: skips secrets outside the policy, and secrets that are deleted, expired or revoked',
-    'rotation-place-kept': 'api/policies/rotation: a search interrupted between pages continues there, and reports each secret once',
+    'only-active-rotated':
+      'api/policies/rotation: skips secrets outside the policy, and secrets that are deleted, expired or revoked',
+    'rotation-place-kept':
+      'api/policies/rotation: a search interrupted between pages continues there, and reports each secret once',
   }),
   {
     name: 'naming policies are not enforced',
@@ -44,7 +46,8 @@ export const mutants = [
     name: 'a credential that is limited to environments changes policies',
     tag: 'policies-by-unlimited-callers',
     change: { from: "mustReachAll(caller, need.scopes, 'change policies')", to: 'null' },
-    notice: 'api/policies/policies: a credential limited to environments or names cannot change policies of the whole organisation',
+    notice:
+      'api/policies/policies: a credential limited to environments or names cannot change policies of the whole organisation',
   },
   {
     name: 'a policy takes the config of another kind',
@@ -62,13 +65,15 @@ export const mutants = [
     name: 'a policy rotates secrets that did not opt in',
     tag: 'auto-rotation-opted-in',
     change: { from: 'row.auto_rotate === 1 && ', to: '' },
-    notice: 'api/policies/rotation: replaces the value of a secret that opted in and was generated here; the rest is reported as due',
+    notice:
+      'api/policies/rotation: replaces the value of a secret that opted in and was generated here; the rest is reported as due',
   },
   {
     name: 'a policy replaces a value that was issued elsewhere',
     tag: 'only-own-values-replaced',
     change: 'always',
-    notice: 'api/policies/rotation: replaces the value of a secret that opted in and was generated here; the rest is reported as due',
+    notice:
+      'api/policies/rotation: replaces the value of a secret that opted in and was generated here; the rest is reported as due',
   },
   {
     name: 'a due secret is reported in each search',
@@ -87,7 +92,8 @@ export const mutants = [
     name: 'a refused rotation is reported again in the same period',
     tag: 'failure-told-once',
     change: 'always',
-    notice: 'api/policies/rotation: a secret without a new value for six hours is reported once, and still rotated once the job runs',
+    notice:
+      'api/policies/rotation: a secret without a new value for six hours is reported once, and still rotated once the job runs',
   },
 
   // ---------------------------------------------------------------- comparing names with policies

@@ -6,7 +6,8 @@ import { checks } from './checks.mjs';
 export const mutants = [
   // ---------------------------------------------------------------- secrets
   ...checks({
-    'absence-ends-with-a-write': 'unit/gate/stored-lists: rows: what stays in memory, absence included, is what is stored',
+    'absence-ends-with-a-write':
+      'unit/gate/stored-lists: rows: what stays in memory, absence included, is what is stored',
     'purge-deletes-versions': 'faults/sweep: to destroy a secret',
     'purge-drops-ciphertexts': 'faults/sweep: to destroy a secret',
     'purge-drops-stored-responses': 'faults/lifecycle: loses its generated value when the secret is purged',
@@ -152,7 +153,8 @@ export const mutants = [
     name: 'a containment replaces values that others issued',
     tag: 'only-generated-replaced',
     change: { from: ' && generated', to: '' },
-    notice: 'api/incidents/containment: leaves a value that this service did not generate unchanged byte for byte',
+    notice:
+      'api/incidents/containment: leaves a value that this service did not generate unchanged byte for byte',
   },
   {
     name: 'a rotation without a value replaces a value issued elsewhere',
@@ -176,7 +178,8 @@ export const mutants = [
     name: 'destroyed versions stay in the quota',
     tag: 'quota-counts-kept-versions',
     change: { from: 'trims && kept', to: 'false' },
-    notice: 'api/limits/usage: every new version counts the kept versions, with one more read, and corrects a wrong count',
+    notice:
+      'api/limits/usage: every new version counts the kept versions, with one more read, and corrects a wrong count',
   },
   {
     name: 'stored versions are counted for a row that has changed meanwhile',

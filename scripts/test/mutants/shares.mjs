@@ -14,13 +14,17 @@ export const mutants = [
     'link-ends-with-org': 'api/shares/ends: of an organisation that was deleted',
     'link-ends-with-panic': 'api/shares/ends: panic',
     'link-ends-with-maker': 'api/shares/ends: API key revoked',
-    'exposure-follows-links': 'api/shares/grants: containment: the report names shares, and counts them and their views as reads',
+    'exposure-follows-links':
+      'api/shares/grants: containment: the report names shares, and counts them and their views as reads',
     'passing-rows-bounded': 'api/shares/ends: an organisation has 1,000 links',
-    'deliveries-kept-bounded': 'api/webhooks/delivery: webhooks: past the quotas of an endpoint and of the organisation',
-    'responses-being-stored-count': 'api/limits/quotas: of changes at once no more are stored than there is room for',
+    'deliveries-kept-bounded':
+      'api/webhooks/delivery: webhooks: past the quotas of an endpoint and of the organisation',
+    'responses-being-stored-count':
+      'api/limits/quotas: of changes at once no more are stored than there is room for',
     'open-rows-bounded': 'api/limits/quotas: of unfinished ones a root has a bound too',
     'sync-names-bounded': 'api/limits/quotas: of the oldest targets of a root are forgotten past its quota',
-    'sync-names-end-with-connection': 'api/limits/quotas: are forgotten with the connection that was the last to write there',
+    'sync-names-end-with-connection':
+      'api/limits/quotas: are forgotten with the connection that was the last to write there',
   }),
   {
     name: 'a caller who may not read a secret shares it',
@@ -31,8 +35,12 @@ export const mutants = [
   {
     name: 'a share gives more than its creator holds',
     tag: 'share-within-permissions',
-    change: { from: 'within(call, permissionsToGrant(call, grantOf(input, row)))', to: 'permissionsToGrant(call, grantOf(input, row))' },
-    notice: 'api/shares/grants: gives no more than its creator holds, and is revoked with the session token that created it',
+    change: {
+      from: 'within(call, permissionsToGrant(call, grantOf(input, row)))',
+      to: 'permissionsToGrant(call, grantOf(input, row))',
+    },
+    notice:
+      'api/shares/grants: gives no more than its creator holds, and is revoked with the session token that created it',
   },
   {
     name: 'a link opens with the key of another one',
@@ -92,7 +100,8 @@ export const mutants = [
     name: 'links of a contained browser session stay',
     tag: 'containment-ends-links',
     change: { from: 'created_by === id', to: "created_by === ''" },
-    notice: 'api/shares/ends: share link: links of a member are revoked with the member, and with a contained browser session',
+    notice:
+      'api/shares/ends: share link: links of a member are revoked with the member, and with a contained browser session',
   },
   {
     name: 'audit log: requests under way do not count',

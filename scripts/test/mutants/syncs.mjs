@@ -8,12 +8,16 @@ export const mutants = [
     'one-consumer-a-sync': 'api/syncs/syncs: a message that is delivered twice',
     'sync-connection-before-panic':
       "api/syncs/connections: sync: after a panic, a member's connection sends nothing until it is updated again",
-    'call-begins-under-permit': 'vendors/stops: nothing is sent to circleci after the reply to what stops a sync',
+    'call-begins-under-permit':
+      'vendors/stops: nothing is sent to circleci after the reply to what stops a sync',
     'message-begins-under-permit': 'api/integrations/events: gets no message that waited too long to begin',
-    'ended-permits-waited-for': 'vendors/stops: nothing is sent to circleci after the reply to what stops a sync',
+    'ended-permits-waited-for':
+      'vendors/stops: nothing is sent to circleci after the reply to what stops a sync',
     'no-reply-before-permits-end': 'api/syncs/stops: sync: cancel of a sync by config',
-    'sync-withheld-target-not-called': 'vendors/stops: nothing is sent to circleci after the reply to what stops a sync',
-    'written-names-noted': 'api/syncs/syncs: sync: prune deletes names written by this service from this environment, and nothing else',
+    'sync-withheld-target-not-called':
+      'vendors/stops: nothing is sent to circleci after the reply to what stops a sync',
+    'written-names-noted':
+      'api/syncs/syncs: sync: prune deletes names written by this service from this environment, and nothing else',
     'sync-steps-marked':
       'api/syncs/attacks: sync: a lease is held by one consumer, and the next consumer knows which steps were handed out',
   }),
@@ -21,25 +25,32 @@ export const mutants = [
     name: 'a connection is moved from outside its environments',
     tag: 'connection-changed-within-reach',
     change: { from: 'withinPermissions(caller, one) === null', to: 'true' },
-    notice: 'api/syncs/limits: sync: a connection outside them looks non-existent, and one that reaches beyond them is not changed',
+    notice:
+      'api/syncs/limits: sync: a connection outside them looks non-existent, and one that reaches beyond them is not changed',
   },
   {
     name: 'a connection outside the limits of a credential is shown',
     tag: 'connections-outside-limits-hidden',
     change: { from: "row.kind !== 'sync' ||", to: 'true ||' },
-    notice: 'api/syncs/limits: sync: a connection outside them looks non-existent, and one that reaches beyond them is not changed',
+    notice:
+      'api/syncs/limits: sync: a connection outside them looks non-existent, and one that reaches beyond them is not changed',
   },
   {
     name: 'a run of a connection goes beyond the limits of its requester',
     tag: 'sync-within-limits-of-requester',
     change: { from: 'asker ? [runnerOf(asker)] : []', to: '[] as Caller[]' },
-    notice: 'api/syncs/limits: sync: a run of a stored connection sends, shows and prunes only what its requester reaches',
+    notice:
+      'api/syncs/limits: sync: a run of a stored connection sends, shows and prunes only what its requester reaches',
   },
   {
     name: 'an agent stores a connection beyond the limits of integrations:write',
     tag: 'connection-within-limits-of-its-maker',
-    change: { from: 'storing.map((other) => (one === other ? one : overlap(one, other)))', to: '[one, ...storing.slice(0, 0)]' },
-    notice: 'api/syncs/limits: sync: an agent stores no connection beyond the limits of integrations:write, whatever it may read',
+    change: {
+      from: 'storing.map((other) => (one === other ? one : overlap(one, other)))',
+      to: '[one, ...storing.slice(0, 0)]',
+    },
+    notice:
+      'api/syncs/limits: sync: an agent stores no connection beyond the limits of integrations:write, whatever it may read',
   },
   {
     name: 'a sync outside the limits of a credential is shown',
@@ -63,7 +74,8 @@ export const mutants = [
     name: 'an agent generates a file beyond the limits of integrations:generate',
     tag: 'generate-within-limits-of-its-scope',
     change: { from: 'caller.permissions.length === 1 ||', to: 'true ||' },
-    notice: 'api/syncs/limits: sync: a session token, and an agent beyond its own scopes, stay within their limits too',
+    notice:
+      'api/syncs/limits: sync: a session token, and an agent beyond its own scopes, stay within their limits too',
   },
   {
     name: 'a connection runs on any environment',
@@ -136,49 +148,57 @@ export const mutants = [
     name: 'prune goes beyond the reach',
     tag: 'prune-within-reach',
     change: { from: 'isGone && callers.every', to: 'isGone || callers.every' },
-    notice: 'api/syncs/limits: sync: a run of a stored connection sends, shows and prunes only what its requester reaches',
+    notice:
+      'api/syncs/limits: sync: a run of a stored connection sends, shows and prunes only what its requester reaches',
   },
   {
     name: 'limits shown: environments of others beyond the reach of a caller',
     tag: 'limits-shown-within-environments',
     change: { from: 'own.some((one) => enters(one, id))', to: 'true' },
-    notice: 'api/access/limits: limits: an API key with every scope learns and changes nothing outside its limits',
+    notice:
+      'api/access/limits: limits: an API key with every scope learns and changes nothing outside its limits',
   },
   {
     name: 'limits shown: name patterns of others beyond the reach of a caller',
     tag: 'limits-shown-within-names',
     change: { from: 'secrets?.filter(isWithin)', to: 'secrets?.filter(() => true)' },
-    notice: 'api/access/limits: limits: an API key with every scope learns and changes nothing outside its limits',
+    notice:
+      'api/access/limits: limits: an API key with every scope learns and changes nothing outside its limits',
   },
   {
     name: 'limits shown: name patterns of environments beyond the reach of a caller',
     tag: 'names-shown-where-reached',
     change: 'always',
-    notice: 'api/access/limits: limits: an admin with every scope learns and changes nothing outside its limits',
+    notice:
+      'api/access/limits: limits: an admin with every scope learns and changes nothing outside its limits',
   },
   {
     name: 'limits shown: a graph counts secrets beyond the reach of a caller',
     tag: 'graph-within-names',
     change: { from: '&& reaches(asker, need.scopes, id, name)', to: '' },
-    notice: 'api/access/limits: limits: what others are limited to is shown as far as the caller reaches, and its own in full',
+    notice:
+      'api/access/limits: limits: what others are limited to is shown as far as the caller reaches, and its own in full',
   },
   {
     name: 'limits shown: a graph names environments beyond the reach of a caller',
     tag: 'graph-within-environments',
     change: { from: '&& reachesEnvironment(asker, need.scopes, id)', to: '' },
-    notice: 'api/access/limits: limits: what others are limited to is shown as far as the caller reaches, and its own in full',
+    notice:
+      'api/access/limits: limits: what others are limited to is shown as far as the caller reaches, and its own in full',
   },
   {
     name: 'limits shown: an entry of the audit log names a former name beyond the reach of a caller',
     tag: 'audit-every-name-within-view',
     change: { from: 'namesIn(entry)', to: '[resource_name]' },
-    notice: 'api/access/limits: limits: an entry is shown only to who reaches the former name of its secret too',
+    notice:
+      'api/access/limits: limits: an entry is shown only to who reaches the former name of its secret too',
   },
   {
     name: 'limits shown: an own entry of the audit log names what lies outside',
     tag: 'own-entries-within-limits',
     change: { from: 'reachesAll(view, entry.environment, named)', to: 'true' },
-    notice: 'api/access/limits: limits: a caller sees that it was refused, and neither the name nor the environment',
+    notice:
+      'api/access/limits: limits: a caller sees that it was refused, and neither the name nor the environment',
   },
   {
     name: 'syncs stop: a permit outlasts the caller',
@@ -190,7 +210,8 @@ export const mutants = [
     name: 'prune deletes a name that a listing showed missing',
     tag: 'missing-names-not-ours',
     change: { from: 'of missing', to: 'of missing.slice(0, 0)' },
-    notice: 'api/syncs/prune: sync: a name that a listing showed missing is not ours any more, whoever makes it anew',
+    notice:
+      'api/syncs/prune: sync: a name that a listing showed missing is not ours any more, whoever makes it anew',
   },
   {
     name: 'prune deletes what another environment wrote to the target',
@@ -220,13 +241,15 @@ export const mutants = [
     name: 'the credentials of a request are stored',
     tag: 'sync-credentials-forgotten',
     change: { from: 'credentials_sealed: null, ', to: '' },
-    notice: 'api/syncs/held: sync: no value and no credential is in D1, on the queue, in events, or in responses',
+    notice:
+      'api/syncs/held: sync: no value and no credential is in D1, on the queue, in events, or in responses',
   },
   {
     name: 'names that two secrets would share are written',
     tag: 'sync-collisions-fail',
     change: { from: '(wanted.get(fold(target)) ?? 0) > 1', to: 'false' },
-    notice: 'api/syncs/syncs: sync: a name that the target does not accept fails on its own, and two that map to one name both fail',
+    notice:
+      'api/syncs/syncs: sync: a name that the target does not accept fails on its own, and two that map to one name both fail',
   },
   {
     name: 'the row of a sync is not checked',
@@ -250,49 +273,63 @@ export const mutants = [
     name: 'a consumer continues after its lease has expired',
     tag: 'sync-lease-checked',
     change: { from: 'before?.lease !== lease || ', to: '!before || ' },
-    notice: 'api/syncs/attacks: sync: a lease is held by one consumer, and the next consumer knows which steps were handed out',
+    notice:
+      'api/syncs/attacks: sync: a lease is held by one consumer, and the next consumer knows which steps were handed out',
   },
   {
     name: 'what an agent makes a connection send is not remembered as its own',
     tag: 'work-of-agent-marked',
     change: { from: 'isOfAgent(core, caller)', to: 'false' },
-    notice: 'api/syncs/held: sync: an agent that widens what a connection sends is judged from then on, whoever changes it later',
+    notice:
+      'api/syncs/held: sync: an agent that widens what a connection sends is judged from then on, whoever changes it later',
   },
   {
     name: 'approval policies on agents let connections pass that an agent has widened',
     tag: 'connection-of-agent-held',
     change: { from: 'accountable ?', to: 'false ?' },
-    notice: 'api/syncs/held: sync: an agent that widens what a connection sends is judged from then on, whoever changes it later',
+    notice:
+      'api/syncs/held: sync: an agent that widens what a connection sends is judged from then on, whoever changes it later',
   },
   {
     name: 'who repointed a connection decides what others send by it',
     tag: 'connection-changer-decides-nothing',
     change: { from: 'integration ?', to: 'false && integration ?' },
-    notice: 'api/syncs/held: attack: who repointed or widened a connection approves no run of it for seven days',
+    notice:
+      'api/syncs/held: attack: who repointed or widened a connection approves no run of it for seven days',
   },
   {
     name: 'nobody records who repointed a connection',
     tag: 'connection-changed-by',
     change: { from: 'bringers(call)', to: '[]' },
-    notice: 'api/syncs/held: attack: who repointed or widened a connection approves no run of it for seven days',
+    notice:
+      'api/syncs/held: attack: who repointed or widened a connection approves no run of it for seven days',
   },
   {
     name: 'the default environment that a policy names is changed without approval',
     tag: 'default-environment-held',
     change: { from: 'row.environments?.includes(id)', to: 'row.environments?.includes(id) && false' },
-    notice: 'api/approvals/guards: attack: the default environment is not changed around a policy that names it or the new one',
+    notice:
+      'api/approvals/guards: attack: the default environment is not changed around a policy that names it or the new one',
   },
   {
     name: 'an environment that a policy names is deleted without approval',
     tag: 'environment-of-policy-guarded',
-    change: { from: 'row.environments?.includes(before.id) ?? false', to: 'row.environments?.includes(before.id) && false' },
-    notice: 'api/approvals/guards: attack: deleting an environment and creating it again takes no policy off it',
+    change: {
+      from: 'row.environments?.includes(before.id) ?? false',
+      to: 'row.environments?.includes(before.id) && false',
+    },
+    notice:
+      'api/approvals/guards: attack: deleting an environment and creating it again takes no policy off it',
   },
   {
     name: 'the member accountable for the agent of a connection decides what others send by it',
     tag: 'accountable-for-all-doers',
-    change: { from: '...doers.filter((one) => one.accountable || isOfAgent(core, one))', to: '...doers.slice(0, 0)' },
-    notice: 'api/syncs/held: sync: nobody who is accountable for the agent of a connection decides a run of it by a member',
+    change: {
+      from: '...doers.filter((one) => one.accountable || isOfAgent(core, one))',
+      to: '...doers.slice(0, 0)',
+    },
+    notice:
+      'api/syncs/held: sync: nobody who is accountable for the agent of a connection decides a run of it by a member',
   },
   {
     name: 'a member approves what they send themselves by the connection of an agent',

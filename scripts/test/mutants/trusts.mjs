@@ -7,34 +7,42 @@ export const mutants = [
   ...checks({
     'repointed-trust-ends-sessions':
       'api/trusts/trusts: applies to its session tokens immediately: removed permissions, and workloads it no longer accepts',
-    'trust-issuer': 'api/trusts/trusts: applies to its session tokens immediately: removed permissions, and workloads it no longer accepts',
+    'trust-issuer':
+      'api/trusts/trusts: applies to its session tokens immediately: removed permissions, and workloads it no longer accepts',
     'trust-audience':
       'api/trusts/trusts: applies to its session tokens immediately: removed permissions, and workloads it no longer accepts',
-    'trust-key': 'api/trusts/trusts: applies to its session tokens immediately: removed permissions, and workloads it no longer accepts',
+    'trust-key':
+      'api/trusts/trusts: applies to its session tokens immediately: removed permissions, and workloads it no longer accepts',
     'trust-claims': 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
     'subject-is-one-text': 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
     'issuer-token-issued': 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
     'issuer-token-end': 'api/trusts/tokens: is refused with one body, and the audit log has the reason',
-    'exchange-limited-before-database': 'api/trusts/tokens: past the limit of its address an exchange reads no D1',
+    'exchange-limited-before-database':
+      'api/trusts/tokens: past the limit of its address an exchange reads no D1',
     'refused-exchange-acts-as-nobody':
       'api/trusts/tokens: refused exchanges of a trust do not reduce what its workloads can do, and look alike past the limit of entries',
     'ended-trust-gives-nothing': 'api/trusts/trusts: that is deleted after the Worker has looked at it',
     'exchange-addresses': 'api/trusts/trusts: allowed addresses bound the exchange',
-    'trust-bound-to-no-device': 'api/trusts/trusts: an agent credential that is bound to a device makes no trust',
-    'trust-names-workload': 'api/trusts/trusts: refuses claims that accept more than a workload, and keys that are not public',
+    'trust-bound-to-no-device':
+      'api/trusts/trusts: an agent credential that is bound to a device makes no trust',
+    'trust-names-workload':
+      'api/trusts/trusts: refuses claims that accept more than a workload, and keys that are not public',
     'changed-trust-names-account':
       'api/trusts/trusts: an issuer of many accounts and claims that name none are refused, whichever of them changes',
     'stored-trust-names-caller': 'unit/auth/issuers: a stored trust that names no caller accepts nothing',
-    'issuer-key-public': 'api/trusts/trusts: refuses claims that accept more than a workload, and keys that are not public',
+    'issuer-key-public':
+      'api/trusts/trusts: refuses claims that accept more than a workload, and keys that are not public',
     'issuer-key-strength': 'api/trusts/issuers: that publishes weak RSA keys',
-    'issuer-key-for-signatures': 'api/trusts/trusts: refuses claims that accept more than a workload, and keys that are not public',
+    'issuer-key-for-signatures':
+      'api/trusts/trusts: refuses claims that accept more than a workload, and keys that are not public',
     'discovery-of-this-issuer': 'api/trusts/issuers: that names another issuer gives nothing',
   }),
   {
     name: 'workload identity: a session token keeps permissions that its trust has lost',
     tag: 'narrowed-trust-narrows-sessions',
     change: { from: " || kind === 'trust'", to: '' },
-    notice: 'api/trusts/trusts: applies to its session tokens immediately: removed permissions, and workloads it no longer accepts',
+    notice:
+      'api/trusts/trusts: applies to its session tokens immediately: removed permissions, and workloads it no longer accepts',
   },
   {
     name: 'workload identity: a session token outlives the current lifetime limit of its trust',
@@ -70,7 +78,8 @@ export const mutants = [
     name: 'workload identity: refusals of the gate are not counted by address',
     tag: 'exchange-refusals-alike',
     change: 'never',
-    notice: 'api/trusts/tokens: a token can be exchanged ten times, even by its jti alone, for another trust, and after an eviction',
+    notice:
+      'api/trusts/tokens: a token can be exchanged ten times, even by its jti alone, for another trust, and after an eviction',
   },
   {
     name: 'workload identity: a trust is checked in the state that the Worker saw',
@@ -117,7 +126,10 @@ export const mutants = [
   {
     name: 'workload identity: a trust is changed so that its keys are fetched from any address',
     tag: 'changed-issuer-reachable',
-    change: { from: 'after.keys ? null : checkTarget(after.issuer, { allowPrivate })', to: 'null as string | null' },
+    change: {
+      from: 'after.keys ? null : checkTarget(after.issuer, { allowPrivate })',
+      to: 'null as string | null',
+    },
     notice: 'api/trusts/trusts: PATCH is judged as POST is',
   },
   {

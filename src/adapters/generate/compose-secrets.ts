@@ -1,4 +1,5 @@
-// The top-level `secrets` of a Compose file: each is read from an environment variable of the same name, and the file contains no values.
+// The top-level `secrets` of a Compose file: each is read from an environment variable of the same name, and
+// the file contains no values.
 import { kubernetesStyle } from '../names';
 import { format, none } from './format';
 import { quoted } from './yaml';

@@ -16,7 +16,8 @@ export const dockerEnv = format({
     if (value.includes('\n')) return 'has a value with a line feed, but the format has one line per variable';
     // Docker would treat it as part of the line end.
     if (value.endsWith('\r')) return 'has a value that ends with a carriage return, which Docker drops';
-    if (utf8(`${key}=${value}`).length >= MOST_LINE) return 'makes a line of 64 KiB or more, which Docker refuses';
+    if (utf8(`${key}=${value}`).length >= MOST_LINE)
+      return 'makes a line of 64 KiB or more, which Docker refuses';
     return nul(value);
   },
   *render(entries) {

@@ -1,4 +1,5 @@
-// .env files in three dialects that differ in quotes and escapes, and .dev.vars, which Wrangler reads like npm dotenv.
+// .env files in three dialects that differ in quotes and escapes, and .dev.vars, which Wrangler reads like
+// npm dotenv.
 import { z } from '@hono/zod-openapi';
 import { environmentStyle } from '../names';
 import { type Entry, format, none, nul } from './format';
@@ -8,14 +9,15 @@ import { refusesShellName, singleQuoted } from './shell';
 const PLAIN = /^[A-Za-z0-9_./:+=@,%-]*$/;
 
 /**
- * Whether npm dotenv reads a value back from between these quotes. It has no escapes: a backslash before a quote does not end the value
- * there.
+ * Whether npm dotenv reads a value back from between these quotes. It has no escapes: a backslash before a
+ * quote does not end the value there.
  */
 const fits = (value: string, quote: string): boolean =>
   !value.includes(quote) && !value.endsWith('\\') && !(quote === '"' && /\\[nr]/.test(value));
 
 /** Whether it reads the value back without quotes, from a line that is trimmed and ends at a #. */
-const isLine = (value: string): boolean => !/[#\n\u2028\u2029]/.test(value) && value === value.trim() && !/^['"`]/.test(value);
+const isLine = (value: string): boolean =>
+  !/[#\n\u2028\u2029]/.test(value) && value === value.trim() && !/^['"`]/.test(value);
 
 /** A value in npm dotenv syntax; null if it cannot be expressed. */
 function forNode(value: string): string | null {
@@ -28,14 +30,21 @@ function forNode(value: string): string | null {
 
 function refusedByNode(value: string): string | null {
   if (value.includes('\r')) return 'has a value with a carriage return, which npm dotenv changes';
-  return nul(value) ?? (forNode(value) === null ? 'has a value that npm dotenv cannot read back with any kind of quotes' : null);
+  return (
+    nul(value) ??
+    (forNode(value) === null ? 'has a value that npm dotenv cannot read back with any kind of quotes' : null)
+  );
 }
 
 const COMPOSE: Record<string, string> = { '\\': '\\\\', '"': '\\"', $: '\\$', '\n': '\\n', '\r': '\\r' };
 
 const dialects = {
   node: { refuses: refusedByNode, value: (value: string) => forNode(value) as string },
-  compose: { refuses: nul, value: (value: string) => `"${value.replace(/[\\"$\n\r]/g, (character) => COMPOSE[character] as string)}"` },
+  compose: {
+    refuses: nul,
+    value: (value: string) =>
+      `"${value.replace(/[\\"$\n\r]/g, (character) => COMPOSE[character] as string)}"`,
+  },
   bash: { refuses: nul, value: singleQuoted },
 };
 

@@ -30,6 +30,7 @@ export const externalSecrets = format({
     yield `  secretStoreRef:\n    name: ${quoted(store)}\n    kind: ${quoted(storeKind)}\n`;
     yield `  target:\n    name: ${quoted(name)}\n`;
     yield entries.length ? '  data:\n' : '  data: []\n';
-    for (const entry of entries) yield `    - secretKey: ${quoted(entry.key)}\n      remoteRef:\n        key: ${quoted(entry.name)}\n`;
+    for (const entry of entries)
+      yield `    - secretKey: ${quoted(entry.key)}\n      remoteRef:\n        key: ${quoted(entry.name)}\n`;
   },
 });

@@ -1,6 +1,6 @@
-// The interface of formats of generated files. Invariants: a format is pure; a program that reads the file gets every value back byte for
-// byte, or the value is refused before anything is rendered; the same entries give the same bytes (except for github-actions, whose
-// delimiters are random).
+// The interface of formats of generated files. Invariants: a format is pure; a program that reads the file
+// gets every value back byte for byte, or the value is refused before anything is rendered; the same entries
+// give the same bytes (except for github-actions, whose delimiters are random).
 import { z } from '@hono/zod-openapi';
 import type { Detail } from '../../errors';
 import type { NameRule } from '../names';
@@ -23,7 +23,9 @@ export interface Format {
   valueless?: true;
   /** Names that are refused only with some options. */
   refusesName?(key: string, options: never): string | null;
-  /** Why the file cannot contain a value, worded to follow the name. It must not reveal more about the value. */
+  /**
+   * Why the file cannot contain a value, worded to follow the name. It must not reveal more about the value.
+   */
   refuses?(value: string, key: string, options: never): string | null;
   /** What is wrong with all entries together. */
   refusesAll?(entries: readonly Entry[]): Detail[];
@@ -60,4 +62,5 @@ export const kubernetesOptions = { name: Subdomain.default('app-secrets'), names
 export const KubernetesName = Subdomain;
 
 /** Environment variables, and most programs that read files, end a text at NUL. */
-export const nul = (value: string): string | null => (value.includes('\0') ? 'has a value with a NUL character' : null);
+export const nul = (value: string): string | null =>
+  value.includes('\0') ? 'has a value with a NUL character' : null;

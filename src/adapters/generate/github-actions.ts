@@ -1,6 +1,6 @@
-// A script for a `run` step of GitHub Actions: it masks the values in the log, then adds them to the environment of the following steps.
-// Invariants: a value is masked before anything else is done with it; no value can end its own section of the file, whose delimiter is
-// random.
+// A script for a `run` step of GitHub Actions: it masks the values in the log, then adds them to the
+// environment of the following steps. Invariants: a value is masked before anything else is done with it; no
+// value can end its own section of the file, whose delimiter is random.
 import { environmentStyle, without } from '../names';
 import { type Entry, format, none, nul } from './format';
 import { singleQuoted } from './shell';
@@ -13,7 +13,8 @@ const names = without(environmentStyle, (key) =>
 const COMMAND: Record<string, string> = { '%': '%25', '\r': '%0D', '\n': '%0A' };
 
 /** The parts of a value to mask: each non-empty line, and the whole. */
-const masked = (value: string): string[] => [...new Set([...value.split(/\r\n|\r|\n/), value])].filter((text) => text !== '');
+const masked = (value: string): string[] =>
+  [...new Set([...value.split(/\r\n|\r|\n/), value])].filter((text) => text !== '');
 
 /** A workflow command without line breaks. */
 // safety: generated-workflow-commands
@@ -35,7 +36,10 @@ export const githubActions = format({
   options: none,
   names,
   refuses: (value) =>
-    nul(value) ?? (value.endsWith('\r') ? 'has a value that ends with a carriage return, which a runner on Windows drops' : null),
+    nul(value) ??
+    (value.endsWith('\r')
+      ? 'has a value that ends with a carriage return, which a runner on Windows drops'
+      : null),
   *render(entries) {
     for (const { value } of entries) for (const text of masked(value)) yield mask(text);
     for (const entry of entries) {

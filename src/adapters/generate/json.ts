@@ -2,7 +2,9 @@
 import { verbatim } from '../names';
 import { type Entry, format, none } from './format';
 
-/** An object in the order of the entries: a JavaScript object would put numeric keys first and lose __proto__. */
+/**
+ * An object in the order of the entries: a JavaScript object would put numeric keys first and lose __proto__.
+ */
 export function* object(entries: readonly Entry[]): Generator<string> {
   if (entries.length === 0) return yield '{}\n';
   yield '{\n';

@@ -24,7 +24,10 @@ export const kubernetes = format({
   refusesAll(entries) {
     const bytes = entries.reduce((sum, { key, value }) => sum + key.length + utf8(value).length, 0);
     if (bytes <= MOST_BYTES) return [];
-    return entries.map(({ name }) => ({ path: name, message: 'is among the values that together exceed the 1 MiB limit of a Secret' }));
+    return entries.map(({ name }) => ({
+      path: name,
+      message: 'is among the values that together exceed the 1 MiB limit of a Secret',
+    }));
   },
   *render(entries, { name, namespace }) {
     yield 'apiVersion: "v1"\nkind: "Secret"\nmetadata:\n';

@@ -1,4 +1,5 @@
-// A file for java.util.Properties. Everything except printable ASCII is escaped, so the file's charset does not matter.
+// A file for java.util.Properties. Everything except printable ASCII is escaped, so the file's charset does
+// not matter.
 import { verbatim } from '../names';
 import { format, none, nul } from './format';
 import { hex } from './yaml';

@@ -1,4 +1,5 @@
-// Renders a file of secrets. Invariant: the result is the complete file or a refusal that names every affected secret, never a value.
+// Renders a file of secrets. Invariant: the result is the complete file or a refusal that names every
+// affected secret, never a value.
 import { type Refusal, refuse } from '../../errors';
 import { mapNames } from '../names';
 import type { Entry, Format } from './format';
@@ -18,7 +19,10 @@ export function generate(
   const sorted = [...secrets].sort((a, b) => (a.name < b.name ? -1 : 1));
   const names = sorted.map(({ name }) => name);
   const map = (name: string) => format.names.map(withoutPrefix(name, prefixes));
-  const rule = { map, problem: (key: string) => format.names.problem(key) ?? format.refusesName?.(key, options) ?? null };
+  const rule = {
+    map,
+    problem: (key: string) => format.names.problem(key) ?? format.refusesName?.(key, options) ?? null,
+  };
   const { keys, refused, collisions } = mapNames(names, rule);
   if (refused.length) return refuse('NAME_NOT_REPRESENTABLE', { details: refused });
   // safety: generated-names-distinct
@@ -47,7 +51,8 @@ function joined(pieces: Iterable<string>): { content: string } | Refusal {
   for (const piece of pieces) {
     content += piece;
     // safety: generated-content-bounded
-    if (content.length > MOST_CONTENT) return refuse('RESULT_TOO_LARGE', { message: 'The file would be larger than 24 MiB.' });
+    if (content.length > MOST_CONTENT)
+      return refuse('RESULT_TOO_LARGE', { message: 'The file would be larger than 24 MiB.' });
   }
   return { content };
 }

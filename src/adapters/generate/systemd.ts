@@ -1,5 +1,5 @@
-// A file for systemd's EnvironmentFile=, as parsed by env-file.c: in double quotes, a backslash escapes characters that the shell would
-// interpret, and line breaks are allowed.
+// A file for systemd's EnvironmentFile=, as parsed by env-file.c: in double quotes, a backslash escapes
+// characters that the shell would interpret, and line breaks are allowed.
 import { environmentStyle } from '../names';
 import { format, none, nul } from './format';
 
@@ -13,7 +13,9 @@ export const systemd = format({
   contentType: 'text/plain',
   options: none,
   names: environmentStyle,
-  refuses: (value) => nul(value) ?? (NONCHARACTER.test(value) ? 'has a value with a Unicode noncharacter, which systemd rejects' : null),
+  refuses: (value) =>
+    nul(value) ??
+    (NONCHARACTER.test(value) ? 'has a value with a Unicode noncharacter, which systemd rejects' : null),
   *render(entries) {
     for (const { key, value } of entries) yield `${key}="${value.replace(/["\\`$]/g, '\\$&')}"\n`;
   },

@@ -1,24 +1,44 @@
-// Terraform variables, as HCL and as JSON. In HCL a string is a template, so anything that would start an interpolation is escaped. In JSON
-// it is literal.
+// Terraform variables, as HCL and as JSON. In HCL a string is a template, so anything that would start an
+// interpolation is escaped. In JSON it is literal.
 import { environmentStyle, type NameRule, without } from '../names';
 import { format, none, nul } from './format';
 import { object } from './json';
 import { hex } from './yaml';
 
-/** Names that Terraform lets no variable have: everything with a meaning in a `module` block (`moduleBlockSchema` in its source). */
+/**
+ * Names that Terraform lets no variable have: everything with a meaning in a `module` block
+ * (`moduleBlockSchema` in its source).
+ */
 const RESERVED = [
-  ...['_', 'count', 'depends_on', 'for_each', 'ignore_nested_deprecations', 'lifecycle', 'locals', 'provider', 'providers', 'source'],
+  ...[
+    '_',
+    'count',
+    'depends_on',
+    'for_each',
+    'ignore_nested_deprecations',
+    'lifecycle',
+    'locals',
+    'provider',
+    'providers',
+    'source',
+  ],
   'version',
 ];
 
 /** HCL identifiers: as environment variables, and with hyphens. */
-const identifiers: NameRule = without({ ...environmentStyle, map: (name) => name.replace(/[^A-Za-z0-9_-]/g, '_') }, (key) =>
-  RESERVED.includes(key) ? 'is a variable name that Terraform reserves' : null,
+const identifiers: NameRule = without(
+  { ...environmentStyle, map: (name) => name.replace(/[^A-Za-z0-9_-]/g, '_') },
+  (key) => (RESERVED.includes(key) ? 'is a variable name that Terraform reserves' : null),
 );
 
-/** Terraform normalises every string to Unicode normal form C, so another form of the same text is not read back. */
+/**
+ * Terraform normalises every string to Unicode normal form C, so another form of the same text is not read
+ * back.
+ */
 const unnormalized = (value: string): string | null =>
-  value === value.normalize('NFC') ? null : 'has a value that is not in Unicode normal form C, which Terraform changes';
+  value === value.normalize('NFC')
+    ? null
+    : 'has a value that is not in Unicode normal form C, which Terraform changes';
 
 const SHORT: Record<string, string> = { '"': '\\"', '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 

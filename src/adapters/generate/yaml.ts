@@ -1,9 +1,10 @@
-// YAML that YAML 1.1 and 1.2 readers parse alike, and the format yaml. Invariant: keys and values are double-quoted, so every reader parses
-// them as strings.
+// YAML that YAML 1.1 and 1.2 readers parse alike, and the format yaml. Invariant: keys and values are
+// double-quoted, so every reader parses them as strings.
 //
-// The quoting is our own, not a library's: the characters that must be escaped so that PyYAML, go-yaml and YAML 1.2 readers agree are known
-// exactly, and a general writer uses its own rules. JSON.stringify is not a substitute: it leaves DEL and NEL unescaped, which PyYAML
-// rejects and folds, and U+FEFF and U+2028, which readers drop or treat as line breaks.
+// The quoting is our own, not a library's: the characters that must be escaped so that PyYAML, go-yaml and
+// YAML 1.2 readers agree are known exactly, and a general writer uses its own rules. JSON.stringify is not a
+// substitute: it leaves DEL and NEL unescaped, which PyYAML rejects and folds, and U+FEFF and U+2028, which
+// readers drop or treat as line breaks.
 import { verbatim } from '../names';
 import { type Entry, format, none, nul } from './format';
 

@@ -1,6 +1,17 @@
 // AWS Secrets Manager: a response of GetSecretValue, a list of them, or a response of BatchGetSecretValue.
 import { JsonObject, Node, parseJson, TooLarge, Unreadable } from './json';
-import { binaryItem, bytesOf, eachOf, type Found, failure, incomplete, keysOf, oneOrMany, source, vendorCode } from './source';
+import {
+  binaryItem,
+  bytesOf,
+  eachOf,
+  type Found,
+  failure,
+  incomplete,
+  keysOf,
+  oneOrMany,
+  source,
+  vendorCode,
+} from './source';
 
 /** The JSON object in a text; null for any other text. */
 function objectOf(text: string, path: string): Node | null {
@@ -10,7 +21,8 @@ function objectOf(text: string, path: string): Node | null {
     return value instanceof JsonObject ? new Node(value, path) : null;
   } catch (error) {
     // It is an object, but too large or too deep.
-    if (error instanceof TooLarge || (error instanceof Unreadable && error.message.startsWith('nested'))) throw error;
+    if (error instanceof TooLarge || (error instanceof Unreadable && error.message.startsWith('nested')))
+      throw error;
     return null;
   }
 }
@@ -37,7 +49,9 @@ function read(data: Node): Found[] {
   const errors = data.given('Errors')?.items() ?? [];
   return [
     ...batch.items().flatMap(readOne),
-    ...errors.map((error) => failure(error.textOf('SecretId'), 'SOURCE_ERROR', vendorCode(error.textOf('ErrorCode')))),
+    ...errors.map((error) =>
+      failure(error.textOf('SecretId'), 'SOURCE_ERROR', vendorCode(error.textOf('ErrorCode'))),
+    ),
     ...incomplete(data, 'NextToken'),
   ];
 }

@@ -1,4 +1,5 @@
-// AWS Systems Manager Parameter Store: responses of GetParameter, GetParameters and GetParametersByPath, or a list of parameters.
+// AWS Systems Manager Parameter Store: responses of GetParameter, GetParameters and GetParametersByPath, or a
+// list of parameters.
 import type { Node } from './json';
 import { type Found, failure, incomplete, itemOf, source } from './source';
 

@@ -1,5 +1,5 @@
-// Azure Key Vault: a secret bundle, a list of them, or a page `{ value: [...] }`. The CLI writes times as ISO texts, the API as Unix
-// seconds.
+// Azure Key Vault: a secret bundle, a list of them, or a page `{ value: [...] }`. The CLI writes times as ISO
+// texts, the API as Unix seconds.
 import { JsonNumber, type Node } from './json';
 import { type Found, failure, incomplete, itemOf, segmentAfter, source } from './source';
 

@@ -1,5 +1,6 @@
-// Parses text by the rules of npm dotenv 17, in linear time. npm dotenv's own parser takes quadratic time for crafted texts and loses the
-// name `__proto__`; a test compares the two. Only LF, CRLF and CR end a line here; in npm dotenv, U+2028 and U+2029 do so in some places.
+// Parses text by the rules of npm dotenv 17, in linear time. npm dotenv's own parser takes quadratic time for
+// crafted texts and loses the name `__proto__`; a test compares the two. Only LF, CRLF and CR end a line
+// here; in npm dotenv, U+2028 and U+2029 do so in some places.
 import { Unreadable } from './json';
 import { type Found, source } from './source';
 
@@ -20,7 +21,10 @@ function isClosed(text: string, at: number): boolean {
   return next === undefined || next === '\n' || next === '#';
 }
 
-/** The end of a quoted value that starts here; null if there is none. A quote after a backslash ends it only if no other quote does. */
+/**
+ * The end of a quoted value that starts here; null if there is none. A quote after a backslash ends it only
+ * if no other quote does.
+ */
 function closing(text: string, from: number): number | null {
   const quote = text[from] as string;
   const escaped: number[] = [];
@@ -83,7 +87,8 @@ export const dotenv = source({
   lastWins: true,
   read(text): Found[] {
     const found = new Map(parseDotenv(text));
-    if (found.size === 0 && /^[^\S\n]*[^\s#]/m.test(text)) throw new Unreadable('the text has no assignment NAME=value');
+    if (found.size === 0 && /^[^\S\n]*[^\s#]/m.test(text))
+      throw new Unreadable('the text has no assignment NAME=value');
     return [...found].map(([name, value]) => ({ name, value }));
   },
 });

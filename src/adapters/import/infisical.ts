@@ -19,7 +19,8 @@ export const infisical = source({
     if (data.isArray) return readList(data);
     const found = readList(data.need('secrets'));
     const taken = new Set(found.map(({ name }) => name));
-    // A later import takes precedence over an earlier one; secrets listed directly take precedence over all imports.
+    // A later import takes precedence over an earlier one; secrets listed directly take precedence over all
+    // imports.
     for (const imported of (data.given('imports')?.items() ?? []).reverse()) {
       const further = readList(imported.need('secrets')).filter(({ name }) => !taken.has(name));
       for (const { name } of further) taken.add(name);

@@ -1,5 +1,6 @@
-// A JSON parser for exports: keeps every digit of a number and every repeated key, and treats `__proto__` like any other key. Invariants:
-// work and memory are linear in the text and bounded; an error names a position and never quotes the text.
+// A JSON parser for exports: keeps every digit of a number and every repeated key, and treats `__proto__`
+// like any other key. Invariants: work and memory are linear in the text and bounded; an error names a
+// position and never quotes the text.
 import { printParseErrorCode, visit } from 'jsonc-parser';
 
 /** An export that cannot be parsed. The message names the position. */
@@ -41,14 +42,16 @@ export function parseJson(text: string, mostDepth = MOST_DEPTH): Json {
   const keys: string[] = [];
   let values = 0;
   const add = (value: Json) => {
-    if (++values > MOST_VALUES) throw new TooLarge(`The data has more than ${MOST_VALUES.toLocaleString('en')} JSON values.`);
+    if (++values > MOST_VALUES)
+      throw new TooLarge(`The data has more than ${MOST_VALUES.toLocaleString('en')} JSON values.`);
     const holder = open.at(-1) as Json[] | JsonObject;
     if (Array.isArray(holder)) holder.push(value);
     else holder.entries.push([keys.pop() as string, value]);
   };
   const begin = (value: Json[] | JsonObject, line: number, column: number) => {
     // safety: import-depth-bounded
-    if (open.length > mostDepth) throw new Unreadable(`nested more than ${MOST_DEPTH} levels deep at ${placeOf(line, column)}`);
+    if (open.length > mostDepth)
+      throw new Unreadable(`nested more than ${MOST_DEPTH} levels deep at ${placeOf(line, column)}`);
     add(value);
     open.push(value);
   };
@@ -64,7 +67,9 @@ export function parseJson(text: string, mostDepth = MOST_DEPTH): Json {
         add(typeof value === 'number' ? new JsonNumber(text.slice(offset, offset + length)) : value);
       },
       onError(code, _offset, _length, line, column) {
-        throw new Unreadable(`not valid JSON: ${problems[printParseErrorCode(code)] ?? 'a syntax error'} at ${placeOf(line, column)}`);
+        throw new Unreadable(
+          `not valid JSON: ${problems[printParseErrorCode(code)] ?? 'a syntax error'} at ${placeOf(line, column)}`,
+        );
       },
     },
     { disallowComments: true, allowTrailingComma: false, allowEmptyContent: false },
@@ -74,15 +79,22 @@ export function parseJson(text: string, mostDepth = MOST_DEPTH): Json {
 
 const placeOf = (line: number, column: number) => `line ${line + 1}, column ${column + 1}`;
 
-/** The JSON text of a value without spaces, with numbers and keys unchanged. Its depth is bounded by `parseJson`. */
+/**
+ * The JSON text of a value without spaces, with numbers and keys unchanged. Its depth is bounded by
+ * `parseJson`.
+ */
 export function compact(value: Json): string {
   if (value instanceof JsonNumber) return value.source;
   if (Array.isArray(value)) return `[${value.map(compact).join(',')}]`;
-  if (value instanceof JsonObject) return `{${value.entries.map(([key, inner]) => `${JSON.stringify(key)}:${compact(inner)}`).join(',')}}`;
+  if (value instanceof JsonObject)
+    return `{${value.entries.map(([key, inner]) => `${JSON.stringify(key)}:${compact(inner)}`).join(',')}}`;
   return JSON.stringify(value);
 }
 
-/** A value in an export, and its position: readers use it to traverse an export. A value of an unexpected type is an error. */
+/**
+ * A value in an export, and its position: readers use it to traverse an export. A value of an unexpected type
+ * is an error.
+ */
 export class Node {
   constructor(
     readonly value: Json,
@@ -105,10 +117,16 @@ export class Node {
     return this.value === null;
   }
 
-  /** The fields of an object, including repeated ones. Paths use their numbers, because the names belong to the exporter. */
+  /**
+   * The fields of an object, including repeated ones. Paths use their numbers, because the names belong to
+   * the exporter.
+   */
   entries(): [key: string, node: Node][] {
     if (!(this.value instanceof JsonObject)) throw this.unreadable('is not an object');
-    return this.value.entries.map(([key, value], at) => [key, new Node(value, `${this.path}[field ${at + 1}]`)]);
+    return this.value.entries.map(([key, value], at) => [
+      key,
+      new Node(value, `${this.path}[field ${at + 1}]`),
+    ]);
   }
 
   /** The items of an array. */
@@ -117,7 +135,10 @@ export class Node {
     return this.value.map((value, at) => new Node(value, `${this.path}[${at}]`));
   }
 
-  /** A field by its known name; null if absent. A repeated field is an error, because it is unclear which one counts. */
+  /**
+   * A field by its known name; null if absent. A repeated field is an error, because it is unclear which one
+   * counts.
+   */
   get(name: string): Node | null {
     if (!(this.value instanceof JsonObject)) throw this.unreadable('is not an object');
     const found = this.value.entries.filter(([key]) => key === name);

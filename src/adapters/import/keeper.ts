@@ -2,7 +2,10 @@
 import type { Node } from './json';
 import { eachOf, type Found, joined, source } from './source';
 
-/** The name of a custom field: for `$type:label:N` the label, with its number from the second one on; without a label, the type. */
+/**
+ * The name of a custom field: for `$type:label:N` the label, with its number from the second one on; without
+ * a label, the type.
+ */
 function labelOf(key: string): string {
   if (!key.startsWith('$')) return key;
   const colon = key.indexOf(':');
@@ -18,7 +21,9 @@ const itemOf = (title: string, name: string, value: Node | null): Found[] =>
 function* readRecord(record: Node): Generator<Found> {
   const title = record.need('title').text();
   yield* eachOf(['login', 'password', 'notes'], (field) => itemOf(title, field, record.get(field)));
-  yield* eachOf(record.given('custom_fields')?.entries() ?? [], ([key, value]) => itemOf(title, labelOf(key), value));
+  yield* eachOf(record.given('custom_fields')?.entries() ?? [], ([key, value]) =>
+    itemOf(title, labelOf(key), value),
+  );
 }
 
 export const keeper = source({

@@ -1,9 +1,12 @@
-// The common part of import sources: a source reads an export into items and failures. Invariant: everything in the export is an item or a
-// failure, except what the source's contract excludes; nothing is lost silently.
+// The common part of import sources: a source reads an export into items and failures. Invariant: everything
+// in the export is an item or a failure, except what the source's contract excludes; nothing is lost
+// silently.
 import { fromUtf8, utf8 } from '../../crypto/bytes';
 import type { Json, Node } from './json';
 
-/** One name and one value of an export. `encoding`: the value is the base64 text of bytes that are not UTF-8. */
+/**
+ * One name and one value of an export. `encoding`: the value is the base64 text of bytes that are not UTF-8.
+ */
 export interface Item {
   name: string;
   value: Json;
@@ -12,12 +15,32 @@ export interface Item {
 
 /** Why an item of an export cannot be imported. */
 export const reasons = [
-  ...['NAME_INVALID', 'NAME_COLLISION', 'VALUE_NULL', 'VALUE_EMPTY', 'VALUE_TOO_LARGE', 'VALUE_MISSING', 'NUMBER_INEXACT'],
-  ...['DISABLED', 'DELETED', 'EXPIRED', 'MANAGED', 'CERTIFICATE', 'RESTRICTED', 'UNSUPPORTED', 'CHECKSUM_MISMATCH'],
+  ...[
+    'NAME_INVALID',
+    'NAME_COLLISION',
+    'VALUE_NULL',
+    'VALUE_EMPTY',
+    'VALUE_TOO_LARGE',
+    'VALUE_MISSING',
+    'NUMBER_INEXACT',
+  ],
+  ...[
+    'DISABLED',
+    'DELETED',
+    'EXPIRED',
+    'MANAGED',
+    'CERTIFICATE',
+    'RESTRICTED',
+    'UNSUPPORTED',
+    'CHECKSUM_MISMATCH',
+  ],
   ...['POLICY_VIOLATED', 'NOT_ALLOWED', 'INCOMPLETE', 'SOURCE_ERROR'],
 ] as const;
 
-/** An item that is not imported, by its name in the export; the reason is a code, optionally followed by `: ` and a sentence. */
+/**
+ * An item that is not imported, by its name in the export; the reason is a code, optionally followed by `: `
+ * and a sentence.
+ */
 export interface Failure {
   name: string;
   reason: string;
@@ -50,7 +73,9 @@ export const failure = (name: string, code: string, why?: string): Failure => ({
 /** A longer part makes every name too long, regardless of its characters. */
 const LONGEST_PART = 512;
 
-/** A name with several parts: `Item/field`. A slash within a part would look like a separator and is replaced. */
+/**
+ * A name with several parts: `Item/field`. A slash within a part would look like a separator and is replaced.
+ */
 export const joined = (...parts: string[]): string =>
   // safety: import-parts-bounded
   parts.map((part) => part.slice(0, LONGEST_PART).replaceAll('/', '_')).join('/');
@@ -61,7 +86,8 @@ export function* eachOf<T>(nodes: Iterable<T>, read: (node: T) => Iterable<Found
 }
 
 /** An item, or a failure if the export lists it without a value. */
-export const itemOf = (name: string, value: Node | null): Found => (value ? { name, value: value.value } : failure(name, 'VALUE_MISSING'));
+export const itemOf = (name: string, value: Node | null): Found =>
+  value ? { name, value: value.value } : failure(name, 'VALUE_MISSING');
 
 /** The keys of a map. */
 export const keysOf = (map: Node): Item[] => map.entries().map(([name, { value }]) => ({ name, value }));
@@ -74,17 +100,22 @@ export const incomplete = (data: Node, field: string): Failure[] =>
 export function bytesOf(text: string): Uint8Array | null {
   const bare = text.replace(/=+$/, '').replaceAll('-', '+').replaceAll('_', '/');
   const bytes = Buffer.from(bare, 'base64');
-  return bytes.toString('base64').replace(/=+$/, '') === bare && text.length - bare.length <= 2 ? bytes : null;
+  return bytes.toString('base64').replace(/=+$/, '') === bare && text.length - bare.length <= 2
+    ? bytes
+    : null;
 }
 
 /** The item of a base64 field: its bytes as text, or else as standard base64. */
 export function binaryItem(name: string, bytes: Uint8Array): Item {
   const text = fromUtf8(bytes);
-  return text === null ? { name, value: Buffer.from(bytes).toString('base64'), encoding: 'base64' } : { name, value: text };
+  return text === null
+    ? { name, value: Buffer.from(bytes).toString('base64'), encoding: 'base64' }
+    : { name, value: text };
 }
 
 /** A vendor's error code, if the text has the form of one. */
-export const vendorCode = (text: string): string => (/^[A-Za-z][A-Za-z0-9._-]{0,99}$/.test(text) ? text : 'unknown');
+export const vendorCode = (text: string): string =>
+  /^[A-Za-z][A-Za-z0-9._-]{0,99}$/.test(text) ? text : 'unknown';
 
 /** The segment of a path after another: that after `secrets` in `projects/p/secrets/NAME/versions/4`. */
 export function segmentAfter(path: string, segment: string): string | null {

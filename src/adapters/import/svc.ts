@@ -11,7 +11,9 @@ export const svc = source({
     const withheld = data.given('withheld')?.items() ?? [];
     return [
       ...keysOf(values),
-      ...withheld.map((name) => failure(name.text(), 'VALUE_MISSING', 'it was withheld: reading it needs approval')),
+      ...withheld.map((name) =>
+        failure(name.text(), 'VALUE_MISSING', 'it was withheld: reading it needs approval'),
+      ),
     ];
   },
 });

@@ -1,9 +1,11 @@
-// HashiCorp Vault and OpenBao: responses of the KV engines, version 1 and 2, alone or in a map of path → response.
+// HashiCorp Vault and OpenBao: responses of the KV engines, version 1 and 2, alone or in a map of path →
+// response.
 import { JsonNumber, type Node } from './json';
 import { eachOf, type Found, failure, keysOf, source } from './source';
 
 /**
- * Whether `data` of a response is that of KV 2. A KV 1 secret may have keys named `data` and `metadata`; the contents of metadata decide.
+ * Whether `data` of a response is that of KV 2. A KV 1 secret may have keys named `data` and `metadata`; the
+ * contents of metadata decide.
  */
 function isVersioned(data: Node): boolean {
   const metadata = data.get('metadata');

@@ -1,5 +1,5 @@
-// The types of notifications and notification adapters. Invariant: an adapter is pure. It builds a request and evaluates a response, and
-// never sends anything.
+// The types of notifications and notification adapters. Invariant: an adapter is pure. It builds a request
+// and evaluates a response, and never sends anything.
 import { z } from '@hono/zod-openapi';
 import type { NotifyPlatform } from '../platforms';
 
@@ -66,7 +66,10 @@ export interface Adapter {
 
 /** Declares an adapter; the type of its config follows from its schema. */
 export const adapter = <S extends z.ZodObject>(
-  declared: Omit<Adapter, 'config' | 'request'> & { config: S; request(config: z.output<S>, message: Message): Sent },
+  declared: Omit<Adapter, 'config' | 'request'> & {
+    config: S;
+    request(config: z.output<S>, message: Message): Sent;
+  },
 ): Adapter => declared as unknown as Adapter;
 
 /** A JSON POST. */
@@ -80,19 +83,27 @@ export const post = (url: string, body: object, headers: Record<string, string> 
 // ---------------------------------------------------------------- configs
 
 /**
- * A URL that is itself a credential. Its target is checked later, with the deployment's address override, which would drop a user name; so
- * a user name is refused here.
+ * A URL that is itself a credential. Its target is checked later, with the deployment's address override,
+ * which would drop a user name; so a user name is refused here.
  */
 export const SecretUrl = z
   .string()
   .max(2048)
-  .regex(/^https?:\/\/[^\s\\#/?][^\s\\#]{0,2039}$/i, 'must be an https URL without spaces, backslashes or fragment')
+  .regex(
+    /^https?:\/\/[^\s\\#/?][^\s\\#]{0,2039}$/i,
+    'must be an https URL without spaces, backslashes or fragment',
+  )
   .refine((text) => !/\p{C}/u.test(text), 'must not contain control characters')
   // safety: notification-no-user-info
-  .refine((text) => URL.canParse(text) && !/^https?:\/\/[^/?]*@/i.test(text), 'must not contain a user name or password');
+  .refine(
+    (text) => URL.canParse(text) && !/^https?:\/\/[^/?]*@/i.test(text),
+    'must not contain a user name or password',
+  );
 
 /** A credential that is sent in a header or a body. */
-export const SecretText = z.string().regex(/^[\x21-\x7e]{1,512}$/, 'must be 1 to 512 printable ASCII characters without spaces');
+export const SecretText = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,512}$/, 'must be 1 to 512 printable ASCII characters without spaces');
 
 export const Region = z.enum(['us', 'eu']);
 
@@ -132,5 +143,9 @@ export function outcome({ refusal }: Adapter, received: Received, now: number): 
   const wait = refused?.retry_after ?? retryAfter(headers, now);
   if (status >= 200 && status <= 299 && !refused) return { delivered: true, status, retry_after: null };
   // Discord sends the time in the body too.
-  return { delivered: false, status: refused?.status ?? status, retry_after: wait ?? seconds(fieldsOf(text).retry_after) };
+  return {
+    delivered: false,
+    status: refused?.status ?? status,
+    retry_after: wait ?? seconds(fieldsOf(text).retry_after),
+  };
 }

@@ -1,4 +1,5 @@
-// Discord: https://discord.com/developers/docs/resources/webhook#execute-webhook. With `wait` it responds once the message exists.
+// Discord: https://discord.com/developers/docs/resources/webhook#execute-webhook. With `wait` it responds
+// once the message exists.
 import { z } from '@hono/zod-openapi';
 import { adapter, post, SecretUrl } from './adapter';
 import { asInteger, headingOf, palette } from './palette';

@@ -11,7 +11,10 @@ const MOST_TEXT = 100_000;
 export const MOST_RECIPIENTS = 50;
 
 const Address = z.email().max(254);
-/** An address, or a name and an address: `Vault <vault@example.com>`. A name must not contain characters with a meaning in headers. */
+/**
+ * An address, or a name and an address: `Vault <vault@example.com>`. A name must not contain characters with
+ * a meaning in headers.
+ */
 const sender = /^(?:([^\p{C}\p{Zl}\p{Zp}<>@,;:"\\()[\]]{1,64}?) {0,5}<([^<>]{3,254})>|([^<>]{3,254}))$/u;
 const From = z
   .string()

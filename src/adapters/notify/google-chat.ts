@@ -1,5 +1,5 @@
-// Google Chat: https://developers.google.com/workspace/chat/quickstart/webhooks. User text is in a card, where text is HTML. The message's
-// own text could mention everyone, so it contains only our text.
+// Google Chat: https://developers.google.com/workspace/chat/quickstart/webhooks. User text is in a card,
+// where text is HTML. The message's own text could mention everyone, so it contains only our text.
 import { z } from '@hono/zod-openapi';
 import { adapter, post, SecretUrl } from './adapter';
 import { headingOf, palette } from './palette';
@@ -23,11 +23,25 @@ export const googleChat = adapter({
             sections: [
               {
                 widgets: [
-                  { textParagraph: { text: `<font color="${palette[message.severity].hex}">${message.severity}</font>` } },
-                  { textParagraph: { text: cut(message.text, { most: MOST_TEXT, as: html, measure: inJson }) } },
+                  {
+                    textParagraph: {
+                      text: `<font color="${palette[message.severity].hex}">${message.severity}</font>`,
+                    },
+                  },
+                  {
+                    textParagraph: {
+                      text: cut(message.text, { most: MOST_TEXT, as: html, measure: inJson }),
+                    },
+                  },
                   ...(message.link === null
                     ? []
-                    : [{ buttonList: { buttons: [{ text: 'Open', onClick: { openLink: { url: message.link } } }] } }]),
+                    : [
+                        {
+                          buttonList: {
+                            buttons: [{ text: 'Open', onClick: { openLink: { url: message.link } } }],
+                          },
+                        },
+                      ]),
                 ],
               },
             ],

@@ -12,6 +12,20 @@ import { slack } from './slack';
 import { telegram } from './telegram';
 import { webhook } from './webhook';
 
-const list = [slack, microsoftTeams, discord, googleChat, mattermost, telegram, pagerduty, opsgenie, webhook, email];
+const list = [
+  slack,
+  microsoftTeams,
+  discord,
+  googleChat,
+  mattermost,
+  telegram,
+  pagerduty,
+  opsgenie,
+  webhook,
+  email,
+];
 
-export const adapters = Object.fromEntries(list.map((each) => [each.platform, each])) as Record<NotifyPlatform, Adapter>;
+export const adapters = Object.fromEntries(list.map((each) => [each.platform, each])) as Record<
+  NotifyPlatform,
+  Adapter
+>;

@@ -1,4 +1,5 @@
-// Mattermost: https://developers.mattermost.com/integrate/webhooks/incoming. It also recognises mentions in attachments.
+// Mattermost: https://developers.mattermost.com/integrate/webhooks/incoming. It also recognises mentions in
+// attachments.
 import { z } from '@hono/zod-openapi';
 import { adapter, post, SecretUrl } from './adapter';
 import { headingOf, palette } from './palette';

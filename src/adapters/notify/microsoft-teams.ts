@@ -1,5 +1,5 @@
-// Microsoft Teams, through a Workflows webhook: an Adaptive Card. A 2xx means that the flow accepted it. Retired connectors return 200 with
-// a text that names an HTTP error, which is a refusal.
+// Microsoft Teams, through a Workflows webhook: an Adaptive Card. A 2xx means that the flow accepted it.
+// Retired connectors return 200 with a text that names an HTTP error, which is a refusal.
 // https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using
 import { z } from '@hono/zod-openapi';
 import { adapter, post, SecretUrl } from './adapter';
@@ -35,7 +35,14 @@ export const microsoftTeams = adapter({
             version: '1.4',
             msteams: { width: 'Full' },
             body: [
-              { type: 'TextBlock', text: title, weight: 'Bolder', size: 'Medium', color: palette[severity].card, wrap: true },
+              {
+                type: 'TextBlock',
+                text: title,
+                weight: 'Bolder',
+                size: 'Medium',
+                color: palette[severity].card,
+                wrap: true,
+              },
               { type: 'TextBlock', text: lines, wrap: true },
               { type: 'FactSet', facts: [{ title: 'Severity', value: severity }] },
             ],

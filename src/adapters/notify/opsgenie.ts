@@ -1,5 +1,5 @@
-// Opsgenie: https://docs.opsgenie.com/docs/alert-api#create-alert. Repeats with the same alias are one alert. Its pages render HTML in
-// descriptions.
+// Opsgenie: https://docs.opsgenie.com/docs/alert-api#create-alert. Repeats with the same alias are one alert.
+// Its pages render HTML in descriptions.
 import { z } from '@hono/zod-openapi';
 import { adapter, post, Region, SecretText } from './adapter';
 import { palette } from './palette';
@@ -23,7 +23,11 @@ export const opsgenie = adapter({
         priority: palette[severity].priority,
         source: 'secrets-vault-service',
         tags: ['secrets', severity],
-        details: { severity, ...(event && { type: event.type, event_id: event.id }), ...(link !== null && { link }) },
+        details: {
+          severity,
+          ...(event && { type: event.type, event_id: event.id }),
+          ...(link !== null && { link }),
+        },
       },
       { Authorization: `GenieKey ${apiKey}` },
     ),

@@ -1,4 +1,5 @@
-// PagerDuty, Events API v2: https://developer.pagerduty.com/docs/send-alert-event. Repeats with the same dedup_key are one incident.
+// PagerDuty, Events API v2: https://developer.pagerduty.com/docs/send-alert-event. Repeats with the same
+// dedup_key are one incident.
 import { z } from '@hono/zod-openapi';
 import { adapter, post, Region, SecretText } from './adapter';
 import { cut, oneLine } from './text';
@@ -24,7 +25,10 @@ export const pagerduty = adapter({
         timestamp: new Date(time).toISOString(),
         component: 'secrets',
         ...(event && { class: event.type }),
-        custom_details: { message: cut(text, { most: MOST_TEXT }), ...(event && { event_id: event.id, org_id: event.org_id }) },
+        custom_details: {
+          message: cut(text, { most: MOST_TEXT }),
+          ...(event && { event_id: event.id, org_id: event.org_id }),
+        },
       },
       ...(link !== null && { links: [{ href: link, text: 'Open' }] }),
       client: 'Secrets Vault Service',

@@ -20,4 +20,5 @@ export const palette: Record<Severity, Shades> = {
 export const asInteger = (hex: string): number => Number.parseInt(hex.slice(1), 16);
 
 /** A heading without user text. */
-export const headingOf = ({ severity, title }: { severity: Severity; title: string }): string => `[${severity}] ${title}`;
+export const headingOf = ({ severity, title }: { severity: Severity; title: string }): string =>
+  `[${severity}] ${title}`;

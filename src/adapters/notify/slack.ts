@@ -1,5 +1,6 @@
-// Slack: https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks. Only attachments have a colour bar. User text is in
-// plain_text, which is not formatted, and in the notification's text, for which formatting is off.
+// Slack: https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks. Only attachments have a
+// colour bar. User text is in plain_text, which is not formatted, and in the notification's text, for which
+// formatting is off.
 import { z } from '@hono/zod-openapi';
 import { adapter, post, SecretUrl } from './adapter';
 import { headingOf, palette } from './palette';
@@ -22,10 +23,24 @@ export const slack = adapter({
           blocks: [
             { type: 'header', text: { type: 'plain_text', text: message.title } },
             // safety: notification-plain-text
-            { type: 'section', text: { type: 'plain_text', text: cut(message.text, { most: MOST_TEXT, as: html }), emoji: false } },
+            {
+              type: 'section',
+              text: {
+                type: 'plain_text',
+                text: cut(message.text, { most: MOST_TEXT, as: html }),
+                emoji: false,
+              },
+            },
             ...(message.link === null
               ? []
-              : [{ type: 'actions', elements: [{ type: 'button', text: { type: 'plain_text', text: 'Open' }, url: message.link }] }]),
+              : [
+                  {
+                    type: 'actions',
+                    elements: [
+                      { type: 'button', text: { type: 'plain_text', text: 'Open' }, url: message.link },
+                    ],
+                  },
+                ]),
           ],
         },
       ],

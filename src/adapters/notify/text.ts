@@ -1,6 +1,6 @@
-// Makes user text safe for a platform, and cuts it to the platform's limits. Invariants: text is escaped character by character and cut
-// between characters, so a cut never leaves half an escape or half a character; a cut text is never longer than its limit, including the
-// `…`.
+// Makes user text safe for a platform, and cuts it to the platform's limits. Invariants: text is escaped
+// character by character and cut between characters, so a cut never leaves half an escape or half a
+// character; a cut text is never longer than its limit, including the `…`.
 
 /** How a character is written. */
 export type Escape = (character: string) => string;
@@ -62,7 +62,8 @@ const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;
 export const html: Escape = (character) => entities[character] ?? character;
 
 /** Entities; an at sign does not start a mention. */
-export const htmlApart: Escape = (character) => (character === '@' ? `@${APART}` : (entities[character] ?? character));
+export const htmlApart: Escape = (character) =>
+  character === '@' ? `@${APART}` : (entities[character] ?? character);
 
 /** Without tags. */
 export const tagless: Escape = (character) => (character === '<' ? `<${APART}` : character);
@@ -77,4 +78,5 @@ export const markdown =
   };
 
 /** Prevents lines from becoming a Markdown heading, quote, list, rule or code block. */
-export const blockless = (text: string): string => clean(text).replace(/^(?=[ \t]*(?:[-+#>=]|\d{1,9}[.)])|[ ]{4}|\t)/gm, APART);
+export const blockless = (text: string): string =>
+  clean(text).replace(/^(?=[ \t]*(?:[-+#>=]|\d{1,9}[.)])|[ ]{4}|\t)/gm, APART);

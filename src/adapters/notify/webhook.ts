@@ -10,8 +10,16 @@ export const webhook = adapter({
   credentials: ['url', 'secret'],
   request({ url, secret }, { severity, title, text, event, time }) {
     const message = event ? `${title}: ${text}` : text;
-    const sent = post(url, { severity, message: message.toWellFormed(), timestamp: new Date(time).toISOString(), event });
+    const sent = post(url, {
+      severity,
+      message: message.toWellFormed(),
+      timestamp: new Date(time).toISOString(),
+      event,
+    });
     if (secret === undefined) return sent;
-    return { ...sent, headers: { ...sent.headers, 'X-Svc-Signature': hmacHex(utf8(secret), utf8(sent.body)) } };
+    return {
+      ...sent,
+      headers: { ...sent.headers, 'X-Svc-Signature': hmacHex(utf8(secret), utf8(sent.body)) },
+    };
   },
 });

@@ -1,5 +1,6 @@
-// The interface of sync adapters: how a platform names, validates, lists and writes secrets. Invariants: an adapter reaches its platform
-// only through the given client; it does not decide what is written: plan.ts does this for all platforms.
+// The interface of sync adapters: how a platform names, validates, lists and writes secrets. Invariants: an
+// adapter reaches its platform only through the given client; it does not decide what is written: plan.ts
+// does this for all platforms.
 import { z } from '@hono/zod-openapi';
 import type { SyncPlatform } from '../platforms';
 import type { Vendor } from './call';
@@ -16,16 +17,19 @@ export interface Remote {
   /** The name as the target writes it. */
   target: string;
   /**
-   * The value, if the target returns it in plain text; absent if it is masked, blank, digested or needs a separate call. Null if it cannot
-   * equal a secret's value: a number, or bytes that are not text.
+   * The value, if the target returns it in plain text; absent if it is masked, blank, digested or needs a
+   * separate call. Null if it cannot equal a secret's value: a number, or bytes that are not text.
    */
   value?: string | null;
   /**
-   * Whether it is stored in a different form than this service writes, such as in plain view or to be expanded. It is then written even if
-   * the value is equal.
+   * Whether it is stored in a different form than this service writes, such as in plain view or to be
+   * expanded. It is then written even if the value is equal.
    */
   otherForm?: boolean;
-  /** What the adapter needs to write or delete this name later: an id, or any other text, stored with the plan. */
+  /**
+   * What the adapter needs to write or delete this name later: an id, or any other text, stored with the
+   * plan.
+   */
   handle?: string;
 }
 
@@ -46,13 +50,18 @@ export interface Removal {
 }
 
 /** The result of one write. `message` contains additional information for the caller. */
-export type Written = { action: 'created' | 'updated' | 'unchanged' | 'deleted'; message?: string } | ({ action: 'failed' } & Problem);
+export type Written =
+  | { action: 'created' | 'updated' | 'unchanged' | 'deleted'; message?: string }
+  | ({ action: 'failed' } & Problem);
 
 /** Writes name by name, at most `CONCURRENCY` at a time. Throws a `TargetError` if a name fails. */
 export interface EachTarget {
   /** All pages of the target's names. */
   list(): Promise<Remote[]>;
-  /** The current value, or null for none: for vendors where each write creates a version. It is compared before a write. */
+  /**
+   * The current value, or null for none: for vendors where each write creates a version. It is compared
+   * before a write.
+   */
   read?(remote: Omit<Remote, 'value'>): Promise<string | null>;
   /** Whether the listing contains the values: then `read` is called only for steps that were begun before. */
   listsValues?: boolean;
@@ -64,17 +73,23 @@ export interface EachTarget {
 export interface BatchTarget {
   list(): Promise<Remote[]>;
   /**
-   * Writes and deletes in as few calls as the vendor allows. Returns one result per name, in any order; a name without one has failed with
-   * the thrown error. An adapter that needs several calls adds each result to `written` (see parts.ts), which survives an error. Null if
-   * the target has no such call: then the adapter also writes name by name.
+   * Writes and deletes in as few calls as the vendor allows. Returns one result per name, in any order; a
+   * name without one has failed with the thrown error. An adapter that needs several calls adds each result
+   * to `written` (see parts.ts), which survives an error. Null if the target has no such call: then the
+   * adapter also writes name by name.
    */
-  write(puts: Put[], removals: Removal[], written: Map<string, Written>): Promise<Map<string, Written> | null>;
+  write(
+    puts: Put[],
+    removals: Removal[],
+    written: Map<string, Written>,
+  ): Promise<Map<string, Written> | null>;
 }
 
 export type Target = EachTarget | BatchTarget | (EachTarget & BatchTarget);
 
 /** Whether values are read one by one, before each write. */
-export const readsEach = (target: Target): boolean => 'read' in target && target.read !== undefined && !target.listsValues;
+export const readsEach = (target: Target): boolean =>
+  'read' in target && target.read !== undefined && !target.listsValues;
 
 export const CONCURRENCY = 4;
 
@@ -84,11 +99,17 @@ export interface SyncAdapter {
   config: z.ZodType<Record<string, unknown>>;
   /** Fields of the config that are encrypted and never shown. */
   credentials: readonly string[];
-  /** Groups of fields of which exactly one must be set, for the JSON Schema: `[['serviceId'], ['envGroupId']]`. */
+  /**
+   * Groups of fields of which exactly one must be set, for the JSON Schema:
+   * `[['serviceId'], ['envGroupId']]`.
+   */
   oneOf?: readonly (readonly string[])[];
   /** The parts of the config, without its credentials, that identify a target; by default all of it. */
   identity?(config: never): unknown;
-  /** The vendor URLs that the config determines (a host, an API server), each with its field: they are checked before any call. */
+  /**
+   * The vendor URLs that the config determines (a host, an API server), each with its field: they are checked
+   * before any call.
+   */
   urls?(config: never): { field: string; url: string }[];
   /** Well-known ports that its targets may use. */
   ports?: readonly number[];
@@ -107,7 +128,10 @@ export interface SyncAdapter {
   open(client: Client, config: never): Target;
 }
 
-type Declared<C> = Omit<SyncAdapter, 'config' | 'identity' | 'urls' | 'name' | 'value' | 'vendor' | 'open'> & {
+type Declared<C> = Omit<
+  SyncAdapter,
+  'config' | 'identity' | 'urls' | 'name' | 'value' | 'vendor' | 'open'
+> & {
   config: z.ZodType<C>;
   identity?(config: C): unknown;
   urls?(config: C): { field: string; url: string }[];
@@ -123,7 +147,9 @@ export const syncAdapter = <C>(declared: Declared<C>): SyncAdapter => declared a
 // ---------------------------------------------------------------- configs
 
 /** A credential that is sent in a header. */
-export const Token = z.string().regex(/^[\x21-\x7e]{1,4096}$/, 'must be 1 to 4096 printable ASCII characters without spaces');
+export const Token = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,4096}$/, 'must be 1 to 4096 printable ASCII characters without spaces');
 
 /** An id or a name used as one path segment: `client.path` encodes it. */
 export const Segment = z
@@ -145,7 +171,9 @@ export const KB = 1024;
 
 /** Refuses a value with more than this many bytes. */
 export const tooLarge = (value: string, most: number): Problem | null =>
-  bytesOf(value) > most ? { code: 'VALUE_TOO_LARGE', message: `The value has more than ${most} bytes.` } : null;
+  bytesOf(value) > most
+    ? { code: 'VALUE_TOO_LARGE', message: `The value has more than ${most} bytes.` }
+    : null;
 
 /** Refuses an empty value. */
 export const empty = (value: string): Problem | null =>

@@ -1,6 +1,16 @@
-// Carries out the steps of a plan, chunk by chunk. Invariants: the failure of one name does not stop others; for vendors that keep
-// versions, a step that was begun before is settled by reading first; an error that ends the sync leaves unbegun steps alone.
-import { type BatchTarget, CONCURRENCY, type EachTarget, type Put, readsEach, type Target, TargetError, type Written } from './adapter';
+// Carries out the steps of a plan, chunk by chunk. Invariants: the failure of one name does not stop others;
+// for vendors that keep versions, a step that was begun before is settled by reading first; an error that
+// ends the sync leaves unbegun steps alone.
+import {
+  type BatchTarget,
+  CONCURRENCY,
+  type EachTarget,
+  type Put,
+  readsEach,
+  type Target,
+  TargetError,
+  type Written,
+} from './adapter';
 import { failed, type Result, type Step } from './plan';
 
 /** A step with its inputs. */
@@ -32,12 +42,18 @@ export async function foreseen(target: Target, steps: Work[]): Promise<Result[]>
     const { kind, remote, value } = work;
     if (kind === 'remove') return (await isForeign(target, work)) ? FOREIGN : { action: 'deleted' };
     if (!remote) return { action: 'created' };
-    const isSame = value !== null && 'read' in target && readsEach(target) && (await target.read?.(remote)) === value;
+    const isSame =
+      value !== null && 'read' in target && readsEach(target) && (await target.read?.(remote)) === value;
     return { action: isSame ? 'unchanged' : 'updated' };
   });
   if (!end) return results;
   const known = new Set([...results.map((result) => result.targetName), ...foreign]);
-  return [...results, ...steps.filter((step) => !known.has(step.target)).map((step) => failed(step.name, step.target, end.problem))];
+  return [
+    ...results,
+    ...steps
+      .filter((step) => !known.has(step.target))
+      .map((step) => failed(step.name, step.target, end.problem)),
+  ];
 }
 
 /** In place of a result: the name is not deleted. */
@@ -51,7 +67,10 @@ async function isForeign(target: Target, { target: name, remote, isOurs }: Work)
   return typeof current === 'string' && !isOurs(current);
 }
 
-async function applyEach(chunk: Work[], one: (work: Work) => Promise<Written | typeof FOREIGN>): Promise<Applied> {
+async function applyEach(
+  chunk: Work[],
+  one: (work: Work) => Promise<Written | typeof FOREIGN>,
+): Promise<Applied> {
   const applied: Applied = { results: [], foreign: [], end: null };
   const open = [...chunk];
   const worker = async () => {
@@ -70,12 +89,14 @@ async function applyEach(chunk: Work[], one: (work: Work) => Promise<Written | t
 async function writeOne(target: EachTarget, work: Work): Promise<Written | typeof FOREIGN> {
   const { kind, remote, value, token } = work;
   if (kind === 'remove' && (await isForeign(target, work))) return FOREIGN;
-  if (kind === 'remove') return target.remove({ target: work.target, remote: remote ?? { target: work.target } });
+  if (kind === 'remove')
+    return target.remove({ target: work.target, remote: remote ?? { target: work.target } });
   const put: Put = { target: work.target, value: value as string, remote, token };
   // safety: sync-settled-by-reading
   if (target.read && (work.begun || (remote && readsEach(target)))) {
     const current = await target.read(remote ?? { target: work.target });
-    if (current === value) return { action: remote && !work.begun ? 'unchanged' : remote ? 'updated' : 'created' };
+    if (current === value)
+      return { action: remote && !work.begun ? 'unchanged' : remote ? 'updated' : 'created' };
   }
   return target.put(put);
 }
@@ -84,12 +105,18 @@ async function applyBatch(target: BatchTarget, chunk: Work[]): Promise<Applied> 
   const puts = chunk.flatMap(({ kind, target, value, remote, token }) =>
     kind === 'put' ? [{ target, value: value as string, remote, token }] : [],
   );
-  const removals = chunk.flatMap(({ kind, target, remote }) => (kind === 'remove' ? [{ target, remote: remote ?? { target } }] : []));
+  const removals = chunk.flatMap(({ kind, target, remote }) =>
+    kind === 'remove' ? [{ target, remote: remote ?? { target } }] : [],
+  );
   const noted = new Map<string, Written>();
   try {
     const written = await target.write(puts, removals, noted);
     if (!written) return applyEach(chunk, (work) => writeOne(target as BatchTarget & EachTarget, work));
-    return { results: chunk.map((work) => resultOf(work, written.get(work.target) ?? NOTHING)), foreign: [], end: null };
+    return {
+      results: chunk.map((work) => resultOf(work, written.get(work.target) ?? NOTHING)),
+      foreign: [],
+      end: null,
+    };
   } catch (error) {
     if (!(error instanceof TargetError)) throw error;
     const end = error.ends === 'name' ? null : error;
@@ -97,14 +124,20 @@ async function applyBatch(target: BatchTarget, chunk: Work[]): Promise<Applied> 
     // safety: sync-parts-stand
     const reported = end && noted.size ? chunk.filter((work) => noted.has(work.target)) : chunk;
     return {
-      results: reported.map((work) => resultOf(work, noted.get(work.target) ?? { action: 'failed', ...error.problem })),
+      results: reported.map((work) =>
+        resultOf(work, noted.get(work.target) ?? { action: 'failed', ...error.problem }),
+      ),
       foreign: [],
       end,
     };
   }
 }
 
-const NOTHING: Written = { action: 'failed', code: 'TARGET_REJECTED', message: 'The target did not report a result for this name.' };
+const NOTHING: Written = {
+  action: 'failed',
+  code: 'TARGET_REJECTED',
+  message: 'The target did not report a result for this name.',
+};
 
 /** Runs a write and converts a `TargetError` to its result. */
 async function settled(
@@ -116,13 +149,22 @@ async function settled(
     return { result: written === FOREIGN ? FOREIGN : resultOf(work, written), end: null };
   } catch (error) {
     if (!(error instanceof TargetError)) throw error;
-    return { result: failed(work.name, work.target, error.problem), end: error.ends === 'name' ? null : error };
+    return {
+      result: failed(work.name, work.target, error.problem),
+      end: error.ends === 'name' ? null : error,
+    };
   }
 }
 
 function resultOf({ name, target, kind, remote, begun }: Work, written: Written): Result {
   if (written.action === 'failed') return failed(name, target, written);
   // An interrupted earlier attempt may have written it, so the target says that it existed.
-  const action = kind === 'put' && !remote && begun && written.action !== 'unchanged' ? 'created' : written.action;
-  return { name, targetName: target, action, ...(written.message !== undefined && { message: written.message }) };
+  const action =
+    kind === 'put' && !remote && begun && written.action !== 'unchanged' ? 'created' : written.action;
+  return {
+    name,
+    targetName: target,
+    action,
+    ...(written.message !== undefined && { message: written.message }),
+  };
 }

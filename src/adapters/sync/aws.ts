@@ -1,6 +1,7 @@
-// The common part of the two AWS adapters: Signature Version 4 (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html) and
-// the errors of the JSON 1.1 protocol, whose status is always 400 and whose code says what is wrong. Invariant: the secret key only signs
-// and is never sent.
+// The common part of the two AWS adapters: Signature Version 4
+// (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html) and the errors of the JSON 1.1
+// protocol, whose status is always 400 and whose code says what is wrong. Invariant: the secret key only
+// signs and is never sent.
 import { z } from '@hono/zod-openapi';
 import { AwsV4Signer } from 'aws4fetch';
 import { Token } from './adapter';
@@ -26,24 +27,66 @@ export interface AwsConfig {
 const TYPE = 'application/x-amz-json-1.1';
 
 const RATE_LIMITS = new Set([
-  ...['Throttling', 'ThrottlingException', 'ThrottledException', 'RequestThrottled', 'RequestThrottledException', 'RequestLimitExceeded'],
-  ...['TooManyRequestsException', 'TooManyUpdates', 'SlowDown', 'PriorRequestNotComplete', 'ProvisionedThroughputExceededException'],
+  ...[
+    'Throttling',
+    'ThrottlingException',
+    'ThrottledException',
+    'RequestThrottled',
+    'RequestThrottledException',
+    'RequestLimitExceeded',
+  ],
+  ...[
+    'TooManyRequestsException',
+    'TooManyUpdates',
+    'SlowDown',
+    'PriorRequestNotComplete',
+    'ProvisionedThroughputExceededException',
+  ],
 ]);
 /** The key itself is refused: unknown, expired, or with a wrong signature. */
 const REFUSED = new Set([
-  ...['UnrecognizedClientException', 'InvalidClientTokenId', 'InvalidSignatureException', 'SignatureDoesNotMatch', 'IncompleteSignature'],
-  ...['IncompleteSignatureException', 'MissingAuthenticationToken', 'MissingAuthenticationTokenException', 'ExpiredToken'],
+  ...[
+    'UnrecognizedClientException',
+    'InvalidClientTokenId',
+    'InvalidSignatureException',
+    'SignatureDoesNotMatch',
+    'IncompleteSignature',
+  ],
+  ...[
+    'IncompleteSignatureException',
+    'MissingAuthenticationToken',
+    'MissingAuthenticationTokenException',
+    'ExpiredToken',
+  ],
   ...['ExpiredTokenException', 'InvalidAccessKeyId', 'OptInRequired', 'AuthFailure'],
 ]);
 /** The time of the signature is refused, not the key. */
 const SKEWED = new Set(['RequestExpired', 'RequestTimeTooSkewed']);
-const DENIED = new Set(['AccessDenied', 'AccessDeniedException', 'NotAuthorized', 'UnauthorizedOperation', 'KMSAccessDeniedException']);
+const DENIED = new Set([
+  'AccessDenied',
+  'AccessDeniedException',
+  'NotAuthorized',
+  'UnauthorizedOperation',
+  'KMSAccessDeniedException',
+]);
 
-export const awsVendor = (service: string, { accessKeyId, secretAccessKey, sessionToken, region }: AwsConfig): Vendor => ({
+export const awsVendor = (
+  service: string,
+  { accessKeyId, secretAccessKey, sessionToken, region }: AwsConfig,
+): Vendor => ({
   async sign({ method, url, headers, body }) {
     const { Accept, ...signed } = headers;
     const keys = { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) };
-    const signer = new AwsV4Signer({ method, url, headers: signed, body, ...keys, service, region, allHeaders: true });
+    const signer = new AwsV4Signer({
+      method,
+      url,
+      headers: signed,
+      body,
+      ...keys,
+      service,
+      region,
+      allHeaders: true,
+    });
     return { Accept: Accept as string, ...Object.fromEntries((await signer.sign()).headers) };
   },
   code: codeOf,
@@ -51,11 +94,17 @@ export const awsVendor = (service: string, { accessKeyId, secretAccessKey, sessi
   meaning: meaningOf,
 });
 
-/** Whether AWS refuses a signature for its time: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-troubleshooting.html */
+/**
+ * Whether AWS refuses a signature for its time:
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-troubleshooting.html
+ */
 function isSkewed({ code, body }: Pick<Reply, 'code' | 'body'>): boolean {
   if (code === null) return false;
   const { message, Message } = body as { message?: unknown; Message?: unknown };
-  return SKEWED.has(code) || (REFUSED.has(code) && /^Signature (expired|not yet current)\b/.test(String(message ?? Message ?? '')));
+  return (
+    SKEWED.has(code) ||
+    (REFUSED.has(code) && /^Signature (expired|not yet current)\b/.test(String(message ?? Message ?? '')))
+  );
 }
 
 /** `namespace#Code`, or `Code:address`. */
@@ -74,7 +123,11 @@ function meaningOf({ status, code, body }: Reply): Meaning | null {
 
 /** The host of a service in a region. */
 export function awsHost(service: string, region: string): string {
-  const domain = region.startsWith('cn-') ? 'amazonaws.com.cn' : region.startsWith('eusc-') ? 'amazonaws.eu' : 'amazonaws.com';
+  const domain = region.startsWith('cn-')
+    ? 'amazonaws.com.cn'
+    : region.startsWith('eusc-')
+      ? 'amazonaws.eu'
+      : 'amazonaws.com';
   return `${service}.${region}.${domain}`;
 }
 

@@ -1,5 +1,6 @@
-// Azure Key Vault: https://learn.microsoft.com/rest/api/keyvault/secrets/operation-groups. Names are case-insensitive. Each write creates a
-// version, so the newest is read first. A deleted secret keeps its name and is recovered before it is written.
+// Azure Key Vault: https://learn.microsoft.com/rest/api/keyvault/secrets/operation-groups. Names are
+// case-insensitive. Each write creates a version, so the newest is read first. A deleted secret keeps its
+// name and is recovered before it is written.
 import { z } from '@hono/zod-openapi';
 import { KB, type Problem, type Remote, Segment, syncAdapter, TargetError, tooLarge } from './adapter';
 import type { Call, Reply } from './call';
@@ -18,7 +19,10 @@ const Config = z.strictObject({
   vaultUrl: z
     .string()
     .toLowerCase()
-    .regex(/^https:\/\/[a-z][a-z0-9-]{1,22}[a-z0-9]\.vault\.azure\.net$/, 'must be like https://NAME.vault.azure.net'),
+    .regex(
+      /^https:\/\/[a-z][a-z0-9-]{1,22}[a-z0-9]\.vault\.azure\.net$/,
+      'must be like https://NAME.vault.azure.net',
+    ),
 });
 
 const Item = z.object({
@@ -50,9 +54,16 @@ export const azureKeyVault = syncAdapter({
   open(client, { tenantId, clientId, clientSecret, vaultUrl }) {
     const tokens = `https://login.microsoftonline.com/${path(tenantId)}/oauth2/v2.0/token`;
     const grant = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
-    const call = authorized(client, () => accessToken(client, tokens, { ...grant, scope: 'https://vault.azure.net/.default' }));
+    const call = authorized(client, () =>
+      accessToken(client, tokens, { ...grant, scope: 'https://vault.azure.net/.default' }),
+    );
     const urlOf = (target: string) => `${vaultUrl}/secrets/${path(target)}?${VERSION}`;
-    const get = (target: string, more: Partial<Call> = {}): Call => ({ method: 'GET', url: urlOf(target), purpose: 'write', ...more });
+    const get = (target: string, more: Partial<Call> = {}): Call => ({
+      method: 'GET',
+      url: urlOf(target),
+      purpose: 'write',
+      ...more,
+    });
     const newest = (target: string) => get(target, { expects: [404, 'SecretDisabled'] });
     const set = (target: string, value: string, kept: object, expects: string[]) =>
       call({
@@ -84,7 +95,11 @@ export const azureKeyVault = syncAdapter({
         if (certificate) throw new TargetError(CERTIFICATE, 'name');
         const { code } = await set(target, value, kept, ['ObjectIsDeletedButRecoverable']);
         if (code === null) return { action: remote ? 'updated' : 'created' };
-        await call({ method: 'POST', url: `${vaultUrl}/deletedsecrets/${path(target)}/recover?${VERSION}`, expects: [404, 409] });
+        await call({
+          method: 'POST',
+          url: `${vaultUrl}/deletedsecrets/${path(target)}/recover?${VERSION}`,
+          expects: [404, 409],
+        });
         // It becomes available after some seconds.
         const recovered = await call(get(target, { expects: ['SecretDisabled'], pending: [404] }));
         const found = recovered.code === null ? kindOf(shaped(Item, recovered.body)) : {};
@@ -94,7 +109,8 @@ export const azureKeyVault = syncAdapter({
       },
       async remove({ target, remote }) {
         // safety: sync-certificates-not-deleted
-        if (Kept.parse(JSON.parse(remote.handle ?? '{}')).certificate) throw new TargetError(CERTIFICATE, 'name');
+        if (Kept.parse(JSON.parse(remote.handle ?? '{}')).certificate)
+          throw new TargetError(CERTIFICATE, 'name');
         await call({ method: 'DELETE', url: urlOf(target), expects: [404] });
         return { action: 'deleted' };
       },
@@ -102,7 +118,10 @@ export const azureKeyVault = syncAdapter({
   },
 });
 
-const CERTIFICATE: Problem = { code: 'TARGET_REJECTED', message: 'The name belongs to a certificate at the target.' };
+const CERTIFICATE: Problem = {
+  code: 'TARGET_REJECTED',
+  message: 'The name belongs to a certificate at the target.',
+};
 
 const CERTIFICATE_TYPES = ['application/x-pkcs12', 'application/x-pem-file'];
 
@@ -125,4 +144,5 @@ function codeOf(body: unknown): unknown {
 }
 
 /** The text of the newest version; null if there is none or it is disabled. */
-const valueIn = ({ status, body }: Reply): string | null => (status === 200 ? shaped(Bundle, body).value : null);
+const valueIn = ({ status, body }: Reply): string | null =>
+  status === 200 ? shaped(Bundle, body).value : null;

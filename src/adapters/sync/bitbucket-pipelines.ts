@@ -1,6 +1,7 @@
 // Bitbucket Pipelines variables of a repository or of a deployment environment:
-// https://developer.atlassian.com/cloud/bitbucket/rest/api-group-pipelines/. Secured values are not returned. A variable is changed by its
-// uuid; one in plain view is deleted and created again, because it cannot become secured.
+// https://developer.atlassian.com/cloud/bitbucket/rest/api-group-pipelines/. Secured values are not returned.
+// A variable is changed by its uuid; one in plain view is deleted and created again, because it cannot become
+// secured.
 import { z } from '@hono/zod-openapi';
 import { toBase64, utf8 } from '../../crypto/bytes';
 import { type Put, type Remote, Segment, syncAdapter, Token, type Written } from './adapter';
@@ -38,11 +39,18 @@ export const bitbucketPipelines = syncAdapter({
   platform: 'bitbucket-pipelines',
   config,
   credentials: ['apiToken'],
-  identity: ({ workspace, repo, environment }) => ({ workspace, repo, environment: environment && braced(environment).toLowerCase() }),
+  identity: ({ workspace, repo, environment }) => ({
+    workspace,
+    repo,
+    environment: environment && braced(environment).toLowerCase(),
+  }),
   name: (name) => environmentName(name),
   redeploy: false,
   vendor: ({ apiToken, email }) => ({
-    headers: { Authorization: email === undefined ? `Bearer ${apiToken}` : `Basic ${toBase64(utf8(`${email}:${apiToken}`))}` },
+    headers: {
+      Authorization:
+        email === undefined ? `Bearer ${apiToken}` : `Basic ${toBase64(utf8(`${email}:${apiToken}`))}`,
+    },
   }),
   open(client, { workspace, repo, environment }) {
     const repository = `${API}/repositories/${path(workspace, repo)}`;
@@ -87,9 +95,11 @@ function write(client: Client, all: string, one: (known: Known) => string, put: 
   return upsert(put, {
     create: (expects) => client.call({ method: 'POST', url: all, json, expects }),
     taken: [409],
-    find: async () => (await list(client, all)).find(({ target, otherForm }) => target === put.target && !otherForm),
+    find: async () =>
+      (await list(client, all)).find(({ target, otherForm }) => target === put.target && !otherForm),
     async change(known, expects) {
-      if (!known.handle?.endsWith(PLAIN)) return client.call({ method: 'PUT', url: one(known), json, expects });
+      if (!known.handle?.endsWith(PLAIN))
+        return client.call({ method: 'PUT', url: one(known), json, expects });
       const erased = await client.call({ method: 'DELETE', url: one(known), expects: [404] });
       await write(client, all, one, { ...put, remote: null });
       return { ...erased, status: 200 };

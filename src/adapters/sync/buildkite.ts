@@ -1,7 +1,17 @@
-// Buildkite secrets of a cluster: https://buildkite.com/docs/apis/rest-api/clusters/secrets. Values are never returned. A secret is changed
-// by its id, and keeps its description and access policy.
+// Buildkite secrets of a cluster: https://buildkite.com/docs/apis/rest-api/clusters/secrets. Values are never
+// returned. A secret is changed by its id, and keeps its description and access policy.
 import { z } from '@hono/zod-openapi';
-import { KB, type Problem, type Put, type Remote, Segment, syncAdapter, Token, tooLarge, type Written } from './adapter';
+import {
+  KB,
+  type Problem,
+  type Put,
+  type Remote,
+  Segment,
+  syncAdapter,
+  Token,
+  tooLarge,
+  type Written,
+} from './adapter';
 import type { Client } from './client';
 import { entry, nextLink, paging, text } from './listing';
 import { environmentName } from './names';
@@ -10,7 +20,10 @@ import { idOf, upsert } from './upsert';
 
 const blank = (value: string): Problem | null =>
   /^\p{White_Space}*$/u.test(value)
-    ? { code: 'VALUE_NOT_ALLOWED', message: 'Buildkite does not accept a value that is empty or only white space.' }
+    ? {
+        code: 'VALUE_NOT_ALLOWED',
+        message: 'Buildkite does not accept a value that is empty or only white space.',
+      }
     : null;
 
 export const buildkite = syncAdapter({
@@ -46,7 +59,9 @@ async function list(client: Client, all: string): Promise<Remote[]> {
   for (let url: string | null = `${all}?per_page=100`; url; ) {
     const reply = await client.call({ method: 'GET', url });
     const secrets = array(reply.body);
-    found.push(...secrets.map((secret) => ({ target: text(entry(secret).key), handle: text(entry(secret).id) })));
+    found.push(
+      ...secrets.map((secret) => ({ target: text(entry(secret).key), handle: text(entry(secret).id) })),
+    );
     const next = nextLink(reply);
     url = next === null ? null : client.next(next, url);
     if (url) follow(url, secrets.length);
@@ -56,10 +71,16 @@ async function list(client: Client, all: string): Promise<Remote[]> {
 
 const write = (client: Client, url: string, put: Put): Promise<Written> =>
   upsert(put, {
-    create: (expects) => client.call({ method: 'POST', url, json: { key: put.target, value: put.value }, expects }),
+    create: (expects) =>
+      client.call({ method: 'POST', url, json: { key: put.target, value: put.value }, expects }),
     // An existing key is reported like any other invalid field.
     taken: [409, 422],
     find: async () => (await list(client, url)).find(({ target }) => target === put.target),
     change: (known, expects) =>
-      client.call({ method: 'PUT', url: `${url}/${path(idOf(known))}/value`, json: { value: put.value }, expects }),
+      client.call({
+        method: 'PUT',
+        url: `${url}/${path(idOf(known))}/value`,
+        json: { value: put.value },
+        expects,
+      }),
   });

@@ -1,4 +1,5 @@
-// Calls to a platform and vendor-specific behaviour: the types shared by adapters, the client and its error handling.
+// Calls to a platform and vendor-specific behaviour: the types shared by adapters, the client and its error
+// handling.
 import type { Answered, GuardedRequest, Unreachable } from '../../delivery/egress';
 
 /** Vendor-specific behaviour. */
@@ -6,12 +7,20 @@ export interface Vendor {
   /** Headers of every call, such as authentication. */
   headers?: Record<string, string>;
   /** Signs a call at the effective address; returns all headers. */
-  sign?(request: { method: string; url: string; headers: Record<string, string>; body: string }): Promise<Record<string, string>>;
+  sign?(request: {
+    method: string;
+    url: string;
+    headers: Record<string, string>;
+    body: string;
+  }): Promise<Record<string, string>>;
   /** The vendor's own error code in the body of a response. */
   code?(body: unknown): unknown;
   /** What the caller can do about an error, in our own words. */
   advice?(reply: Reply): string | null;
-  /** The meaning of a response if its status does not determine it: errors in a 200, rate limits in a 400, unusual permission errors. */
+  /**
+   * The meaning of a response if its status does not determine it: errors in a 200, rate limits in a 400,
+   * unusual permission errors.
+   */
   meaning?(reply: Reply): Meaning | null;
 }
 
@@ -36,7 +45,10 @@ export interface Call {
   expects?: readonly (number | string)[];
   /** Statuses and codes that mean "not yet": the call is repeated until the waiting time is used up. */
   pending?: readonly (number | string)[];
-  /** For a write that must not be done twice: this call is made before another attempt, and the write is done if its reply says so. */
+  /**
+   * For a write that must not be done twice: this call is made before another attempt, and the write is done
+   * if its reply says so.
+   */
   settle?: { call: Call; done(reply: Reply): boolean };
   /** Whether the vendor's headers are omitted, as in token calls. */
   bare?: boolean;
@@ -63,4 +75,7 @@ export interface Permit {
   refusal(): Error;
 }
 
-export type Fetch = (url: string, request: GuardedRequest) => Promise<Answered | { unreachable: Unreachable; ms: number }>;
+export type Fetch = (
+  url: string,
+  request: GuardedRequest,
+) => Promise<Answered | { unreachable: Unreachable; ms: number }>;

@@ -1,4 +1,5 @@
-// CircleCI project environment variables: https://circleci.com/docs/api/v2/#tag/Project. Values are masked in lists; a POST overwrites.
+// CircleCI project environment variables: https://circleci.com/docs/api/v2/#tag/Project. Values are masked in
+// lists; a POST overwrites.
 import { z } from '@hono/zod-openapi';
 import { empty, type Remote, syncAdapter, Token } from './adapter';
 import { paging } from './listing';
@@ -11,7 +12,9 @@ export const circleci = syncAdapter({
   platform: 'circleci',
   config: z.strictObject({
     token: Token,
-    projectSlug: z.string().regex(/^[^\s/?#]{1,64}\/[^\s/?#]{1,128}\/[^\s/?#]{1,128}$/, 'must be like gh/ORGANISATION/REPOSITORY'),
+    projectSlug: z
+      .string()
+      .regex(/^[^\s/?#]{1,64}\/[^\s/?#]{1,128}\/[^\s/?#]{1,128}$/, 'must be like gh/ORGANISATION/REPOSITORY'),
   }),
   credentials: ['token'],
   name: (name) => environmentName(name),

@@ -1,6 +1,7 @@
-// Calls to a platform: authentication, retries, rate limits and errors, implemented once for all adapters. Invariants: every call goes
-// through the egress guard to the effective address; redirects are not followed; errors contain nothing of the target's responses except
-// the status and the vendor's code; once a call has ended the sync, the target is not called again.
+// Calls to a platform: authentication, retries, rate limits and errors, implemented once for all adapters.
+// Invariants: every call goes through the egress guard to the effective address; redirects are not followed;
+// errors contain nothing of the target's responses except the status and the vendor's code; once a call has
+// ended the sync, the target is not called again.
 import type { GuardedRequest } from '../../delivery/egress';
 import { rebased } from '../platforms';
 import type { Call, Fetch, Permit, Reply, Vendor } from './call';
@@ -97,7 +98,10 @@ export function createClient(options: ClientOptions): Client & { calls(): number
       // safety: sync-pages-same-host
       if (url && !url.username && !url.password && (url.origin === origin || url.origin === own.origin))
         return `${origin}${pathOf(url, own, options.base)}${url.search}`;
-      throw new TargetError({ code: 'TARGET_REJECTED', message: 'The target returned a next page on another host.' }, 'sync');
+      throw new TargetError(
+        { code: 'TARGET_REJECTED', message: 'The target returned a next page on another host.' },
+        'sync',
+      );
     },
   };
 }
@@ -105,7 +109,9 @@ export function createClient(options: ClientOptions): Client & { calls(): number
 /** The path of a link, without the path of the base URL that its host may have added. */
 function pathOf({ origin, pathname }: URL, own: URL, base: string | undefined): string {
   const prefix = base === undefined ? '' : new URL(base).pathname.replace(/\/+$/, '');
-  return origin === own.origin && prefix && pathname.startsWith(`${prefix}/`) ? pathname.slice(prefix.length) : pathname;
+  return origin === own.origin && prefix && pathname.startsWith(`${prefix}/`)
+    ? pathname.slice(prefix.length)
+    : pathname;
 }
 
 async function attempt(options: ClientOptions, state: State, clock: Clock, call: Call): Promise<Reply> {
@@ -158,14 +164,26 @@ async function once(options: ClientOptions, state: State, clock: Clock, call: Ca
   if (state.listed > MOST_LISTED) throw unreadable();
   for (const text of codeLike(call.json ?? call.form)) state.sent.add(text);
   const sent = [request.body, request.url, ...Object.values(request.headers ?? {})].join('\n');
-  const judged = judge(options.vendor, call, answered, clock.now(), (text) => state.sent.has(text) || sent.includes(text));
+  const judged = judge(
+    options.vendor,
+    call,
+    answered,
+    clock.now(),
+    (text) => state.sent.has(text) || sent.includes(text),
+  );
   // A wait in progress counts from here.
   if (judged.kind === 'ok') state.waited = Math.max(0, state.countedUntil - clock.now());
   return judged;
 }
 
 /** How long to wait before the next attempt; null for none. */
-function waitBefore(options: ClientOptions, state: State, clock: Clock, tries: number, judged: Again): number | null | 'too_long' {
+function waitBefore(
+  options: ClientOptions,
+  state: State,
+  clock: Clock,
+  tries: number,
+  judged: Again,
+): number | null | 'too_long' {
   const backoff = BACKOFF[tries] ?? (judged.kind === 'pending' && tries < MOST_POLLS ? POLL : undefined);
   if (options.once || backoff === undefined) return null;
   const wait = judged.after ?? backoff * (0.75 + clock.random() / 2);
@@ -178,10 +196,17 @@ function waitBefore(options: ClientOptions, state: State, clock: Clock, tries: n
   return wait;
 }
 
-async function requestOf({ vendor, base, permit }: ClientOptions, call: Call): Promise<GuardedRequest & { url: string }> {
+async function requestOf(
+  { vendor, base, permit }: ClientOptions,
+  call: Call,
+): Promise<GuardedRequest & { url: string }> {
   const url = rebased(call.url, base);
   const { method } = call;
-  const body = call.form ? new URLSearchParams(call.form).toString() : call.json === undefined ? undefined : JSON.stringify(call.json);
+  const body = call.form
+    ? new URLSearchParams(call.form).toString()
+    : call.json === undefined
+      ? undefined
+      : JSON.stringify(call.json);
   const type = call.form ? 'application/x-www-form-urlencoded' : 'application/json';
   const given = {
     Accept: 'application/json',
@@ -189,6 +214,14 @@ async function requestOf({ vendor, base, permit }: ClientOptions, call: Call): P
     ...(call.bare ? {} : vendor.headers),
     ...call.headers,
   };
-  const headers = vendor.sign && !call.bare ? await vendor.sign({ method, url, headers: given, body: body ?? '' }) : given;
-  return { url, method, headers, ...(body !== undefined && { body }), ...(permit && { mayBegin: permit.mayBegin }), read: MOST_READ };
+  const headers =
+    vendor.sign && !call.bare ? await vendor.sign({ method, url, headers: given, body: body ?? '' }) : given;
+  return {
+    url,
+    method,
+    headers,
+    ...(body !== undefined && { body }),
+    ...(permit && { mayBegin: permit.mayBegin }),
+    read: MOST_READ,
+  };
 }

@@ -1,6 +1,7 @@
-// Environment variables of Cloudflare Pages: https://developers.cloudflare.com/api/resources/pages/subresources/projects/methods/edit/. A
-// PATCH changes the names it contains, deletes those that are null, and overwrites every other setting it contains, so it contains only
-// variables.
+// Environment variables of Cloudflare Pages:
+// https://developers.cloudflare.com/api/resources/pages/subresources/projects/methods/edit/. A PATCH changes
+// the names it contains, deletes those that are null, and overwrites every other setting it contains, so it
+// contains only variables.
 import { z } from '@hono/zod-openapi';
 import { type Remote, Segment, syncAdapter, Token, type Written } from './adapter';
 import { CLOUDFLARE, cloudflareVendor, resultOf } from './cloudflare';
@@ -35,9 +36,16 @@ export const cloudflarePages = syncAdapter({
           ...puts.map(({ target, value }) => [target, { type: 'secret_text', value }]),
           ...removals.map(({ target }) => [target, null]),
         ]);
-        await client.call({ method: 'PATCH', url, json: { deployment_configs: { [environment]: { env_vars } } } });
+        await client.call({
+          method: 'PATCH',
+          url,
+          json: { deployment_configs: { [environment]: { env_vars } } },
+        });
         return new Map<string, Written>([
-          ...puts.map(({ target, remote }): [string, Written] => [target, { action: remote ? 'updated' : 'created' }]),
+          ...puts.map(({ target, remote }): [string, Written] => [
+            target,
+            { action: remote ? 'updated' : 'created' },
+          ]),
           ...removals.map(({ target }): [string, Written] => [target, { action: 'deleted' }]),
         ]);
       },

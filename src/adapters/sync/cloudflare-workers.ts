@@ -1,6 +1,7 @@
-// Secrets of Cloudflare Workers: https://developers.cloudflare.com/api/resources/workers/subresources/scripts/subresources/secrets/. Each
-// write creates and deploys a version, so all names are sent in one call. If the API does not support that call yet, they are sent one by
-// one.
+// Secrets of Cloudflare Workers:
+// https://developers.cloudflare.com/api/resources/workers/subresources/scripts/subresources/secrets/. Each
+// write creates and deploys a version, so all names are sent in one call. If the API does not support that
+// call yet, they are sent one by one.
 import { z } from '@hono/zod-openapi';
 import { KB, type Put, type Removal, Segment, syncAdapter, Token, tooLarge, type Written } from './adapter';
 import { CLOUDFLARE, cloudflareVendor, resultOf } from './cloudflare';

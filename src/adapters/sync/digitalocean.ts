@@ -1,6 +1,7 @@
-// DigitalOcean App Platform: https://docs.digitalocean.com/reference/api/reference/apps/#apps_update. Variables are part of an app's spec,
-// which can only be written as a whole: it is read again just before, and everything else is sent back unchanged, including other
-// variables' ciphertexts. Each write triggers a deployment.
+// DigitalOcean App Platform: https://docs.digitalocean.com/reference/api/reference/apps/#apps_update.
+// Variables are part of an app's spec, which can only be written as a whole: it is read again just before,
+// and everything else is sent back unchanged, including other variables' ciphertexts. Each write triggers a
+// deployment.
 import { z } from '@hono/zod-openapi';
 import { type Problem, Segment, syncAdapter, TargetError, Token, type Written } from './adapter';
 import { environmentName } from './names';
@@ -8,14 +9,19 @@ import { path, shaped } from './shapes';
 
 const COMPONENTS = ['services', 'workers', 'jobs', 'static_sites', 'functions'] as const;
 
-/** References that App Platform replaces: https://docs.digitalocean.com/products/app-platform/how-to/use-environment-variables/ */
+/**
+ * References that App Platform replaces:
+ * https://docs.digitalocean.com/products/app-platform/how-to/use-environment-variables/
+ */
 const REFERENCE = /\$\{(?:[A-Za-z0-9_-]+\.[A-Za-z0-9_]+|APP_(?:DOMAIN|URL|ID))\}/;
 
 function changed(value: string): Problem | null {
   const refused = (message: string): Problem => ({ code: 'VALUE_NOT_ALLOWED', message });
   // safety: digitalocean-references-refused
   if (REFERENCE.test(value)) return refused('The target replaces references to its own variables in values.');
-  return value.startsWith('EV[') ? refused('The target treats a value that begins with "EV[" as one that it has encrypted.') : null;
+  return value.startsWith('EV[')
+    ? refused('The target treats a value that begins with "EV[" as one that it has encrypted.')
+    : null;
 }
 
 /** Fields not listed here stay in a spec too. */
@@ -71,14 +77,19 @@ export const digitalocean = syncAdapter({
         const values = new Map(puts.map(({ target, value }) => [target, value]));
         const gone = new Set(removals.map(({ target }) => target));
         const there = new Set(envs.map(({ key }) => key));
-        const kept = envs.filter(({ key }) => !gone.has(key)).map((each) => withValue(each, values.get(each.key)));
+        const kept = envs
+          .filter(({ key }) => !gone.has(key))
+          .map((each) => withValue(each, values.get(each.key)));
         const added = puts
           .filter(({ target }) => !there.has(target))
           .map(({ target, value }) => ({ key: target, value, scope, type: 'SECRET' }));
         holder.envs = [...kept, ...added];
         await client.call({ method: 'PUT', url, json: { spec } });
         return new Map<string, Written>([
-          ...puts.map(({ target, remote }): [string, Written] => [target, { action: remote ? 'updated' : 'created' }]),
+          ...puts.map(({ target, remote }): [string, Written] => [
+            target,
+            { action: remote ? 'updated' : 'created' },
+          ]),
           ...removals.map(({ target }): [string, Written] => [target, { action: 'deleted' }]),
         ]);
       },
@@ -93,5 +104,8 @@ const withValue = (variable: Variable, value: string | undefined): Variable =>
 function componentOf(spec: Spec, name: string): Holder {
   const found = COMPONENTS.flatMap((kind) => spec[kind] ?? []).find((one) => one.name === name);
   if (found) return found;
-  throw new TargetError({ code: 'TARGET_NOT_FOUND', message: 'The app has no component with this name.' }, 'sync');
+  throw new TargetError(
+    { code: 'TARGET_NOT_FOUND', message: 'The app has no component with this name.' },
+    'sync',
+  );
 }

@@ -1,5 +1,5 @@
-// Fly.io app secrets: https://fly.io/docs/machines/api/app-secrets-resource/. One POST sets values and, with null, deletes; values are
-// shown as digests. Writes are staged until the machines are updated or deployed.
+// Fly.io app secrets: https://fly.io/docs/machines/api/app-secrets-resource/. One POST sets values and, with
+// null, deletes; values are shown as digests. Writes are staged until the machines are updated or deployed.
 import { z } from '@hono/zod-openapi';
 import { Segment, syncAdapter, type Written } from './adapter';
 import { environmentName } from './names';
@@ -27,10 +27,16 @@ export const fly = syncAdapter({
         return (secrets ?? []).map(({ name }) => ({ target: name }));
       },
       async write(puts, removals) {
-        const changes = [...puts.map(({ target, value }) => [target, value]), ...removals.map(({ target }) => [target, null])];
+        const changes = [
+          ...puts.map(({ target, value }) => [target, value]),
+          ...removals.map(({ target }) => [target, null]),
+        ];
         await client.call({ method: 'POST', url, json: { values: Object.fromEntries(changes) } });
         return new Map<string, Written>([
-          ...puts.map(({ target, remote }): [string, Written] => [target, { action: remote ? 'updated' : 'created' }]),
+          ...puts.map(({ target, remote }): [string, Written] => [
+            target,
+            { action: remote ? 'updated' : 'created' },
+          ]),
           ...removals.map(({ target }): [string, Written] => [target, { action: 'deleted' }]),
         ]);
       },

@@ -1,5 +1,5 @@
-// Google Cloud Secret Manager: https://cloud.google.com/secret-manager/docs/reference/rest. Each write creates a version that costs money,
-// so the newest version is read first. One access token per sync:
+// Google Cloud Secret Manager: https://cloud.google.com/secret-manager/docs/reference/rest. Each write
+// creates a version that costs money, so the newest version is read first. One access token per sync:
 // https://developers.google.com/identity/protocols/oauth2/service-account#authorizingrequests.
 import { z } from '@hono/zod-openapi';
 import { importPKCS8, SignJWT } from 'jose';
@@ -25,7 +25,8 @@ const Key = z.looseObject({
   private_key_id: z.string().max(255).optional(),
   private_key: z.string().max(16_384).startsWith('-----BEGIN PRIVATE KEY-----'),
   client_email: z.string().min(1).max(320),
-  // Unchanged: a parser would drop or change characters, and the audience of an assertion is exactly this text.
+  // Unchanged: a parser would drop or change characters, and the audience of an assertion is exactly this
+  // text.
   token_uri: Url,
 });
 
@@ -47,7 +48,10 @@ const Config = z
     projectId: Segment.optional(),
   })
   // Filled in, so that it identifies the target regardless of later keys.
-  .overwrite((config) => ({ ...config, projectId: config.projectId ?? keyOf(config.serviceAccountJson)?.project_id }));
+  .overwrite((config) => ({
+    ...config,
+    projectId: config.projectId ?? keyOf(config.serviceAccountJson)?.project_id,
+  }));
 
 // ---------------------------------------------------------------- adapter
 
@@ -57,13 +61,20 @@ const Page = z.strictObject({
   nextPageToken: z.string().optional(),
   totalSize: z.number().optional(),
 });
-const Version = z.object({ payload: z.object({ data: z.string().optional(), dataCrc32c: z.union([z.string(), z.number()]).optional() }) });
+const Version = z.object({
+  payload: z.object({
+    data: z.string().optional(),
+    dataCrc32c: z.union([z.string(), z.number()]).optional(),
+  }),
+});
 
 export const gcpSecretManager = syncAdapter({
   platform: 'gcp-secret-manager',
   config: Config,
   credentials: ['serviceAccountJson'],
-  urls: ({ serviceAccountJson }) => [{ field: 'serviceAccountJson', url: (keyOf(serviceAccountJson) as Key).token_uri }],
+  urls: ({ serviceAccountJson }) => [
+    { field: 'serviceAccountJson', url: (keyOf(serviceAccountJson) as Key).token_uri },
+  ],
   name: (name) => replaced(name, /[^A-Za-z0-9_-]/gu, '_', 255),
   value: (value) => empty(value) ?? tooLarge(value, MOST),
   redeploy: false,
@@ -82,17 +93,31 @@ export const gcpSecretManager = syncAdapter({
       const bytes = utf8(value);
       const payload = { data: toBase64(bytes), dataCrc32c: checksum(bytes) };
       const settle = { call: newest(id), done: (reply: Reply) => valueIn(reply) === value };
-      return call({ method: 'POST', url: `${secrets}/${path(id)}:addVersion`, json: { payload }, expects, settle });
+      return call({
+        method: 'POST',
+        url: `${secrets}/${path(id)}:addVersion`,
+        json: { payload },
+        expects,
+        settle,
+      });
     };
     const create = (id: string) =>
-      call({ method: 'POST', url: `${secrets}?secretId=${path(id)}`, json: { replication: { automatic: {} } }, expects: [409] });
+      call({
+        method: 'POST',
+        url: `${secrets}?secretId=${path(id)}`,
+        json: { replication: { automatic: {} } },
+        expects: [409],
+      });
     return {
       async list() {
         const found: Remote[] = [];
         const follow = paging();
         for (let page: string | null = ''; page !== null; ) {
           const query: string = page ? `&pageToken=${encodeURIComponent(page)}` : '';
-          const read = shaped(Page, (await call({ method: 'GET', url: `${secrets}?pageSize=1000${query}` })).body);
+          const read = shaped(
+            Page,
+            (await call({ method: 'GET', url: `${secrets}?pageSize=1000${query}` })).body,
+          );
           // The name begins with the project's number.
           for (const { name } of read.secrets ?? []) found.push({ target: name.replace(/^.*\//, '') });
           page = read.nextPageToken || null;
@@ -126,7 +151,8 @@ function codeOf(body: unknown): unknown {
 
 /** Whether Google refuses an assertion for its times, which it reports like any other invalid assertion. */
 const isSkewed = ({ code, body }: Reply): boolean =>
-  code === 'invalid_grant' && /\biat and exp\b/.test(String((body as { error_description?: unknown }).error_description ?? ''));
+  code === 'invalid_grant' &&
+  /\biat and exp\b/.test(String((body as { error_description?: unknown }).error_description ?? ''));
 
 const checksum = (bytes: Uint8Array): string => String(crc32c(bytes));
 
@@ -143,15 +169,25 @@ function valueIn({ status, body }: Reply): string | null {
 
 async function tokenOf(client: Client, key: Key): Promise<string> {
   const assertion = await assertionOf(key).catch(() => {
-    throw new TargetError({ code: 'TARGET_AUTH', message: 'The private key of the service account cannot be read.' }, 'sync');
+    throw new TargetError(
+      { code: 'TARGET_AUTH', message: 'The private key of the service account cannot be read.' },
+      'sync',
+    );
   });
-  return accessToken(client, key.token_uri, { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion });
+  return accessToken(client, key.token_uri, {
+    grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
+    assertion,
+  });
 }
 
 async function assertionOf({ private_key, private_key_id, client_email, token_uri }: Key): Promise<string> {
   const signer = await importPKCS8(private_key, 'RS256');
   return new SignJWT({ scope: SCOPE })
-    .setProtectedHeader({ alg: 'RS256', typ: 'JWT', ...(private_key_id !== undefined && { kid: private_key_id }) })
+    .setProtectedHeader({
+      alg: 'RS256',
+      typ: 'JWT',
+      ...(private_key_id !== undefined && { kid: private_key_id }),
+    })
     .setIssuer(client_email)
     .setAudience(token_uri)
     .setIssuedAt()

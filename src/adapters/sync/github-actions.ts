@@ -1,5 +1,6 @@
-// GitHub Actions secrets of a repository, an environment or an organisation: https://docs.github.com/rest/actions/secrets. Values are
-// sealed with the scope's public key (libsodium sealed boxes) and are never returned. Names are stored in upper case.
+// GitHub Actions secrets of a repository, an environment or an organisation:
+// https://docs.github.com/rest/actions/secrets. Values are sealed with the scope's public key (libsodium
+// sealed boxes) and are never returned. Names are stored in upper case.
 import { z } from '@hono/zod-openapi';
 import { seal } from 'tweetnacl-sealedbox-js';
 import { fromBase64, toBase64, utf8 } from '../../crypto/bytes';
@@ -27,9 +28,13 @@ const config = z
     visibility: z.enum(['all', 'private', 'selected']).optional().meta({ default: 'private' }),
     selectedRepositoryIds: z.array(z.int().positive()).min(1).max(500).optional(),
   })
-  .refine(({ owner, repo, org }) => (org === undefined ? owner !== undefined && repo !== undefined : !owner && !repo), {
-    error: 'must have either owner and repo, or org',
-  })
+  .refine(
+    ({ owner, repo, org }) =>
+      org === undefined ? owner !== undefined && repo !== undefined : !owner && !repo,
+    {
+      error: 'must have either owner and repo, or org',
+    },
+  )
   .refine(({ org, environment }) => org === undefined || environment === undefined, {
     path: ['environment'],
     error: 'is only for repositories',
@@ -38,10 +43,14 @@ const config = z
     path: ['visibility'],
     error: 'is only for organisations',
   })
-  .refine(({ visibility, selectedRepositoryIds }) => (visibility === 'selected') === (selectedRepositoryIds !== undefined), {
-    path: ['selectedRepositoryIds'],
-    error: 'is required with the visibility "selected", and allowed only with it',
-  });
+  .refine(
+    ({ visibility, selectedRepositoryIds }) =>
+      (visibility === 'selected') === (selectedRepositoryIds !== undefined),
+    {
+      path: ['selectedRepositoryIds'],
+      error: 'is required with the visibility "selected", and allowed only with it',
+    },
+  );
 
 type Config = z.output<typeof config>;
 
@@ -69,10 +78,17 @@ export const githubActions = syncAdapter({
   value: (value) => tooLarge(value, 48 * KB),
   redeploy: false,
   vendor: ({ token }) => ({
-    headers: { Authorization: `Bearer ${token}`, Accept: 'application/vnd.github+json', 'X-GitHub-Api-Version': '2022-11-28' },
+    headers: {
+      Authorization: `Bearer ${token}`,
+      Accept: 'application/vnd.github+json',
+      'X-GitHub-Api-Version': '2022-11-28',
+    },
     // A secondary rate limit may have no header.
     meaning: ({ status, body }) =>
-      status === 403 && /\brate limit\b/i.test(String((body as { message?: unknown } | null | undefined)?.message)) ? 'rate_limit' : null,
+      status === 403 &&
+      /\brate limit\b/i.test(String((body as { message?: unknown } | null | undefined)?.message))
+        ? 'rate_limit'
+        : null,
   }),
   open(client, given) {
     const scope = scopeOf(given);
@@ -80,7 +96,10 @@ export const githubActions = syncAdapter({
     return {
       async list() {
         const found = await pages(client, scope, 'secrets');
-        return found.map(({ name, visibility }) => ({ target: text(name), ...(given.org !== undefined && { handle: text(visibility) }) }));
+        return found.map(({ name, visibility }) => ({
+          target: text(name),
+          ...(given.org !== undefined && { handle: text(visibility) }),
+        }));
       },
       async put(put) {
         const access = given.org === undefined ? {} : await accessOf(client, scope, given, put);
@@ -96,11 +115,18 @@ export const githubActions = syncAdapter({
 });
 
 /** All pages of a listing, which contains the total count. */
-async function pages(client: Client, url: string, field: string, purpose: Purpose = 'list'): Promise<Record<string, unknown>[]> {
+async function pages(
+  client: Client,
+  url: string,
+  field: string,
+  purpose: Purpose = 'list',
+): Promise<Record<string, unknown>[]> {
   const found: Record<string, unknown>[] = [];
   const follow = paging();
   for (let page = 1; ; page++) {
-    const body = object(await client.call({ method: 'GET', url: `${url}?per_page=100&page=${page}`, purpose }));
+    const body = object(
+      await client.call({ method: 'GET', url: `${url}?per_page=100&page=${page}`, purpose }),
+    );
     const more = array(body[field]).map(entry);
     found.push(...more);
     if (typeof body.total_count !== 'number') throw unreadable();
@@ -111,15 +137,23 @@ async function pages(client: Client, url: string, field: string, purpose: Purpos
 }
 
 /** The visibility of an organisation's secret: an existing one keeps its own. */
-async function accessOf(client: Client, scope: string, { visibility = 'private', selectedRepositoryIds }: Config, { target, remote }: Put) {
-  if (!remote) return { visibility, ...(selectedRepositoryIds && { selected_repository_ids: selectedRepositoryIds }) };
+async function accessOf(
+  client: Client,
+  scope: string,
+  { visibility = 'private', selectedRepositoryIds }: Config,
+  { target, remote }: Put,
+) {
+  if (!remote)
+    return { visibility, ...(selectedRepositoryIds && { selected_repository_ids: selectedRepositoryIds }) };
   if (remote.handle !== 'selected') return { visibility: remote.handle };
   // safety: github-access-kept
   const repositories = await pages(client, `${scope}/${path(target)}/repositories`, 'repositories', 'write');
   return { visibility: 'selected', selected_repository_ids: repositories.map(({ id }) => id) };
 }
 
-/** Seals values with the scope's public key, which is fetched once, and again if GitHub no longer accepts it. */
+/**
+ * Seals values with the scope's public key, which is fetched once, and again if GitHub no longer accepts it.
+ */
 function sealer(client: Client, scope: string) {
   const fetched = async () => {
     const { key, key_id } = object(await client.call({ method: 'GET', url: `${scope}/public-key` }));
@@ -128,7 +162,12 @@ function sealer(client: Client, scope: string) {
     return { bytes, id: text(key_id) };
   };
   let current: ReturnType<typeof fetched> | null = null;
-  const write = async ({ target, value }: Put, access: object, key: ReturnType<typeof fetched>, expects: number[]) => {
+  const write = async (
+    { target, value }: Put,
+    access: object,
+    key: ReturnType<typeof fetched>,
+    expects: number[],
+  ) => {
     const { bytes, id } = await key;
     const json = { encrypted_value: toBase64(seal(utf8(value), bytes)), key_id: id, ...access };
     return (await client.call({ method: 'PUT', url: `${scope}/${path(target)}`, json, expects })).status;

@@ -1,6 +1,6 @@
-// GitLab CI/CD variables of a project or a group: https://docs.gitlab.com/api/project_level_variables/. A variable is a key in an
-// environment scope: only rows of the configured scope are read, changed or deleted. Variables are not expanded, and are masked in logs if
-// GitLab can.
+// GitLab CI/CD variables of a project or a group: https://docs.gitlab.com/api/project_level_variables/. A
+// variable is a key in an environment scope: only rows of the configured scope are read, changed or deleted.
+// Variables are not expanded, and are masked in logs if GitLab can.
 import { z } from '@hono/zod-openapi';
 import { type Put, type Remote, syncAdapter, TargetError, Token, type Written } from './adapter';
 import type { Client } from './client';
@@ -23,7 +23,10 @@ const config = z
     host: z
       .string()
       .max(253)
-      .regex(/^([A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$/, 'must be a host, optionally with a port')
+      .regex(
+        /^([A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$/,
+        'must be a host, optionally with a port',
+      )
       .default('gitlab.com'),
     scope: z
       .string()
@@ -46,13 +49,22 @@ export const gitlabCi = syncAdapter({
   config,
   credentials: ['token'],
   oneOf: [['projectId'], ['groupId']],
-  identity: ({ host, projectId, groupId, scope }) => ({ host: host.toLowerCase(), projectId, groupId, scope }),
+  identity: ({ host, projectId, groupId, scope }) => ({
+    host: host.toLowerCase(),
+    projectId,
+    groupId,
+    scope,
+  }),
   urls: ({ host }) => [{ field: 'host', url: `https://${host}/` }],
   name: (name) => environmentName(name),
   redeploy: false,
-  vendor: ({ token }) => ({ headers: { 'PRIVATE-TOKEN': token }, code: (body) => (body as { error?: unknown } | null | undefined)?.error }),
+  vendor: ({ token }) => ({
+    headers: { 'PRIVATE-TOKEN': token },
+    code: (body) => (body as { error?: unknown } | null | undefined)?.error,
+  }),
   open(client, { host, projectId, groupId, scope, protected: isProtected }) {
-    const owner = projectId !== undefined ? `projects/${path(projectId)}` : `groups/${path(groupId as string | number)}`;
+    const owner =
+      projectId !== undefined ? `projects/${path(projectId)}` : `groups/${path(groupId as string | number)}`;
     const url = `https://${host}/api/v4/${owner}/variables`;
     const row = (key: string) => `${url}/${path(key)}?${path('filter[environment_scope]')}=${path(scope)}`;
     return {
@@ -104,18 +116,25 @@ async function write(client: Client, put: Put, { url, row, scope, isProtected }:
     throw new TargetError({ code: 'VALUE_NOT_ALLOWED', message: UNMASKABLE + HIDDEN_STAYS }, 'name');
   const json = { value, variable_type: 'env_var', raw: true, masked, environment_scope: scope };
   const written = await upsert(put, {
-    create: (expects) => client.call({ method: 'POST', url, json: { key: target, ...json, protected: isProtected }, expects }),
+    create: (expects) =>
+      client.call({ method: 'POST', url, json: { key: target, ...json, protected: isProtected }, expects }),
     taken: [400],
     find: async ({ body }) => (isTaken(body) ? { target } : undefined),
     // Existing variables do not lose their protection.
     // safety: gitlab-protected-stays
     change: (_known, expects) =>
-      client.call({ method: 'PUT', url: row, json: { ...json, ...(isProtected && { protected: true }) }, expects }),
+      client.call({
+        method: 'PUT',
+        url: row,
+        json: { ...json, ...(isProtected && { protected: true }) },
+        expects,
+      }),
   });
   return masked ? written : { ...written, message: UNMASKABLE };
 }
 
-const UNMASKABLE = 'GitLab cannot mask this value in logs: it masks values of 8 or more characters without white space.';
+const UNMASKABLE =
+  'GitLab cannot mask this value in logs: it masks values of 8 or more characters without white space.';
 const HIDDEN_STAYS = ' The existing variable is hidden, so it must stay masked.';
 
 /** Whether a 400 means that the key exists in this scope. */

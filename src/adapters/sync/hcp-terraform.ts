@@ -1,6 +1,7 @@
 // HCP Terraform and Terraform Enterprise variables of a workspace or a variable set:
-// https://developer.hashicorp.com/terraform/cloud-docs/api-docs/workspace-variables.
-// A key is unique in its category: only rows of the configured category are read, changed or deleted. Sensitive values are never returned.
+// https://developer.hashicorp.com/terraform/cloud-docs/api-docs/workspace-variables. A key is unique in its
+// category: only rows of the configured category are read, changed or deleted. Sensitive values are never
+// returned.
 import { z } from '@hono/zod-openapi';
 import { type Put, type Remote, Segment, syncAdapter, Token, type Written } from './adapter';
 import type { Client } from './client';
@@ -30,7 +31,11 @@ export const hcpTerraform = syncAdapter({
   name: (name) => environmentName(name),
   redeploy: false,
   vendor: ({ token }) => ({
-    headers: { Authorization: `Bearer ${token}`, Accept: 'application/vnd.api+json', 'Content-Type': 'application/vnd.api+json' },
+    headers: {
+      Authorization: `Bearer ${token}`,
+      Accept: 'application/vnd.api+json',
+      'Content-Type': 'application/vnd.api+json',
+    },
   }),
   open(client, { workspaceId, varsetId, category }) {
     const url =
@@ -57,12 +62,22 @@ async function list(client: Client, all: string, category: Category): Promise<Re
     for (const variable of array(data).map(entry)) {
       const { key, category: of, sensitive, hcl } = entry(variable.attributes);
       if (text(of) === category)
-        found.push({ target: text(key), handle: text(variable.id), otherForm: sensitive === false || hcl === true });
+        found.push({
+          target: text(key),
+          handle: text(variable.id),
+          otherForm: sensitive === false || hcl === true,
+        });
     }
     const link = (links as { next?: unknown } | null | undefined)?.next;
-    const number = (meta as { pagination?: { 'next-page'?: unknown } } | null | undefined)?.pagination?.['next-page'];
+    const number = (meta as { pagination?: { 'next-page'?: unknown } } | null | undefined)?.pagination?.[
+      'next-page'
+    ];
     if (typeof link === 'string') url = client.next(link, url);
-    else url = typeof number === 'number' ? `${all}?${path('page[size]')}=100&${path('page[number]')}=${number}` : null;
+    else
+      url =
+        typeof number === 'number'
+          ? `${all}?${path('page[size]')}=100&${path('page[number]')}=${number}`
+          : null;
     if (url) follow(url, array(data).length);
   }
   return found;
@@ -71,7 +86,8 @@ async function list(client: Client, all: string, category: Category): Promise<Re
 function write(client: Client, url: string, category: Category, put: Put): Promise<Written> {
   const attributes = { key: put.target, value: put.value, category, hcl: false, sensitive: true };
   return upsert(put, {
-    create: (expects) => client.call({ method: 'POST', url, json: { data: { type: 'vars', attributes } }, expects }),
+    create: (expects) =>
+      client.call({ method: 'POST', url, json: { data: { type: 'vars', attributes } }, expects }),
     // An existing key is reported like any other invalid field.
     taken: [409, 422],
     find: async () => (await list(client, url, category)).find(({ target }) => target === put.target),

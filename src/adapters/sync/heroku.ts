@@ -1,5 +1,6 @@
-// Heroku config vars: https://devcenter.heroku.com/articles/platform-api-reference#config-vars. One PATCH is one release and one restart of
-// the app, so all names are sent in one call, and no call is made if nothing changes.
+// Heroku config vars: https://devcenter.heroku.com/articles/platform-api-reference#config-vars. One PATCH is
+// one release and one restart of the app, so all names are sent in one call, and no call is made if nothing
+// changes.
 import { z } from '@hono/zod-openapi';
 import { Segment, syncAdapter, Token, type Written } from './adapter';
 import { environmentName } from './names';
@@ -20,13 +21,22 @@ export const heroku = syncAdapter({
     return {
       async list() {
         const vars = object(await client.call({ method: 'GET', url }));
-        return Object.entries(vars).map(([target, value]) => ({ target, ...(typeof value === 'string' && { value }) }));
+        return Object.entries(vars).map(([target, value]) => ({
+          target,
+          ...(typeof value === 'string' && { value }),
+        }));
       },
       async write(puts, removals) {
-        const changes = [...puts.map(({ target, value }) => [target, value]), ...removals.map(({ target }) => [target, null])];
+        const changes = [
+          ...puts.map(({ target, value }) => [target, value]),
+          ...removals.map(({ target }) => [target, null]),
+        ];
         await client.call({ method: 'PATCH', url, json: Object.fromEntries(changes) });
         return new Map<string, Written>([
-          ...puts.map(({ target, remote }): [string, Written] => [target, { action: remote ? 'updated' : 'created' }]),
+          ...puts.map(({ target, remote }): [string, Written] => [
+            target,
+            { action: remote ? 'updated' : 'created' },
+          ]),
           ...removals.map(({ target }): [string, Written] => [target, { action: 'deleted' }]),
         ]);
       },

@@ -1,5 +1,5 @@
-// The host that receives values on each platform, for people who decide whether they are sent there. A deployment's override of a platform's
-// address (PLATFORM_BASE_URLS) replaces it.
+// The host that receives values on each platform, for people who decide whether they are sent there. A
+// deployment's override of a platform's address (PLATFORM_BASE_URLS) replaces it.
 import type { SyncPlatform } from '../platforms';
 import { awsHost } from './aws';
 

@@ -1,4 +1,5 @@
-// The platforms that secrets can be written to. A new platform is a file, a name in ../platforms.ts and a line here.
+// The platforms that secrets can be written to. A new platform is a file, a name in ../platforms.ts and a
+// line here.
 import type { SyncPlatform } from '../platforms';
 import type { SyncAdapter } from './adapter';
 import { awsSecretsManager } from './aws-secrets-manager';
@@ -29,4 +30,7 @@ const list = [
   ...[awsSecretsManager, awsSsm, gcpSecretManager, azureKeyVault, kubernetes],
 ];
 
-export const syncAdapters = Object.fromEntries(list.map((each) => [each.platform, each])) as Record<SyncPlatform, SyncAdapter>;
+export const syncAdapters = Object.fromEntries(list.map((each) => [each.platform, each])) as Record<
+  SyncPlatform,
+  SyncAdapter
+>;

@@ -1,11 +1,12 @@
-// Evaluates one attempt of a call: done, finally refused, or to be retried. Pure. Invariant: errors contain nothing of the target's
-// response except the status and the vendor's code.
+// Evaluates one attempt of a call: done, finally refused, or to be retried. Pure. Invariant: errors contain
+// nothing of the target's response except the status and the vendor's code.
 import type { Call, Fetch, Meaning, Purpose, Reply, Vendor } from './call';
 import { waitOf } from './rate-limits';
 import { type SyncCode, TargetError } from './target-error';
 
 /** The purpose of a call, if not set explicitly. */
-export const purposeOf = ({ purpose, method }: Call): Purpose => purpose ?? (method === 'GET' ? 'list' : 'write');
+export const purposeOf = ({ purpose, method }: Call): Purpose =>
+  purpose ?? (method === 'GET' ? 'list' : 'write');
 
 export interface Again {
   kind: 'rate_limit' | 'retry' | 'pending';
@@ -26,7 +27,10 @@ export function judge(
 ): Judged {
   const purpose = purposeOf(call);
   if ('unreachable' in answered) {
-    const error = new TargetError({ code: 'TARGET_UNREACHABLE', message: 'The target did not respond.' }, stops(purpose));
+    const error = new TargetError(
+      { code: 'TARGET_UNREACHABLE', message: 'The target did not respond.' },
+      stops(purpose),
+    );
     return answered.unreachable === 'target_refused' || answered.unreachable === 'private_address'
       ? { kind: 'final', error }
       : { kind: 'retry', after: null, error };
@@ -41,7 +45,8 @@ export function judge(
     code: typeof code === 'string' || typeof code === 'number' ? String(code) : null,
     isRepeat: false,
   };
-  const is = (list: Call['expects'] = []) => list.includes(status) || (reply.code !== null && list.includes(reply.code));
+  const is = (list: Call['expects'] = []) =>
+    list.includes(status) || (reply.code !== null && list.includes(reply.code));
   const wait = waitOf(reply, now);
   const meaning = vendor.meaning?.(reply) ?? meaningOf(reply);
   if (meaning === 'ok' || (is(call.expects) && meaning !== 'rate_limit')) return { kind: 'ok', reply };
@@ -49,7 +54,11 @@ export function judge(
   const message = messageOf(reply, isSent) + (advice === null ? '' : ` ${advice}`);
   if (meaning === 'rate_limit' || (status >= 500 && wait !== null)) {
     const seconds = wait === null ? null : Math.ceil(wait / 1000);
-    return { kind: 'rate_limit', after: wait, error: new TargetError({ code: 'TARGET_RATE_LIMITED', message }, stops(purpose), seconds) };
+    return {
+      kind: 'rate_limit',
+      after: wait,
+      error: new TargetError({ code: 'TARGET_RATE_LIMITED', message }, stops(purpose), seconds),
+    };
   }
   const isPending = is(call.pending);
   const isRefused = meaning === 'unauthenticated' || status === 401;
@@ -58,10 +67,16 @@ export function judge(
     const error = new TargetError({ code: 'TARGET_REJECTED', message }, ends);
     return { kind: isPending ? 'pending' : 'retry', after: null, error };
   }
-  return { kind: 'final', error: new TargetError({ code: codeFor(meaning, purpose, status), message }, ends) };
+  return {
+    kind: 'final',
+    error: new TargetError({ code: codeFor(meaning, purpose, status), message }, ends),
+  };
 }
 
-/** A target that is unavailable or asks to wait ends the sync: before the first write for every name, later for the remaining names. */
+/**
+ * A target that is unavailable or asks to wait ends the sync: before the first write for every name, later
+ * for the remaining names.
+ */
 const stops = (purpose: Purpose): 'sync' | 'stop' => (purpose === 'write' ? 'stop' : 'sync');
 
 function meaningOf({ status, headers }: Reply): Meaning {
@@ -81,9 +96,14 @@ function codeFor(meaning: Meaning, purpose: Purpose, status: number): SyncCode {
 
 const ANSWERED = 'The target answered with status ';
 
-/** Whether a later call may succeed although nothing has changed here: the target did not answer, asked to wait, or failed itself. */
+/**
+ * Whether a later call may succeed although nothing has changed here: the target did not answer, asked to
+ * wait, or failed itself.
+ */
 export const isAway = ({ code, message }: { code?: string; message?: string }): boolean =>
-  code === 'TARGET_UNREACHABLE' || code === 'TARGET_RATE_LIMITED' || message?.startsWith(`${ANSWERED}5`) === true;
+  code === 'TARGET_UNREACHABLE' ||
+  code === 'TARGET_RATE_LIMITED' ||
+  message?.startsWith(`${ANSWERED}5`) === true;
 
 /** The form of vendors' codes: words, or a short number. */
 const CODE = /^([A-Za-z][A-Za-z_.-]{0,63}|[0-9]{1,6})$/;
@@ -100,9 +120,11 @@ function messageOf({ status, code }: Reply, isSent: (text: string) => boolean): 
 export function* codeLike(sent: unknown): Generator<string> {
   if (typeof sent === 'string') {
     if (CODE.test(sent)) yield sent;
-    const decoded = sent.length <= 88 && /^[A-Za-z0-9+/]+={0,2}$/.test(sent) && sent.length % 4 === 0 ? atob(sent) : '';
+    const decoded =
+      sent.length <= 88 && /^[A-Za-z0-9+/]+={0,2}$/.test(sent) && sent.length % 4 === 0 ? atob(sent) : '';
     if (CODE.test(decoded)) yield decoded;
-  } else if (typeof sent === 'object' && sent !== null) for (const each of Object.values(sent)) yield* codeLike(each);
+  } else if (typeof sent === 'object' && sent !== null)
+    for (const each of Object.values(sent)) yield* codeLike(each);
 }
 
 function parsed(text: string): unknown {

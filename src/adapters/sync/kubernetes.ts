@@ -1,8 +1,20 @@
-// A Kubernetes Secret: https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/secret-v1/. One merge patch of
-// `data` sets and deletes keys and leaves all others unchanged; a missing Secret is created.
+// A Kubernetes Secret:
+// https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/secret-v1/. One merge
+// patch of `data` sets and deletes keys and leaves all others unchanged; a missing Secret is created.
 import { z } from '@hono/zod-openapi';
 import { fromBase64, fromUtf8, toBase64, utf8 } from '../../crypto/bytes';
-import { bytesOf, KB, type Mapped, type Problem, syncAdapter, TargetError, Token, tooLarge, Url, type Written } from './adapter';
+import {
+  bytesOf,
+  KB,
+  type Mapped,
+  type Problem,
+  syncAdapter,
+  TargetError,
+  Token,
+  tooLarge,
+  Url,
+  type Written,
+} from './adapter';
 import { checked } from './names';
 import { path, shaped } from './shapes';
 
@@ -21,10 +33,16 @@ const Config = z.strictObject({
   secretName: z.string().regex(SUBDOMAIN, 'must be a DNS subdomain name'),
 });
 
-const Secret = z.object({ kind: z.literal('Secret'), data: z.record(z.string(), z.string().nullable()).nullish() });
+const Secret = z.object({
+  kind: z.literal('Secret'),
+  data: z.record(z.string(), z.string().nullable()).nullish(),
+});
 
 const NO_NAMESPACE: Problem = { code: 'TARGET_NOT_FOUND', message: 'The namespace does not exist.' };
-const FULL: Problem = { code: 'VALUE_TOO_LARGE', message: `All values in the Secret would have more than ${MOST} bytes.` };
+const FULL: Problem = {
+  code: 'VALUE_TOO_LARGE',
+  message: `All values in the Secret would have more than ${MOST} bytes.`,
+};
 
 export const kubernetes = syncAdapter({
   platform: 'kubernetes',
@@ -44,7 +62,13 @@ export const kubernetes = syncAdapter({
     const secrets = `${apiServer.replace(/\/+$/, '')}/api/v1/namespaces/${path(namespace)}/secrets`;
     const url = `${secrets}/${path(secretName)}`;
     const patch = (data: object, expects: number[]) =>
-      client.call({ method: 'PATCH', url, headers: { 'Content-Type': 'application/merge-patch+json' }, json: { data }, expects });
+      client.call({
+        method: 'PATCH',
+        url,
+        headers: { 'Content-Type': 'application/merge-patch+json' },
+        json: { data },
+        expects,
+      });
     const create = (data: object) => {
       const metadata = { name: secretName, namespace };
       const json = { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data };
@@ -55,11 +79,15 @@ export const kubernetes = syncAdapter({
         const { status, body } = await client.call({ method: 'GET', url, expects: [404] });
         if (status === 404) return [];
         // A key without bytes may be null in JSON.
-        return Object.entries(shaped(Secret, body).data ?? {}).map(([target, data]) => ({ target, value: textOf(data ?? '') }));
+        return Object.entries(shaped(Secret, body).data ?? {}).map(([target, data]) => ({
+          target,
+          value: textOf(data ?? ''),
+        }));
       },
       async write(puts, removals) {
         if (puts.reduce((sum, { value }) => sum + bytesOf(value), 0) > MOST) {
-          if (removals.length) await patch(Object.fromEntries(removals.map(({ target }) => [target, null])), [404]);
+          if (removals.length)
+            await patch(Object.fromEntries(removals.map(({ target }) => [target, null])), [404]);
           return results(
             puts.map(({ target }) => [target, { action: 'failed', ...FULL }]),
             removals,
@@ -83,7 +111,10 @@ export const kubernetes = syncAdapter({
 });
 
 const results = (puts: [string, Written][], removals: { target: string }[]) =>
-  new Map<string, Written>([...puts, ...removals.map(({ target }): [string, Written] => [target, { action: 'deleted' }])]);
+  new Map<string, Written>([
+    ...puts,
+    ...removals.map(({ target }): [string, Written] => [target, { action: 'deleted' }]),
+  ]);
 
 function textOf(data: string): string | null {
   const bytes = fromBase64(data);

@@ -1,4 +1,5 @@
-// Helpers for listings. Invariant: a listing that does not match the vendor's documentation ends the sync, and is never read as empty.
+// Helpers for listings. Invariant: a listing that does not match the vendor's documentation ends the sync,
+// and is never read as empty.
 import type { Reply } from './call';
 import { unreadable } from './target-error';
 
@@ -10,15 +11,21 @@ export function text(value: unknown): string {
 
 /** A list entry that must be an object. */
 export function entry(value: unknown): Record<string, unknown> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as Record<string, unknown>;
   throw unreadable();
 }
 
-/** The most pages of one listing, and the most in a row without an entry: a sync makes at most 1,000 calls. */
+/**
+ * The most pages of one listing, and the most in a row without an entry: a sync makes at most 1,000 calls.
+ */
 const MOST_PAGES = 1000;
 const MOST_EMPTY = 100;
 
-/** Follows one listing. The function is given the token of each next page, and the number of entries before it; it throws if they do not end. */
+/**
+ * Follows one listing. The function is given the token of each next page, and the number of entries before
+ * it; it throws if they do not end.
+ */
 export function paging(): (next: string | number, entries: number) => void {
   const seen = new Set<string | number>();
   let empty = 0;

@@ -1,6 +1,6 @@
-// Netlify environment variables of a site: https://open-api.netlify.com/#tag/environmentVariables. A variable has one value per deploy
-// context: new names are sent in one call; for existing ones only our contexts' values are changed. Without site_id, a call would write to
-// the whole team.
+// Netlify environment variables of a site: https://open-api.netlify.com/#tag/environmentVariables. A variable
+// has one value per deploy context: new names are sent in one call; for existing ones only our contexts'
+// values are changed. Without site_id, a call would write to the whole team.
 import { z } from '@hono/zod-openapi';
 import { type Put, type Remote, Segment, syncAdapter, Token, type Written } from './adapter';
 import type { Client } from './client';
@@ -52,7 +52,8 @@ export const netlify = syncAdapter({
     return {
       list,
       async write(puts, removals, written) {
-        const update = (put: Put) => part(written, [put.target], async () => void written.set(put.target, await site.update(put)));
+        const update = (put: Put) =>
+          part(written, [put.target], async () => void written.set(put.target, await site.update(put)));
         const fresh = puts.filter(({ remote }) => !remote);
         let refused: Put[] = [];
         if (fresh.length)
@@ -60,7 +61,8 @@ export const netlify = syncAdapter({
             written,
             fresh.map(({ target }) => target),
             async () => {
-              if (await site.create(fresh)) for (const { target } of fresh) written.set(target, { action: 'created' });
+              if (await site.create(fresh))
+                for (const { target } of fresh) written.set(target, { action: 'created' });
               else refused = fresh;
             },
           );
@@ -87,7 +89,8 @@ function siteOf(client: Client, { accountId, siteId, contexts, scopes }: Config)
   const base = `https://api.netlify.com/api/v1/accounts/${path(accountId)}/env`;
   // safety: netlify-site-named
   const query = `?site_id=${encodeURIComponent(siteId)}`;
-  const at = (...segments: string[]) => `${[base, ...segments.map((segment) => path(segment))].join('/')}${query}`;
+  const at = (...segments: string[]) =>
+    `${[base, ...segments.map((segment) => path(segment))].join('/')}${query}`;
   const bodyOf = (puts: Put[]) =>
     puts.map(({ target, value }) => ({
       key: target,
@@ -101,7 +104,12 @@ function siteOf(client: Client, { accountId, siteId, contexts, scopes }: Config)
       let isThere = true;
       for (const context of contexts) {
         if (!isThere) break;
-        const { status } = await client.call({ method: 'PATCH', url: at(target), json: { context, value }, expects: [404] });
+        const { status } = await client.call({
+          method: 'PATCH',
+          url: at(target),
+          json: { context, value },
+          expects: [404],
+        });
         isThere = status !== 404;
       }
       if (isThere) return { action: 'updated' };
@@ -116,15 +124,24 @@ function siteOf(client: Client, { accountId, siteId, contexts, scopes }: Config)
     const { values } = shaped(Variable, reply.body);
     const ours = values.filter(({ context }) => contexts.includes(context));
     // safety: netlify-last-value
-    if (ours.length === values.length) await client.call({ method: 'DELETE', url: at(target), expects: [404] });
-    else for (const { id } of ours) await client.call({ method: 'DELETE', url: at(target, 'value', id), expects: [404] });
+    if (ours.length === values.length)
+      await client.call({ method: 'DELETE', url: at(target), expects: [404] });
+    else
+      for (const { id } of ours)
+        await client.call({ method: 'DELETE', url: at(target, 'value', id), expects: [404] });
   }
 
   return {
-    variables: async (): Promise<Variable[]> => shaped(z.array(Variable), (await client.call({ method: 'GET', url: at() })).body),
+    variables: async (): Promise<Variable[]> =>
+      shaped(z.array(Variable), (await client.call({ method: 'GET', url: at() })).body),
     /** Whether all of them were created. */
     async create(puts: Put[]): Promise<boolean> {
-      const { status } = await client.call({ method: 'POST', url: at(), json: bodyOf(puts), expects: [400, 409, 422] });
+      const { status } = await client.call({
+        method: 'POST',
+        url: at(),
+        json: bodyOf(puts),
+        expects: [400, 409, 422],
+      });
       return status < 300;
     },
     update,
@@ -132,11 +149,20 @@ function siteOf(client: Client, { accountId, siteId, contexts, scopes }: Config)
   };
 }
 
-/** The value in our contexts: null if their values differ or one has none. Secret values are shown only for local development. */
+/**
+ * The value in our contexts: null if their values differ or one has none. Secret values are shown only for
+ * local development.
+ */
 function remoteOf({ key, is_secret, values }: Variable, contexts: string[]): Remote {
-  const ours = contexts.map((name) => values.find(({ context }) => context === name) ?? values.find(({ context }) => context === 'all'));
+  const ours = contexts.map(
+    (name) =>
+      values.find(({ context }) => context === name) ?? values.find(({ context }) => context === 'all'),
+  );
   if (ours.includes(undefined)) return { target: key, value: null };
   if (is_secret && contexts.some((context) => context !== 'dev')) return { target: key };
   const [first] = ours;
-  return { target: key, value: ours.every((value) => value?.value === first?.value) ? (first?.value ?? null) : null };
+  return {
+    target: key,
+    value: ours.every((value) => value?.value === first?.value) ? (first?.value ?? null) : null,
+  };
 }

@@ -1,9 +1,13 @@
-// Batches of several calls. Invariant: a call's error applies only to the names that it writes; an error that ends the sync stops the
-// remaining calls.
+// Batches of several calls. Invariant: a call's error applies only to the names that it writes; an error that
+// ends the sync stops the remaining calls.
 import { CONCURRENCY, TargetError, type Written } from './adapter';
 
 /** Makes a call that writes these names, and records its error as theirs. */
-export async function part(written: Map<string, Written>, names: readonly string[], call: () => Promise<void>): Promise<void> {
+export async function part(
+  written: Map<string, Written>,
+  names: readonly string[],
+  call: () => Promise<void>,
+): Promise<void> {
   try {
     await call();
   } catch (error) {
@@ -13,14 +17,23 @@ export async function part(written: Map<string, Written>, names: readonly string
   }
 }
 
-/** A name refused within a success response: reported with the vendor's code, unless that might be sent data. */
+/**
+ * A name refused within a success response: reported with the vendor's code, unless that might be sent data.
+ */
 export function refused(status: number, code: unknown, sent: unknown): Written {
   // safety: sync-refusals-hold-no-values
-  const isCode = typeof code === 'string' && /^[A-Za-z_]{1,64}$/.test(code) && !JSON.stringify(sent).includes(code);
-  return { action: 'failed', code: 'TARGET_REJECTED', message: `The target answered with status ${status}${isCode ? ` (${code})` : ''}.` };
+  const isCode =
+    typeof code === 'string' && /^[A-Za-z_]{1,64}$/.test(code) && !JSON.stringify(sent).includes(code);
+  return {
+    action: 'failed',
+    code: 'TARGET_REJECTED',
+    message: `The target answered with status ${status}${isCode ? ` (${code})` : ''}.`,
+  };
 }
 
-/** Runs a function for each item, at most `CONCURRENCY` at a time; after an error, nothing more is started. */
+/**
+ * Runs a function for each item, at most `CONCURRENCY` at a time; after an error, nothing more is started.
+ */
 export async function each<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
   const open = [...items];
   const errors: unknown[] = [];

@@ -1,6 +1,7 @@
-// What a sync will do, decided in the same way for all platforms, from the secrets, the target's listing and earlier writes. Invariants: a
-// name that the target does not accept, or that two secrets would share, fails before anything is written; only names that this service
-// was the last to write are deleted; a value is compared with plain text or with the digest of the last write, never with a masked value.
+// What a sync will do, decided in the same way for all platforms, from the secrets, the target's listing and
+// earlier writes. Invariants: a name that the target does not accept, or that two secrets would share, fails
+// before anything is written; only names that this service was the last to write are deleted; a value is
+// compared with plain text or with the digest of the last write, never with a masked value.
 import type { Problem, Remote, SyncAdapter } from './adapter';
 
 /** A secret to sync, without its value. */
@@ -46,11 +47,22 @@ export interface Plan {
 }
 
 /** Maps and validates the name and value of a secret for a target. */
-export function itemOf(adapter: SyncAdapter, config: unknown, name: string, value: string, digestOf: (target: string) => string): Item {
+export function itemOf(
+  adapter: SyncAdapter,
+  config: unknown,
+  name: string,
+  value: string,
+  digestOf: (target: string) => string,
+): Item {
   const mapped = adapter.name(name, config as never);
   if ('code' in mapped) return { name, target: null, digest: '', problem: mapped };
   const { target } = mapped;
-  return { name, target, digest: digestOf(target), problem: adapter.value?.(value, target, config as never) ?? null };
+  return {
+    name,
+    target,
+    digest: digestOf(target),
+    problem: adapter.value?.(value, target, config as never) ?? null,
+  };
 }
 
 export const failed = (name: string, targetName: string | null, { code, message }: Problem): Result => ({
@@ -67,7 +79,9 @@ export interface Listed {
   owned: Owned[];
   /** Names that this service was the last to write to this target, from other environments. */
   ownedElsewhere?: readonly string[];
-  /** Names at the target to delete if they still exist: written by this service, and their secrets are gone. */
+  /**
+   * Names at the target to delete if they still exist: written by this service, and their secrets are gone.
+   */
   prunable: Owned[];
   digestOf(target: string, value: string): string;
   /** Whether the target is asked for the value before each write. */
@@ -75,20 +89,29 @@ export interface Listed {
 }
 
 /** Plans a sync. */
-export function plan(adapter: SyncAdapter, { items, remotes, owned, ownedElsewhere = [], prunable, digestOf, reads }: Listed): Plan {
+export function plan(
+  adapter: SyncAdapter,
+  { items, remotes, owned, ownedElsewhere = [], prunable, digestOf, reads }: Listed,
+): Plan {
   const fold = (target: string) => (adapter.folds ? target.toUpperCase() : target);
   const there = new Map(remotes.map((remote) => [fold(remote.target), remote]));
   const written = new Map(owned.map((one) => [fold(one.target), one]));
   const wanted = new Map<string, number>();
-  for (const { target } of items) if (target !== null) wanted.set(fold(target), (wanted.get(fold(target)) ?? 0) + 1);
+  for (const { target } of items)
+    if (target !== null) wanted.set(fold(target), (wanted.get(fold(target)) ?? 0) + 1);
 
-  const missing = [...owned.map(({ target }) => target), ...ownedElsewhere].filter((target) => !there.has(fold(target)));
+  const missing = [...owned.map(({ target }) => target), ...ownedElsewhere].filter(
+    (target) => !there.has(fold(target)),
+  );
   const made: Plan = { steps: [], results: [], missing };
   for (const { name, target, digest, problem } of items) {
     // safety: sync-collisions-fail
     const collides = target !== null && (wanted.get(fold(target)) ?? 0) > 1;
     const wrong = collides
-      ? { code: 'NAME_COLLISION' as const, message: 'Another selected secret has the same name at the target.' }
+      ? {
+          code: 'NAME_COLLISION' as const,
+          message: 'Another selected secret has the same name at the target.',
+        }
       : problem;
     if (wrong || target === null) {
       made.results.push(failed(name, target, wrong as Problem));
@@ -97,31 +120,51 @@ export function plan(adapter: SyncAdapter, { items, remotes, owned, ownedElsewhe
     const remote = there.get(fold(target));
     const before = written.get(fold(target));
     // safety: sync-other-form-written
-    const isSame = remote !== undefined && !remote.otherForm && !reads && sameValue(remote, before, digest, digestOf);
+    const isSame =
+      remote !== undefined && !remote.otherForm && !reads && sameValue(remote, before, digest, digestOf);
     if (isSame) made.results.push({ name, targetName: target, action: 'unchanged' });
     else made.steps.push({ name, target, kind: 'put', remote: remote ? withoutValue(remote) : null, digest });
   }
   for (const { name, target, digest } of prunable) {
     const remote = there.get(fold(target));
     // safety: prune-only-own-names
-    if (remote && !wanted.has(fold(target)) && written.has(fold(target)) && !isForeign(remote, digest, digestOf))
+    if (
+      remote &&
+      !wanted.has(fold(target)) &&
+      written.has(fold(target)) &&
+      !isForeign(remote, digest, digestOf)
+    )
       made.steps.push({ name, target: remote.target, kind: 'remove', remote: withoutValue(remote), digest });
   }
   return made;
 }
 
-function sameValue({ target, value }: Remote, before: Owned | undefined, digest: string, digestOf: Listed['digestOf']): boolean {
+function sameValue(
+  { target, value }: Remote,
+  before: Owned | undefined,
+  digest: string,
+  digestOf: Listed['digestOf'],
+): boolean {
   if (value === undefined) return before?.digest === digest;
   return value !== null && digestOf(target, value) === digest;
 }
 
 /** Whether the listed value shows that somebody else has written this name since. */
-const isForeign = ({ target, value, otherForm = false }: Remote, digest: string, digestOf: Listed['digestOf']): boolean =>
+const isForeign = (
+  { target, value, otherForm = false }: Remote,
+  digest: string,
+  digestOf: Listed['digestOf'],
+): boolean =>
   // safety: prune-only-last-written
   otherForm || value === null || (value !== undefined && digestOf(target, value) !== digest);
 
-const withoutValue = ({ target, handle }: Remote): Omit<Remote, 'value'> => ({ target, ...(handle !== undefined && { handle }) });
+const withoutValue = ({ target, handle }: Remote): Omit<Remote, 'value'> => ({
+  target,
+  ...(handle !== undefined && { handle }),
+});
 
 /** Sorted by name, in code unit order. */
 export const sorted = (results: Result[]): Result[] =>
-  [...results].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : (a.targetName ?? '') < (b.targetName ?? '') ? -1 : 1));
+  [...results].sort((a, b) =>
+    a.name < b.name ? -1 : a.name > b.name ? 1 : (a.targetName ?? '') < (b.targetName ?? '') ? -1 : 1,
+  );

@@ -1,5 +1,6 @@
-// Railway variables: https://docs.railway.com/integrations/api/manage-variables. A GraphQL API: one mutation upserts all names, another
-// deletes, and errors have status 200. Without a service, the variables are shared in the environment.
+// Railway variables: https://docs.railway.com/integrations/api/manage-variables. A GraphQL API: one mutation
+// upserts all names, another deletes, and errors have status 200. Without a service, the variables are shared
+// in the environment.
 import { z } from '@hono/zod-openapi';
 import { type Problem, type Removal, Segment, syncAdapter, Token, type Written } from './adapter';
 import type { Meaning, Reply } from './call';
@@ -39,7 +40,10 @@ type Refusal = z.infer<typeof Refusal>;
 const reference = (value: string): Problem | null =>
   // safety: railway-references-refused
   value.includes('${{')
-    ? { code: 'VALUE_NOT_ALLOWED', message: 'The target reads "${{" in a value as the start of a reference to another variable.' }
+    ? {
+        code: 'VALUE_NOT_ALLOWED',
+        message: 'The target reads "${{" in a value as the start of a reference to another variable.',
+      }
     : null;
 
 export const railway = syncAdapter({
@@ -58,7 +62,9 @@ export const railway = syncAdapter({
   most: 500,
   redeploy: true,
   vendor: ({ token, tokenType }) => ({
-    headers: (tokenType === 'project' ? { 'Project-Access-Token': token } : { Authorization: `Bearer ${token}` }) as Record<string, string>,
+    headers: (tokenType === 'project'
+      ? { 'Project-Access-Token': token }
+      : { Authorization: `Bearer ${token}` }) as Record<string, string>,
     code: (body) => errorsOf(body)[0]?.extensions?.code,
     meaning,
   }),
@@ -69,7 +75,9 @@ export const railway = syncAdapter({
       (await client.call({ method: 'POST', purpose, url, json: { query, variables }, expects })).body;
 
     const remove = async (removals: Removal[], written: Map<string, Written>) => {
-      const variables = Object.fromEntries(removals.map(({ target }, i) => [`i${i}`, { ...place, name: target }]));
+      const variables = Object.fromEntries(
+        removals.map(({ target }, i) => [`i${i}`, { ...place, name: target }]),
+      );
       const body = await ask('write', deletes(removals.length), variables, [200]);
       const errors = errorsOf(body);
       const data = Deleted.safeParse(body).data?.data;
@@ -83,17 +91,26 @@ export const railway = syncAdapter({
 
     return {
       async list() {
-        const { data } = shaped(Variables, await ask('list', LIST, { p: projectId, e: environmentId, s: serviceId ?? null }));
-        return Object.entries(data.variables).map(([target, value]) => ({ target, ...(typeof value === 'string' && { value }) }));
+        const { data } = shaped(
+          Variables,
+          await ask('list', LIST, { p: projectId, e: environmentId, s: serviceId ?? null }),
+        );
+        return Object.entries(data.variables).map(([target, value]) => ({
+          target,
+          ...(typeof value === 'string' && { value }),
+        }));
       },
       async write(puts, removals, written) {
         const names = puts.map(({ target }) => target);
         if (puts.length)
           await part(written, names, async () => {
             const variables = Object.fromEntries(puts.map(({ target, value }) => [target, value]));
-            const body = await ask('write', UPSERT, { i: { ...place, variables, replace: false, skipDeploys: true } });
+            const body = await ask('write', UPSERT, {
+              i: { ...place, variables, replace: false, skipDeploys: true },
+            });
             if (!Upserted.safeParse(body).success) return;
-            for (const { target, remote } of puts) written.set(target, { action: remote ? 'updated' : 'created' });
+            for (const { target, remote } of puts)
+              written.set(target, { action: remote ? 'updated' : 'created' });
           });
         const without = (some: Removal[]) =>
           part(

@@ -1,5 +1,6 @@
-// How long a target asks to wait, in all the ways that vendors report it: https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3 and vendor
-// headers and fields. Invariant: unreadable data counts as absent.
+// How long a target asks to wait, in all the ways that vendors report it:
+// https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3 and vendor headers and fields. Invariant: unreadable
+// data counts as absent.
 
 /** The parts of a response that may contain it. */
 export interface Refusal {
@@ -11,10 +12,13 @@ export interface Refusal {
 
 const RESETS = ['x-ratelimit-reset', 'ratelimit-reset'];
 
-/** Milliseconds that a refusal asks to wait, regardless of its status; null if it does not say so readably. */
+/**
+ * Milliseconds that a refusal asks to wait, regardless of its status; null if it does not say so readably.
+ */
 export function waitOf({ status, headers, body }: Refusal, now: number): number | null {
   const wait =
-    retryAfter(headers.get('retry-after'), now) ?? (isLimit(status, headers) ? (resetOf(headers, now) ?? inBody(body, now)) : null);
+    retryAfter(headers.get('retry-after'), now) ??
+    (isLimit(status, headers) ? (resetOf(headers, now) ?? inBody(body, now)) : null);
   return wait !== null && wait <= YEAR ? wait : null;
 }
 
@@ -56,7 +60,10 @@ function inBody(body: unknown, now: number): number | null {
   return moment(error?.limit?.resetMs, now) ?? moment(error?.limit?.reset, now);
 }
 
-/** A time or a duration: over a billion it is the Unix time in seconds, over a trillion in milliseconds, otherwise seconds from now. */
+/**
+ * A time or a duration: over a billion it is the Unix time in seconds, over a trillion in milliseconds,
+ * otherwise seconds from now.
+ */
 function moment(value: unknown, now: number): number | null {
   const number = numberIn(value);
   if (number === null) return null;

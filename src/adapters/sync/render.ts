@@ -1,5 +1,6 @@
-// Render environment variables of a service or an environment group: https://api-docs.render.com/reference/get-env-vars-for-service. The
-// call that writes all variables deletes every other one, so names are written one by one.
+// Render environment variables of a service or an environment group:
+// https://api-docs.render.com/reference/get-env-vars-for-service. The call that writes all variables deletes
+// every other one, so names are written one by one.
 import { z } from '@hono/zod-openapi';
 import { type Remote, Segment, syncAdapter, Token } from './adapter';
 import type { Client } from './client';
@@ -32,7 +33,10 @@ export const render = syncAdapter({
     const base = `https://api.render.com/v1/${serviceId === undefined ? path('env-groups', envGroupId as string) : path('services', serviceId)}`;
     const url = `${base}/env-vars`;
     return {
-      list: async () => (serviceId === undefined ? await groupOf(client, base, url) : await pagesOf(client, url)).map(remoteOf),
+      list: async () =>
+        (serviceId === undefined ? await groupOf(client, base, url) : await pagesOf(client, url)).map(
+          remoteOf,
+        ),
       async put({ target, value, remote }) {
         await client.call({ method: 'PUT', url: `${url}/${path(target)}`, json: { value } });
         return { action: remote ? 'updated' : 'created' };
@@ -45,9 +49,14 @@ export const render = syncAdapter({
   },
 });
 
-const remoteOf = ({ key, value }: Variable): Remote => ({ target: key, ...(value !== undefined && { value }) });
+const remoteOf = ({ key, value }: Variable): Remote => ({
+  target: key,
+  ...(value !== undefined && { value }),
+});
 
-/** A group contains its variables; if the group is not found, its variables are requested like a service's. */
+/**
+ * A group contains its variables; if the group is not found, its variables are requested like a service's.
+ */
 async function groupOf(client: Client, base: string, url: string): Promise<Variable[]> {
   const reply = await client.call({ method: 'GET', url: base, expects: [404] });
   return reply.status === 404 ? pagesOf(client, url) : shaped(Group, reply.body).envVars;

@@ -1,11 +1,13 @@
-// Paths of calls, and bodies in the documented shapes. Invariant: a body with another shape ends the sync, so no listing is read as empty.
+// Paths of calls, and bodies in the documented shapes. Invariant: a body with another shape ends the sync, so
+// no listing is read as empty.
 import type { z } from '@hono/zod-openapi';
 import type { Reply } from './call';
 import { unreadable } from './target-error';
 
 /** A body that must be an object; throws otherwise, so that a listing is never read as empty. */
 export function object(reply: Reply): Record<string, unknown> {
-  if (typeof reply.body === 'object' && reply.body !== null && !Array.isArray(reply.body)) return reply.body as Record<string, unknown>;
+  if (typeof reply.body === 'object' && reply.body !== null && !Array.isArray(reply.body))
+    return reply.body as Record<string, unknown>;
   throw unreadable();
 }
 
@@ -23,4 +25,5 @@ export function shaped<T>(schema: z.ZodType<T>, value: unknown): T {
 }
 
 /** A path of segments, each encoded. */
-export const path = (...segments: (string | number)[]): string => segments.map((segment) => encodeURIComponent(segment)).join('/');
+export const path = (...segments: (string | number)[]): string =>
+  segments.map((segment) => encodeURIComponent(segment)).join('/');

@@ -1,5 +1,5 @@
-// Supabase Edge Function secrets: https://supabase.com/docs/reference/api/v1-bulk-create-secrets. Values are shown as digests; a POST
-// overwrites many names, a DELETE deletes the names in its body.
+// Supabase Edge Function secrets: https://supabase.com/docs/reference/api/v1-bulk-create-secrets. Values are
+// shown as digests; a POST overwrites many names, a DELETE deletes the names in its body.
 import { z } from '@hono/zod-openapi';
 import { bytesOf, KB, type Problem, Segment, syncAdapter, Token } from './adapter';
 import { environmentName } from './names';
@@ -11,7 +11,10 @@ const MOST = { bytes: 48 * KB, characters: 24_576 };
 
 const tooLong = (value: string): Problem | null =>
   value.length > MOST.characters || bytesOf(value) > MOST.bytes
-    ? { code: 'VALUE_TOO_LARGE', message: `The value has more than ${MOST.characters} characters or ${MOST.bytes} bytes.` }
+    ? {
+        code: 'VALUE_TOO_LARGE',
+        message: `The value has more than ${MOST.characters} characters or ${MOST.bytes} bytes.`,
+      }
     : null;
 
 const Listing = z.array(z.object({ name: z.string() }));
@@ -36,7 +39,8 @@ export const supabase = syncAdapter({
       async write(puts, removals, written) {
         const remove = async (names: string[], expects: number[]) => {
           const { status } = await client.call({ method: 'DELETE', url, json: names, expects });
-          if (status !== 404 || names.length === 1) for (const name of names) written.set(name, { action: 'deleted' });
+          if (status !== 404 || names.length === 1)
+            for (const name of names) written.set(name, { action: 'deleted' });
         };
         // Deleted first, to make room in a full project.
         const gone = removals.map(({ target }) => target);
@@ -47,8 +51,13 @@ export const supabase = syncAdapter({
         if (puts.length) {
           const names = puts.map(({ target }) => target);
           await part(written, names, async () => {
-            await client.call({ method: 'POST', url, json: puts.map(({ target, value }) => ({ name: target, value })) });
-            for (const { target, remote } of puts) written.set(target, { action: remote ? 'updated' : 'created' });
+            await client.call({
+              method: 'POST',
+              url,
+              json: puts.map(({ target, value }) => ({ name: target, value })),
+            });
+            for (const { target, remote } of puts)
+              written.set(target, { action: remote ? 'updated' : 'created' });
           });
         }
         return written;

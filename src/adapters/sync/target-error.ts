@@ -1,5 +1,5 @@
-// Errors of names at a target. Invariant: a message is our own sentence: it never contains a value, a credential or text from the target's
-// response.
+// Errors of names at a target. Invariant: a message is our own sentence: it never contains a value, a
+// credential or text from the target's response.
 
 /** Why a name was not written. The contract lists what each code means. */
 export type SyncCode =
@@ -29,8 +29,8 @@ export class TargetError extends Error {
   constructor(
     readonly problem: Problem,
     /**
-     * `name`: only this name fails. `sync`: every open name fails with this code. `stop`: this name fails with this code, the open ones
-     * were not attempted.
+     * `name`: only this name fails. `sync`: every open name fails with this code. `stop`: this name fails
+     * with this code, the open ones were not attempted.
      */
     readonly ends: 'name' | 'sync' | 'stop',
     /** Seconds to wait before calling the target again, if it sent them. */
@@ -41,8 +41,12 @@ export class TargetError extends Error {
 }
 
 /** What to do about a request that a target refuses for its time. */
-export const SKEWED_CLOCK = 'It refuses the time of the request: the clock of this service and that of the target differ.';
+export const SKEWED_CLOCK =
+  'It refuses the time of the request: the clock of this service and that of the target differ.';
 
 /** The target's response does not have the documented shape. */
 export const unreadable = () =>
-  new TargetError({ code: 'TARGET_REJECTED', message: 'The target sent a response that its vendor does not document.' }, 'sync');
+  new TargetError(
+    { code: 'TARGET_REJECTED', message: 'The target sent a response that its vendor does not document.' },
+    'sync',
+  );

@@ -1,5 +1,5 @@
-// Writes one name for vendors with separate calls to create and to change. Invariant: a name that was created or deleted concurrently, or
-// created by an attempt without a response, still ends up with our value.
+// Writes one name for vendors with separate calls to create and to change. Invariant: a name that was created
+// or deleted concurrently, or created by an attempt without a response, still ends up with our value.
 import { type Put, type Remote, TargetError, type Written } from './adapter';
 import type { Reply } from './call';
 
@@ -23,7 +23,11 @@ export async function upsert({ remote }: Put, { create, taken, find, change }: C
   const reply = await create(taken);
   if (!taken.includes(reply.status)) return { action: 'created' };
   const known = await find(reply);
-  if (!known) throw new TargetError({ code: 'TARGET_REJECTED', message: `The target answered with status ${reply.status}.` }, 'name');
+  if (!known)
+    throw new TargetError(
+      { code: 'TARGET_REJECTED', message: `The target answered with status ${reply.status}.` },
+      'name',
+    );
   await change(known, []);
   // An earlier attempt of ours may have created it.
   return { action: reply.isRepeat ? 'created' : 'updated' };

@@ -1,8 +1,19 @@
-// Vercel project environment variables: https://vercel.com/docs/rest-api/projects/create-one-or-more-environment-variables. A variable is a
-// key and a set of targets. One with more targets than ours is narrowed to the others, then ours is created; nothing is deleted to be
-// created again. One call writes all names, and returns 201 with the names that it refused.
+// Vercel project environment variables:
+// https://vercel.com/docs/rest-api/projects/create-one-or-more-environment-variables. A variable is a key and
+// a set of targets. One with more targets than ours is narrowed to the others, then ours is created; nothing
+// is deleted to be created again. One call writes all names, and returns 201 with the names that it refused.
 import { z } from '@hono/zod-openapi';
-import { KB, type Put, type Remote, type Removal, Segment, syncAdapter, Token, tooLarge, type Written } from './adapter';
+import {
+  KB,
+  type Put,
+  type Remote,
+  type Removal,
+  Segment,
+  syncAdapter,
+  Token,
+  tooLarge,
+  type Written,
+} from './adapter';
 import type { Client } from './client';
 import { paging } from './listing';
 import { environmentName } from './names';
@@ -22,11 +33,19 @@ const Env = z.object({
   decrypted: z.boolean().nullish(),
   comment: z.string().nullish(),
 });
-const Page = z.object({ envs: z.array(Env), pagination: z.object({ next: z.union([z.string(), z.number()]).nullish() }).nullish() });
+const Page = z.object({
+  envs: z.array(Env),
+  pagination: z.object({ next: z.union([z.string(), z.number()]).nullish() }).nullish(),
+});
 const Key = z.object({ key: z.string() });
-const Refusal = z.object({ error: z.object({ code: z.string(), key: z.string().nullish(), envVarKey: z.string().nullish() }) });
+const Refusal = z.object({
+  error: z.object({ code: z.string(), key: z.string().nullish(), envVarKey: z.string().nullish() }),
+});
 /** A single created variable is not in a list. */
-const Created = z.object({ created: z.union([z.array(Key), Key]).nullish(), failed: z.array(Refusal).nullish() });
+const Created = z.object({
+  created: z.union([z.array(Key), Key]).nullish(),
+  failed: z.array(Refusal).nullish(),
+});
 
 type Env = z.infer<typeof Env>;
 
@@ -96,7 +115,8 @@ export const vercel = syncAdapter({
   },
 });
 
-const rowsOf = (remote: { handle?: string } | null): Row[] => (remote?.handle === undefined ? [] : JSON.parse(remote.handle));
+const rowsOf = (remote: { handle?: string } | null): Row[] =>
+  remote?.handle === undefined ? [] : JSON.parse(remote.handle);
 
 /** The address of a project's variables. */
 const addressOf =
@@ -111,7 +131,10 @@ async function listed(client: Client, at: ReturnType<typeof addressOf>): Promise
   const found: Env[] = [];
   const follow = paging();
   for (let query: Record<string, string> | null = {}; query; ) {
-    const { envs, pagination }: z.infer<typeof Page> = shaped(Page, (await client.call({ method: 'GET', url: at('v10', [], query) })).body);
+    const { envs, pagination }: z.infer<typeof Page> = shaped(
+      Page,
+      (await client.call({ method: 'GET', url: at('v10', [], query) })).body,
+    );
     found.push(...envs);
     query = pagination?.next ? { until: String(pagination.next) } : null;
     if (query) follow(query.until as string, envs.length);
@@ -149,7 +172,10 @@ function narrowingOf(client: Client, config: Config) {
     await client.call({ method: 'PATCH', url: at('v9', [id]), json: { target }, expects: [404] });
   };
   /** Narrows variables with more targets; returns the items for which this succeeded. */
-  const narrowed = async <T extends Put | Removal>(items: T[], written: Map<string, Written>): Promise<T[]> => {
+  const narrowed = async <T extends Put | Removal>(
+    items: T[],
+    written: Map<string, Written>,
+  ): Promise<T[]> => {
     await each(items, ({ target, remote }) =>
       part(written, [target], async () => {
         for (const row of rowsOf(remote).filter(isWide)) await narrow(row);
@@ -164,10 +190,16 @@ function upsertOf(client: Client, config: Config, { isWide, narrowed }: Narrowin
   const { targets, type } = config;
   const url = addressOf(config)('v10', [], { upsert: 'true' });
   /** Upserts items, and adds to `taken` the names that were refused because they exist. */
-  const send = async (ready: Put[], json: object[], written: Map<string, Written>, taken: Set<string>): Promise<void> => {
+  const send = async (
+    ready: Put[],
+    json: object[],
+    written: Map<string, Written>,
+    taken: Set<string>,
+  ): Promise<void> => {
     const { created, failed } = shaped(Created, (await client.call({ method: 'POST', url, json })).body);
     const done = new Set((Array.isArray(created) ? created : [created]).map((one) => one?.key));
-    for (const { target, remote } of ready) if (done.has(target)) written.set(target, { action: remote ? 'updated' : 'created' });
+    for (const { target, remote } of ready)
+      if (done.has(target)) written.set(target, { action: remote ? 'updated' : 'created' });
     for (const { error } of failed ?? []) {
       const name = error.envVarKey ?? error.key ?? '';
       written.set(name, refused(201, error.code, json));
@@ -201,22 +233,37 @@ function removeOf(client: Client, config: Config, { isWide, narrowed }: Narrowin
     let isGone = true;
     if (ids.length)
       await part(written, names, async () => {
-        const { status } = await client.call({ method: 'DELETE', url: at('v1'), json: { ids }, expects: [404] });
+        const { status } = await client.call({
+          method: 'DELETE',
+          url: at('v1'),
+          json: { ids },
+          expects: [404],
+        });
         isGone = status !== 404;
       });
     const open = own.filter(({ target }) => !written.has(target));
     // One of them was gone: delete them one by one.
     await each(open, (one) =>
       part(written, [one.target], async () => {
-        if (!isGone) for (const id of one.ids) await client.call({ method: 'DELETE', url: at('v9', [id]), expects: [404] });
+        if (!isGone)
+          for (const id of one.ids)
+            await client.call({ method: 'DELETE', url: at('v9', [id]), expects: [404] });
         written.set(one.target, { action: 'deleted' });
       }),
     );
   };
 }
 
-/** The entries to write for a name: each variable with only our targets, unchanged targets, and one for the targets without a variable. */
-function entriesOf({ target: key, value }: Put, rows: Row[], targets: string[], type: Config['type']): Record<string, unknown>[] {
+/**
+ * The entries to write for a name: each variable with only our targets, unchanged targets, and one for the
+ * targets without a variable.
+ */
+function entriesOf(
+  { target: key, value }: Put,
+  rows: Row[],
+  targets: string[],
+  type: Config['type'],
+): Record<string, unknown>[] {
   const open = targets.filter((target) => !rows.some((row) => row.targets.includes(target)));
   return [
     ...rows.map((row) => ({
@@ -232,10 +279,17 @@ function entriesOf({ target: key, value }: Put, rows: Row[], targets: string[], 
   ];
 }
 
-/** The variables with one of our targets, one per key. Those of a single Git branch, or without an id, do not count. */
+/**
+ * The variables with one of our targets, one per key. Those of a single Git branch, or without an id, do not
+ * count.
+ */
 function remotesOf(envs: Env[], targets: string[]): Remote[] {
   const ours = envs.filter(
-    (env) => env.id && !env.gitBranch && env.type !== 'system' && targetsOf(env).some((target) => targets.includes(target)),
+    (env) =>
+      env.id &&
+      !env.gitBranch &&
+      env.type !== 'system' &&
+      targetsOf(env).some((target) => targets.includes(target)),
   );
   return [...Map.groupBy(ours, ({ key }) => key)].map(([target, rows]) => ({
     target,

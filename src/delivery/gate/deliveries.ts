@@ -1,11 +1,19 @@
-// Deliveries of events to endpoints (webhooks, and connections that receive messages) with their results. Stored in the gate's own storage,
-// with a copy of each event, for 30 days. Jobs lease and report them by `attempts.ts`; the state of each endpoint is in
-// `endpoints.ts`. Invariant: each event that an endpoint subscribes to has one delivery there, which ends as delivered or failed.
+// Deliveries of events to endpoints (webhooks, and connections that receive messages) with their results.
+// Stored in the gate's own storage, with a copy of each event, for 30 days. Jobs lease and report them by
+// `attempts.ts`; the state of each endpoint is in `endpoints.ts`. Invariant: each event that an endpoint
+// subscribes to has one delivery there, which ends as delivered or failed.
 import { newId } from '../../db/ids';
 import { DAY } from '../../db/rows';
 import type { Meta } from '../../gate/meta';
 import { part } from '../../gate/part';
-import { type Attempt, createDeliveryJobs, type DeliveryJobs, type DeliveryStatus, noteAttempt, type Sent } from './attempts';
+import {
+  type Attempt,
+  createDeliveryJobs,
+  type DeliveryJobs,
+  type DeliveryStatus,
+  noteAttempt,
+  type Sent,
+} from './attempts';
 import { createDeliveryEndpoints, type DeliveryEndpoints, type Found } from './endpoints';
 import { LONGEST_WAIT } from './retries';
 
@@ -28,13 +36,19 @@ export interface Delivery {
 }
 
 /** The state of endpoints. */
-type Known = Pick<DeliveryEndpoints, 'endpoints' | 'attendedSince' | 'attend' | 'isBusy' | 'disabling' | 'reset'>;
+type Known = Pick<
+  DeliveryEndpoints,
+  'endpoints' | 'attendedSince' | 'attend' | 'isBusy' | 'disabling' | 'reset'
+>;
 
 export interface Deliveries extends Known, DeliveryJobs {
   /** The sequence up to which events have their deliveries; null before the first. */
   cursor(): number | null;
   advance(sequence: number): void;
-  /** Creates the deliveries of an event. Over the limit of an endpoint, a delivery fails immediately and can be redelivered. `combines`: it waits for others of its kind. */
+  /**
+   * Creates the deliveries of an event. Over the limit of an endpoint, a delivery fails immediately and can
+   * be redelivered. `combines`: it waits for others of its kind.
+   */
   add(endpoints: { id: string; combines: boolean }[], event: Sent, now: number): void;
   /** Records a delivery that has already ended. */
   note(webhook: string, event: Sent, attempt: Attempt, now: number): Delivery;
@@ -47,11 +61,22 @@ export interface Deliveries extends Known, DeliveryJobs {
   page(webhook: string, status: DeliveryStatus | null, before: string | null, limit: number): Delivery[];
   /** Schedules a delivery again. */
   again(id: string, now: number): void;
-  /** Schedules up to `limit` failed deliveries of events since a time again. Returns how many, and whether more are left. */
-  againSince(webhook: string, since: number, limit: number, now: number): { redelivered: number; more: boolean };
+  /**
+   * Schedules up to `limit` failed deliveries of events since a time again. Returns how many, and whether
+   * more are left.
+   */
+  againSince(
+    webhook: string,
+    since: number,
+    limit: number,
+    now: number,
+  ): { redelivered: number; more: boolean };
   /** The clock was ahead and is right again: deliveries that it put off are due. */
   bringForward(now: number): void;
-  /** Deletes expired deliveries, and the oldest ones over the limit, up to a maximum per call. Returns whether more are left. */
+  /**
+   * Deletes expired deliveries, and the oldest ones over the limit, up to a maximum per call. Returns whether
+   * more are left.
+   */
   sweep(now: number): boolean;
   clear(): void;
 }
@@ -61,19 +86,27 @@ export const COLLECTED_FOR = 250;
 const KEPT = 30 * DAY;
 /** The maximum number of pending deliveries of an endpoint. */
 export const MOST_PENDING = 20_000;
-/** The maximum number of deliveries of an organisation and of an endpoint. As many more may stand before the oldest ended ones leave. */
+/**
+ * The maximum number of deliveries of an organisation and of an endpoint. As many more may stand before the
+ * oldest ended ones leave.
+ */
 export const deliveryQuotas = { org: 500_000, endpoint: 50_000, slack: 500 };
 const PER_SWEEP = 5000;
 
-const COLUMNS = 'id, webhook, event, type, status, attempts, created_at, next_at, tried_at, ms, response_status, error, response';
+const COLUMNS =
+  'id, webhook, event, type, status, attempts, created_at, next_at, tried_at, ms, response_status, error, response';
 
 function createTables(sql: SqlStorage): void {
   sql.exec(`create table if not exists deliveries (id text primary key, webhook text not null, event text not null, type text not null, status text not null,
     attempts integer not null default 0, created_at integer not null, next_at integer, lease integer not null default 0, tried_at integer, ms integer,
     response_status integer, error text, response text) without rowid`);
   sql.exec('create index if not exists deliveries_of on deliveries (webhook, id)');
-  sql.exec("create index if not exists deliveries_pending on deliveries (webhook, next_at) where status = 'pending'");
-  sql.exec("create index if not exists deliveries_failed on deliveries (webhook, id) where status = 'failed'");
+  sql.exec(
+    "create index if not exists deliveries_pending on deliveries (webhook, next_at) where status = 'pending'",
+  );
+  sql.exec(
+    "create index if not exists deliveries_failed on deliveries (webhook, id) where status = 'failed'",
+  );
   sql.exec(
     'create table if not exists delivery_events (id text primary key, type text not null, at integer not null, data text not null) without rowid',
   );
@@ -83,11 +116,16 @@ function createTables(sql: SqlStorage): void {
 export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST_PENDING): Deliveries {
   createTables(sql);
   const known = createDeliveryEndpoints(sql);
-  const all = <T>(query: string, ...params: SqlStorageValue[]) => sql.exec<Found<T>>(query, ...params).toArray();
+  const all = <T>(query: string, ...params: SqlStorageValue[]) =>
+    sql.exec<Found<T>>(query, ...params).toArray();
   const one = <T>(query: string, ...params: SqlStorageValue[]): T | undefined => all<T>(query, ...params)[0];
   const many = (webhook: string) =>
-    one<{ n: number }>("select count(*) n from deliveries where webhook = ? and status = 'pending'", webhook)?.n ?? 0;
-  /** An upper bound of the pending deliveries of each endpoint, and when they were counted. They are counted again only if the bound reaches the limit, because counting many is slow. */
+    one<{ n: number }>("select count(*) n from deliveries where webhook = ? and status = 'pending'", webhook)
+      ?.n ?? 0;
+  /**
+   * An upper bound of the pending deliveries of each endpoint, and when they were counted. They are counted
+   * again only if the bound reaches the limit, because counting many is slow.
+   */
   const waiting = new Map<string, { most: number; at: number }>();
   const hasRoom = (webhook: string, now: number): boolean => {
     let counted = waiting.get(webhook);
@@ -99,9 +137,22 @@ export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST
   };
   const kept = createKept(all);
   const keep = ({ id, type, at, data }: Sent) =>
-    void sql.exec('insert or ignore into delivery_events values (?, ?, ?, ?)', id, type, at, JSON.stringify(data));
-  /** Inserts deliveries of one event, each as id, endpoint, status, due time and error. One statement, because it is part of every change. */
-  const insert = (event: Sent, deliveries: (readonly [string, string, DeliveryStatus, number | null, string | null])[], now: number) => {
+    void sql.exec(
+      'insert or ignore into delivery_events values (?, ?, ?, ?)',
+      id,
+      type,
+      at,
+      JSON.stringify(data),
+    );
+  /**
+   * Inserts deliveries of one event, each as id, endpoint, status, due time and error. One statement, because
+   * it is part of every change.
+   */
+  const insert = (
+    event: Sent,
+    deliveries: (readonly [string, string, DeliveryStatus, number | null, string | null])[],
+    now: number,
+  ) => {
     keep(event);
     sql.exec(
       `insert into deliveries (id, webhook, status, next_at, error, event, type, created_at)
@@ -116,7 +167,11 @@ export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST
     // More are pending than were counted.
     waiting.clear();
     // Invalidates an active lease.
-    sql.exec("update deliveries set status = 'pending', attempts = 0, next_at = ?, lease = lease + 1 where id = ?", now, id);
+    sql.exec(
+      "update deliveries set status = 'pending', attempts = 0, next_at = ?, lease = lease + 1 where id = ?",
+      now,
+      id,
+    );
   };
 
   const { endpoints, attendedSince, attend, isBusy, disabling, reset } = known;
@@ -137,7 +192,13 @@ export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST
         known.know(webhook);
         // safety: deliveries-pending-bounded
         if (!hasRoom(webhook, now)) return [id, webhook, 'failed', null, 'backlog_full'] as const;
-        return [id, webhook, 'pending', combines ? known.windowOf(webhook, event.type, now) : now, null] as const;
+        return [
+          id,
+          webhook,
+          'pending',
+          combines ? known.windowOf(webhook, event.type, now) : now,
+          null,
+        ] as const;
       });
       insert(event, made, now);
     },
@@ -149,9 +210,17 @@ export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST
       return get(id) as Delivery;
     },
     end(webhook, limit, now) {
-      const ids = all<{ id: string }>("select id from deliveries where webhook = ? and status = 'pending' limit ?", webhook, limit);
+      const ids = all<{ id: string }>(
+        "select id from deliveries where webhook = ? and status = 'pending' limit ?",
+        webhook,
+        limit,
+      );
       for (const { id } of ids) {
-        sql.exec("update deliveries set status = 'failed', next_at = null, error = 'webhook_disabled', tried_at = ? where id = ?", now, id);
+        sql.exec(
+          "update deliveries set status = 'failed', next_at = null, error = 'webhook_disabled', tried_at = ? where id = ?",
+          now,
+          id,
+        );
         known.release(id);
       }
       return ids.length === limit;
@@ -191,7 +260,11 @@ export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST
     },
     bringForward(now) {
       known.bringForward(now);
-      sql.exec("update deliveries set next_at = ?1 where status = 'pending' and next_at > ?1 + ?2", now, LONGEST_WAIT);
+      sql.exec(
+        "update deliveries set next_at = ?1 where status = 'pending' and next_at > ?1 + ?2",
+        now,
+        LONGEST_WAIT,
+      );
     },
     sweep(now) {
       const gone = all(
@@ -220,7 +293,10 @@ export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST
 
 type All = <T>(query: string, ...params: SqlStorageValue[]) => T[];
 
-/** Keeps the deliveries of an endpoint and of the organisation within their quotas. They are counted on first use, then as they are added. */
+/**
+ * Keeps the deliveries of an endpoint and of the organisation within their quotas. They are counted on first
+ * use, then as they are added.
+ */
 function createKept(all: All) {
   const counts = new Map<string | null, number>();
   const where = (webhook: string | null) => (webhook === null ? '?1 is null' : 'webhook = ?1');

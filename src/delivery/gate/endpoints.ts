@@ -1,6 +1,7 @@
-// The state of delivery endpoints: which have a running job, which deliveries are in flight, since when an endpoint fails, and when it next
-// gets a message about a kind. Invariants: a lease expires on its own; an endpoint without a successful attempt for 5 days, or that reports
-// it is gone, is to be disabled until it is reset.
+// The state of delivery endpoints: which have a running job, which deliveries are in flight, since when an
+// endpoint fails, and when it next gets a message about a kind. Invariants: a lease expires on its own; an
+// endpoint without a successful attempt for 5 days, or that reports it is gone, is to be disabled until it is
+// reset.
 import { DAY } from '../../db/rows';
 
 /** Why an endpoint must be disabled. */
@@ -69,8 +70,16 @@ function createTables(sql: SqlStorage): void {
   );
 }
 
-/** Notes a failure, and whether it disables the endpoint. An endpoint that was idle for that long starts over. */
-function noteFailure(sql: SqlStorage, webhook: string, known: EndpointRow | undefined, isGone: boolean, now: number): void {
+/**
+ * Notes a failure, and whether it disables the endpoint. An endpoint that was idle for that long starts over.
+ */
+function noteFailure(
+  sql: SqlStorage,
+  webhook: string,
+  known: EndpointRow | undefined,
+  isGone: boolean,
+  now: number,
+): void {
   const isNew = known?.failing_since == null || now - (known.failed_at ?? now) >= FAILING_FOR;
   const since = isNew ? now : (known.failing_since as number);
   // safety: webhook-disabled-after-failing
@@ -83,12 +92,15 @@ function noteFailure(sql: SqlStorage, webhook: string, known: EndpointRow | unde
 
 export function createDeliveryEndpoints(sql: SqlStorage): DeliveryEndpoints {
   createTables(sql);
-  const one = <T>(query: string, ...params: SqlStorageValue[]): T | undefined => sql.exec<Found<T>>(query, ...params).toArray()[0];
-  const rowOf = (webhook: string) => one<EndpointRow>('select * from delivery_endpoints where webhook = ?', webhook);
+  const one = <T>(query: string, ...params: SqlStorageValue[]): T | undefined =>
+    sql.exec<Found<T>>(query, ...params).toArray()[0];
+  const rowOf = (webhook: string) =>
+    one<EndpointRow>('select * from delivery_endpoints where webhook = ?', webhook);
   /** Endpoints that certainly have a row. */
   const noted = new Set<string>();
   const know = (webhook: string) => {
-    if (!noted.has(webhook)) sql.exec('insert or ignore into delivery_endpoints (webhook) values (?)', webhook);
+    if (!noted.has(webhook))
+      sql.exec('insert or ignore into delivery_endpoints (webhook) values (?)', webhook);
     noted.add(webhook);
   };
   return {
@@ -105,7 +117,11 @@ export function createDeliveryEndpoints(sql: SqlStorage): DeliveryEndpoints {
     },
     ...leases(sql, (webhook) => rowOf(webhook)?.failing_since != null),
     windowOf(webhook, type, now) {
-      const until = one<{ until: number }>('select until from delivery_windows where webhook = ? and type = ?', webhook, type)?.until;
+      const until = one<{ until: number }>(
+        'select until from delivery_windows where webhook = ? and type = ?',
+        webhook,
+        type,
+      )?.until;
       if (until !== undefined && until > now) return until;
       // safety: notifications-spaced
       const next = Math.max(now + GATHERED_FOR, until === undefined ? 0 : until + BETWEEN_MESSAGES);
@@ -113,7 +129,10 @@ export function createDeliveryEndpoints(sql: SqlStorage): DeliveryEndpoints {
       return next;
     },
     succeeded: (webhook) =>
-      void sql.exec('update delivery_endpoints set failing_since = null, failed_at = null where webhook = ?', webhook),
+      void sql.exec(
+        'update delivery_endpoints set failing_since = null, failed_at = null where webhook = ?',
+        webhook,
+      ),
     failed: (webhook, isGone, now) => noteFailure(sql, webhook, rowOf(webhook), isGone, now),
     disabling: (webhook) => rowOf(webhook)?.disabling ?? null,
     bringForward: (now) => bringForward(sql, now),
@@ -124,7 +143,8 @@ export function createDeliveryEndpoints(sql: SqlStorage): DeliveryEndpoints {
       ),
     forget(webhook) {
       noted.delete(webhook);
-      for (const table of ['leases', 'windows', 'endpoints']) sql.exec(`delete from delivery_${table} where webhook = ?`, webhook);
+      for (const table of ['leases', 'windows', 'endpoints'])
+        sql.exec(`delete from delivery_${table} where webhook = ?`, webhook);
     },
     clear() {
       noted.clear();
@@ -139,7 +159,13 @@ function leases(
   isFailing: (webhook: string) => boolean,
 ): Pick<DeliveryEndpoints, 'isBusy' | 'room' | 'lease' | 'release'> {
   const count = (webhook: string, after: number) =>
-    sql.exec<{ n: number }>('select count(*) n from delivery_leases where webhook = ? and until > ?', webhook, after).one().n;
+    sql
+      .exec<{ n: number }>(
+        'select count(*) n from delivery_leases where webhook = ? and until > ?',
+        webhook,
+        after,
+      )
+      .one().n;
   return {
     isBusy: (webhook, now) => count(webhook, now) > 0,
     room(webhook, now) {

@@ -1,7 +1,7 @@
-// The delivery task: creates a delivery of each new event for each endpoint that subscribes to it, and requests a job for each endpoint
-// that has something due. Invariants: the cursor advances in the turn in which deliveries are created, so none is missing or duplicated; if
-// an endpoint has no finished job within about a minute, another is requested; each endpoint has its own queue message, so none waits for
-// another.
+// The delivery task: creates a delivery of each new event for each endpoint that subscribes to it, and
+// requests a job for each endpoint that has something due. Invariants: the cursor advances in the turn in
+// which deliveries are created, so none is missing or duplicated; if an endpoint has no finished job within
+// about a minute, another is requested; each endpoint has its own queue message, so none waits for another.
 // What a new event schedules: the delivery task, and the task that moves a closed range of events to D1.
 
 import type { Core, RowChange } from '../../gate/core';
@@ -38,25 +38,30 @@ const endpointsOf = ({ rows }: Core): Endpoint[] => [
 /** Before a webhook changes. */
 export function followWebhook(core: Core, { id, before, after }: RowChange<'webhook'>, now: number): void {
   followEndpoint(core, now);
-  if (before?.disabled !== after?.disabled || before?.url_sealed !== after?.url_sealed) deliveries(core).reset(id);
+  if (before?.disabled !== after?.disabled || before?.url_sealed !== after?.url_sealed)
+    deliveries(core).reset(id);
 }
 
 /** Called just before an endpoint changes. */
 export function followEndpoint(core: Core, now: number): void {
-  // Earlier events are delivered by the old configuration; events before the first endpoint are delivered to none.
+  // Earlier events are delivered by the old configuration; events before the first endpoint are delivered to
+  // none.
   // safety: events-before-endpoint-changes
   catchUp(core, now);
   core.schedule.at('deliveries', now);
 }
 
 /** The sequence up to which events have their deliveries. */
-const deliveredThrough = (core: Core): number => (hasEndpoints(core.rows) ? (deliveries(core).cursor() ?? 0) : Number.MAX_SAFE_INTEGER);
+const deliveredThrough = (core: Core): number =>
+  hasEndpoints(core.rows) ? (deliveries(core).cursor() ?? 0) : Number.MAX_SAFE_INTEGER;
 
 /** One run. */
 export async function runDeliveries(core: Core, now: number): Promise<number | null> {
   if (core.rows.get('org', core.org)?.deleted_at !== null) return null;
   const endpoints = endpointsOf(core);
-  const isMore = core.storage.transactionSync(() => fanOut(core, endpoints, now) || clearUp(core, endpoints, now));
+  const isMore = core.storage.transactionSync(
+    () => fanOut(core, endpoints, now) || clearUp(core, endpoints, now),
+  );
   const next = await attend(core, endpoints, now);
   return isMore ? now : next;
 }
@@ -77,7 +82,9 @@ function fanOut(core: Core, endpoints: Endpoint[], now: number): boolean {
   }
   const events = core.outbox.from(cursor, EVENTS);
   for (const event of events) {
-    const reached = endpoints.filter((endpoint) => isFor(endpoint, event)).map(({ id, job }) => ({ id, combines: job === 'notify' }));
+    const reached = endpoints
+      .filter((endpoint) => isFor(endpoint, event))
+      .map(({ id, job }) => ({ id, combines: job === 'notify' }));
     queue.add(reached, { id: event.id, type: event.type, at: event.at, data: event.data }, now);
   }
   const last = events.at(-1);
@@ -87,13 +94,19 @@ function fanOut(core: Core, endpoints: Endpoint[], now: number): boolean {
 }
 
 /** Whether an endpoint gets an event: it is enabled, subscribes to the kind, and existed at the time. */
-function isFor({ disabled, events, created_at, job }: Endpoint, { type, at }: { type: string; at: number }): boolean {
+function isFor(
+  { disabled, events, created_at, job }: Endpoint,
+  { type, at }: { type: string; at: number },
+): boolean {
   // safety: owners-always-notified
-  const isSubscribed = events === null || events.includes(type) || (job === 'notify' && alwaysNotified.has(type));
+  const isSubscribed =
+    events === null || events.includes(type) || (job === 'notify' && alwaysNotified.has(type));
   return disabled === null && at >= created_at && isSubscribed;
 }
 
-/** Ends the deliveries of disabled webhooks, and deletes those of deleted ones. Returns whether there is more. */
+/**
+ * Ends the deliveries of disabled webhooks, and deletes those of deleted ones. Returns whether there is more.
+ */
 function clearUp(core: Core, endpoints: Endpoint[], now: number): boolean {
   const queue = deliveries(core);
   const known = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
@@ -122,7 +135,8 @@ async function attend(core: Core, endpoints: Endpoint[], now: number): Promise<n
     if (at <= now) asked.push({ id, job });
     else next = Math.min(next, at);
   }
-  // Recorded before the job is requested: a fast job may end before the queue confirms its message. A message can be lost.
+  // Recorded before the job is requested: a fast job may end before the queue confirms its message. A message
+  // can be lost.
   for (const { id } of asked) queue.attend(id, now);
   await Promise.all(asked.map(({ id, job }) => core.enqueue(job, id)));
   if (asked.length) next = Math.min(next, now + ATTENDED);
@@ -130,7 +144,8 @@ async function attend(core: Core, endpoints: Endpoint[], now: number): Promise<n
 }
 
 /** Whether there is any endpoint for events. */
-export const hasEndpoints = (rows: Pick<Rows, 'count'>): boolean => rows.count('webhook') > 0 || rows.count('integration') > 0;
+export const hasEndpoints = (rows: Pick<Rows, 'count'>): boolean =>
+  rows.count('webhook') > 0 || rows.count('integration') > 0;
 
 part((core) => {
   const { rows, outbox, schedule } = core;

@@ -1,4 +1,5 @@
-// Actions on approvals and the permissions they need. Only members decide, in browser sessions; a credential cannot.
+// Actions on approvals and the permissions they need. Only members decide, in browser sessions; a credential
+// cannot.
 import type { Needs } from '../../auth/actions';
 
 export const actions = {

@@ -16,10 +16,16 @@ const decision = (verb: 'approve' | 'reject' | 'cancel', summary: string, descri
     description,
     ...(verb === 'approve' && {
       body: { schema: wire.ApproveIn, optional: true },
-      prepare: ({ body }: { body?: { valid_for_seconds?: number } }) => ({ input: { valid_for: body?.valid_for_seconds ?? 0 } }),
+      prepare: ({ body }: { body?: { valid_for_seconds?: number } }) => ({
+        input: { valid_for: body?.valid_for_seconds ?? 0 },
+      }),
     }),
     answers: { 200: wire.Approval },
-    refusals: ['NOT_FOUND', 'CONFLICT', ...(verb === 'approve' ? (['REAUTHENTICATION_REQUIRED'] as const) : [])],
+    refusals: [
+      'NOT_FOUND',
+      'CONFLICT',
+      ...(verb === 'approve' ? (['REAUTHENTICATION_REQUIRED'] as const) : []),
+    ],
     named: by('approval'),
   });
 
@@ -55,5 +61,9 @@ export const approvalRoutes = [
     'For members in a browser session who confirmed with a passkey in the last five minutes. Each member counts once. The requester and members accountable for the requesting credential cannot decide. Nor can members who are tied to them: by an invitation, re-enrolment, promotion or addition to an approving team in the last seven days, in either direction and through any number of people, or by a grant of one to the other. Where nobody is accountable, nobody can decide.',
   ),
   decision('reject', 'Reject a request', 'One rejection ends the request.'),
-  decision('cancel', 'Cancel a request', 'Only for the requester. A pending or approved request can be cancelled until it is used.'),
+  decision(
+    'cancel',
+    'Cancel a request',
+    'Only for the requester. A pending or approved request can be cancelled until it is used.',
+  ),
 ];

@@ -8,7 +8,10 @@ import { pageOf, pageQuery, Time } from '../../http/wire';
 export const ListQuery = z.strictObject({
   ...pageQuery,
   status: z.enum(statuses).optional().openapi({ description: 'Only approvals of this status.' }),
-  waiting_for: z.enum(['me']).optional().openapi({ description: 'me: only pending approvals that the calling member may decide.' }),
+  waiting_for: z
+    .enum(['me'])
+    .optional()
+    .openapi({ description: 'me: only pending approvals that the calling member may decide.' }),
 });
 
 export const ReadQuery = z.strictObject({
@@ -16,7 +19,10 @@ export const ReadQuery = z.strictObject({
     .string()
     .regex(/^(\d|1\d|2[0-5])$/, { error: 'must be a number of seconds from 0 to 25' })
     .optional()
-    .openapi({ description: 'How many seconds to wait for a decision while the approval is pending, up to 25.', example: '25' }),
+    .openapi({
+      description: 'How many seconds to wait for a decision while the approval is pending, up to 25.',
+      example: '25',
+    }),
 });
 
 export const ApproveIn = z
@@ -28,7 +34,12 @@ export const ApproveIn = z
   })
   .openapi('ApproveIn', { example: { valid_for_seconds: 3600 } });
 
-const Decision = z.object({ member_id: z.string(), name: z.string().nullable(), decision: z.enum(['approve', 'reject']), time: Time });
+const Decision = z.object({
+  member_id: z.string(),
+  name: z.string().nullable(),
+  decision: z.enum(['approve', 'reject']),
+  time: Time,
+});
 
 const Fact = z.object({ name: z.string(), value: z.string() });
 
@@ -51,7 +62,10 @@ export const Approval = z
           id: z.string(),
           name: z.string(),
           required: z.int(),
-          accountable: z.literal(true).optional().openapi({ description: 'Members accountable for the agent decide for this policy.' }),
+          accountable: z
+            .literal(true)
+            .optional()
+            .openapi({ description: 'Members accountable for the agent decide for this policy.' }),
         }),
       )
       .openapi({ description: 'The policies that hold the request.' }),
@@ -64,12 +78,18 @@ export const Approval = z
         description: 'The members behind the requesting credential. They cannot decide this request.',
       }),
     }),
-    target: z.object({ id: z.string().nullable(), name: z.string().nullable(), environment: z.string().nullable() }),
+    target: z.object({
+      id: z.string().nullable(),
+      name: z.string().nullable(),
+      environment: z.string().nullable(),
+    }),
     request: z.object({
       id: z.string(),
       method: z.string(),
       path: z.string(),
-      digest: z.string().openapi({ description: 'Keyed digest of the method, path, query, body and X-Access-Call.' }),
+      digest: z
+        .string()
+        .openapi({ description: 'Keyed digest of the method, path, query, body and X-Access-Call.' }),
       ip: z.string(),
       place: z.string().nullable(),
       user_agent: z.string().nullable(),
@@ -86,8 +106,12 @@ export const Approval = z
           { name: 'Environment', value: 'production' },
         ],
       }),
-    max_valid_seconds: z.int().openapi({ description: 'For how many seconds the approval may be repeated, at most. 0: only once.' }),
-    valid_for_seconds: z.int().openapi({ description: 'For how many seconds the approved call may be repeated. 0: only once.' }),
+    max_valid_seconds: z
+      .int()
+      .openapi({ description: 'For how many seconds the approval may be repeated, at most. 0: only once.' }),
+    valid_for_seconds: z
+      .int()
+      .openapi({ description: 'For how many seconds the approved call may be repeated. 0: only once.' }),
     may_decide: z.boolean().openapi({ description: 'Whether the calling member can decide it now.' }),
     created_at: Time,
     expires_at: Time,

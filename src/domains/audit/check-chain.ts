@@ -1,5 +1,6 @@
-// Checks the hash chain of the audit log entry by entry. Pure. Invariant: an entry is accepted only if its sequence and prev_hash follow
-// the previous entry and its own hash matches its contents. After a known gap the chain starts again.
+// Checks the hash chain of the audit log entry by entry. Pure. Invariant: an entry is accepted only if its
+// sequence and prev_hash follow the previous entry and its own hash matches its contents. After a known gap
+// the chain starts again.
 
 import { genesis, hashOf } from '../../gate/audit/chain';
 import type { Entry } from '../../gate/audit/entry';
@@ -25,7 +26,12 @@ export interface Chain {
 }
 
 /** `begins`: the first entry is the start of the log, regardless of its sequence. */
-export function chainFrom(org: string, { from, hash: before }: Position, lost: readonly Missing[], begins = false): Chain {
+export function chainFrom(
+  org: string,
+  { from, hash: before }: Position,
+  lost: readonly Missing[],
+  begins = false,
+): Chain {
   let expected = from;
   let hash = before;
   let isBegun = !begins;
@@ -47,7 +53,8 @@ export function chainFrom(org: string, { from, hash: before }: Position, lost: r
       isBegun = true;
       const prev = hash ?? (entry.sequence === 1 ? genesis(org) : entry.prev_hash);
       // safety: audit-prev-hash-checked, audit-hash-checked
-      if (entry.sequence !== expected || entry.prev_hash !== prev || entry.hash !== hashOf(entry)) return false;
+      if (entry.sequence !== expected || entry.prev_hash !== prev || entry.hash !== hashOf(entry))
+        return false;
       hash = entry.hash;
       hashes.set(entry.sequence, hash);
       expected++;

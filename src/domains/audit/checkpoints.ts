@@ -1,5 +1,5 @@
-// Signed checkpoints of the audit log: the signing job, the list and the public key. Invariant: the private key exists only in the Worker,
-// which signs only what the gate states.
+// Signed checkpoints of the audit log: the signing job, the list and the public key. Invariant: the private
+// key exists only in the Worker, which signs only what the gate states.
 import { and, desc, eq, lt } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { pem } from '../../crypto/pem';
@@ -23,7 +23,11 @@ export async function signCheckpoints({ org, keys, ask }: JobContext): Promise<v
     if (statements.length === 0) return;
     const signed: Signed[] = [];
     for (const statement of statements)
-      signed.push({ sequence: statement.sequence, key_id: key.id, signature: await key.sign(org, statement) });
+      signed.push({
+        sequence: statement.sequence,
+        key_id: key.id,
+        signature: await key.sign(org, statement),
+      });
     unwrap(await ask('audit.checkpoint', { signed }, 'audit.checkpoint_store'));
   }
 }
@@ -34,11 +38,19 @@ export async function checkpointsOn(context: RenderContext, before: number | nul
   const rows = await drizzle(context.env.DB)
     .select()
     .from(auditCheckpoints)
-    .where(and(eq(auditCheckpoints.org_id, context.org), before === null ? undefined : lt(auditCheckpoints.sequence, before)))
+    .where(
+      and(
+        eq(auditCheckpoints.org_id, context.org),
+        before === null ? undefined : lt(auditCheckpoints.sequence, before),
+      ),
+    )
     .orderBy(desc(auditCheckpoints.sequence))
     .limit(limit + 1);
   const page = rows.slice(0, limit);
-  return { items: page.map(checkpointOut), next: rows.length > limit ? (page.at(-1)?.sequence ?? null) : null };
+  return {
+    items: page.map(checkpointOut),
+    next: rows.length > limit ? (page.at(-1)?.sequence ?? null) : null,
+  };
 }
 
 /** All checkpoints, newest first, one per line. */
@@ -49,10 +61,12 @@ export function streamCheckpoints(context: RenderContext, from: number | null): 
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       // A caller revoked in the meantime gets no more.
-      if (!isFirst && (await context.further({ further: true })).kind !== 'ok') return controller.error(new Error('no longer allowed'));
+      if (!isFirst && (await context.further({ further: true })).kind !== 'ok')
+        return controller.error(new Error('no longer allowed'));
       isFirst = false;
       const { items, next } = await checkpointsOn(context, before, PER_PART);
-      if (items.length) controller.enqueue(encoder.encode(items.map((item) => `${JSON.stringify(item)}\n`).join('')));
+      if (items.length)
+        controller.enqueue(encoder.encode(items.map((item) => `${JSON.stringify(item)}\n`).join('')));
       before = next;
       if (next === null) controller.close();
     },

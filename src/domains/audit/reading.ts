@@ -1,5 +1,6 @@
-// Reads the audit log from both places: the newest entries from the gate, the rest from segments in D1. A segment is opened only if its
-// indexed sets may match the filter. Invariant: at most one segment is in memory at a time.
+// Reads the audit log from both places: the newest entries from the gate, the rest from segments in D1. A
+// segment is opened only if its indexed sets may match the filter. Invariant: at most one segment is in
+// memory at a time.
 
 import { and, desc, eq, gt, gte, lt, or, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
@@ -33,7 +34,10 @@ export async function readSegment(segment: Pick<SegmentRow, 'entries'>): Promise
   }
 }
 
-/** Continues after the gate's first part: through the rest of the gate's entries and then the segments, until the page is full. */
+/**
+ * Continues after the gate's first part: through the rest of the gate's entries and then the segments, until
+ * the page is full.
+ */
 export async function readOn(
   context: RenderContext,
   first: AuditPart,
@@ -45,11 +49,20 @@ export async function readOn(
   let part = first;
   for (let rounds = 0; ; rounds++) {
     items.push(...part.entries.slice(0, limit - items.length));
-    if (part.entries.length && items.length === limit && (items.at(-1) !== part.entries.at(-1) || part.next !== null))
+    if (
+      part.entries.length &&
+      items.length === limit &&
+      (items.at(-1) !== part.entries.at(-1) || part.next !== null)
+    )
       return { items, next: (items.at(-1) as Entry).sequence };
     if (part.next === null) break;
     if (rounds === MOST_OPENED) return { items, next: part.next };
-    const outcome = await context.further({ filter, before: part.next, limit: limit + 1 - items.length, further: true });
+    const outcome = await context.further({
+      filter,
+      before: part.next,
+      limit: limit + 1 - items.length,
+      further: true,
+    });
     part = unwrap(outcome).data as AuditPart;
   }
   const at = Math.min(before ?? Number.MAX_SAFE_INTEGER, part.oldest);
@@ -91,9 +104,16 @@ async function readSegments(
 }
 
 /** The newest segment older than a sequence that may match the filter. */
-async function segmentBefore(context: RenderContext, filter: Filter, cut: number, before: number): Promise<SegmentRow | null> {
+async function segmentBefore(
+  context: RenderContext,
+  filter: Filter,
+  cut: number,
+  before: number,
+): Promise<SegmentRow | null> {
   const has = (column: SQLWrapper, value: string | undefined): SQL | undefined =>
-    value === undefined ? undefined : sql`exists (select 1 from json_each(${column}) where json_each.value = ${value})`;
+    value === undefined
+      ? undefined
+      : sql`exists (select 1 from json_each(${column}) where json_each.value = ${value})`;
   const hasAny = (column: SQLWrapper, values: readonly string[] | undefined): SQL | undefined =>
     values &&
     sql`exists (select 1 from json_each(${column}) as held where held.value in (select wanted.value from json_each(${JSON.stringify(values)}) as wanted))`;
@@ -133,11 +153,13 @@ export function streamOf(context: RenderContext, first: Slice, filter: Filter): 
   let slice = first;
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      if (slice.items.length) controller.enqueue(encoder.encode(slice.items.map((entry) => `${JSON.stringify(entry)}\n`).join('')));
+      if (slice.items.length)
+        controller.enqueue(encoder.encode(slice.items.map((entry) => `${JSON.stringify(entry)}\n`).join('')));
       if (slice.next === null) return controller.close();
       const before = slice.next;
       const outcome = await context.further({ filter, before, limit: 1001, further: true });
-      // A caller revoked in the meantime gets no more. The stream fails, so the client cannot mistake it for complete.
+      // A caller revoked in the meantime gets no more. The stream fails, so the client cannot mistake it for
+      // complete.
       if (outcome.kind !== 'ok') return controller.error(new Error('no longer allowed'));
       slice = await readOn(context, outcome.data as AuditPart, filter, before, 1000);
     },

@@ -50,11 +50,18 @@ export const auditRoutes = [
     answers: { 200: wire.AuditPage },
     alsoAs: ['application/x-ndjson'],
     refusals: ['INVALID_CURSOR'],
-    prepare: ({ query }) => ({ input: { filter: filterOf(query), before: before(query), limit: limitOf(query) + 1, further: false } }),
+    prepare: ({ query }) => ({
+      input: { filter: filterOf(query), before: before(query), limit: limitOf(query) + 1, further: false },
+    }),
     async render(part: AuditPart, { query }: Input<Query>, context) {
       const slice = await readOn(context, part, filterOf(query), before(query), limitOf(query));
       if (query.format === 'ndjson') return streamOf(context, slice, filterOf(query));
-      return { json: pageOf(context, path, { items: slice.items, next: slice.next === null ? null : String(slice.next) }) };
+      return {
+        json: pageOf(context, path, {
+          items: slice.items,
+          next: slice.next === null ? null : String(slice.next),
+        }),
+      };
     },
   }),
   route({
@@ -72,7 +79,12 @@ export const auditRoutes = [
     async render(part: VerifyPart, { query }: Input<z.output<typeof wire.VerifyQuery>>, context) {
       const { next, ...verdict } = await verifyOn(context, part, positionOf(query.cursor));
       return {
-        json: { ...verdict, next: next && toCursor(context.deployment.cursor, context.org, verifyPath, `${next.from}:${next.hash ?? ''}`) },
+        json: {
+          ...verdict,
+          next:
+            next &&
+            toCursor(context.deployment.cursor, context.org, verifyPath, `${next.from}:${next.hash ?? ''}`),
+        },
       };
     },
   }),
@@ -100,7 +112,8 @@ export const auditRoutes = [
     action: 'audit.key',
     tag: 'Audit log',
     summary: 'Show the public key that checkpoints are signed with',
-    description: 'The key is derived from the key of the organisation and does not change. Keep a copy of it outside the service.',
+    description:
+      'The key is derived from the key of the organisation and does not change. Keep a copy of it outside the service.',
     answers: { 200: wire.CheckpointKey },
     render: async (_: null, _input, context) => ({ json: await keyOf(context) }),
   }),
@@ -147,7 +160,8 @@ export const auditRoutes = [
     action: 'audit.archive',
     tag: 'Audit log',
     summary: 'Move the newest audit log entries to the database',
-    description: '`npm run backup` calls it so that the backup contains every entry written so far. Safe to repeat.',
+    description:
+      '`npm run backup` calls it so that the backup contains every entry written so far. Safe to repeat.',
     answers: { 200: wire.Archived },
   }),
 ];

@@ -1,5 +1,6 @@
-// The key that signs an organisation's audit checkpoints: Ed25519 (RFC 8032), from a seed derived from the organisation's key. Invariants:
-// the key is never stored; it signs only checkpoints; the same statement always has the same signature.
+// The key that signs an organisation's audit checkpoints: Ed25519 (RFC 8032), from a seed derived from the
+// organisation's key. Invariants: the key is never stored; it signs only checkpoints; the same statement
+// always has the same signature.
 import canonicalize from 'canonicalize';
 import { calculateJwkThumbprint } from 'jose';
 import { concat, fromBase64, toBase64, utf8 } from '../../crypto/bytes';
@@ -51,12 +52,17 @@ async function importKey(seed: Uint8Array): Promise<CheckpointKey> {
     id,
     jwk,
     spki: new Uint8Array((await crypto.subtle.exportKey('spki', verifying)) as ArrayBuffer),
-    sign: async (org, statement) => toBase64(new Uint8Array(await crypto.subtle.sign(ED25519, pair, messageOf(org, statement)))),
+    sign: async (org, statement) =>
+      toBase64(new Uint8Array(await crypto.subtle.sign(ED25519, pair, messageOf(org, statement)))),
     async isGenuine({ org_id, key_id, signature, ...statement }) {
       try {
         const bytes = fromBase64(signature);
         // safety: checkpoint-signature-checked
-        return key_id === id && bytes !== null && (await crypto.subtle.verify(ED25519, verifying, bytes, messageOf(org_id, statement)));
+        return (
+          key_id === id &&
+          bytes !== null &&
+          (await crypto.subtle.verify(ED25519, verifying, bytes, messageOf(org_id, statement)))
+        );
       } catch {
         // The time is invalid, or a field has the wrong type.
         return false;

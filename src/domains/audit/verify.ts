@@ -1,5 +1,6 @@
-// Verifies the audit log part by part: recalculates every hash and compares it with the signed checkpoints. Invariants: the response names
-// the first fault; entries deleted by retention are not a fault, entries missing for any other reason are.
+// Verifies the audit log part by part: recalculates every hash and compares it with the signed checkpoints.
+// Invariants: the response names the first fault; entries deleted by retention are not a fault, entries
+// missing for any other reason are.
 import { and, asc, eq, gt, gte, lt, lte } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { auditCheckpoints, auditSegments, type CheckpointRow } from '../../db/schema';
@@ -14,7 +15,10 @@ import { type CheckpointKey, checkpointKey } from './signing';
 /** The most segments that one request opens, of up to 1,000 entries or 2 MB each. */
 const MOST_OPENED = 10;
 
-/** What is wrong: an entry breaks the chain, or a checkpoint was altered, is missing, contradicts the chain or is ahead of it. */
+/**
+ * What is wrong: an entry breaks the chain, or a checkpoint was altered, is missing, contradicts the chain or
+ * is ahead of it.
+ */
 export type Fault = 'entry' | 'checkpoint_altered' | 'checkpoint_missing' | 'checkpoint_differs' | 'cut_off';
 
 interface Broken {
@@ -52,10 +56,13 @@ export async function verifyOn(context: RenderContext, part: VerifyPart, asked: 
   // All entries present may follow each other and still not reach the head.
   if (!faults[0] && isAtEnd && walked.hash !== null && walked.hash !== head.hash)
     faults.push({ sequence: head.sequence, id: null, reason: 'entry' });
-  if (!faults[0] && !isAtEnd && walked.from === start.from) faults.push({ sequence: walked.from, id: null, reason: 'entry' });
+  if (!faults[0] && !isAtEnd && walked.from === start.from)
+    faults.push({ sequence: walked.from, id: null, reason: 'entry' });
   if (isAtCut) chain.hashes.set(cut.sequence, cut.hash);
   const signed = await compare(context, part, chain, isAtCut ? cut.sequence : start.from, isAtEnd);
-  const [broken] = [...faults, signed.fault].filter((fault) => fault !== null).sort((a, b) => a.sequence - b.sequence);
+  const [broken] = [...faults, signed.fault]
+    .filter((fault) => fault !== null)
+    .sort((a, b) => a.sequence - b.sequence);
   return {
     ok: !broken,
     checked_from: start.from,
@@ -69,7 +76,12 @@ export async function verifyOn(context: RenderContext, part: VerifyPart, asked: 
 }
 
 /** Takes the entries of this part and skips known gaps. Returns the first entry that does not follow. */
-async function walk(context: RenderContext, part: VerifyPart, chain: Chain, from: number): Promise<Broken | null> {
+async function walk(
+  context: RenderContext,
+  part: VerifyPart,
+  chain: Chain,
+  from: number,
+): Promise<Broken | null> {
   for await (const { sequence, entries } of partsFrom(context, part, from)) {
     if (!entries) return { sequence, id: null, reason: 'entry' };
     const bad = entries.find((entry) => entry.sequence >= from && !chain.take(entry));
@@ -93,7 +105,8 @@ export async function* partsFrom(
     if (opened === most) return;
     const segment = await segmentFrom(context, at, part.oldest);
     if (!segment) break;
-    while ((held[0]?.sequence ?? Number.POSITIVE_INFINITY) < segment.first_sequence) yield oneOf(held.shift() as Entry);
+    while ((held[0]?.sequence ?? Number.POSITIVE_INFINITY) < segment.first_sequence)
+      yield oneOf(held.shift() as Entry);
     yield { sequence: segment.first_sequence, entries: await readSegment(segment) };
     at = Math.max(at, segment.last_sequence) + 1;
   }
@@ -108,14 +121,29 @@ async function segmentFrom(context: RenderContext, at: number, oldest: number) {
   const [segment] = await drizzle(context.env.DB)
     .select()
     .from(auditSegments)
-    .where(and(eq(auditSegments.org_id, context.org), gte(auditSegments.last_sequence, at), lt(auditSegments.first_sequence, oldest)))
+    .where(
+      and(
+        eq(auditSegments.org_id, context.org),
+        gte(auditSegments.last_sequence, at),
+        lt(auditSegments.first_sequence, oldest),
+      ),
+    )
     .orderBy(asc(auditSegments.first_sequence))
     .limit(1);
   return segment ?? null;
 }
 
-/** Compares the checkpoints in D1 with the verified part of the chain and with those that the gate says must exist. */
-async function compare(context: RenderContext, part: VerifyPart, chain: Chain, from: number, isAtEnd: boolean) {
+/**
+ * Compares the checkpoints in D1 with the verified part of the chain and with those that the gate says must
+ * exist.
+ */
+async function compare(
+  context: RenderContext,
+  part: VerifyPart,
+  chain: Chain,
+  from: number,
+  isAtEnd: boolean,
+) {
   const { from: after } = chain.position();
   const key = await checkpointKey(keysOf(context).checkpoint);
   const rows = await checkpointsOf(context, from, after - 1);
@@ -145,7 +173,12 @@ async function faultOf(key: CheckpointKey, row: CheckpointRow, chain: Chain): Pr
 }
 
 /** A checkpoint that the gate stored and D1 no longer has. */
-function absentOf({ checkpoints }: VerifyPart, rows: CheckpointRow[], from: number, to: number): Broken | null {
+function absentOf(
+  { checkpoints }: VerifyPart,
+  rows: CheckpointRow[],
+  from: number,
+  to: number,
+): Broken | null {
   const there = new Set(rows.map(({ sequence }) => sequence));
   // safety: checkpoint-deletion-noticed
   const gone = checkpoints.find((sequence) => sequence >= from && sequence <= to && !there.has(sequence));
@@ -153,12 +186,22 @@ function absentOf({ checkpoints }: VerifyPart, rows: CheckpointRow[], from: numb
 }
 
 /** A checkpoint newer than the newest entry: the log was truncated. */
-async function aheadOf(context: RenderContext, { head, now }: VerifyPart, key: CheckpointKey): Promise<Broken | null> {
+async function aheadOf(
+  context: RenderContext,
+  { head, now }: VerifyPart,
+  key: CheckpointKey,
+): Promise<Broken | null> {
   context.trace.d1_calls++;
   const rows = await drizzle(context.env.DB)
     .select()
     .from(auditCheckpoints)
-    .where(and(eq(auditCheckpoints.org_id, context.org), gt(auditCheckpoints.sequence, head.sequence), lt(auditCheckpoints.time, now)))
+    .where(
+      and(
+        eq(auditCheckpoints.org_id, context.org),
+        gt(auditCheckpoints.sequence, head.sequence),
+        lt(auditCheckpoints.time, now),
+      ),
+    )
     .orderBy(asc(auditCheckpoints.sequence))
     .limit(1);
   const [row] = rows;
@@ -174,7 +217,13 @@ async function checkpointsOf(context: RenderContext, from: number, to: number): 
   return drizzle(context.env.DB)
     .select()
     .from(auditCheckpoints)
-    .where(and(eq(auditCheckpoints.org_id, context.org), gte(auditCheckpoints.sequence, from), lte(auditCheckpoints.sequence, to)))
+    .where(
+      and(
+        eq(auditCheckpoints.org_id, context.org),
+        gte(auditCheckpoints.sequence, from),
+        lte(auditCheckpoints.sequence, to),
+      ),
+    )
     .orderBy(asc(auditCheckpoints.sequence))
     .limit(MOST_CHECKPOINTS);
 }

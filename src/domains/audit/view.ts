@@ -1,5 +1,6 @@
-// Which audit entries a caller may see. Pure. Invariant: a caller limited to environments or names sees only its own entries and those
-// about secrets that it can reach; an entry that does not name its subject is not shown; no entry names what lies outside its limits.
+// Which audit entries a caller may see. Pure. Invariant: a caller limited to environments or names sees only
+// its own entries and those about secrets that it can reach; an entry that does not name its subject is not
+// shown; no entry names what lies outside its limits.
 import { type Caller, reachesAll as isUnlimited, type PermissionSet } from '../../auth/authorize';
 import { matches, widthOf } from '../../auth/globs';
 import { covers } from '../../auth/scopes';
@@ -8,13 +9,18 @@ import { LOOKED_AT } from '../../gate/audit/log';
 
 const SCOPE = 'audit:read';
 
-/** The ids whose entries are the caller's own, and the places that the caller can reach. Environments are slugs, as in entries. */
+/**
+ * The ids whose entries are the caller's own, and the places that the caller can reach. Environments are
+ * slugs, as in entries.
+ */
 export interface View {
   own: string[];
   places: { environments: string[] | null; secrets: readonly string[] | null }[];
 }
 
-/** What the caller can see; null for everything. `slugOf` maps an environment id to the slug that entries use. */
+/**
+ * What the caller can see; null for everything. `slugOf` maps an environment id to the slug that entries use.
+ */
 export function viewOf(caller: Caller, slugOf: (environment: string) => string): View | null {
   if (isUnlimited(caller, [SCOPE])) return null;
   const places = caller.permissions
@@ -23,17 +29,24 @@ export function viewOf(caller: Caller, slugOf: (environment: string) => string):
   return { own: [caller.id, caller.credential], places };
 }
 
-/** The most matching steps for one gate call; an entry has at most two names of 255 characters, each looked at twice. */
+/**
+ * The most matching steps for one gate call; an entry has at most two names of 255 characters, each looked at
+ * twice.
+ */
 const MOST_STEPS = 4_000_000;
 const LONGEST = 1020;
 
 /** How many entries one gate call may examine: fewer for a view with more patterns. */
 export function mostLookedAt(view: View | null): number {
   const patterns = view?.places.flatMap(({ secrets }) => secrets ?? []) ?? [];
-  return Math.max(1, Math.min(LOOKED_AT, Math.floor(MOST_STEPS / (LONGEST * Math.max(1, widthOf(patterns))))));
+  return Math.max(
+    1,
+    Math.min(LOOKED_AT, Math.floor(MOST_STEPS / (LONGEST * Math.max(1, widthOf(patterns))))),
+  );
 }
 
-const isOwn = ({ own }: View, { actor }: Pick<Entry, 'actor'>) => [actor.id, actor.parent_id].some((id) => id !== null && own.includes(id));
+const isOwn = ({ own }: View, { actor }: Pick<Entry, 'actor'>) =>
+  [actor.id, actor.parent_id].some((id) => id !== null && own.includes(id));
 
 /** What a view needs of an entry. */
 type Subject = Pick<Entry, 'actor' | 'environment' | 'resource_name' | 'former_name'>;
@@ -57,16 +70,20 @@ export function shows(view: View | null, entry: Subject): boolean {
   // safety: audit-every-name-within-view
   const named = resource_name == null ? null : namesIn(entry);
   return view.places.some(
-    (place) => (place.secrets === null || named !== null) && reachesAll({ own: [], places: [place] }, environment, named ?? []),
+    (place) =>
+      (place.secrets === null || named !== null) &&
+      reachesAll({ own: [], places: [place] }, environment, named ?? []),
   );
 }
 
-/** In place of what would tell, with the rest of the entry, whether a guess of the omitted fields is right. */
+/**
+ * In place of what would tell, with the rest of the entry, whether a guess of the omitted fields is right.
+ */
 const WITHHELD = 'withheld';
 
 /**
- * An entry as a view shows it. A caller's own entry about what lies outside its limits names neither the secret nor the environment, and
- * has no id and no hash.
+ * An entry as a view shows it. A caller's own entry about what lies outside its limits names neither the
+ * secret nor the environment, and has no id and no hash.
  */
 export function seenIn(view: View | null, entry: Entry): Entry {
   if (view === null || entry.environment === null) return entry;
@@ -74,6 +91,21 @@ export function seenIn(view: View | null, entry: Entry): Entry {
   const named = (BULK_READS as readonly string[]).includes(entry.action) ? [] : namesIn(entry);
   // safety: own-entries-within-limits
   if (reachesAll(view, entry.environment, named)) return entry;
-  const { former_name: _, names: __, prefix: ___, prefixes: ____, patterns: _____, imported: ______, ...rest } = entry;
-  return { ...rest, id: `${WITHHELD}:${entry.sequence}`, environment: null, resource_name: null, version: null, hash: WITHHELD };
+  const {
+    former_name: _,
+    names: __,
+    prefix: ___,
+    prefixes: ____,
+    patterns: _____,
+    imported: ______,
+    ...rest
+  } = entry;
+  return {
+    ...rest,
+    id: `${WITHHELD}:${entry.sequence}`,
+    environment: null,
+    resource_name: null,
+    version: null,
+    hash: WITHHELD,
+  };
 }

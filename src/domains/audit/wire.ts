@@ -19,16 +19,20 @@ export const AuditQuery = z.strictObject({
     .max(5000)
     .refine((text) => text.split(',').length <= MOST_ACTIONS, `must name at most ${MOST_ACTIONS} actions`)
     .optional()
-    .openapi({ description: 'Only entries of this action, or of any of several, separated by commas.', example: 'secret.read' }),
-  resource: z
-    .string()
-    .max(300)
-    .optional()
-    .openapi({ description: 'Only entries about the resource with this id. For a secret, imports that wrote it too.' }),
+    .openapi({
+      description: 'Only entries of this action, or of any of several, separated by commas.',
+      example: 'secret.read',
+    }),
+  resource: z.string().max(300).optional().openapi({
+    description: 'Only entries about the resource with this id. For a secret, imports that wrote it too.',
+  }),
   outcome: z.enum(['success', 'denied', 'failed']).optional(),
   from: Instant.optional(),
   to: Instant.optional(),
-  format: z.enum(['json', 'ndjson']).optional().openapi({ description: 'ndjson streams all matching entries, one per line.' }),
+  format: z
+    .enum(['json', 'ndjson'])
+    .optional()
+    .openapi({ description: 'ndjson streams all matching entries, one per line.' }),
 });
 
 export const VerifyQuery = z.strictObject({ cursor: pageQuery.cursor });
@@ -38,23 +42,33 @@ const Stretch = { from: z.int(), to: z.int(), reason: z.enum(['restore', 'gate_l
 /** Counts and names of an adoption, in its response and in its audit entry. */
 export const adoption = {
   restored: z.int().openapi({ description: 'Secrets whose state was restored from the backup.' }),
-  ended: z.int().openapi({ description: 'Secrets in the backup that stay deleted because they were deleted after it was made.' }),
+  ended: z.int().openapi({
+    description: 'Secrets in the backup that stay deleted because they were deleted after it was made.',
+  }),
   lost: z.int().openapi({ description: 'Secrets that were created after the backup and are lost.' }),
   refused: z.int().openapi({ description: 'Rows that this organisation never wrote and that were removed.' }),
   newer: z.int().openapi({
-    description: 'Rows other than secrets of which the database had a newer state than the gate, such as a revocation; they were taken.',
+    description:
+      'Rows other than secrets of which the database had a newer state than the gate, such as a revocation; they were taken.',
   }),
   audit_entries_lost: z.int().openapi({ description: 'Audit log entries that the backup does not contain.' }),
   lost_secrets: z
     .array(z.object({ id: z.string(), name: z.string(), environment: z.string(), version: z.int() }))
     .openapi({ description: 'The secrets that are lost, with their newest version.' }),
   lost_versions: z
-    .array(z.object({ id: z.string(), name: z.string(), environment: z.string(), from: z.int(), to: z.int() }))
+    .array(
+      z.object({ id: z.string(), name: z.string(), environment: z.string(), from: z.int(), to: z.int() }),
+    )
     .openapi({ description: 'Ranges of versions that the backup lacks. Their numbers are not used again.' }),
   kept_revocations: z
     .array(z.object({ id: z.string(), kind: z.string(), name: z.string().nullable() }))
-    .openapi({ description: 'Credentials that live in the backup and stay revoked or deleted. Sessions are not listed.' }),
-  unnamed: z.int().openapi({ description: 'How many items these lists leave out, because they have 100 kB at most.' }),
+    .openapi({
+      description:
+        'Credentials that live in the backup and stay revoked or deleted. Sessions are not listed.',
+    }),
+  unnamed: z
+    .int()
+    .openapi({ description: 'How many items these lists leave out, because they have 100 kB at most.' }),
 };
 
 export const AuditEntry = z
@@ -70,7 +84,12 @@ export const AuditEntry = z
       example: 2,
     }),
     time: Time,
-    actor: z.object({ kind: z.string(), id: z.string().nullable(), parent_id: z.string().nullable(), name: z.string().nullable() }),
+    actor: z.object({
+      kind: z.string(),
+      id: z.string().nullable(),
+      parent_id: z.string().nullable(),
+      name: z.string().nullable(),
+    }),
     action: z.string().openapi({
       example: 'secret.read',
       description:
@@ -78,7 +97,8 @@ export const AuditEntry = z
     }),
     resource: z.string().nullable(),
     resource_name: z.string().nullable().optional().openapi({
-      description: 'The name of the secret at that time, even if the request was refused or the secret did not exist.',
+      description:
+        'The name of the secret at that time, even if the request was refused or the secret did not exist.',
       example: 'DATABASE_URL',
     }),
     environment: z.string().nullable(),
@@ -92,27 +112,48 @@ export const AuditEntry = z
     user_agent: z.string().nullable(),
     prefix: z.string().optional(),
     prefixes: z.array(z.string()).optional().openapi({
-      description: 'For a bulk read with several prefixes: all of them, in their order. prefix is what they all begin with.',
+      description:
+        'For a bulk read with several prefixes: all of them, in their order. prefix is what they all begin with.',
     }),
     patterns: z.array(z.string()).optional().openapi({
       description:
         'For a bulk read by a caller limited to some names: its name patterns. They are written at least every twelve hours; entries in between have only patterns_digest.',
     }),
-    patterns_digest: z.string().optional().openapi({ description: 'SHA-256 of the name patterns as compact JSON.' }),
+    patterns_digest: z
+      .string()
+      .optional()
+      .openapi({ description: 'SHA-256 of the name patterns as compact JSON.' }),
     withheld: z.array(z.string()).optional().openapi({
       description:
         'For a bulk read that left out secrets whose reads need approval: their ids. They are written at least every twelve hours; entries in between, and those of callers with very many of them, have only withheld_digest.',
     }),
     withheld_digest: z.string().optional().openapi({ description: 'SHA-256 of these ids as compact JSON.' }),
-    successor: z.string().optional().openapi({ description: 'For a rotation of an API key or a panic: the id of the new API key.' }),
-    share: z.string().optional().openapi({ description: 'For a shared secret: the id of the share link or the grant.' }),
-    expires_at: Time.nullable().optional().openapi({ description: 'For a change that sets an expiry: when it expires.' }),
-    former_name: z.string().optional().openapi({ description: 'For a change that renames or deletes a secret: its previous name.' }),
+    successor: z
+      .string()
+      .optional()
+      .openapi({ description: 'For a rotation of an API key or a panic: the id of the new API key.' }),
+    share: z
+      .string()
+      .optional()
+      .openapi({ description: 'For a shared secret: the id of the share link or the grant.' }),
+    expires_at: Time.nullable()
+      .optional()
+      .openapi({ description: 'For a change that sets an expiry: when it expires.' }),
+    former_name: z
+      .string()
+      .optional()
+      .openapi({ description: 'For a change that renames or deletes a secret: its previous name.' }),
     approval: z.string().optional().openapi({ description: 'The id of the approval that the request used.' }),
     incident: z
-      .object({ id: z.string().openapi({ example: exampleId('incident') }), status: z.enum(incidentStatuses).openapi({ example: 'open' }) })
+      .object({
+        id: z.string().openapi({ example: exampleId('incident') }),
+        status: z.enum(incidentStatuses).openapi({ example: 'open' }),
+      })
       .optional()
-      .openapi({ description: 'For a containment, a panic or a change of an incident: the incident, and its status from then on.' }),
+      .openapi({
+        description:
+          'For a containment, a panic or a change of an incident: the incident, and its status from then on.',
+      }),
     bypassed_policies: z
       .array(z.string())
       .optional()
@@ -128,7 +169,10 @@ export const AuditEntry = z
     sent: z
       .object({ integration_id: z.string().optional(), platform: z.string(), secrets: z.int() })
       .optional()
-      .openapi({ description: 'For a sync: its stored connection, the platform that secrets are sent to, and how many.' }),
+      .openapi({
+        description:
+          'For a sync: its stored connection, the platform that secrets are sent to, and how many.',
+      }),
     names: z.array(z.string()).optional().openapi({
       description:
         'For a generated file or a sync: the names of its secrets, up to 16 KiB in total. Beyond that, prefix and patterns describe them.',
@@ -150,20 +194,23 @@ export const AuditEntry = z
         description:
           'For an import: its source, how many secrets it created, updated and skipped, how many items failed, the names of the secrets it wrote (as many as fit), how many names are left out, and the versions it wrote, by secret id.',
       }),
-    adopted: z
-      .object(adoption)
-      .optional()
-      .openapi({ description: 'For the adoption of a restored database: what changed, and what was lost or stays ended.' }),
-    missing: z
-      .array(z.object(Stretch))
-      .optional()
-      .openapi({ description: 'After a restore or the loss of a gate: the ranges of sequences missing from the log.' }),
+    adopted: z.object(adoption).optional().openapi({
+      description: 'For the adoption of a restored database: what changed, and what was lost or stays ended.',
+    }),
+    missing: z.array(z.object(Stretch)).optional().openapi({
+      description: 'After a restore or the loss of a gate: the ranges of sequences missing from the log.',
+    }),
     outcome: z.enum(['success', 'denied', 'failed']),
     status: z.int(),
-    count: z.int().openapi({ description: 'How many requests the entry represents. More than 1 only for requests over the rate limit.' }),
+    count: z.int().openapi({
+      description:
+        'How many requests the entry represents. More than 1 only for requests over the rate limit.',
+    }),
     emergency: z.boolean().openapi({ description: 'Whether a break-glass token is involved.' }),
     prev_hash: z.string().openapi({ description: 'hash of the previous entry.' }),
-    hash: z.string().openapi({ description: 'SHA-256 in hexadecimal of the canonical JSON (RFC 8785) of this entry without hash.' }),
+    hash: z.string().openapi({
+      description: 'SHA-256 in hexadecimal of the canonical JSON (RFC 8785) of this entry without hash.',
+    }),
   })
   .openapi('AuditEntry');
 
@@ -182,16 +229,23 @@ export const Verification = z
     checked_from: z.int().openapi({ description: 'Sequence of the first entry that this request checked.' }),
     checked_to: z.int(),
     head: z.object({ sequence: z.int(), hash: z.string() }),
-    next: z
-      .string()
-      .nullable()
-      .openapi({ description: 'Pass it as cursor to check the next part. null once the newest entry has been checked.' }),
-    checkpoints: z.int().openapi({ description: 'Signed checkpoints in this part that match the entries.', example: 1 }),
+    next: z.string().nullable().openapi({
+      description: 'Pass it as cursor to check the next part. null once the newest entry has been checked.',
+    }),
+    checkpoints: z
+      .int()
+      .openapi({ description: 'Signed checkpoints in this part that match the entries.', example: 1 }),
     broken: z
       .object({
         sequence: z.int(),
         id: z.string().nullable(),
-        reason: z.enum(['entry', 'checkpoint_altered', 'checkpoint_missing', 'checkpoint_differs', 'cut_off']),
+        reason: z.enum([
+          'entry',
+          'checkpoint_altered',
+          'checkpoint_missing',
+          'checkpoint_differs',
+          'cut_off',
+        ]),
       })
       .optional()
       .openapi({
@@ -222,16 +276,23 @@ export const ExportConfirmation = z
 
 export const ExportConfirmed = z
   .object({
-    exported_through: z.int().openapi({ description: 'Entries up to this sequence are exported and can be deleted.', example: 12_000 }),
-    deleted_through: z
-      .int()
-      .openapi({ description: 'Entries up to this sequence have been deleted. The rest are deleted within minutes.', example: 8000 }),
+    exported_through: z.int().openapi({
+      description: 'Entries up to this sequence are exported and can be deleted.',
+      example: 12_000,
+    }),
+    deleted_through: z.int().openapi({
+      description: 'Entries up to this sequence have been deleted. The rest are deleted within minutes.',
+      example: 8000,
+    }),
   })
   .openapi('ExportConfirmed');
 
 export const CheckpointQuery = z.strictObject({
   ...pageQuery,
-  format: z.enum(['json', 'ndjson']).optional().openapi({ description: 'ndjson streams all checkpoints, one per line.' }),
+  format: z
+    .enum(['json', 'ndjson'])
+    .optional()
+    .openapi({ description: 'ndjson streams all checkpoints, one per line.' }),
 });
 
 export const Checkpoint = z
@@ -240,9 +301,12 @@ export const Checkpoint = z
     sequence: z.int(),
     hash: z.string().openapi({ description: 'The hash of the entry with this sequence.' }),
     time: Time,
-    key_id: z.string().openapi({ description: 'The key that signed it: the key_id of `GET /orgs/{org_id}/audit-log/key`.' }),
+    key_id: z
+      .string()
+      .openapi({ description: 'The key that signed it: the key_id of `GET /orgs/{org_id}/audit-log/key`.' }),
     signature: z.string().openapi({
-      description: 'Ed25519 signature in base64 over the canonical JSON (RFC 8785) of `{ hash, org, sequence, time }`.',
+      description:
+        'Ed25519 signature in base64 over the canonical JSON (RFC 8785) of `{ hash, org, sequence, time }`.',
     }),
   })
   .openapi('Checkpoint');
@@ -266,7 +330,14 @@ export const CheckpointKey = z
   })
   .openapi('CheckpointKey');
 
-export const checkpointOut = ({ org_id, sequence, hash, time, key_id, signature }: CheckpointRow): z.infer<typeof Checkpoint> => ({
+export const checkpointOut = ({
+  org_id,
+  sequence,
+  hash,
+  time,
+  key_id,
+  signature,
+}: CheckpointRow): z.infer<typeof Checkpoint> => ({
   org: org_id,
   sequence,
   hash,
@@ -275,12 +346,21 @@ export const checkpointOut = ({ org_id, sequence, hash, time, key_id, signature 
   signature,
 });
 
-export const ExportLine = z.union([AuditEntry, z.object({ checkpoint: Checkpoint })]).openapi('AuditExportLine');
+export const ExportLine = z
+  .union([AuditEntry, z.object({ checkpoint: Checkpoint })])
+  .openapi('AuditExportLine');
 
 export const Reader = z
   .object({
-    actor: z.object({ kind: z.string(), id: z.string().nullable(), name: z.string().nullable(), parent_id: z.string().nullable() }),
-    via: z.enum(['read', 'bulk']).openapi({ description: 'How it was last read: on its own, or with all values of its environment.' }),
+    actor: z.object({
+      kind: z.string(),
+      id: z.string().nullable(),
+      name: z.string().nullable(),
+      parent_id: z.string().nullable(),
+    }),
+    via: z
+      .enum(['read', 'bulk'])
+      .openapi({ description: 'How it was last read: on its own, or with all values of its environment.' }),
     last_read_at: Time,
     version: z.int().nullable().openapi({
       description: 'The version last read. null if it was a bulk read and the secret has changed since.',

@@ -1,5 +1,5 @@
-// The findings of a compliance report and the controls each relates to. Control titles for ISO/IEC 27001:2022 are those of its Annex A. The
-// Trust Services Criteria have no titles; theirs here summarise the criterion.
+// The findings of a compliance report and the controls each relates to. Control titles for ISO/IEC 27001:2022
+// are those of its Annex A. The Trust Services Criteria have no titles; theirs here summarise the criterion.
 
 export const areas = {
   secrets: 'Secrets',
@@ -22,7 +22,8 @@ interface Declared {
 export const soc2 = {
   'CC5.3': 'Policies that establish what is expected, and procedures that put them into action',
   'CC6.1': 'Logical access security over protected information assets',
-  'CC6.2': 'Registration and authorization of users before credentials are issued, and removal of credentials',
+  'CC6.2':
+    'Registration and authorization of users before credentials are issued, and removal of credentials',
   'CC6.3': 'Access by role, with least privilege and segregation of duties',
   'CC6.6': 'Protection against threats from outside the system boundaries',
   'CC7.2': 'Monitoring of system components for anomalies',
@@ -81,14 +82,16 @@ export const catalogue = {
   'secrets-unread': {
     title: 'Secrets that nothing reads',
     area: 'secrets',
-    remedy: 'Ask the owner whether the secret is still needed. If not, revoke it where it came from and delete it here.',
+    remedy:
+      'Ask the owner whether the secret is still needed. If not, revoke it where it came from and delete it here.',
     soc2: ['CC6.1', 'CC6.3'],
     iso27001: ['A.5.9', 'A.5.18'],
   },
   'secrets-naming': {
     title: 'Secret names that break a naming policy',
     area: 'secrets',
-    remedy: 'Rename them. New names are checked when they are set; these are older than the policy or its last change.',
+    remedy:
+      'Rename them. New names are checked when they are set; these are older than the policy or its last change.',
     soc2: ['CC5.3'],
     iso27001: ['A.5.9'],
   },
@@ -102,14 +105,16 @@ export const catalogue = {
   'credentials-without-expiry': {
     title: 'Credentials without an expiry',
     area: 'credentials',
-    remedy: 'Replace them with credentials that have expires_at, or rotate API keys on a schedule. Prefer session tokens and agents.',
+    remedy:
+      'Replace them with credentials that have expires_at, or rotate API keys on a schedule. Prefer session tokens and agents.',
     soc2: ['CC6.1', 'CC6.2'],
     iso27001: ['A.5.17', 'A.5.18'],
   },
   'credentials-over-scoped': {
     title: 'Over-scoped credentials',
     area: 'credentials',
-    remedy: 'Give each credential only the scopes, environments and names that its program needs, and revoke the broader one.',
+    remedy:
+      'Give each credential only the scopes, environments and names that its program needs, and revoke the broader one.',
     soc2: ['CC6.1', 'CC6.3'],
     iso27001: ['A.5.15', 'A.8.2', 'A.8.3'],
   },
@@ -145,7 +150,8 @@ export const catalogue = {
   'emergency-operations': {
     title: 'Panic, containment and recovery',
     area: 'governance',
-    remedy: 'Keep the incident record with each operation, and check that its follow-up steps were completed.',
+    remedy:
+      'Keep the incident record with each operation, and check that its follow-up steps were completed.',
     soc2: ['CC7.3', 'CC7.4'],
     iso27001: ['A.5.25', 'A.5.26'],
   },

@@ -1,5 +1,6 @@
-// The charts of a compliance report: inline SVG without scripts or inline styles, which the page's policy forbids. Each chart has a text
-// description, and each number is printed beside its bar, so nothing depends on colour. Text enters only through hono's `html`.
+// The charts of a compliance report: inline SVG without scripts or inline styles, which the page's policy
+// forbids. Each chart has a text description, and each number is printed beside its bar, so nothing depends
+// on colour. Text enters only through hono's `html`.
 import { html } from 'hono/html';
 import type { Markup } from '../../http/page';
 

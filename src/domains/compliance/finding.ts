@@ -38,7 +38,10 @@ export interface Outcome {
   complete?: boolean;
 }
 
-export function findingOf(id: FindingId, { status, tested, examined, tally, complete = true }: Outcome): Finding {
+export function findingOf(
+  id: FindingId,
+  { status, tested, examined, tally, complete = true }: Outcome,
+): Finding {
   const { title, area, remedy, soc2, iso27001 } = catalogue[id];
   return {
     id,
@@ -60,7 +63,8 @@ export const statusBy = ({ fail = false, warn = false }: { fail?: boolean; warn?
   fail ? 'fail' : warn ? 'warn' : 'pass';
 
 /** A number with its noun: `1 secret`, `12 secrets`. */
-export const counted = (n: number, noun: string, plural = `${noun}s`): string => `${n.toLocaleString('en')} ${n === 1 ? noun : plural}`;
+export const counted = (n: number, noun: string, plural = `${noun}s`): string =>
+  `${n.toLocaleString('en')} ${n === 1 ? noun : plural}`;
 
 /** A time in a sentence: to the minute, in UTC. The facts contain the exact time. */
 export const said = (time: number | string): string => {

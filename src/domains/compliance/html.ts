@@ -1,5 +1,5 @@
-// The compliance report as one page: it loads nothing, has no scripts and prints well. Invariant: text enters only through hono's `html`,
-// which escapes it, since names, reasons and user agents are user input.
+// The compliance report as one page: it loads nothing, has no scripts and prints well. Invariant: text enters
+// only through hono's `html`, which escapes it, since names, reasons and user agents are user input.
 import { html } from 'hono/html';
 import { type Markup, page, responseOf } from '../../http/page';
 import { areas } from './catalogue';
@@ -7,7 +7,12 @@ import { type Bar, bars, narrow, ratio, wide } from './charts';
 import { style } from './style';
 import { type Control, type Evidence, type Finding, frameworks, type Report, type Status } from './wire';
 
-const words: Record<Status, string> = { fail: 'Fail', warn: 'Warn', pass: 'Pass', not_applicable: 'Not applicable' };
+const words: Record<Status, string> = {
+  fail: 'Fail',
+  warn: 'Warn',
+  pass: 'Pass',
+  not_applicable: 'Not applicable',
+};
 const signs: Record<Status, string> = { fail: '✕', warn: '!', pass: '✓', not_applicable: '–' };
 /** Worst first. */
 const order: readonly Status[] = ['fail', 'warn', 'pass', 'not_applicable'];
@@ -21,11 +26,13 @@ const kinds: Record<string, string> = {
   browser: 'Browser sessions',
 };
 
-const badge = (status: Status): Markup => html`<span class="badge ${status}">${signs[status]} ${words[status]}</span>`;
+const badge = (status: Status): Markup =>
+  html`<span class="badge ${status}">${signs[status]} ${words[status]}</span>`;
 const number = (value: number): string => value.toLocaleString('en');
 /** A time to the minute, in UTC. */
 const shortTime = (time: string): string => `${time.slice(0, 10)} ${time.slice(11, 16)}`;
-const isTime = (value: unknown): value is string => typeof value === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]{12}Z$/.test(value);
+const isTime = (value: unknown): value is string =>
+  typeof value === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]{12}Z$/.test(value);
 const named = (id: string): string => id.replaceAll('_', ' ');
 
 const statusParts = (of: (status: Status) => number): Bar['parts'] =>
@@ -49,8 +56,12 @@ ${ratio(
 }
 
 function charts({ findings, inventory }: Report): Markup {
-  const inArea = (area: string, status: Status) => findings.filter((one) => one.area === area && one.status === status).length;
-  const byArea = Object.entries(areas).map(([area, label]) => ({ label, parts: statusParts((status) => inArea(area, status)) }));
+  const inArea = (area: string, status: Status) =>
+    findings.filter((one) => one.area === area && one.status === status).length;
+  const byArea = Object.entries(areas).map(([area, label]) => ({
+    label,
+    parts: statusParts((status) => inArea(area, status)),
+  }));
   const said = ({ parts }: Bar) =>
     parts
       .filter(({ value, className }) => value && className !== 'not_applicable')
@@ -136,7 +147,9 @@ ${Object.entries(frameworks).map(table)}</section>`;
 const pairs = (list: [string, string | number][]): Markup =>
   html`<table><tbody>${list.map(([name, value]) => html`<tr><td>${name}</td><td class="n">${typeof value === 'number' ? number(value) : value}</td></tr>`)}</tbody></table>`;
 
-function inventory({ inventory: { secrets, credentials, members, devices, policies, audit_log } }: Report): Markup {
+function inventory({
+  inventory: { secrets, credentials, members, devices, policies, audit_log },
+}: Report): Markup {
   const { head, verified_from, verified_to, last_checkpoint, retention_days } = audit_log;
   return html`<section aria-labelledby="inventory"><h2 id="inventory">Inventory</h2>
 <div class="columns">

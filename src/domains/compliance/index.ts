@@ -6,7 +6,8 @@ import { complianceRoutes } from './routes';
 
 export const compliance = {
   tags: {
-    Compliance: 'One report on the state of an organisation, for auditors: findings with evidence, mapped to controls.',
+    Compliance:
+      'One report on the state of an organisation, for auditors: findings with evidence, mapped to controls.',
   },
   actions,
   rows: [],

@@ -1,4 +1,5 @@
-// Which audit entries a compliance report examines. Pure; the gate and the walk over closed segments use the same rules.
+// Which audit entries a compliance report examines. Pure; the gate and the walk over closed segments use the
+// same rules.
 import type { Entry } from '../../gate/audit/entry';
 
 /** Actions that change an organisation profoundly or that only an emergency calls for. */
@@ -18,8 +19,28 @@ export const rareActions: readonly string[] = [...emergencyActions, ALARM, ISSUE
 
 /** Prefixes of administrative actions: on members, credentials, policies and the organisation itself. */
 export const administrative: readonly string[] = [
-  ...['org.', 'environment.', 'member.', 'passkey.', 'team.', 'team_member.', 'grant.', 'api_key.', 'access_token.', 'agent.'],
-  ...['provider_token.', 'break_glass.', 'credential.', 'policy.', 'approval.', 'device.', 'audit.', 'compliance.'],
+  ...[
+    'org.',
+    'environment.',
+    'member.',
+    'passkey.',
+    'team.',
+    'team_member.',
+    'grant.',
+    'api_key.',
+    'access_token.',
+    'agent.',
+  ],
+  ...[
+    'provider_token.',
+    'break_glass.',
+    'credential.',
+    'policy.',
+    'approval.',
+    'device.',
+    'audit.',
+    'compliance.',
+  ],
 ];
 
 export const isByBreakGlass = ({ actor }: Entry): boolean => actor.kind === 'break_glass';

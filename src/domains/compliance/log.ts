@@ -1,6 +1,6 @@
-// Walks the audit log for a compliance report: newest first, the gate's entries and then closed segments. A segment is opened only if its
-// indexed sets may match. Invariants: at most one segment is in memory at a time; a walk opens a bounded number of segments; the result
-// says what was not opened or could not be read.
+// Walks the audit log for a compliance report: newest first, the gate's entries and then closed segments. A
+// segment is opened only if its indexed sets may match. Invariants: at most one segment is in memory at a
+// time; a walk opens a bounded number of segments; the result says what was not opened or could not be read.
 import { and, desc, eq, gte, inArray, lt, type SQL, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { idStart } from '../../db/ids';
@@ -55,7 +55,9 @@ export const refused: Wanted = {
   most: MOST_REFUSED,
 };
 
-/** Passes on the gate's relevant entries, newest first. Returns the sequence below which D1 holds the rest. */
+/**
+ * Passes on the gate's relevant entries, newest first. Returns the sequence below which D1 holds the rest.
+ */
 export async function walkGate(parts: Parts, period: Period, take: (entry: Entry) => void): Promise<number> {
   for (let before: number | null = null; ; ) {
     const part: EntriesPart = await parts<EntriesPart>({ part: 'entries', before, period });
@@ -85,14 +87,23 @@ export async function walkSegments(
   const walked: Walked = { segments: 0, opened: 0, unreadable: [] };
   const { first_sequence, last_sequence, first_at, last_at, org_id, entries } = auditSegments;
   const db = drizzle(context.env.DB);
-  const isWithin = ({ time, sequence }: Entry) => sequence < before && Date.parse(time) >= period.from && Date.parse(time) < period.to;
+  const isWithin = ({ time, sequence }: Entry) =>
+    sequence < before && Date.parse(time) >= period.from && Date.parse(time) < period.to;
   for (let at = before; ; ) {
     context.trace.d1_calls++;
     // An index narrows the segments by time; only those of the period have their sets examined.
     const found = await db
       .select({ first: first_sequence })
       .from(auditSegments)
-      .where(and(eq(org_id, context.org), lt(first_sequence, at), gte(last_at, period.from), lt(first_at, period.to), where))
+      .where(
+        and(
+          eq(org_id, context.org),
+          lt(first_sequence, at),
+          gte(last_at, period.from),
+          lt(first_at, period.to),
+          where,
+        ),
+      )
       .orderBy(desc(first_sequence))
       .limit(AT_ONCE);
     walked.segments += found.length;

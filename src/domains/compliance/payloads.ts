@@ -1,6 +1,13 @@
-// The parts of a compliance report, as the gate returns them to the Worker. Invariant: a part is bounded in rows and contains no value,
-// ciphertext or token hash.
-import type { ApprovalRow, CredentialKind, DeviceRow, MemberRow, PolicyRow, SecretRow } from '../../db/schema';
+// The parts of a compliance report, as the gate returns them to the Worker. Invariant: a part is bounded in
+// rows and contains no value, ciphertext or token hash.
+import type {
+  ApprovalRow,
+  CredentialKind,
+  DeviceRow,
+  MemberRow,
+  PolicyRow,
+  SecretRow,
+} from '../../db/schema';
 import type { Entry } from '../../gate/audit/entry';
 
 /** A period in milliseconds, including `from` and excluding `to`. */
@@ -87,11 +94,17 @@ export interface CredentialFacts {
   last_used_at: number | null;
 }
 
-export type MemberFacts = Pick<MemberRow, 'id' | 'name' | 'role' | 'created_at' | 'enrolled_at' | 'enrolment_ends_at'> & {
+export type MemberFacts = Pick<
+  MemberRow,
+  'id' | 'name' | 'role' | 'created_at' | 'enrolled_at' | 'enrolment_ends_at'
+> & {
   passkeys: number;
 };
 
-export type DeviceFacts = Pick<DeviceRow, 'id' | 'name' | 'platform' | 'member_id' | 'created_at' | 'blocked_at'>;
+export type DeviceFacts = Pick<
+  DeviceRow,
+  'id' | 'name' | 'platform' | 'member_id' | 'created_at' | 'blocked_at'
+>;
 
 export type ApprovalFacts = Pick<
   ApprovalRow,

@@ -1,5 +1,5 @@
-// Creates a compliance report: facts from the gate and D1, part by part, through checks that keep counts and the first pieces of evidence.
-// Invariant: memory use is bounded regardless of the organisation's size.
+// Creates a compliance report: facts from the gate and D1, part by part, through checks that keep counts and
+// the first pieces of evidence. Invariant: memory use is bounded regardless of the organisation's size.
 import { unwrap } from '../../gate/request/outcome';
 import type { RenderContext } from '../../http/context';
 import { newSlices } from '../../http/slices';
@@ -14,10 +14,20 @@ import { newSecretChecks, type SecretChecks } from './checks/secrets';
 import { counted, findingOf, newTally, statusBy } from './finding';
 import { isRare } from './interest';
 import { chainOf, type Parts, rare, refused, type Walked, walkGate, walkSegments } from './log';
-import type { ApprovalFacts, CredentialFacts, DeviceFacts, MemberFacts, Overview, Page, Part, SecretsPart } from './payloads';
+import type {
+  ApprovalFacts,
+  CredentialFacts,
+  DeviceFacts,
+  MemberFacts,
+  Overview,
+  Page,
+  Part,
+  SecretsPart,
+} from './payloads';
 import type { Control, Finding, Report, Status } from './wire';
 
-const partsOf = (context: RenderContext): Parts => (async (input: Part) => unwrap(await context.further(input)).data) as Parts;
+const partsOf = (context: RenderContext): Parts =>
+  (async (input: Part) => unwrap(await context.further(input)).data) as Parts;
 
 /** Reads every page of a part. */
 async function eachPage<P extends Page<unknown>>(
@@ -59,7 +69,13 @@ export async function reportOf(context: RenderContext, overview: Overview): Prom
     ({ rows }) => approvals.add(rows),
   );
   const { activity, chain } = await logOf(context, parts, overview);
-  const findings = [...secrets.findings(), ...credentials.findings(), ...people.findings(), approvals.finding(), ...activity];
+  const findings = [
+    ...secrets.findings(),
+    ...credentials.findings(),
+    ...people.findings(),
+    approvals.finding(),
+    ...activity,
+  ];
   const all = inOrder([...findings, chainFinding(chain, now), delivery(overview)]);
   const enabled = (kind: string) => policies.filter((row) => row.kind === kind && row.enabled === 1).length;
   return {
@@ -83,7 +99,11 @@ export async function reportOf(context: RenderContext, overview: Overview): Prom
 const MOST_STEPS = 100_000_000;
 
 /** The checks on secrets, with all of them. */
-async function secretsOf({ org }: RenderContext, parts: Parts, { policies, now, payer }: Overview): Promise<SecretChecks> {
+async function secretsOf(
+  { org }: RenderContext,
+  parts: Parts,
+  { policies, now, payer }: Overview,
+): Promise<SecretChecks> {
   const slices = newSlices(`${org}.${payer}`, MOST_STEPS);
   try {
     const secrets = newSecretChecks(policies, now, slices);
@@ -98,10 +118,26 @@ async function secretsOf({ org }: RenderContext, parts: Parts, { policies, now, 
 async function logOf(context: RenderContext, parts: Parts, overview: Overview) {
   const { period } = overview;
   const activity = newActivityChecks(period);
-  const oldest = await walkGate(parts, period, (entry) => (isRare(entry) ? activity.addRare(entry) : activity.addRefused(entry)));
-  const rarely = await walkSegments(context, rare, period, oldest, (entry) => isRare(entry) && activity.addRare(entry));
-  const often = await walkSegments(context, refused, period, oldest, (entry) => isRare(entry) || activity.addRefused(entry));
-  const unreadable = [...new Map([...rarely.unreadable, ...often.unreadable].map((gap) => [gap.from, gap])).values()];
+  const oldest = await walkGate(parts, period, (entry) =>
+    isRare(entry) ? activity.addRare(entry) : activity.addRefused(entry),
+  );
+  const rarely = await walkSegments(
+    context,
+    rare,
+    period,
+    oldest,
+    (entry) => isRare(entry) && activity.addRare(entry),
+  );
+  const often = await walkSegments(
+    context,
+    refused,
+    period,
+    oldest,
+    (entry) => isRare(entry) || activity.addRefused(entry),
+  );
+  const unreadable = [
+    ...new Map([...rarely.unreadable, ...often.unreadable].map((gap) => [gap.from, gap])).values(),
+  ];
   return {
     activity: activity.findings(coverageOf(rarely), coverageOf(often)),
     chain: await chainOf(context, parts, overview, unreadable),
@@ -111,7 +147,9 @@ async function logOf(context: RenderContext, parts: Parts, overview: Overview) {
 /** How much of the log was examined. */
 function coverageOf({ segments, opened, unreadable }: Walked): Coverage {
   const notes = [
-    ...(opened < segments ? [`Only the newest ${opened} of ${segments} closed segments that may contain one were read.`] : []),
+    ...(opened < segments
+      ? [`Only the newest ${opened} of ${segments} closed segments that may contain one were read.`]
+      : []),
     ...(unreadable.length ? [`${unreadable.length} closed segments could not be read.`] : []),
   ];
   return { complete: notes.length === 0, notes: notes.map((note) => ` ${note}`).join('') };
@@ -127,7 +165,10 @@ function delivery({ webhooks }: Overview): Finding {
         name: host,
         environment: null,
         time: iso(updated_at),
-        detail: disabled === 'gone' ? 'Disabled: the receiver answered 410.' : 'Disabled: every attempt failed for 5 days.',
+        detail:
+          disabled === 'gone'
+            ? 'Disabled: the receiver answered 410.'
+            : 'Disabled: every attempt failed for 5 days.',
         facts: { reason: disabled },
       }));
   return findingOf('delivery-failures', {
@@ -141,7 +182,8 @@ function delivery({ webhooks }: Overview): Finding {
   });
 }
 
-const inOrder = (findings: Finding[]): Finding[] => findings.sort((a, b) => findingIds.indexOf(a.id) - findingIds.indexOf(b.id));
+const inOrder = (findings: Finding[]): Finding[] =>
+  findings.sort((a, b) => findingIds.indexOf(a.id) - findingIds.indexOf(b.id));
 
 function summaryOf(findings: Finding[]): Report['summary'] {
   const summary = { pass: 0, warn: 0, fail: 0, not_applicable: 0 };
@@ -155,8 +197,11 @@ const WORST: readonly Status[] = ['fail', 'warn', 'pass', 'not_applicable'];
 function controlsOf(findings: Finding[]): Control[] {
   const statuses = new Map(findings.map(({ id, status }) => [id, status]));
   const control = (framework: 'soc2' | 'iso27001', id: string, title: string): Control => {
-    const own = findingIds.filter((finding: FindingId) => (catalogue[finding][framework] as readonly string[]).includes(id));
-    const status = WORST.find((one) => own.some((finding) => statuses.get(finding) === one)) ?? 'not_applicable';
+    const own = findingIds.filter((finding: FindingId) =>
+      (catalogue[finding][framework] as readonly string[]).includes(id),
+    );
+    const status =
+      WORST.find((one) => own.some((finding) => statuses.get(finding) === one)) ?? 'not_applicable';
     return { framework, id, title, status, findings: own };
   };
   return [

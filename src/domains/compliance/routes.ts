@@ -11,9 +11,14 @@ import * as wire from './wire';
 type Query = z.output<typeof wire.ReportQuery>;
 
 /** The file name under which a browser saves the report. */
-const fileName = ({ org, generated_at }: wire.Report, type: string) => `compliance-${org.id}-${generated_at.slice(0, 10)}.${type}`;
+const fileName = ({ org, generated_at }: wire.Report, type: string) =>
+  `compliance-${org.id}-${generated_at.slice(0, 10)}.${type}`;
 
-async function render(overview: Overview, { query }: Input<Query>, context: RenderContext): Promise<Rendered> {
+async function render(
+  overview: Overview,
+  { query }: Input<Query>,
+  context: RenderContext,
+): Promise<Rendered> {
   const report = await reportOf(context, overview);
   if (query.format === 'csv')
     return new Response(csvOf(report), {

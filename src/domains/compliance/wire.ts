@@ -6,14 +6,16 @@ import { Instant, Time } from '../../http/wire';
 import { areas, findingIds } from './catalogue';
 
 export const ReportQuery = z.strictObject({
-  format: z
-    .enum(['json', 'csv', 'html'])
-    .optional()
-    .openapi({ description: 'json by default. csv has one row per piece of evidence; html is one page that prints well.' }),
-  from: Instant.optional().openapi({
-    description: 'Start of the period for data from the audit log and approvals. Defaults to 90 days before to.',
+  format: z.enum(['json', 'csv', 'html']).optional().openapi({
+    description: 'json by default. csv has one row per piece of evidence; html is one page that prints well.',
   }),
-  to: Instant.optional().openapi({ description: 'End of the period. Defaults to now. A period is at most 400 days long.' }),
+  from: Instant.optional().openapi({
+    description:
+      'Start of the period for data from the audit log and approvals. Defaults to 90 days before to.',
+  }),
+  to: Instant.optional().openapi({
+    description: 'End of the period. Defaults to now. A period is at most 400 days long.',
+  }),
 });
 
 export const statuses = ['pass', 'warn', 'fail', 'not_applicable'] as const;
@@ -27,19 +29,30 @@ const count = (description: string, example = 1) => z.int().openapi({ descriptio
 
 export const Evidence = z
   .object({
-    id: z
-      .string()
-      .openapi({ description: 'The id of what was found: a secret, a credential, an audit entry.', example: exampleId('secret') }),
+    id: z.string().openapi({
+      description: 'The id of what was found: a secret, a credential, an audit entry.',
+      example: exampleId('secret'),
+    }),
     name: z.string().nullable().openapi({ example: 'payments/stripe-key' }),
     environment: z.string().nullable(),
     time: Time.nullable().openapi({ description: 'The time that decides the finding.' }),
-    detail: z.string().openapi({ description: 'What was found.', example: 'Due since 2026-09-01T00:00:00.000Z by the policy Quarterly.' }),
+    detail: z.string().openapi({
+      description: 'What was found.',
+      example: 'Due since 2026-09-01T00:00:00.000Z by the policy Quarterly.',
+    }),
     facts: z.record(z.string(), z.union([z.string(), z.int(), z.boolean(), z.null()])).openapi({
       description: 'The ids, times and counts behind the finding, by name.',
       example: { version: 1, rotated_at: '2026-06-03T00:00:00.000Z' },
     }),
     people: z
-      .array(z.object({ id: z.string(), name: z.string().nullable(), decision: z.enum(['approve', 'reject']), time: Time }))
+      .array(
+        z.object({
+          id: z.string(),
+          name: z.string().nullable(),
+          decision: z.enum(['approve', 'reject']),
+          time: Time,
+        }),
+      )
       .optional()
       .openapi({ description: 'For an approval: who decided, and how.', example: undefined }),
   })
@@ -58,7 +71,9 @@ export const Finding = z
     }),
     examined: count('How many were tested.', 120),
     count: count('How many were found.', 3),
-    complete: z.boolean().openapi({ description: 'false if a limit was reached before everything was tested. tested names the limit.' }),
+    complete: z.boolean().openapi({
+      description: 'false if a limit was reached before everything was tested. tested names the limit.',
+    }),
     evidence: z.array(Evidence).openapi({ description: 'The first 100.' }),
     remedy: z.string(),
     controls: z.object({ soc2: z.array(z.string()), iso27001: z.array(z.string()) }).openapi({
@@ -94,7 +109,9 @@ const Inventory = z
       revoked: z.int(),
       deleted: count('Deleted and still restorable.'),
       generated: count('Active secrets whose current value this service generated.'),
-      by_age: z.array(Age).openapi({ description: 'Active secrets by the age of their current value in days.' }),
+      by_age: z
+        .array(Age)
+        .openapi({ description: 'Active secrets by the age of their current value in days.' }),
     }),
     credentials: z
       .array(
@@ -106,14 +123,20 @@ const Inventory = z
           over_scoped: z.int(),
         }),
       )
-      .openapi({ description: 'Live credentials by kind. Session tokens and browser sessions are only counted.' }),
+      .openapi({
+        description: 'Live credentials by kind. Session tokens and browser sessions are only counted.',
+      }),
     members: z.object({
       total: z.int(),
-      by_role: z.object(Object.fromEntries(roles.map((role) => [role, z.int()])) as Record<(typeof roles)[number], z.ZodInt>),
+      by_role: z.object(
+        Object.fromEntries(roles.map((role) => [role, z.int()])) as Record<(typeof roles)[number], z.ZodInt>,
+      ),
       without_passkey: z.int(),
     }),
     devices: z.object({ total: z.int(), assigned: z.int(), blocked: z.int() }),
-    policies: z.object({ naming: z.int(), rotation: z.int(), approval: z.int() }).openapi({ description: 'Enabled policies by kind.' }),
+    policies: z
+      .object({ naming: z.int(), rotation: z.int(), approval: z.int() })
+      .openapi({ description: 'Enabled policies by kind.' }),
     audit_log: z.object({
       head: z.object({ sequence: z.int(), hash: z.string() }),
       verified_from: count('Sequence of the first entry that was verified for this report.'),
@@ -127,12 +150,16 @@ export type Inventory = z.infer<typeof Inventory>;
 
 export const Report = z
   .object({
-    org: z.object({ id: z.string().openapi({ example: exampleId('org') }), name: z.string().openapi({ example: 'Acme' }) }),
+    org: z.object({
+      id: z.string().openapi({ example: exampleId('org') }),
+      name: z.string().openapi({ example: 'Acme' }),
+    }),
     generated_at: Time,
     period: z.object({ from: Time, to: Time }),
-    summary: z
-      .object({ pass: z.int(), warn: z.int(), fail: z.int(), not_applicable: z.int() })
-      .openapi({ description: 'Findings by status.', example: { pass: 9, warn: 5, fail: 2, not_applicable: 1 } }),
+    summary: z.object({ pass: z.int(), warn: z.int(), fail: z.int(), not_applicable: z.int() }).openapi({
+      description: 'Findings by status.',
+      example: { pass: 9, warn: 5, fail: 2, not_applicable: 1 },
+    }),
     inventory: Inventory,
     findings: z.array(Finding),
     controls: z.array(Control),

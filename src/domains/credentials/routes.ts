@@ -29,7 +29,8 @@ export const credentialRoutes = [
     action: 'caller.read',
     tag: 'Credentials',
     summary: 'Show the calling credential',
-    description: 'Returns its kind, scopes, environments, names, lifetime and rate limit, and the default environment.',
+    description:
+      'Returns its kind, scopes, environments, names, lifetime and rate limit, and the default environment.',
     answers: { 200: wire.WhoAmI },
   }),
   route({
@@ -77,7 +78,10 @@ export const credentialRoutes = [
     refusals: ['NOT_FOUND', 'SCOPE_EXCEEDS_PARENT'],
     named: by('credential'),
     prepare: ({ body }) => ({
-      input: { name: body.name ?? null, ...(body.allowed_addresses !== undefined && { allowed_addresses: body.allowed_addresses }) },
+      input: {
+        name: body.name ?? null,
+        ...(body.allowed_addresses !== undefined && { allowed_addresses: body.allowed_addresses }),
+      },
     }),
   }),
   route({
@@ -91,7 +95,13 @@ export const credentialRoutes = [
       'Creates a new key with the same scopes and limits. The old key and its session tokens expire after overlap_seconds, or immediately without it.',
     body: { schema: wire.ApiKeyRotate, optional: true },
     answers: { 201: wire.NewApiKey },
-    refusals: ['REAUTHENTICATION_REQUIRED', 'NOT_FOUND', 'CONFLICT', 'SCOPE_EXCEEDS_PARENT', 'CREDENTIAL_KIND_NOT_ALLOWED'],
+    refusals: [
+      'REAUTHENTICATION_REQUIRED',
+      'NOT_FOUND',
+      'CONFLICT',
+      'SCOPE_EXCEEDS_PARENT',
+      'CREDENTIAL_KIND_NOT_ALLOWED',
+    ],
     named: by('credential'),
     prepare({ body }, context) {
       const { token, once } = issue('api_key', context);
@@ -105,7 +115,8 @@ export const credentialRoutes = [
     revises: true,
     tag: 'API keys',
     summary: 'Revoke an API key',
-    description: 'The key and its session tokens are refused as soon as this request returns. A key can revoke itself without a scope.',
+    description:
+      'The key and its session tokens are refused as soon as this request returns. A key can revoke itself without a scope.',
     answers: { 204: null },
     refusals: ['NOT_FOUND'],
     named: by('credential'),
@@ -169,7 +180,18 @@ export const credentialRoutes = [
     refusals: ['SCOPE_EXCEEDS_PARENT', 'NOT_FOUND', 'LIMIT_REACHED'],
     prepare({ body }, context) {
       const { token, once } = issue('agent', context);
-      return { input: { ...silent, ttlSeconds: null, rate_limit: null, device_id: null, mcp_limits: null, ...body, token }, once };
+      return {
+        input: {
+          ...silent,
+          ttlSeconds: null,
+          rate_limit: null,
+          device_id: null,
+          mcp_limits: null,
+          ...body,
+          token,
+        },
+        once,
+      };
     },
   }),
   listRoute({

@@ -1,4 +1,5 @@
-// Request and response schemas of credentials. API keys use snake_case and session tokens camelCase, as in the specification.
+// Request and response schemas of credentials. API keys use snake_case and session tokens camelCase, as in
+// the specification.
 
 import { z } from '@hono/zod-openapi';
 import { type ProviderScope, providerScopes } from '../../auth/scopes';
@@ -51,7 +52,8 @@ const DeviceOut = z
 
 /** A request sets either a lifetime or an expiry, not both. */
 const oneEnd = {
-  check: ({ ttlSeconds, expires_at }: { ttlSeconds?: number; expires_at?: number }) => ttlSeconds === undefined || expires_at === undefined,
+  check: ({ ttlSeconds, expires_at }: { ttlSeconds?: number; expires_at?: number }) =>
+    ttlSeconds === undefined || expires_at === undefined,
   message: { path: ['ttlSeconds'], message: 'cannot be given together with expires_at' },
 };
 
@@ -69,7 +71,9 @@ export const ApiKeyIn = z
     environments: Environments.optional().openapi({
       description: 'Environments by id or slug. By default, those of its creator.',
     }),
-    secrets: Patterns.optional().openapi({ description: 'Secret names as glob patterns (* and ?). By default, those of its creator.' }),
+    secrets: Patterns.optional().openapi({
+      description: 'Secret names as glob patterns (* and ?). By default, those of its creator.',
+    }),
     allowed_addresses: Addresses.optional(),
   })
   .refine(oneEnd.check, oneEnd.message)
@@ -81,7 +85,9 @@ export const ApiKeyPatch = z
 
 export const ApiKeyRotate = z
   .strictObject({
-    overlap_seconds: Overlap.openapi({ description: 'How long the old key stays valid, in seconds. 0 by default.' }),
+    overlap_seconds: Overlap.openapi({
+      description: 'How long the old key stays valid, in seconds. 0 by default.',
+    }),
   })
   .openapi('ApiKeyRotate');
 
@@ -89,10 +95,10 @@ export const ApiKeyRotate = z
 const lastUse = {
   last_used_at: Time.nullable(),
   use_count: z.int().openapi({ description: 'Number of requests made with the credential.', example: 12 }),
-  last_used_place: z
-    .string()
-    .nullable()
-    .openapi({ description: 'Where the last request came from, as reported by Cloudflare.', example: 'Zurich, CH (ZRH)' }),
+  last_used_place: z.string().nullable().openapi({
+    description: 'Where the last request came from, as reported by Cloudflare.',
+    example: 'Zurich, CH (ZRH)',
+  }),
 };
 
 export const ApiKey = z
@@ -100,19 +106,32 @@ export const ApiKey = z
     id: z.string().openapi({ example: exampleId('api_key') }),
     revision: Revision,
     name: z.string(),
-    hint: z.string().openapi({ description: 'Prefix and last four characters of the token.', example: 'svc_live_…x7Qd' }),
+    hint: z
+      .string()
+      .openapi({ description: 'Prefix and last four characters of the token.', example: 'svc_live_…x7Qd' }),
     scopes: z.array(z.string()),
-    environments: z.array(z.string()).nullable().openapi({ description: 'Slugs of the environments it can access. null means all.' }),
-    secrets: z.array(z.string()).nullable().openapi({ description: 'Patterns of the secret names it can access. null means all.' }),
-    allowed_addresses: z.array(z.string()).nullable().openapi({ description: 'IP addresses and ranges. null means any address.' }),
+    environments: z
+      .array(z.string())
+      .nullable()
+      .openapi({ description: 'Slugs of the environments it can access. null means all.' }),
+    secrets: z
+      .array(z.string())
+      .nullable()
+      .openapi({ description: 'Patterns of the secret names it can access. null means all.' }),
+    allowed_addresses: z
+      .array(z.string())
+      .nullable()
+      .openapi({ description: 'IP addresses and ranges. null means any address.' }),
     rate_limit: z.int().openapi({ description: 'Requests per minute.' }),
     created_by: z.string().openapi({ description: 'Id of the credential or member that created it.' }),
-    parent_id: z
+    parent_id: z.string().nullable().openapi({
+      description: 'The credential that this one is revoked together with. null if there is none.',
+    }),
+    device_id: DeviceOut,
+    successor_id: z
       .string()
       .nullable()
-      .openapi({ description: 'The credential that this one is revoked together with. null if there is none.' }),
-    device_id: DeviceOut,
-    successor_id: z.string().nullable().openapi({ description: 'Id of the API key that replaced it in a rotation.' }),
+      .openapi({ description: 'Id of the API key that replaced it in a rotation.' }),
     created_at: Time,
     expires_at: Time.nullable(),
     revoked_at: Time.nullable(),
@@ -126,10 +145,20 @@ export const ApiKeyPage = pageOf(ApiKey, 'ApiKeyPage');
 
 export const AccessTokenIn = z
   .strictObject({
-    ttlSeconds: z.int().min(60).max(86_400).openapi({ description: 'Lifetime in seconds, at most one day.', example: 900 }),
-    scopes: Scopes.optional().openapi({ description: 'A subset of the scopes of its API key. All of them by default.' }),
-    environments: Environments.optional().openapi({ description: 'Environments by id or slug. By default, those of its API key.' }),
-    secrets: Patterns.optional().openapi({ description: 'Secret names as glob patterns (* and ?). By default, those of its API key.' }),
+    ttlSeconds: z
+      .int()
+      .min(60)
+      .max(86_400)
+      .openapi({ description: 'Lifetime in seconds, at most one day.', example: 900 }),
+    scopes: Scopes.optional().openapi({
+      description: 'A subset of the scopes of its API key. All of them by default.',
+    }),
+    environments: Environments.optional().openapi({
+      description: 'Environments by id or slug. By default, those of its API key.',
+    }),
+    secrets: Patterns.optional().openapi({
+      description: 'Secret names as glob patterns (* and ?). By default, those of its API key.',
+    }),
     allowedAddresses: Addresses.optional(),
     device_id: DeviceIn,
   })
@@ -141,7 +170,9 @@ export const AccessToken = z
     hint: z.string(),
     scopes: z.array(z.string()),
     allowedAddresses: z.array(z.string()).nullable(),
-    parentId: z.string().openapi({ description: 'Id of the API key that the token is revoked together with.' }),
+    parentId: z
+      .string()
+      .openapi({ description: 'Id of the API key that the token is revoked together with.' }),
     device_id: DeviceOut,
     createdAt: Time,
     expiresAt: Time,
@@ -151,20 +182,31 @@ export const AccessToken = z
   })
   .openapi('AccessToken');
 
-export const NewAccessToken = AccessToken.extend({ token: token.openapi({ example: 'svcsess_…' }) }).openapi('NewAccessToken');
+export const NewAccessToken = AccessToken.extend({ token: token.openapi({ example: 'svcsess_…' }) }).openapi(
+  'NewAccessToken',
+);
 export const AccessTokenPage = pageOf(AccessToken, 'AccessTokenPage');
 
 const AgentLifetime = z.int().min(60).max(31_536_000).openapi({ example: 86_400 });
-const RateLimit = z.int().min(1).max(6000).openapi({ description: 'Rate limit in requests per minute, 120 by default.', example: 120 });
+const RateLimit = z
+  .int()
+  .min(1)
+  .max(6000)
+  .openapi({ description: 'Rate limit in requests per minute, 120 by default.', example: 120 });
 
 const McpOptions = z.array(text(512)).max(50);
 
 /** The options of `svc mcp` that an agent credential allows. One that is left out is not allowed. */
 const McpLimitsIn = z.strictObject({
-  bindings: McpOptions.default([]).openapi({ description: '--bind', example: ['STRIPE_KEY=api.stripe.com/v1,header=Authorization'] }),
+  bindings: McpOptions.default([]).openapi({
+    description: '--bind',
+    example: ['STRIPE_KEY=api.stripe.com/v1,header=Authorization'],
+  }),
   hosts: McpOptions.default([]).openapi({ description: '--allow-host', example: [] }),
   run: z.boolean().default(false).openapi({ description: '--allow-run', example: false }),
-  commands: McpOptions.nullable().default(null).openapi({ description: '--allow-command; null for every program', example: null }),
+  commands: McpOptions.nullable()
+    .default(null)
+    .openapi({ description: '--allow-command; null for every program', example: null }),
   read: z.boolean().default(false).openapi({ description: '--allow-read', example: false }),
 });
 const McpLimitsOut = z
@@ -182,8 +224,12 @@ export const AgentIn = z
   .strictObject({
     name: Name.openapi({ example: 'triage agent' }),
     scopes: Scopes,
-    environments: Environments.optional().openapi({ description: 'Environments by id or slug. By default, those of its creator.' }),
-    secrets: Patterns.optional().openapi({ description: 'Secret names as glob patterns (* and ?). By default, those of its creator.' }),
+    environments: Environments.optional().openapi({
+      description: 'Environments by id or slug. By default, those of its creator.',
+    }),
+    secrets: Patterns.optional().openapi({
+      description: 'Secret names as glob patterns (* and ?). By default, those of its creator.',
+    }),
     ttlSeconds: AgentLifetime.optional().openapi({
       description: 'Lifetime in seconds. By default 30 days, or until its creator expires if that is sooner.',
     }),
@@ -239,15 +285,25 @@ export const ProviderTokenIn = z
   .openapi('ProviderTokenIn');
 
 export const ProviderToken = Agent.omit({ expires_at: true, mcp_limits: true })
-  .extend({ id: z.string().openapi({ example: exampleId('provider') }), hint: z.string().openapi({ example: 'svcprov_…x7Qd' }) })
+  .extend({
+    id: z.string().openapi({ example: exampleId('provider') }),
+    hint: z.string().openapi({ example: 'svcprov_…x7Qd' }),
+  })
   .openapi('ProviderToken');
-export const NewProviderToken = ProviderToken.extend({ token: token.openapi({ example: 'svcprov_…' }) }).openapi('NewProviderToken');
+export const NewProviderToken = ProviderToken.extend({
+  token: token.openapi({ example: 'svcprov_…' }),
+}).openapi('NewProviderToken');
 export const ProviderTokenPage = pageOf(ProviderToken, 'ProviderTokenPage');
 
 export const BreakGlassIn = z
   .strictObject({
     reason: text(1024).min(10).openapi({ example: 'the primary database is down' }),
-    ttlSeconds: z.int().min(60).max(14_400).optional().openapi({ description: 'Lifetime in seconds, 3600 by default, at most 14400.' }),
+    ttlSeconds: z
+      .int()
+      .min(60)
+      .max(14_400)
+      .optional()
+      .openapi({ description: 'Lifetime in seconds, 3600 by default, at most 14400.' }),
   })
   .openapi('BreakGlassIn');
 
@@ -269,7 +325,9 @@ export const BreakGlass = z
     ...lastUse,
   })
   .openapi('BreakGlass');
-export const NewBreakGlass = BreakGlass.extend({ token: token.openapi({ example: 'svcbg_…' }) }).openapi('NewBreakGlass');
+export const NewBreakGlass = BreakGlass.extend({ token: token.openapi({ example: 'svcbg_…' }) }).openapi(
+  'NewBreakGlass',
+);
 export const BreakGlassPage = pageOf(BreakGlass, 'BreakGlassPage');
 
 export const WhoAmI = z
@@ -279,17 +337,22 @@ export const WhoAmI = z
     org_id: z.string(),
     name: z.string().nullable(),
     scopes: z.array(z.string()),
-    granted_scopes: z
-      .array(z.string())
-      .optional()
-      .openapi({ description: 'For a member: the scopes that grants add to their role, each for some secrets only.', example: [] }),
+    granted_scopes: z.array(z.string()).optional().openapi({
+      description: 'For a member: the scopes that grants add to their role, each for some secrets only.',
+      example: [],
+    }),
     granted: z
       .array(
-        z.object({ scopes: z.array(z.string()), environments: z.array(z.string()).nullable(), secrets: z.array(z.string()).nullable() }),
+        z.object({
+          scopes: z.array(z.string()),
+          environments: z.array(z.string()).nullable(),
+          secrets: z.array(z.string()).nullable(),
+        }),
       )
       .optional()
       .openapi({
-        description: 'For a member: what each grant adds, and in which environments and for which names; null for all.',
+        description:
+          'For a member: what each grant adds, and in which environments and for which names; null for all.',
         example: [],
       }),
     environments: z.array(z.string()).nullable(),
@@ -337,11 +400,20 @@ export const providerTokenOut = (shown: Shown): z.infer<typeof ProviderToken> =>
   ...reach(shown),
 });
 
-const lasting = (shown: Shown) => ({ ...providerTokenOut(shown), expires_at: isoOrNull(shown.row.expires_at) });
+const lasting = (shown: Shown) => ({
+  ...providerTokenOut(shown),
+  expires_at: isoOrNull(shown.row.expires_at),
+});
 
-export const agentOut = (shown: Shown): z.infer<typeof Agent> => ({ ...lasting(shown), mcp_limits: shown.row.mcp_limits });
+export const agentOut = (shown: Shown): z.infer<typeof Agent> => ({
+  ...lasting(shown),
+  mcp_limits: shown.row.mcp_limits,
+});
 
-export const apiKeyOut = (shown: Shown): z.infer<typeof ApiKey> => ({ ...lasting(shown), successor_id: shown.row.successor_id });
+export const apiKeyOut = (shown: Shown): z.infer<typeof ApiKey> => ({
+  ...lasting(shown),
+  successor_id: shown.row.successor_id,
+});
 
 export const breakGlassOut = (shown: Shown): z.infer<typeof BreakGlass> => ({
   ...common(shown),

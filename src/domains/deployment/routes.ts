@@ -21,7 +21,8 @@ export const deploymentRoutes = [
     answers: { 200: wire.Rewrapped },
     refusals: ['INVALID_CURSOR'],
     async deployment({ body }, context) {
-      const after = body.cursor === undefined ? '' : fromCursor(context.deployment.cursor, '', path, body.cursor);
+      const after =
+        body.cursor === undefined ? '' : fromCursor(context.deployment.cursor, '', path, body.cursor);
       if (after === null) throw new ApiError(refuse('INVALID_CURSOR'));
       context.trace.d1_calls += 2;
       const { changed, next, ...counts } = await rewrap(context.env.DB, context.settings.masterKeys, after);
@@ -35,7 +36,9 @@ export const deploymentRoutes = [
           whole: next === null,
         }),
       );
-      return { json: { ...counts, next: next === null ? null : toCursor(context.deployment.cursor, '', path, next) } };
+      return {
+        json: { ...counts, next: next === null ? null : toCursor(context.deployment.cursor, '', path, next) },
+      };
     },
   }),
 ];

@@ -53,7 +53,8 @@ export const deviceRoutes = [
     revises: true,
     tag: 'Devices',
     summary: 'Change the name, platform or serial number of a device',
-    description: 'The public key cannot be changed. To replace a key, register the device again and remove the old one.',
+    description:
+      'The public key cannot be changed. To replace a key, register the device again and remove the old one.',
     body: { schema: wire.DevicePatch },
     answers: { 200: wire.Device },
     refusals: ['NOT_FOUND'],

@@ -36,20 +36,32 @@ const PublicKeyIn = z
     ext: z.boolean().optional(),
   })
   .openapi({
-    description: 'The public half of a P-256 or Ed25519 key, as a JWK. Only kty, crv, x and y are kept. A private key (d) is refused.',
+    description:
+      'The public half of a P-256 or Ed25519 key, as a JWK. Only kty, crv, x and y are kept. A private key (d) is refused.',
     example: exampleKey,
   });
 
 export const DeviceIn = z
-  .strictObject({ name: Name, platform: Platform, serial: Serial.optional(), public_key: PublicKeyIn.optional() })
+  .strictObject({
+    name: Name,
+    platform: Platform,
+    serial: Serial.optional(),
+    public_key: PublicKeyIn.optional(),
+  })
   .openapi('DeviceIn');
 
 export const DevicePatch = z
-  .strictObject({ name: Name.optional(), platform: Platform.optional(), serial: Serial.nullable().optional() })
+  .strictObject({
+    name: Name.optional(),
+    platform: Platform.optional(),
+    serial: Serial.nullable().optional(),
+  })
   .openapi('DevicePatch');
 
 export const DeviceAssign = z
-  .strictObject({ member_id: MemberId.nullable().openapi({ description: 'The member to assign it to. null unassigns it.' }) })
+  .strictObject({
+    member_id: MemberId.nullable().openapi({ description: 'The member to assign it to. null unassigns it.' }),
+  })
   .openapi('DeviceAssign');
 
 export const DeviceQuery = z.strictObject({
@@ -66,19 +78,27 @@ export const Device = z
     platform: Platform,
     serial: Serial.nullable(),
     public_key: z
-      .object({ kty: z.enum(['EC', 'OKP']), crv: z.enum(['P-256', 'Ed25519']), x: z.string(), y: z.string().optional() })
+      .object({
+        kty: z.enum(['EC', 'OKP']),
+        crv: z.enum(['P-256', 'Ed25519']),
+        x: z.string(),
+        y: z.string().optional(),
+      })
       .nullable()
       .openapi({ description: 'Its public key as a JWK. It cannot be changed.', example: exampleKey }),
-    thumbprint: z
-      .string()
-      .nullable()
-      .openapi({ description: 'The thumbprint of the public key (RFC 7638).', example: 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k' }),
+    thumbprint: z.string().nullable().openapi({
+      description: 'The thumbprint of the public key (RFC 7638).',
+      example: 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k',
+    }),
     member_id: MemberId.nullable(),
     status: z.enum(statuses).openapi({
-      description: 'blocked: it was blocked, or the member it is assigned to was removed. A blocked device stays blocked.',
+      description:
+        'blocked: it was blocked, or the member it is assigned to was removed. A blocked device stays blocked.',
     }),
     created_at: Time,
-    created_by: z.string().openapi({ description: 'Id of the credential or member that registered the device.' }),
+    created_by: z
+      .string()
+      .openapi({ description: 'Id of the credential or member that registered the device.' }),
     assigned_at: Time.nullable(),
     blocked_at: Time.nullable(),
   })

@@ -1,5 +1,6 @@
-// The event feed: closed ranges from D1 and the newest events from the gate. Invariants: events are returned oldest first; a page starts
-// exactly where the previous one ended; a missing range is an error and is never skipped silently.
+// The event feed: closed ranges from D1 and the newest events from the gate. Invariants: events are returned
+// oldest first; a page starts exactly where the previous one ended; a missing range is an error and is never
+// skipped silently.
 
 import { fromBase64, fromUtf8 } from '../../crypto/bytes';
 import { gunzip } from '../../crypto/gzip';
@@ -49,7 +50,12 @@ const rangeAfter = ({ env, org, trace }: RenderContext, sequence: number): Promi
 };
 
 /** Continues after what the gate returned. */
-export async function feedOn(context: RenderContext, part: EventsPart, types: EventType[] | null, limit: number): Promise<FeedPage> {
+export async function feedOn(
+  context: RenderContext,
+  part: EventsPart,
+  types: EventType[] | null,
+  limit: number,
+): Promise<FeedPage> {
   const found: StoredEvent[] = [];
   let at = part.after;
   let looked = mostLookedAt(part.view);
@@ -61,7 +67,9 @@ export async function feedOn(context: RenderContext, part: EventsPart, types: Ev
       // Events found before the missing range are returned first.
       if (found.length) return { events: found, next_after: at, has_more: true };
       const isBroken = range !== null && range.first_sequence <= at + 1;
-      throw new ApiError(eventsGone(isBroken ? range.last_sequence + 1 : (range?.first_sequence ?? part.moved + 1)));
+      throw new ApiError(
+        eventsGone(isBroken ? range.last_sequence + 1 : (range?.first_sequence ?? part.moved + 1)),
+      );
     }
     for (const event of events) {
       if (event.sequence <= at) continue;

@@ -6,7 +6,10 @@ import { eventOperations } from './gate/operations';
 import { eventRoutes } from './routes';
 
 export const events = {
-  tags: { Events: 'What happened in an organisation, in order. Events contain ids, names and versions, never a value.' },
+  tags: {
+    Events:
+      'What happened in an organisation, in order. Events contain ids, names and versions, never a value.',
+  },
   actions,
   rows: [],
   operations: eventOperations,

@@ -13,9 +13,13 @@ type Query = z.output<typeof wire.EventsQuery>;
 type StreamQuery = z.output<typeof wire.StreamQuery>;
 
 /** Where a stream resumes: after the last event that the client received. */
-function afterOf({ query, last_event_id }: Pick<Input<StreamQuery>, 'query' | 'last_event_id'>): number | null {
+function afterOf({
+  query,
+  last_event_id,
+}: Pick<Input<StreamQuery>, 'query' | 'last_event_id'>): number | null {
   if (last_event_id == null || last_event_id === '') return query.after ?? null;
-  if (!/^\d{1,15}$/.test(last_event_id)) throw new ApiError(invalid('Last-Event-ID', 'must be the id of an event of this stream'));
+  if (!/^\d{1,15}$/.test(last_event_id))
+    throw new ApiError(invalid('Last-Event-ID', 'must be the id of an event of this stream'));
   return Number(last_event_id);
 }
 
@@ -32,11 +36,23 @@ export const eventRoutes = [
     answers: { 200: wire.EventPage },
     refusals: ['EVENTS_GONE'],
     prepare: ({ query }) => ({
-      input: { after: query.after ?? null, types: query.types ?? null, limit: query.limit ?? 50, further: false },
+      input: {
+        after: query.after ?? null,
+        types: query.types ?? null,
+        limit: query.limit ?? 50,
+        further: false,
+      },
     }),
     async render(part: EventsPart, { query }: Input<Query>, context) {
-      const { events, next_after, has_more } = await feedOn(context, part, query.types ?? null, query.limit ?? 50);
-      return { json: { data: events.map((event) => wire.eventOut(context.org, event)), next_after, has_more } };
+      const { events, next_after, has_more } = await feedOn(
+        context,
+        part,
+        query.types ?? null,
+        query.limit ?? 50,
+      );
+      return {
+        json: { data: events.map((event) => wire.eventOut(context.org, event)), next_after, has_more },
+      };
     },
   }),
   route({

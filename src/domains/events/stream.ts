@@ -1,6 +1,7 @@
-// A stream of events: Server-Sent Events (WHATWG HTML, 9.2), or one WebSocket message per event. The Worker polls the gate in rounds, and
-// the gate holds each round until something happens. Invariants: only events returned by a round are sent, and each round authorises the
-// caller again; whenever a stream ends, the client can resume from the last id it received.
+// A stream of events: Server-Sent Events (WHATWG HTML, 9.2), or one WebSocket message per event. The Worker
+// polls the gate in rounds, and the gate holds each round until something happens. Invariants: only events
+// returned by a round are sent, and each round authorises the caller again; whenever a stream ends, the
+// client can resume from the last id it received.
 import type { EventType } from '../../gate/events/outbox';
 import type { RenderContext } from '../../http/context';
 import { type FeedPage, feedOn } from './feed';
@@ -11,7 +12,10 @@ import { eventOut } from './wire';
 const ROUND = 25_000;
 /** How long a stream lasts; then the client reconnects. */
 const LASTS = 3_600_000;
-/** The most rounds of a stream, because a request may make 1,000 calls; and the most catch-up rounds, which do not count as requests. */
+/**
+ * The most rounds of a stream, because a request may make 1,000 calls; and the most catch-up rounds, which do
+ * not count as requests.
+ */
 const MOST_ROUNDS = 900;
 const MOST_BEHIND = 50;
 
@@ -21,8 +25,15 @@ type Round = FeedPage & { changed: string[] };
 const changedBetween = (before: Counts, { counts = before }: EventsPart): string[] =>
   Object.keys(counts).filter((kind) => counts[kind] !== before[kind]);
 
-/** Pages of events as they arrive; null for a round without anything. It ends when the gate refuses the caller. */
-async function* rounds(context: RenderContext, first: EventsPart, types: EventType[] | null): AsyncGenerator<Round | null> {
+/**
+ * Pages of events as they arrive; null for a round without anything. It ends when the gate refuses the
+ * caller.
+ */
+async function* rounds(
+  context: RenderContext,
+  first: EventsPart,
+  types: EventType[] | null,
+): AsyncGenerator<Round | null> {
   const started = Date.now();
   let part = first;
   let behind = 0;
@@ -34,7 +45,13 @@ async function* rounds(context: RenderContext, first: EventsPart, types: EventTy
     yield page.events.length || changed.length || n === 0 ? { ...page, changed } : null;
     // safety: catching-up-bounded
     if (page.has_more && ++behind > MOST_BEHIND) return;
-    const outcome = await context.further({ after: page.next_after, types, further: true, wait: page.has_more ? 0 : ROUND, counts });
+    const outcome = await context.further({
+      after: page.next_after,
+      types,
+      further: true,
+      wait: page.has_more ? 0 : ROUND,
+      counts,
+    });
     if (outcome.kind !== 'ok') return;
     part = outcome.data as EventsPart;
   }
@@ -54,7 +71,8 @@ export function streamOf(context: RenderContext, first: EventsPart, types: Event
     ].join('');
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      // If the gate does not respond or a range is missing, the stream ends. The client reconnects and gets the error.
+      // If the gate does not respond or a range is missing, the stream ends. The client reconnects and gets
+      // the error.
       const next = await pages.next().catch(() => ({ done: true as const, value: undefined }));
       if (next.done) return controller.close();
       controller.enqueue(encoder.encode((next.value && lines(next.value)) || ': waiting\n\n'));
@@ -63,7 +81,9 @@ export function streamOf(context: RenderContext, first: EventsPart, types: Event
       await pages.return(undefined);
     },
   });
-  return new Response(body, { headers: { 'Content-Type': 'text/event-stream; charset=utf-8', 'Cache-Control': 'no-store' } });
+  return new Response(body, {
+    headers: { 'Content-Type': 'text/event-stream; charset=utf-8', 'Cache-Control': 'no-store' },
+  });
 }
 
 /** The same over a WebSocket. Messages from the client are ignored. */

@@ -1,13 +1,14 @@
-// Which events a caller may see. Pure. Invariants: a caller limited to environments or names, or without `events:read`, sees only events of
-// the kinds SECRET_* for names it can reach; an event is shown only if the caller can reach every name in it.
+// Which events a caller may see. Pure. Invariants: a caller limited to environments or names, or without
+// `events:read`, sees only events of the kinds SECRET_* for names it can reach; an event is shown only if the
+// caller can reach every name in it.
 import { type Caller, reachesAll } from '../../auth/authorize';
 import { matches, widthOf } from '../../auth/globs';
 import { covers } from '../../auth/scopes';
 import type { EventType, StoredEvent } from '../../gate/events/outbox';
 
 /**
- * Each of these scopes grants the events of secrets in its environments and for its names. The first one, without limits, grants all
- * events.
+ * Each of these scopes grants the events of secrets in its environments and for its names. The first one,
+ * without limits, grants all events.
  */
 const SCOPES = ['events:read', 'secrets:list', 'secrets:read'] as const;
 
@@ -39,13 +40,19 @@ export function mostLookedAt(view: View | null): number {
 }
 
 /** Whether a view includes an event, and the event is of a requested kind. */
-export function shows(view: View | null, types: readonly EventType[] | null, { type, data }: Pick<StoredEvent, 'type' | 'data'>): boolean {
+export function shows(
+  view: View | null,
+  types: readonly EventType[] | null,
+  { type, data }: Pick<StoredEvent, 'type' | 'data'>,
+): boolean {
   if (types !== null && !types.includes(type)) return false;
   if (view === null) return true;
   // safety: events-of-reached-names
   if (!type.startsWith('SECRET_')) return false;
   const { environment_id, name, former_name = name } = data;
-  return [name, former_name].every((one) => typeof one === 'string' && reachesName(view, environment_id, one));
+  return [name, former_name].every(
+    (one) => typeof one === 'string' && reachesName(view, environment_id, one),
+  );
 }
 
 const reachesName = ({ places }: View, environment: unknown, name: string): boolean =>

@@ -18,7 +18,11 @@ const Types = z
   .transform((list) => list.split(','))
   .refine((types) => types.every((type) => known.has(type)), 'must be kinds of events, separated by commas')
   .transform((types) => types as EventType[])
-  .openapi({ type: 'string', description: 'Only events of these kinds, separated by commas.', example: 'SECRET_CREATED,SECRET_ROTATED' });
+  .openapi({
+    type: 'string',
+    description: 'Only events of these kinds, separated by commas.',
+    example: 'SECRET_CREATED,SECRET_ROTATED',
+  });
 
 export const StreamQuery = z.strictObject({
   after: Sequence.optional().openapi({
@@ -33,26 +37,35 @@ export const StreamQuery = z.strictObject({
 });
 
 export const EventsQuery = z.strictObject({
-  after: Sequence.optional().openapi({ description: 'Only events with a greater sequence: next_after of the previous page.', example: 42 }),
+  after: Sequence.optional().openapi({
+    description: 'Only events with a greater sequence: next_after of the previous page.',
+    example: 42,
+  }),
   types: Types.optional(),
   limit: pageQuery.limit,
 });
 
 export const Event = z
   .object({
-    sequence: z.int().openapi({ description: 'The number of the event in its organisation. Numbers have no gaps.' }),
+    sequence: z
+      .int()
+      .openapi({ description: 'The number of the event in its organisation. Numbers have no gaps.' }),
     id: z.string(),
     type: z.enum(eventTypes),
     timestamp: Time,
     org_id: z.string(),
-    data: z.record(z.string(), z.unknown()).openapi({ description: 'Ids, names and versions, never a value.' }),
+    data: z
+      .record(z.string(), z.unknown())
+      .openapi({ description: 'Ids, names and versions, never a value.' }),
   })
   .openapi('Event');
 
 export const EventPage = z
   .object({
     data: z.array(Event),
-    next_after: z.int().openapi({ description: 'Pass it as after to continue. A page can be empty although more events follow.' }),
+    next_after: z.int().openapi({
+      description: 'Pass it as after to continue. A page can be empty although more events follow.',
+    }),
     has_more: z.boolean(),
   })
   .openapi('EventPage');

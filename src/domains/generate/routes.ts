@@ -31,7 +31,13 @@ export const generateRoutes = [
       'Also needs secrets:read. Programs that read the format get each value back byte for byte. If that is not possible, the response is 422, with each affected secret in details. If an approval policy covers one of the secrets, the whole file waits for approval. The same secrets give the same file, except for github-actions, whose delimiters are random.',
     body: { schema: wire.GenerateIn },
     answers: { 200: wire.GeneratedFile },
-    refusals: ['NOT_FOUND', 'VALUE_NOT_REPRESENTABLE', 'NAME_NOT_REPRESENTABLE', 'NAME_COLLISION', 'RESULT_TOO_LARGE'],
+    refusals: [
+      'NOT_FOUND',
+      'VALUE_NOT_REPRESENTABLE',
+      'NAME_NOT_REPRESENTABLE',
+      'NAME_COLLISION',
+      'RESULT_TOO_LARGE',
+    ],
     // It changes nothing: a repeat generates the file again.
     unkept: true,
     prepare({ body }) {
@@ -40,7 +46,13 @@ export const generateRoutes = [
     },
     async more(first: SourcePage, { body }, context) {
       const input = inputOf(body);
-      const { etag, content, refusal } = await fileOf(first, input, optionsOf(body.format, body.options), context, body.stripPrefixes);
+      const { etag, content, refusal } = await fileOf(
+        first,
+        input,
+        optionsOf(body.format, body.options),
+        context,
+        body.stripPrefixes,
+      );
       const tries = (underWay.get(body)?.tries ?? 0) + 1;
       underWay.set(body, { content, tries });
       return { input: { ...input, made: { etag, tries, refusal } } };

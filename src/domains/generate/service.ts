@@ -17,14 +17,19 @@ const MOST_STARTS = 3;
 export function optionsOf(name: string, given: Record<string, unknown> | undefined): never {
   const parsed = formatOf(name).options.safeParse(given ?? {}, { error: messageOf });
   if (parsed.success) return parsed.data as never;
-  const details = detailsOf(parsed.error, 'is not a known option of this format').map(({ path, message }) => ({
-    path: path ? `options.${path}` : 'options',
-    message,
-  }));
+  const details = detailsOf(parsed.error, 'is not a known option of this format').map(
+    ({ path, message }) => ({
+      path: path ? `options.${path}` : 'options',
+      message,
+    }),
+  );
   throw new ApiError(refuse('VALIDATION_FAILED', { details }));
 }
 
-/** A further page; null if a policy now holds the secrets. A refusal of the gate already has its audit entry and ends the request. */
+/**
+ * A further page; null if a policy now holds the secrets. A refusal of the gate already has its audit entry
+ * and ends the request.
+ */
 function pageIn(outcome: Outcome): SourcePage | null {
   if (outcome.kind === 'refused') throw new ApiError(outcome.refusal);
   return 'etag' in (outcome.data as SourcePage) ? (outcome.data as SourcePage) : null;
@@ -70,5 +75,7 @@ export async function fileOf(
   if (!found) return { etag: '', content: '', refusal: null };
   const { etag, sources } = found;
   const made = generate(formatOf(input.format), sources, options, prefixes);
-  return isRefusal(made) ? { etag, content: '', refusal: made } : { etag, content: made.content, refusal: null };
+  return isRefusal(made)
+    ? { etag, content: '', refusal: made }
+    : { etag, content: made.content, refusal: null };
 }

@@ -30,7 +30,8 @@ export const GenerateIn = z
     format: z.enum(formatNames).openapi({ example: 'dotenv' }),
     environmentId: EnvironmentRef.openapi({ description: 'An environment, by id or slug.' }),
     names: Names.optional().openapi({
-      description: 'Names of secrets. By default, all active secrets of the environment that the caller can read.',
+      description:
+        'Names of secrets. By default, all active secrets of the environment that the caller can read.',
       example: ['DATABASE_URL'],
     }),
     stripPrefixes: z
@@ -42,7 +43,10 @@ export const GenerateIn = z
         description: 'Prefixes that names in the file leave out: of those that a name begins with, the last.',
         example: ['billing/'],
       }),
-    options: Options.optional().openapi({ description: `Options of the format. ${optionsOf}.`, example: { dialect: 'node' } }),
+    options: Options.optional().openapi({
+      description: `Options of the format. ${optionsOf}.`,
+      example: { dialect: 'node' },
+    }),
   })
   .openapi('GenerateIn');
 
@@ -50,6 +54,9 @@ export const GeneratedFile = z
   .object({
     filename: z.string().openapi({ example: '.env' }),
     contentType: z.string().openapi({ example: 'text/plain' }),
-    content: z.string().openapi({ description: 'The file, in UTF-8 without a byte order mark.', example: 'DATABASE_URL=postgres://…\n' }),
+    content: z.string().openapi({
+      description: 'The file, in UTF-8 without a byte order mark.',
+      example: 'DATABASE_URL=postgres://…\n',
+    }),
   })
   .openapi('GeneratedFile');

@@ -18,15 +18,20 @@ const anyGrantee = {
   id: GranteeId,
 };
 const Permission = z.enum(['read', 'write']).openapi({
-  description: 'read grants secrets:list and secrets:read. write also grants secrets:write and secrets:rotate.',
+  description:
+    'read grants secrets:list and secrets:read. write also grants secrets:write and secrets:rotate.',
 });
 
 export const GrantIn = z
   .strictObject({
     grantee: z.strictObject(grantee),
     permission: Permission,
-    environments: Environments.optional().openapi({ description: 'Environments by id or slug. By default, those of its creator.' }),
-    secrets: Patterns.optional().openapi({ description: 'Secret names as glob patterns (* and ?). By default, those of its creator.' }),
+    environments: Environments.optional().openapi({
+      description: 'Environments by id or slug. By default, those of its creator.',
+    }),
+    secrets: Patterns.optional().openapi({
+      description: 'Secret names as glob patterns (* and ?). By default, those of its creator.',
+    }),
     expires_at: FutureTime.optional(),
   })
   .openapi('GrantIn');
@@ -44,10 +49,9 @@ export const Grant = z
     environments: z.array(z.string()).nullable(),
     secrets: z.array(z.string()).nullable(),
     created_by: z.string(),
-    parent_id: z
-      .string()
-      .nullable()
-      .openapi({ description: 'The credential that this grant is revoked together with. null if there is none.' }),
+    parent_id: z.string().nullable().openapi({
+      description: 'The credential that this grant is revoked together with. null if there is none.',
+    }),
     created_at: Time,
     expires_at: Time.nullable(),
   })

@@ -1,5 +1,6 @@
-// Limits how many failures a response lists. Invariant: the encrypted response of an import fits into one row of the gate's storage (2 MB).
-// Each item takes at most the size of a secret's name there, and all failures together 100 kB more.
+// Limits how many failures a response lists. Invariant: the encrypted response of an import fits into one row
+// of the gate's storage (2 MB). Each item takes at most the size of a secret's name there, and all failures
+// together 100 kB more.
 import type { Failure } from '../../adapters/import/source';
 import { utf8 } from '../../crypto/bytes';
 
@@ -18,7 +19,10 @@ export function bounded(failed: readonly Failure[]): Failure[] {
   return failed.map(({ name, reason }) => {
     // safety: import-answer-bounded
     const isShort = bytes > MOST_FAILURES;
-    const shown = { name: shortened(name, isShort ? SHORT : LONG), reason: isShort ? reason.replace(/:.*$/s, '') : reason };
+    const shown = {
+      name: shortened(name, isShort ? SHORT : LONG),
+      reason: isShort ? reason.replace(/:.*$/s, '') : reason,
+    };
     bytes += bytesIn(shown.name) + bytesIn(shown.reason);
     return shown;
   });

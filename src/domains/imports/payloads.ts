@@ -11,7 +11,10 @@ export interface ImportItem {
   name: string;
   /** Its name in the export, shortened for display. */
   original: string;
-  /** The secret that the value is encrypted for: a new one, until the gate finds an existing secret with the name. */
+  /**
+   * The secret that the value is encrypted for: a new one, until the gate finds an existing secret with the
+   * name.
+   */
   id: string;
   value: EncryptedValue;
   /** The value is base64-encoded bytes. */

@@ -1,4 +1,5 @@
-// HTTP route of imports. The Worker reads the export and encrypts its values; the gate gets names and ciphertext.
+// HTTP route of imports. The Worker reads the export and encrypts its values; the gate gets names and
+// ciphertext.
 import { fromUtf8 } from '../../crypto/bytes';
 import { newId } from '../../db/ids';
 import { type Context, keysOf } from '../../http/context';
@@ -20,10 +21,19 @@ const encrypted = (context: Context, { value, ...item }: Ready, id: string): Imp
 });
 
 function inputOf({ body, bytes }: Request, context: Context): ImportInput {
-  const { source, data, environmentId = null, onConflict, dryRun = false, prefix = '', refuseEmpty = false } = body;
+  const {
+    source,
+    data,
+    environmentId = null,
+    onConflict,
+    dryRun = false,
+    prefix = '',
+    refuseEmpty = false,
+  } = body;
   const found = readExport(source, data, fromUtf8(bytes as Uint8Array) as string, prefix, Date.now());
   const refusal = 'code' in found ? found : null;
-  const { items, failed } = 'code' in found ? { items: [], failed: [] } : refuseEmpty ? withoutEmpty(found) : found;
+  const { items, failed } =
+    'code' in found ? { items: [], failed: [] } : refuseEmpty ? withoutEmpty(found) : found;
   const input = {
     source,
     environment: environmentId,

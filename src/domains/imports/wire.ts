@@ -16,7 +16,10 @@ const Prefix = z
 
 const Data = z
   .unknown()
-  .refine((data) => typeof data === 'string' || (typeof data === 'object' && data !== null), 'must be the export: JSON or text');
+  .refine(
+    (data) => typeof data === 'string' || (typeof data === 'object' && data !== null),
+    'must be the export: JSON or text',
+  );
 
 export const ImportIn = z
   .strictObject({
@@ -34,15 +37,18 @@ export const ImportIn = z
         'What happens to existing secrets. skip: they stay unchanged. overwrite: they get a new version. fail: 409 IMPORT_CONFLICT, and nothing is imported.',
       example: 'skip',
     }),
-    dryRun: z
-      .boolean()
-      .optional()
-      .openapi({ description: 'Whether to return what would happen and write nothing. false by default.', example: false }),
-    refuseEmpty: z
-      .boolean()
-      .optional()
-      .openapi({ description: 'Whether items with an empty value fail with VALUE_EMPTY. false by default.', example: false }),
-    prefix: Prefix.optional().openapi({ description: 'Added in front of each name. Empty by default.', example: '' }),
+    dryRun: z.boolean().optional().openapi({
+      description: 'Whether to return what would happen and write nothing. false by default.',
+      example: false,
+    }),
+    refuseEmpty: z.boolean().optional().openapi({
+      description: 'Whether items with an empty value fail with VALUE_EMPTY. false by default.',
+      example: false,
+    }),
+    prefix: Prefix.optional().openapi({
+      description: 'Added in front of each name. Empty by default.',
+      example: '',
+    }),
   })
   .openapi('ImportIn');
 
@@ -50,9 +56,12 @@ export const Imported = z
   .object({
     created: z.array(z.string()).openapi({ description: 'Names of new secrets.', example: ['DATABASE_URL'] }),
     updated: z.array(z.string()).openapi({ description: 'Names of secrets that were updated.', example: [] }),
-    skipped: z.array(z.string()).openapi({ description: 'Names of secrets that stay unchanged.', example: [] }),
+    skipped: z
+      .array(z.string())
+      .openapi({ description: 'Names of secrets that stay unchanged.', example: [] }),
     failed: z.array(z.object({ name: z.string(), reason: z.string() })).openapi({
-      description: 'Items that are not imported: the name in the export and a code, in some cases followed by a sentence.',
+      description:
+        'Items that are not imported: the name in the export and a code, in some cases followed by a sentence.',
       example: [],
     }),
   })

@@ -7,7 +7,14 @@ export const actions = {
   'incident.list': { scopes: ['tokens:read'] },
   'incident.read': { scopes: ['tokens:read'] },
   'incident.update': { scopes: ['tokens:write'] },
-  'org.panic': { scopes: [], kinds: ['api_key', 'member'], owner: true, fresh: true, urgent: true, makes: true },
+  'org.panic': {
+    scopes: [],
+    kinds: ['api_key', 'member'],
+    owner: true,
+    fresh: true,
+    urgent: true,
+    makes: true,
+  },
 } as const satisfies Needs;
 
 declare module '../../auth/actions' {

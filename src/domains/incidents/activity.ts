@@ -1,5 +1,6 @@
-// What a contained credential and its descendants did, from the audit log, and what was sent through connections that they created or
-// changed. Invariant: requests without effect (a refusal, a replay, a 304) do not count.
+// What a contained credential and its descendants did, from the audit log, and what was sent through
+// connections that they created or changed. Invariant: requests without effect (a refusal, a replay, a 304)
+// do not count.
 import { credentialKindOf, idStart } from '../../db/ids';
 import { DAY, REMEMBERED } from '../../db/rows';
 import { BULK_READS, type Entry } from '../../gate/audit/entry';
@@ -21,7 +22,14 @@ const MAKING = [
 /** Actions that expose one version. */
 const READING = ['secret.read', 'secret.share', 'secret.share_view'];
 const CHANGING = [
-  ...['secret.create', 'secret.update', 'secret.rotate', 'secret.rollback', 'secret.delete', 'secret.restore'],
+  ...[
+    'secret.create',
+    'secret.update',
+    'secret.rotate',
+    'secret.rollback',
+    'secret.delete',
+    'secret.restore',
+  ],
   ...['provider.issue', 'provider.rotate', 'provider.revoke', 'secret.auto_rotate'],
 ];
 /** An import has one entry for everything it created and updated. */
@@ -30,7 +38,10 @@ const IMPORT = 'integration.import';
 const SENDING = 'integration.sync_run';
 /** Actions whose entries record changes of secrets. */
 export const TELLING = [...CHANGING, IMPORT];
-/** How long before the period an active item may have been created: a share link lasts seven days, a session token one. */
+/**
+ * How long before the period an active item may have been created: a share link lasts seven days, a session
+ * token one.
+ */
 const LONGEST = 7 * DAY;
 /** The most session tokens remembered that only the log knows. */
 const MOST_SESSIONS = 20_000;
@@ -60,7 +71,8 @@ export const isChange = (entry: Entry) =>
   CHANGING.includes(entry.action) && isDone(entry) && entry.version !== null && entry.resource !== null;
 
 /**
- * Entries, where that of an import is followed by one for each version it wrote, as if each secret had been created or updated on its own.
+ * Entries, where that of an import is followed by one for each version it wrote, as if each secret had been
+ * created or updated on its own.
  */
 export const expanded = (entries: readonly Entry[]): Entry[] =>
   // safety: exposure-counts-imports
@@ -105,7 +117,8 @@ export interface Configured extends Started {
   action: (typeof configuring)[number];
 }
 
-const isConfiguring = (action: string): action is Configured['action'] => (configuring as readonly string[]).includes(action);
+const isConfiguring = (action: string): action is Configured['action'] =>
+  (configuring as readonly string[]).includes(action);
 
 /** Keeps the first item of each id, of the newest ones. */
 function noteFirst<T extends Started>(items: Map<string, T>, one: T) {
@@ -129,7 +142,8 @@ function newSending() {
       actions.add(SENDING);
     },
     // safety: exposure-follows-connections
-    isThrough: (entry: Entry) => entry.action === SENDING && isDone(entry) && through.has(entry.sent?.integration_id ?? ''),
+    isThrough: (entry: Entry) =>
+      entry.action === SENDING && isDone(entry) && through.has(entry.sent?.integration_id ?? ''),
   };
 }
 
@@ -140,8 +154,17 @@ export function noteRead(read: Map<string, Seen>, one: Seen) {
   if (!known || one.time < known.time) read.set(key, one);
 }
 
-/** What the credential and its descendants did, entry by entry, and their bulk reads. `made` are credentials that only the log knows. */
-export async function activityOf(context: Context, parts: Parts, descent: Descent, from: number, gaps: Gap[]) {
+/**
+ * What the credential and its descendants did, entry by entry, and their bulk reads. `made` are credentials
+ * that only the log knows.
+ */
+export async function activityOf(
+  context: Context,
+  parts: Parts,
+  descent: Descent,
+  from: number,
+  gaps: Gap[],
+) {
   const { root } = descent;
   const tracked = tracker(descent);
   const read = new Map<string, Seen>();
@@ -152,7 +175,8 @@ export async function activityOf(context: Context, parts: Parts, descent: Descen
   const sending = newSending();
   const bulks = new Map<string, Bulk>();
   const lists: Lists = { patterns: new Map(), withheld: new Map(), ids: 0 };
-  // Items created before the period may have acted in it. Those that ended long ago are known only from the log.
+  // Items created before the period may have acted in it. Those that ended long ago are known only from the
+  // log.
   const isOld = root.created_at < Date.now() - REMEMBERED;
   const begin = isOld ? root.created_at : Math.max(root.created_at, from - LONGEST);
   for await (const entries of walk(
@@ -166,7 +190,8 @@ export async function activityOf(context: Context, parts: Parts, descent: Descen
       const { action, resource, version } = entry;
       const time = timeOf(entry);
       if (!tracked.isBy(entry)) {
-        if (time >= from && version !== null && sending.isThrough(entry)) noteBulks(bulks, entry, lists, time);
+        if (time >= from && version !== null && sending.isThrough(entry))
+          noteBulks(bulks, entry, lists, time);
         continue;
       }
       if (!isDone(entry) || resource === null) continue;
@@ -179,11 +204,13 @@ export async function activityOf(context: Context, parts: Parts, descent: Descen
       if (time < from) continue;
       if (isConfiguring(action)) noteFirst(connections, { id: resource, action, time });
       // A dry run names no sync.
-      if (action === 'integration.sync' && resource.startsWith(idStart('sync'))) noteFirst(syncs, { id: resource, time });
+      if (action === 'integration.sync' && resource.startsWith(idStart('sync')))
+        noteFirst(syncs, { id: resource, time });
       if (isShare) shared.push({ secret: resource, version, time });
       if (READING.includes(action) && version !== null) noteRead(read, { secret: resource, version, time });
       // A file without values has no version.
-      else if ((BULK_READS as readonly string[]).includes(action) && version !== null) noteBulks(bulks, entry, lists, time);
+      else if ((BULK_READS as readonly string[]).includes(action) && version !== null)
+        noteBulks(bulks, entry, lists, time);
       else if (isChange(entry)) written.push({ secret: resource, version: version as number, time, action });
     }
   const { members, made, forgotten } = tracked.all();
@@ -201,7 +228,13 @@ interface Lists {
 
 function noteLists(lists: Lists, { patterns, patterns_digest, withheld, withheld_digest }: Entry) {
   if (patterns && patterns_digest) lists.patterns.set(patterns_digest, patterns);
-  if (!withheld || !withheld_digest || lists.withheld.has(withheld_digest) || lists.ids + withheld.length > MOST_WITHHELD) return;
+  if (
+    !withheld ||
+    !withheld_digest ||
+    lists.withheld.has(withheld_digest) ||
+    lists.ids + withheld.length > MOST_WITHHELD
+  )
+    return;
   lists.withheld.set(withheld_digest, new Set(withheld));
   lists.ids += withheld.length;
 }
@@ -216,22 +249,32 @@ function noteBulks(bulks: Map<string, Bulk>, entry: Entry, lists: Lists, time: n
 }
 
 /**
- * Records each distinct kind of bulk read once. Lists that are no longer known impose no limit; beyond MOST_BULKS kinds, prefix and lists
- * are ignored too, because a credential can vary them endlessly and the report must finish.
+ * Records each distinct kind of bulk read once. Lists that are no longer known impose no limit; beyond
+ * MOST_BULKS kinds, prefix and lists are ignored too, because a credential can vary them endlessly and the
+ * report must finish.
  */
 function noteBulk(bulks: Map<string, Bulk>, entry: Entry, lists: Lists, time: number, begin: string) {
   const { environment, sequence, version } = entry;
   let prefix = begin;
   let patterns = entry.names ?? entry.patterns ?? lists.patterns.get(entry.patterns_digest ?? '') ?? null;
   let withheld = lists.withheld.get(entry.withheld_digest ?? '') ?? NONE;
-  let key = JSON.stringify([entry.resource, version, prefix, patterns, withheld === NONE ? null : entry.withheld_digest]);
+  let key = JSON.stringify([
+    entry.resource,
+    version,
+    prefix,
+    patterns,
+    withheld === NONE ? null : entry.withheld_digest,
+  ]);
   // safety: exposure-kinds-bounded
   if (bulks.size >= MOST_BULKS && !bulks.has(key)) {
     [prefix, patterns, withheld] = ['', null, NONE];
     key = JSON.stringify([entry.resource, version, prefix, patterns, null]);
   }
   const place = { environment: entry.resource as string, shown: environment ?? '', revision: version ?? 0 };
-  bulks.set(key, { ...(bulks.get(key) ?? { ...place, time, sequence, prefix, patterns, withheld }), last: sequence });
+  bulks.set(key, {
+    ...(bulks.get(key) ?? { ...place, time, sequence, prefix, patterns, withheld }),
+    last: sequence,
+  });
 }
 
 /** The credential and its descendants, extended during the walk by those that the gate no longer knows. */
@@ -267,7 +310,14 @@ function tracker({ root, ids, member, spared: sparedIds }: Descent) {
       if (isSession && ++sessions > MOST_SESSIONS) return forgotten++;
       const end = expires_at ? Date.parse(expires_at) : isSession ? time + DAY : null;
       const nothing = { name: null, revoked_at: null, generation: null };
-      made.set(id, { ...nothing, id, kind, expires_at: end, parent_id: isSession ? actor.id : null, created_at: time });
+      made.set(id, {
+        ...nothing,
+        id,
+        kind,
+        expires_at: end,
+        parent_id: isSession ? actor.id : null,
+        created_at: time,
+      });
       return add(id);
     },
     /** Adds an actor that acts for one of them from here on. */

@@ -1,6 +1,7 @@
-// Which versions of which secrets bulk reads exposed, reconstructed from the current secrets and the changes in the audit log. A bulk
-// read's entry records the environment, prefix, patterns and the sequence of the last change there. The state of a secret between two
-// changes follows from the change before and the one after. Invariant: if the log is inconclusive, a secret counts as exposed.
+// Which versions of which secrets bulk reads exposed, reconstructed from the current secrets and the changes
+// in the audit log. A bulk read's entry records the environment, prefix, patterns and the sequence of the
+// last change there. The state of a secret between two changes follows from the change before and the one
+// after. Invariant: if the log is inconclusive, a secret counts as exposed.
 import { matches, widthOf } from '../../auth/globs';
 import { SLACK } from '../../gate/limits/rate-limit';
 import type { Slices } from '../../http/slices';
@@ -64,16 +65,25 @@ export const MOST_STEPS = 100_000_000;
 const SEARCH = 30;
 
 const isNewValue = (action: string) =>
-  ['secret.rotate', 'secret.auto_rotate', 'secret.rollback', 'provider.rotate', 'provider.issue'].includes(action);
+  ['secret.rotate', 'secret.auto_rotate', 'secret.rollback', 'provider.rotate', 'provider.issue'].includes(
+    action,
+  );
 
 /** Changes from which the previous state follows. A restore is not one: the secret may have been revoked. */
-const tells = ({ action }: Change) => ['secret.create', 'secret.rotate', 'secret.auto_rotate', 'secret.rollback'].includes(action);
+const tells = ({ action }: Change) =>
+  ['secret.create', 'secret.rotate', 'secret.auto_rotate', 'secret.rollback'].includes(action);
 
 /**
- * Secrets for which an older change must be found: a bulk read came before their first change here, and that change does not reveal what it
- * saw. `breaks` are the sequences at which rows changed without an entry each: a restored database or a recovered gate.
+ * Secrets for which an older change must be found: a bulk read came before their first change here, and that
+ * change does not reveal what it saw. `breaks` are the sequences at which rows changed without an entry each:
+ * a restored database or a recovered gate.
  */
-export function unresolved(bulks: Bulk[], current: Iterable<string>, changes: Change[], breaks: number[]): Set<string> {
+export function unresolved(
+  bulks: Bulk[],
+  current: Iterable<string>,
+  changes: Change[],
+  breaks: number[],
+): Set<string> {
   const first = new Map<string, { change: Change; timed: boolean }>();
   for (const change of changes) {
     const known = first.get(change.secret);
@@ -92,7 +102,10 @@ export function unresolved(bulks: Bulk[], current: Iterable<string>, changes: Ch
   return found;
 }
 
-/** Everything that the bulk reads exposed, with the time of the first exposing read. `changes` and `breaks` are in sequence order. */
+/**
+ * Everything that the bulk reads exposed, with the time of the first exposing read. `changes` and `breaks`
+ * are in sequence order.
+ */
 export async function exposed(
   bulks: Bulk[],
   current: Map<string, SecretState & { at: number }>,
@@ -114,7 +127,9 @@ export async function exposed(
     const row = current.get(secret);
     const here = shapes.filter(
       // safety: exposure-leaves-out-withheld
-      (shape) => !shape.withheld.has(secret) && (row ? shape.environment === row.environment : shape.shown === history[0]?.shown),
+      (shape) =>
+        !shape.withheld.has(secret) &&
+        (row ? shape.environment === row.environment : shape.shown === history[0]?.shown),
     );
     if (here.length === 0) continue;
     for (const stretch of stretchesOf(history, row, breaks, before.get(secret))) {
@@ -125,7 +140,8 @@ export async function exposed(
         const rest = slices.rest(SEARCH);
         if (rest) await rest;
       }
-      if (Number.isFinite(time)) for (const version of stretch.versions) found.push({ secret, version, time });
+      if (Number.isFinite(time))
+        for (const version of stretch.versions) found.push({ secret, version, time });
     }
   }
   return found;
@@ -150,7 +166,15 @@ function shapesOf(bulks: Bulk[], breaks: number[]): Shape[] {
   for (const { environment, shown, revision, sequence, last, time, prefix, patterns, withheld } of bulks) {
     const set = sets.get(withheld) ?? sets.set(withheld, sets.size).size - 1;
     const key = JSON.stringify([environment, prefix, patterns, set]);
-    const shape = shapes.get(key) ?? { environment, shown, prefix, patterns, withheld, width: widthOf(patterns ?? []), reads: [] };
+    const shape = shapes.get(key) ?? {
+      environment,
+      shown,
+      prefix,
+      patterns,
+      withheld,
+      width: widthOf(patterns ?? []),
+      reads: [],
+    };
     shapes.set(key, shape);
     // Whatever was restored or recovered since the last change was in place by then.
     shape.reads.push({ revision: Math.max(revision, breaks.findLast((at) => at < sequence) ?? 0), time });
@@ -194,10 +218,16 @@ interface State {
 }
 
 /** The stretches during which a secret could be read. */
-function stretchesOf(history: Change[], row: SecretState | undefined, breaks: number[], before: Before | undefined): Stretch[] {
-  const marks = [...history.map((change) => ({ at: change.sequence, change })), ...breaks.map((at) => ({ at, change: null }))].sort(
-    (a, b) => a.at - b.at,
-  );
+function stretchesOf(
+  history: Change[],
+  row: SecretState | undefined,
+  breaks: number[],
+  before: Before | undefined,
+): Stretch[] {
+  const marks = [
+    ...history.map((change) => ({ at: change.sequence, change })),
+    ...breaks.map((at) => ({ at, change: null })),
+  ].sort((a, b) => a.at - b.at);
   const last = history.at(-1)?.sequence ?? 0;
   const found: Stretch[] = [];
   for (let i = -1; i < marks.length; i++) {
@@ -212,7 +242,13 @@ function stretchesOf(history: Change[], row: SecretState | undefined, breaks: nu
         ? known(before)
         : toward(marks[i + 1]?.change, !marks[i + 1] ? row : undefined, row);
     if (!state || state.deleted || state.revoked) continue;
-    found.push({ from, to, versions: state.versions, ...named(marks.slice(i + 1), row), ...lasting(state, marks.slice(i + 1), row) });
+    found.push({
+      from,
+      to,
+      versions: state.versions,
+      ...named(marks.slice(i + 1), row),
+      ...lasting(state, marks.slice(i + 1), row),
+    });
   }
   return found;
 }
@@ -239,16 +275,41 @@ function after(change: Change, marks: Mark[], before: Before | undefined): State
   };
 }
 
-/** The state before the next change, or the current state if nothing follows; null if the secret did not exist. */
-function toward(next: Change | null | undefined, now: SecretState | undefined, row: SecretState | undefined): State | null {
+/**
+ * The state before the next change, or the current state if nothing follows; null if the secret did not
+ * exist.
+ */
+function toward(
+  next: Change | null | undefined,
+  now: SecretState | undefined,
+  row: SecretState | undefined,
+): State | null {
   if (next) {
     const { action, version } = next;
-    if (action === 'secret.create' || action === 'secret.restore' || (action === 'provider.issue' && version === 1)) return null;
-    if (action === 'secret.update') return { versions: version > 1 ? [version - 1, version] : [version], deleted: false, revoked: false };
+    if (
+      action === 'secret.create' ||
+      action === 'secret.restore' ||
+      (action === 'provider.issue' && version === 1)
+    )
+      return null;
+    if (action === 'secret.update')
+      return { versions: version > 1 ? [version - 1, version] : [version], deleted: false, revoked: false };
     return { versions: [isNewValue(action) ? version - 1 : version], deleted: false, revoked: false };
   }
-  if (now) return { versions: [now.version], expires_at: now.expires_at, deleted: now.deleted, revoked: now.revoked };
-  return row ? { versions: [row.version - 1, row.version].filter((version) => version > 0), deleted: false, revoked: false } : null;
+  if (now)
+    return {
+      versions: [now.version],
+      expires_at: now.expires_at,
+      deleted: now.deleted,
+      revoked: now.revoked,
+    };
+  return row
+    ? {
+        versions: [row.version - 1, row.version].filter((version) => version > 0),
+        deleted: false,
+        revoked: false,
+      }
+    : null;
 }
 
 /** The name, from later changes. */
@@ -262,9 +323,14 @@ function named(later: Mark[], row: SecretState | undefined): { name?: string } {
 }
 
 /** The expiry. */
-function lasting({ expires_at }: State, later: Mark[], row: SecretState | undefined): { expires_at?: number | null } {
+function lasting(
+  { expires_at }: State,
+  later: Mark[],
+  row: SecretState | undefined,
+): { expires_at?: number | null } {
   if (expires_at !== undefined) return { expires_at };
   // No later change set it, so it is the current one.
-  if (row && later.every(({ change }) => change !== null && change.expires_at === undefined)) return { expires_at: row.expires_at };
+  if (row && later.every(({ change }) => change !== null && change.expires_at === undefined))
+    return { expires_at: row.expires_at };
   return {};
 }

@@ -10,18 +10,25 @@ const Node = z.object({
   id: z.string(),
   name: z.string().nullable(),
   relation: z.enum(['dies_with', 'created_by']).openapi({
-    description: 'dies_with: one is revoked together with the other. created_by: one was created by the other and stays valid without it.',
+    description:
+      'dies_with: one is revoked together with the other. created_by: one was created by the other and stays valid without it.',
   }),
 });
 
 /** A live credential below another, nearest first. */
 const Descendant = Node.extend({
-  parent_id: z.string().openapi({ description: 'The credential that led to it. It may have ended.', example: exampleId('api_key') }),
+  parent_id: z.string().openapi({
+    description: 'The credential that led to it. It may have ended.',
+    example: exampleId('api_key'),
+  }),
   depth: z.int().openapi({ description: '1 for a child, 2 for a child of a child.', example: 1 }),
   dies_with: z
     .string()
     .nullable()
-    .openapi({ description: 'The credential that it is revoked together with.', example: exampleId('api_key') }),
+    .openapi({
+      description: 'The credential that it is revoked together with.',
+      example: exampleId('api_key'),
+    }),
   ended_by_contain: z.boolean().openapi({
     description:
       'Whether a containment by this caller would end it. false for the lineage of the caller, and for everything if the caller may not contain the credential.',
@@ -34,10 +41,14 @@ export const Graph = z
     id: z.string(),
     name: z.string().nullable(),
     parent: Node,
-    children: z
-      .array(Descendant)
-      .openapi({ description: 'All live credentials below it, children of children included, nearest first. At most 10,000.' }),
-    omitted: z.int().optional().openapi({ description: 'How many live credentials below it are not listed. There may be more.' }),
+    children: z.array(Descendant).openapi({
+      description:
+        'All live credentials below it, children of children included, nearest first. At most 10,000.',
+    }),
+    omitted: z
+      .int()
+      .optional()
+      .openapi({ description: 'How many live credentials below it are not listed. There may be more.' }),
     grants: z.array(
       z.object({
         source: z.enum(['credential', 'role', 'grant']),

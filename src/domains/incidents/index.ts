@@ -9,7 +9,8 @@ import { incident } from './rows';
 
 export const incidents = {
   tags: {
-    'Incident response': 'For leaked credentials: revoke one or all of them, and see what a credential did and what it could reach.',
+    'Incident response':
+      'For leaked credentials: revoke one or all of them, and see what a credential did and what it could reach.',
   },
   actions,
   rows: [incident],

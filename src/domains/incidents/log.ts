@@ -1,5 +1,5 @@
-// Walks the audit log from oldest to newest, in both places: closed segments in D1, then the gate. Only one part is in memory at a time.
-// Invariant: unreadable entries are reported as a gap, never skipped silently.
+// Walks the audit log from oldest to newest, in both places: closed segments in D1, then the gate. Only one
+// part is in memory at a time. Invariant: unreadable entries are reported as a gap, never skipped silently.
 import { and, asc, desc, eq, gte, lt, lte, or, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { auditSegments } from '../../db/schema';
@@ -44,7 +44,12 @@ const among = (column: SQLWrapper, ids: Iterable<string>): SQL | undefined => {
 };
 
 /** The entries of the wanted range, oldest first, part by part. Not every entry is a match. */
-export async function* walk(context: Context, parts: Parts, wanted: Wanted, gaps: Gap[]): AsyncGenerator<Entry[]> {
+export async function* walk(
+  context: Context,
+  parts: Parts,
+  wanted: Wanted,
+  gaps: Gap[],
+): AsyncGenerator<Entry[]> {
   const { from = 1, to = Number.MAX_SAFE_INTEGER, since = 0 } = wanted;
   const isWanted = ({ sequence, time }: Entry) => sequence <= to && Date.parse(time) >= since;
   let isFirst = true;
@@ -57,7 +62,8 @@ export async function* walk(context: Context, parts: Parts, wanted: Wanted, gaps
     }
     isFirst = false;
     if (at < part.oldest) {
-      for await (const entries of walkSegments(context, part, wanted, at, gaps)) yield entries.filter(isWanted);
+      for await (const entries of walkSegments(context, part, wanted, at, gaps))
+        yield entries.filter(isWanted);
       at = part.oldest;
       continue;
     }
@@ -71,7 +77,13 @@ export async function* walk(context: Context, parts: Parts, wanted: Wanted, gaps
 const found = ({ actors, besides }: Wanted): number => (actors?.size ?? 0) + (besides?.size ?? 0);
 
 /** The entries in D1 from a sequence on, and those that D1 rejected. */
-async function* walkSegments(context: Context, part: LogPart, wanted: Wanted, from: number, gaps: Gap[]): AsyncGenerator<Entry[]> {
+async function* walkSegments(
+  context: Context,
+  part: LogPart,
+  wanted: Wanted,
+  from: number,
+  gaps: Gap[],
+): AsyncGenerator<Entry[]> {
   const held = part.held.filter(({ sequence }) => sequence >= from);
   const to = wanted.to ?? Number.MAX_SAFE_INTEGER;
   let at = from;
@@ -101,10 +113,19 @@ function actedIn(actors: ReadonlySet<string>, besides: ReadonlySet<string> | und
   return by && besides?.size ? or(by, among(auditSegments.actions, besides)) : by;
 }
 
-function segmentsFrom(context: Context, { to, since, actors, besides, actions, resources }: Wanted, at: number, oldest: number) {
+function segmentsFrom(
+  context: Context,
+  { to, since, actors, besides, actions, resources }: Wanted,
+  at: number,
+  oldest: number,
+) {
   context.trace.d1_calls++;
   return drizzle(context.env.DB)
-    .select({ first: auditSegments.first_sequence, last: auditSegments.last_sequence, entries: auditSegments.entries })
+    .select({
+      first: auditSegments.first_sequence,
+      last: auditSegments.last_sequence,
+      entries: auditSegments.entries,
+    })
     .from(auditSegments)
     .where(
       and(

@@ -18,7 +18,10 @@ export type Part =
   | { part: 'due'; ids: string[] };
 
 /** What is known about a credential. `alive`: it can be used now, as far as the gate knows it. */
-export type CredentialSummary = Pick<CredentialRow, 'id' | 'kind' | 'name' | 'created_at' | 'expires_at' | 'revoked_at' | 'generation'> & {
+export type CredentialSummary = Pick<
+  CredentialRow,
+  'id' | 'kind' | 'name' | 'created_at' | 'expires_at' | 'revoked_at' | 'generation'
+> & {
   parent_id: string | null;
   alive?: boolean;
 };
@@ -81,5 +84,11 @@ export interface NamedSecret {
 /** Connections and syncs that are there and that the caller may see. */
 export interface ConnectionsPart {
   connections: Pick<IntegrationRow, 'id' | 'kind' | 'platform' | 'name'>[];
-  syncs: { id: string; platform: string; integration_id: string | null; environment: string; status: SyncStatus }[];
+  syncs: {
+    id: string;
+    platform: string;
+    integration_id: string | null;
+    environment: string;
+    status: SyncStatus;
+  }[];
 }

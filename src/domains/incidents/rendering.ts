@@ -1,5 +1,6 @@
-// Reports in responses: what a containment answers, and what its incident shows afterwards. Invariant: both are written by the same functions,
-// from the audit log, so an incident still shows what its containment answered.
+// Reports in responses: what a containment answers, and what its incident shows afterwards. Invariant: both
+// are written by the same functions, from the audit log, so an incident still shows what its containment
+// answered.
 import type { z } from '@hono/zod-openapi';
 import type { Action } from '../../auth/actions';
 import type { Entry } from '../../gate/audit/entry';
@@ -35,7 +36,10 @@ export const partsOf = (context: RenderContext, action: Action, credential: stri
   }) as Parts;
 
 /** The names of all secrets in a report. */
-export const namesIn = ({ read, written, shared }: ExposureReport, parts: Parts): Promise<Map<string, NamedSecret>> =>
+export const namesIn = (
+  { read, written, shared }: ExposureReport,
+  parts: Parts,
+): Promise<Map<string, NamedSecret>> =>
   namesOf(parts, [...new Set([...read, ...written, ...shared].map(({ secret }) => secret))]);
 
 /** What is known about all connections and syncs in a report. */
@@ -52,7 +56,10 @@ export async function connectionsIn({ connections, syncs }: ExposureReport, part
   return known;
 }
 
-export const nameIn = (names: Names, secret_id: string) => ({ secret_id, name: names.get(secret_id)?.name ?? null });
+export const nameIn = (names: Names, secret_id: string) => ({
+  secret_id,
+  name: names.get(secret_id)?.name ?? null,
+});
 
 const shown = ({ kind, id, name }: CredentialSummary) => ({ kind, id, name });
 
@@ -68,7 +75,11 @@ export function reportOut(report: ExposureReport, names: Names, known: Known) {
     revoked: report.revoked.map(shown),
     read: report.read.map(access),
     written: report.written.map((one) => ({ ...access(one), action: one.action })),
-    shared: report.shared.map(({ secret, version, time }) => ({ ...nameIn(names, secret), version, time: iso(time) })),
+    shared: report.shared.map(({ secret, version, time }) => ({
+      ...nameIn(names, secret),
+      version,
+      time: iso(time),
+    })),
     credentials: report.credentials.map((one) => ({ ...shown(one), created_at: iso(one.created_at) })),
     connections: report.connections.map(({ id, action, time }) => ({
       ...(known.connections.get(id) ?? { id, kind: null, platform: null, name: null }),
@@ -76,7 +87,13 @@ export function reportOut(report: ExposureReport, names: Names, known: Known) {
       time: iso(time),
     })),
     syncs: report.syncs.map(({ id, time }) => ({
-      ...(known.syncs.get(id) ?? { id, platform: null, integration_id: null, environment: null, status: null }),
+      ...(known.syncs.get(id) ?? {
+        id,
+        platform: null,
+        integration_id: null,
+        environment: null,
+        status: null,
+      }),
       time: iso(time),
     })),
     ...(report.omitted && { omitted: report.omitted }),
@@ -90,10 +107,18 @@ function rotationOut(report: ExposureReport, names: Names, replaced: ReadonlyMap
     const now = names.get(secret);
     const rotated_at = isoOrNull(replaced.get(secret)?.time ?? null);
     const status = rotated_at === null ? ('due' as const) : ('rotated' as const);
-    return now ? [{ ...nameIn(names, secret), version, current_version: now.version, status, rotated_at }] : [];
+    return now
+      ? [{ ...nameIn(names, secret), version, current_version: now.version, status, rotated_at }]
+      : [];
   });
-  secrets.sort((a, b) => (a.status === b.status ? ((a.name ?? '') < (b.name ?? '') ? -1 : 1) : a.status === 'due' ? -1 : 1));
-  return { total: secrets.length, rotated: secrets.filter(({ status }) => status === 'rotated').length, secrets };
+  secrets.sort((a, b) =>
+    a.status === b.status ? ((a.name ?? '') < (b.name ?? '') ? -1 : 1) : a.status === 'due' ? -1 : 1,
+  );
+  return {
+    total: secrets.length,
+    rotated: secrets.filter(({ status }) => status === 'rotated').length,
+    secrets,
+  };
 }
 
 const ACTS = ['credential.contain', 'incident.update', 'org.panic', 'org.recover'];
@@ -102,7 +127,8 @@ const ACTS = ['credential.contain', 'incident.update', 'org.panic', 'org.recover
 async function stepsOf(context: RenderContext, parts: Parts, { row }: ShownIncident): Promise<Timeline> {
   const found: Timeline = [];
   const resources = new Set([row.id, row.credential?.id ?? context.org]);
-  const isStep = (entry: Entry) => entry.incident?.id === row.id && ACTS.includes(entry.action) && isDone(entry);
+  const isStep = (entry: Entry) =>
+    entry.incident?.id === row.id && ACTS.includes(entry.action) && isDone(entry);
   // A panic that creates a key names the key.
   const wanted = { actions: ACTS, since: row.created_at, ...(row.kind === 'contain' && { resources }) };
   for await (const entries of walk(context, parts, wanted, []))
@@ -126,12 +152,29 @@ export async function incidentReport(shownIncident: ShownIncident, context: Rend
   const report = await reportOf(context, parts, { id: credential.id, since: row.since, spared: row.spared });
   const names = await namesIn(report, parts);
   const made = await connectionsIn(report, parts);
-  const replaced = await replacedSince(context, parts, await containedAt(context, parts, credential.id), seenBy(report));
+  const replaced = await replacedSince(
+    context,
+    parts,
+    await containedAt(context, parts, credential.id),
+    seenBy(report),
+  );
   const created = { time: iso(credential.created_at), action: 'credential.create' };
   const rotations = [...replaced]
     .filter(([secret]) => names.has(secret))
     .slice(0, MOST_STEPS)
-    .map(([secret, { version, time }]) => ({ time: iso(time), action: 'secret.rotate', ...nameIn(names, secret), version }));
-  const timeline = [created, ...steps, ...rotations].sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0)).slice(0, MOST_STEPS);
-  return { ...base, report: reportOut(report, names, made), rotation: rotationOut(report, names, replaced), timeline };
+    .map(([secret, { version, time }]) => ({
+      time: iso(time),
+      action: 'secret.rotate',
+      ...nameIn(names, secret),
+      version,
+    }));
+  const timeline = [created, ...steps, ...rotations]
+    .sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0))
+    .slice(0, MOST_STEPS);
+  return {
+    ...base,
+    report: reportOut(report, names, made),
+    rotation: rotationOut(report, names, replaced),
+    timeline,
+  };
 }

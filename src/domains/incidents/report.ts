@@ -1,5 +1,6 @@
-// The exposure report of a contained credential: what it and its descendants read, wrote and created, from the audit log, and which
-// credentials were revoked with it. Invariant: repeating a report gives the same result, because its sources no longer change.
+// The exposure report of a contained credential: what it and its descendants read, wrote and created, from
+// the audit log, and which credentials were revoked with it. Invariant: repeating a report gives the same
+// result, because its sources no longer change.
 
 import { and, eq, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
@@ -25,7 +26,14 @@ import {
 } from './activity';
 import { type Before, type Bulk, type Change, exposed, MOST_STEPS, unresolved } from './exposure';
 import { type Gap, type Parts, walk } from './log';
-import type { CredentialSummary, DescentPart, NamedSecret, RootPart, SecretState, SecretsPart } from './payloads';
+import type {
+  CredentialSummary,
+  DescentPart,
+  NamedSecret,
+  RootPart,
+  SecretState,
+  SecretsPart,
+} from './payloads';
 
 /** Actions at which rows may have changed without an entry each. */
 const BREAKING = ['org.adopt', 'integrity.alarm'];
@@ -51,9 +59,18 @@ export interface ExposureReport {
 }
 
 const isBreak = ({ action, status, reason }: Entry) =>
-  (action === 'org.adopt' && status < 400) || (action === 'integrity.alarm' && reason === 'gate_loaded_from_database');
+  (action === 'org.adopt' && status < 400) ||
+  (action === 'integrity.alarm' && reason === 'gate_loaded_from_database');
 
-const changeOf = ({ sequence, action, resource, environment, version, former_name, expires_at }: Entry): Change => ({
+const changeOf = ({
+  sequence,
+  action,
+  resource,
+  environment,
+  version,
+  former_name,
+  expires_at,
+}: Entry): Change => ({
   sequence,
   action,
   secret: resource as string,
@@ -87,7 +104,9 @@ export async function reportOf(
   const gaps: Gap[] = [];
   const activity = await activityOf(context, parts, descent, from, gaps);
   const read = new Map(activity.read);
-  for (const one of activity.bulks.length ? await bulkReads(context, parts, { ...descent, waits }, activity.bulks, gaps) : [])
+  for (const one of activity.bulks.length
+    ? await bulkReads(context, parts, { ...descent, waits }, activity.bulks, gaps)
+    : [])
     noteRead(read, one);
   const credentials = await allCredentials(context, descent, activity.made);
   const members = [...activity.members]
@@ -99,13 +118,18 @@ export async function reportOf(
   return {
     credential: root,
     revoked: revoked.slice(0, MOST_LISTED),
-    read: [...read.values()].sort((a, b) => a.time - b.time || (a.secret < b.secret ? -1 : 1) || a.version - b.version),
+    read: [...read.values()].sort(
+      (a, b) => a.time - b.time || (a.secret < b.secret ? -1 : 1) || a.version - b.version,
+    ),
     written: activity.written,
     shared: activity.shared,
     connections: activity.connections,
     syncs: activity.syncs,
     credentials: made.slice(0, MOST_LISTED),
-    omitted: activity.forgotten + (descent.isCut ? 1 : 0) + Math.max(0, revoked.length - MOST_LISTED, made.length - MOST_LISTED),
+    omitted:
+      activity.forgotten +
+      (descent.isCut ? 1 : 0) +
+      Math.max(0, revoked.length - MOST_LISTED, made.length - MOST_LISTED),
     gaps: merged(gaps),
   };
 }
@@ -116,7 +140,10 @@ async function descentOf(parts: Parts, id: string, spared: string[]): Promise<De
   const credentials = new Map([[id, base.root]]);
   const { ids, isCut } = await parts<DescentPart>({ part: 'descent', spared });
   for (let at = 0; at < ids.length; at += AT_ONCE)
-    for (const one of await parts<CredentialSummary[]>({ part: 'credentials', ids: ids.slice(at, at + AT_ONCE) }))
+    for (const one of await parts<CredentialSummary[]>({
+      part: 'credentials',
+      ids: ids.slice(at, at + AT_ONCE),
+    }))
       credentials.set(one.id, one);
   return { ...base, spared, ids, isCut, credentials };
 }
@@ -133,21 +160,34 @@ async function bulkReads(
   const slugs = new Set(bulks.map(({ shown }) => shown));
   const current = new Map<string, SecretState & { at: number }>();
   for (let after: string | null = ''; after !== null; ) {
-    const { rows, head, next }: SecretsPart = await parts<SecretsPart>({ part: 'secrets', environments, after });
+    const { rows, head, next }: SecretsPart = await parts<SecretsPart>({
+      part: 'secrets',
+      environments,
+      after,
+    });
     for (const row of rows) current.set(row.id, { ...row, at: head });
     after = next;
   }
   const oldest = Math.min(...bulks.map(({ revision }) => revision));
   const changes: Change[] = [];
   const breaks: number[] = [];
-  const isHere = (entry: Entry) => isChange(entry) && (current.has(entry.resource as string) || slugs.has(entry.environment ?? ''));
-  for await (const entries of walk(context, parts, { from: oldest + 1, actions: [...TELLING, ...BREAKING] }, gaps))
+  const isHere = (entry: Entry) =>
+    isChange(entry) && (current.has(entry.resource as string) || slugs.has(entry.environment ?? ''));
+  for await (const entries of walk(
+    context,
+    parts,
+    { from: oldest + 1, actions: [...TELLING, ...BREAKING] },
+    gaps,
+  ))
     for (const entry of expanded(entries)) {
       if (isHere(entry)) changes.push(changeOf(entry));
       else if (isBreak(entry)) breaks.push(entry.sequence);
     }
   const open = unresolved(bulks, current.keys(), changes, breaks);
-  const before = open.size && oldest > 0 ? await beforeThat(context, parts, open, oldest, gaps) : new Map<string, Before>();
+  const before =
+    open.size && oldest > 0
+      ? await beforeThat(context, parts, open, oldest, gaps)
+      : new Map<string, Before>();
   const slices = newSlices(`${context.org}.${payer}`, MOST_STEPS, { waits });
   try {
     return await exposed(bulks, current, changes, breaks, before, slices);
@@ -157,9 +197,20 @@ async function bulkReads(
 }
 
 /** The state of secrets at a sequence, as far back as the log goes. */
-async function beforeThat(context: Context, parts: Parts, secrets: Set<string>, to: number, gaps: Gap[]): Promise<Map<string, Before>> {
+async function beforeThat(
+  context: Context,
+  parts: Parts,
+  secrets: Set<string>,
+  to: number,
+  gaps: Gap[],
+): Promise<Map<string, Before>> {
   const found = new Map<string, Before>();
-  for await (const entries of walk(context, parts, { to, resources: new Set([...secrets, context.org]) }, gaps))
+  for await (const entries of walk(
+    context,
+    parts,
+    { to, resources: new Set([...secrets, context.org]) },
+    gaps,
+  ))
     for (const entry of expanded(entries)) {
       if (isBreak(entry)) found.clear();
       if (!isChange(entry) || !secrets.has(entry.resource as string)) continue;
@@ -177,7 +228,10 @@ async function beforeThat(context: Context, parts: Parts, secrets: Set<string>, 
   return found;
 }
 
-/** All of them and their lineages: from the gate, from D1 if they have left it, and from the log if they are nowhere else. */
+/**
+ * All of them and their lineages: from the gate, from D1 if they have left it, and from the log if they are
+ * nowhere else.
+ */
 async function allCredentials(
   context: Context,
   { credentials }: Descent,
@@ -189,7 +243,8 @@ async function allCredentials(
     missing = [...new Set([...missing, ...parents])].filter((id) => !known.has(id));
     if (missing.length === 0) return known;
     for (let at = 0; at < missing.length; at += AT_ONCE)
-      for (const row of await storedCredentials(context, missing.slice(at, at + AT_ONCE))) known.set(row.id, row);
+      for (const row of await storedCredentials(context, missing.slice(at, at + AT_ONCE)))
+        known.set(row.id, row);
     for (const id of missing) if (!known.has(id)) known.set(id, made.get(id) ?? gone(id));
     missing = [];
   }
@@ -213,14 +268,27 @@ async function storedCredentials(context: Context, ids: string[]): Promise<Crede
   return drizzle(context.env.DB)
     .select({ id, kind, name, created_at, expires_at, revoked_at, parent_id: dies_with, generation })
     .from(credentials)
-    .where(and(eq(credentials.org_id, context.org), sql`${id} in (select value from json_each(${JSON.stringify(ids)}))`));
+    .where(
+      and(
+        eq(credentials.org_id, context.org),
+        sql`${id} in (select value from json_each(${JSON.stringify(ids)}))`,
+      ),
+    );
 }
 
 /** Whether a credential ended by revocation, its own or its lineage's, and not by an earlier expiry. */
-function isRevoked(one: CredentialSummary, credentials: Map<string, CredentialSummary>, org: RootPart['org']): boolean {
+function isRevoked(
+  one: CredentialSummary,
+  credentials: Map<string, CredentialSummary>,
+  org: RootPart['org'],
+): boolean {
   let revoked = Number.POSITIVE_INFINITY;
   let expired = Number.POSITIVE_INFINITY;
-  for (let link: CredentialSummary | undefined = one; link; link = link.parent_id === null ? undefined : credentials.get(link.parent_id)) {
+  for (
+    let link: CredentialSummary | undefined = one;
+    link;
+    link = link.parent_id === null ? undefined : credentials.get(link.parent_id)
+  ) {
     const past = isPast(org, link) ? (org.panicked_at ?? 0) : Number.POSITIVE_INFINITY;
     revoked = Math.min(revoked, link.revoked_at ?? Number.POSITIVE_INFINITY, past);
     expired = Math.min(expired, link.expires_at ?? Number.POSITIVE_INFINITY);
@@ -243,7 +311,8 @@ function merged(gaps: Gap[]): Gap[] {
 export async function containedAt(context: Context, parts: Parts, id: string): Promise<number> {
   const actions = ['credential.contain'];
   for await (const entries of walk(context, parts, { actions, resources: new Set([id]) }, []))
-    for (const entry of entries) if (entry.action === actions[0] && entry.resource === id && isDone(entry)) return entry.sequence;
+    for (const entry of entries)
+      if (entry.action === actions[0] && entry.resource === id && isDone(entry)) return entry.sequence;
   return Number.MAX_SAFE_INTEGER;
 }
 
@@ -253,7 +322,10 @@ export interface Replaced {
   time: number;
 }
 
-/** Secrets that got a new value since a sequence, with the newest one. `seen` is the newest version that was read or written. */
+/**
+ * Secrets that got a new value since a sequence, with the newest one. `seen` is the newest version that was
+ * read or written.
+ */
 export async function replacedSince(
   context: Context,
   parts: Parts,
@@ -264,10 +336,18 @@ export async function replacedSince(
   const isNew = ({ action, resource, version }: Entry) =>
     ['secret.rotate', 'secret.auto_rotate', 'provider.rotate', 'provider.issue'].includes(action) ||
     (action === 'secret.update' && (version ?? 0) > (seen.get(resource ?? '') ?? 0));
-  for await (const entries of walk(context, parts, { from, actions: TELLING, resources: new Set(seen.keys()) }, []))
+  for await (const entries of walk(
+    context,
+    parts,
+    { from, actions: TELLING, resources: new Set(seen.keys()) },
+    [],
+  ))
     for (const entry of expanded(entries))
       if (isChange(entry) && seen.has(entry.resource as string) && isNew(entry))
-        found.set(entry.resource as string, { version: entry.version as number, time: Date.parse(entry.time) });
+        found.set(entry.resource as string, {
+          version: entry.version as number,
+          time: Date.parse(entry.time),
+        });
   return found;
 }
 
@@ -275,6 +355,7 @@ export async function replacedSince(
 export async function namesOf(parts: Parts, ids: string[]): Promise<Map<string, NamedSecret>> {
   const found = new Map<string, NamedSecret>();
   for (let at = 0; at < ids.length; at += 1000)
-    for (const one of await parts<NamedSecret[]>({ part: 'named', ids: ids.slice(at, at + 1000) })) found.set(one.id, one);
+    for (const one of await parts<NamedSecret[]>({ part: 'named', ids: ids.slice(at, at + 1000) }))
+      found.set(one.id, one);
   return found;
 }

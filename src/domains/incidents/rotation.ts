@@ -1,6 +1,7 @@
-// New values for secrets that a contained credential read or wrote: generated if the current value was generated here, otherwise reported
-// as due. Each is an ordinary rotation by the caller. Invariants: a secret rotated since the containment began is not rotated again; a
-// value that this service did not generate is never replaced.
+// New values for secrets that a contained credential read or wrote: generated if the current value was
+// generated here, otherwise reported as due. Each is an ordinary rotation by the caller. Invariants: a secret
+// rotated since the containment began is not rotated again; a value that this service did not generate is
+// never replaced.
 
 import { canGenerate, generate } from '../../crypto/generate';
 import { ApiError, statusOf } from '../../errors';
@@ -22,12 +23,14 @@ interface Rotation {
 
 /** Whether a generated value may replace the current one. */
 // safety: only-generated-replaced
-const isReplaceable = ({ isActive, generated, type }: NamedSecret) => isActive && generated && canGenerate(type);
+const isReplaceable = ({ isActive, generated, type }: NamedSecret) =>
+  isActive && generated && canGenerate(type);
 
 /** The newest version of each secret that was read or written. */
 export function seenBy({ read, written }: ExposureReport): Map<string, number> {
   const seen = new Map<string, number>();
-  for (const { secret, version } of [...read, ...written]) seen.set(secret, Math.max(version, seen.get(secret) ?? 0));
+  for (const { secret, version } of [...read, ...written])
+    seen.set(secret, Math.max(version, seen.get(secret) ?? 0));
   return seen;
 }
 
@@ -35,14 +38,22 @@ export function seenBy({ read, written }: ExposureReport): Map<string, number> {
 export async function foreseen(parts: Parts, report: ExposureReport): Promise<Rotation> {
   const standing = [...(await namesOf(parts, [...seenBy(report).keys()])).values()];
   const rotated = standing.filter(isReplaceable).map(({ id, version }) => [id, version + 1] as const);
-  return { rotated: new Map(rotated), due: standing.filter((one) => !isReplaceable(one)).map(({ id }) => id) };
+  return {
+    rotated: new Map(rotated),
+    due: standing.filter((one) => !isReplaceable(one)).map(({ id }) => id),
+  };
 }
 
 /**
- * Rotates what can be rotated and raises due events for the rest. Throws if the caller or the gate cannot continue; the request is then
- * repeated.
+ * Rotates what can be rotated and raises due events for the rest. Throws if the caller or the gate cannot
+ * continue; the request is then repeated.
  */
-export async function rotateAll(context: RenderContext, parts: Parts, id: string, report: ExposureReport): Promise<Rotation> {
+export async function rotateAll(
+  context: RenderContext,
+  parts: Parts,
+  id: string,
+  report: ExposureReport,
+): Promise<Rotation> {
   const seen = seenBy(report);
   const since = await containedAt(context, parts, id);
   const standing = await namesOf(parts, [...seen.keys()]);
@@ -71,7 +82,13 @@ async function rotate(
 ): Promise<number | null> {
   let { type, etag } = secret;
   for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const value: EncryptedValue = encryptValue(keysOf(context), context.org, secret.id, (await generate(type)).value, 1);
+    const value: EncryptedValue = encryptValue(
+      keysOf(context),
+      context.org,
+      secret.id,
+      (await generate(type)).value,
+      1,
+    );
     // The ETag pins the version, and thereby whether its value was generated.
     const input = { if_match: etag, value, generate: null };
     const outcome = await context.also({ action: 'secret.rotate', named: { secret: secret.id }, input });
@@ -81,7 +98,9 @@ async function rotate(
     if (status === 401 || status === 429 || status >= 500) throw new ApiError(refusal);
     if (status !== 412) return null;
     // Another request was faster, perhaps with a new value.
-    const newer = (await replacedSince(context, parts, since, new Map([[secret.id, seen.get(secret.id) ?? 0]]))).get(secret.id);
+    const newer = (
+      await replacedSince(context, parts, since, new Map([[secret.id, seen.get(secret.id) ?? 0]]))
+    ).get(secret.id);
     if (newer !== undefined) return newer.version;
     const [now] = (await namesOf(parts, [secret.id])).values();
     if (!now || !isReplaceable(now)) return null;

@@ -25,10 +25,19 @@ const incidents = '/orgs/{org_id}/incidents';
 const MOST_ROUNDS = 40;
 
 /** Revokes what one commit could not. Returns how many are left. */
-async function revokeRest(context: RenderContext, credential: string, body: ContainBody, remaining: number): Promise<number> {
+async function revokeRest(
+  context: RenderContext,
+  credential: string,
+  body: ContainBody,
+  remaining: number,
+): Promise<number> {
   let left = remaining;
   for (let round = 0; left && round < MOST_ROUNDS; round++) {
-    const outcome = await context.also({ action: 'credential.contain', named: { credential }, input: inputOf(body, null) });
+    const outcome = await context.also({
+      action: 'credential.contain',
+      named: { credential },
+      input: inputOf(body, null),
+    });
     left = (unwrap(outcome).data as Contained).remaining;
   }
   return left;
@@ -37,14 +46,22 @@ async function revokeRest(context: RenderContext, credential: string, body: Cont
 type ContainBody = z.output<typeof wire.ContainIn>;
 
 /** Revokes the rest, creates the exposure report and rotates secrets if requested. */
-async function renderReport(done: Contained, { params, body }: Input<unknown, ContainBody>, context: RenderContext) {
+async function renderReport(
+  done: Contained,
+  { params, body }: Input<unknown, ContainBody>,
+  context: RenderContext,
+) {
   // A response that a release before 0.5.0 stored has only `remaining`.
   const { id = params.id as string, remaining, incident = null, spared = [] } = done;
   const parts = partsOf(context, 'credential.contain', id);
   const { since = null, dry_run = false } = body;
   const left = await revokeRest(context, id, body, remaining);
   const report = await reportOf(context, parts, { id, since, spared, dry_run, waits: !dry_run });
-  const rotation = !body.rotate ? null : dry_run ? await foreseen(parts, report) : await rotateAll(context, parts, id, report);
+  const rotation = !body.rotate
+    ? null
+    : dry_run
+      ? await foreseen(parts, report)
+      : await rotateAll(context, parts, id, report);
   const names = await namesIn(report, parts);
   const made = await connectionsIn(report, parts);
   const json: z.infer<typeof wire.Contained> = {
@@ -60,8 +77,14 @@ async function renderReport(done: Contained, { params, body }: Input<unknown, Co
   return { json };
 }
 
-/** What a text refers to, if it is a token of this organisation: of a credential, or the JWT or refresh token of a member's session. */
-async function tokenIn(text: string, { deployment, env, base, org }: Context): Promise<Pick<TokenRef, 'kind' | 'hash'> | null> {
+/**
+ * What a text refers to, if it is a token of this organisation: of a credential, or the JWT or refresh token
+ * of a member's session.
+ */
+async function tokenIn(
+  text: string,
+  { deployment, env, base, org }: Context,
+): Promise<Pick<TokenRef, 'kind' | 'hash'> | null> {
   const token = readToken(text);
   const refresh = readRefreshToken(deployment.proof, text);
   const read = token?.isGenuine(deployment.tokenTag)
@@ -93,7 +116,9 @@ export const incidentRoutes = [
     answers: { 200: wire.Panicked },
     prepare({ body }, context) {
       const { token, once } = issue('api_key', context, 'api_key.token');
-      return body.api_keys ? { input: { reason: body.reason, token }, once } : { input: { reason: body.reason, token: null } };
+      return body.api_keys
+        ? { input: { reason: body.reason, token }, once }
+        : { input: { reason: body.reason, token: null } };
     },
   }),
   route({
@@ -124,7 +149,9 @@ export const incidentRoutes = [
     body: { schema: wire.ContainTokenIn },
     answers: { 200: wire.Contained },
     refusals: ['NOT_FOUND', 'CONFLICT'],
-    prepare: async ({ body: { token, ...body } }, context) => ({ input: inputOf(body, await tokenIn(token, context)) }),
+    prepare: async ({ body: { token, ...body } }, context) => ({
+      input: inputOf(body, await tokenIn(token, context)),
+    }),
     resumes: true,
     unkept: ({ dry_run }) => dry_run === true,
     render: renderReport,
@@ -150,7 +177,9 @@ export const incidentRoutes = [
     answers: { 200: wire.IncidentReport },
     refusals: ['NOT_FOUND'],
     named: by('incident'),
-    render: async (incident: ShownIncident, _input, context) => ({ json: await incidentReport(incident, context) }),
+    render: async (incident: ShownIncident, _input, context) => ({
+      json: await incidentReport(incident, context),
+    }),
   }),
   route({
     method: 'patch',

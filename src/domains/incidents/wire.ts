@@ -10,10 +10,9 @@ import { configuring } from './payloads';
 export const PanicIn = z
   .strictObject({
     reason: text(1024).openapi({ example: 'a laptop was stolen' }),
-    api_keys: z
-      .boolean()
-      .optional()
-      .openapi({ description: 'Whether to revoke all API keys too. The response then contains a new API key.' }),
+    api_keys: z.boolean().optional().openapi({
+      description: 'Whether to revoke all API keys too. The response then contains a new API key.',
+    }),
   })
   .openapi('PanicIn');
 
@@ -24,8 +23,17 @@ const passkeyId = z.string().openapi({ example: exampleId('passkey') });
 const Recent = z
   .object({
     passkeys: z
-      .array(z.object({ id: passkeyId, member_id: memberId, name: z.string().openapi({ example: 'Security key' }), created_at: Time }))
-      .openapi({ description: 'Passkeys that still work. Remove those that their members do not recognise.' }),
+      .array(
+        z.object({
+          id: passkeyId,
+          member_id: memberId,
+          name: z.string().openapi({ example: 'Security key' }),
+          created_at: Time,
+        }),
+      )
+      .openapi({
+        description: 'Passkeys that still work. Remove those that their members do not recognise.',
+      }),
     sessions: z
       .array(
         z.object({
@@ -39,8 +47,14 @@ const Recent = z
       )
       .openapi({ description: 'Browser sessions. All are revoked except the calling one.' }),
     enrolments: z
-      .array(z.object({ member_id: memberId, email: z.string(), created_at: Time, expires_at: Time }).openapi('RecentEnrolment'))
-      .openapi({ description: 'Enrolment links that still work. A new link for the same member replaces the old one.' }),
+      .array(
+        z
+          .object({ member_id: memberId, email: z.string(), created_at: Time, expires_at: Time })
+          .openapi('RecentEnrolment'),
+      )
+      .openapi({
+        description: 'Enrolment links that still work. A new link for the same member replaces the old one.',
+      }),
     grants: z
       .array(
         z.object({
@@ -52,7 +66,10 @@ const Recent = z
           expires_at: Time.nullable(),
         }),
       )
-      .openapi({ description: 'Grants that are still in effect. GET /orgs/:org_id/grants shows their environments and names.' }),
+      .openapi({
+        description:
+          'Grants that are still in effect. GET /orgs/:org_id/grants shows their environments and names.',
+      }),
     trusts: z
       .array(
         z.object({
@@ -69,11 +86,14 @@ const Recent = z
           'Trusts that were created or changed. They still work, unless this request revoked all API keys and with them all trusts. Their session tokens are revoked.',
       }),
   })
-  .openapi({ description: 'Items created in the last seven days, to review. Newest first, at most 1,000 of each kind.' });
+  .openapi({
+    description: 'Items created in the last seven days, to review. Newest first, at most 1,000 of each kind.',
+  });
 
 const IncidentId = z.string().openapi({ example: exampleId('incident') });
 const Opened = IncidentId.nullable().openapi({
-  description: 'The incident that records it. null where nothing was recorded: for a dry run, or if all 1,000 incidents are open.',
+  description:
+    'The incident that records it. null where nothing was recorded: for a dry run, or if all 1,000 incidents are open.',
   example: exampleId('incident'),
 });
 
@@ -82,18 +102,25 @@ export const Panicked = z
     ended_at: Time,
     incident_id: Opened,
     recent: Recent,
-    api_key: ApiKey.extend({ token: z.string().nullable().openapi({ description: 'Shown only once.', example: 'svc_live_…' }) }).optional(),
+    api_key: ApiKey.extend({
+      token: z.string().nullable().openapi({ description: 'Shown only once.', example: 'svc_live_…' }),
+    }).optional(),
   })
   .openapi('Panicked');
 
 export const ContainIn = z
   .strictObject({
-    since: Instant.optional().openapi({ description: 'Start of the report. By default, the time when the credential was created.' }),
-    rotate: z
-      .enum(['generated'])
+    since: Instant.optional().openapi({
+      description: 'Start of the report. By default, the time when the credential was created.',
+    }),
+    rotate: z.enum(['generated']).optional().openapi({
+      description:
+        'Rotates the secrets that were read or written, if this service generated their current values.',
+    }),
+    dry_run: z
+      .boolean()
       .optional()
-      .openapi({ description: 'Rotates the secrets that were read or written, if this service generated their current values.' }),
-    dry_run: z.boolean().optional().openapi({ description: 'Whether to only report what would happen. false by default.' }),
+      .openapi({ description: 'Whether to only report what would happen. false by default.' }),
   })
   .openapi('ContainIn');
 
@@ -101,7 +128,10 @@ export const Kind = z.enum(['api_key', 'session', 'agent', 'provider', 'break_gl
 const CredentialName = z.object({ kind: Kind, id: z.string(), name: z.string().nullable() });
 const SecretName = z.object({
   secret_id: z.string(),
-  name: z.string().nullable().openapi({ description: 'The current name. null if the secret is gone or the caller may not list it.' }),
+  name: z
+    .string()
+    .nullable()
+    .openapi({ description: 'The current name. null if the secret is gone or the caller may not list it.' }),
 });
 const Deed = SecretName.extend({ version: z.int(), time: Time });
 
@@ -124,7 +154,10 @@ const StartedSync = z
     integration_id: z
       .string()
       .nullable()
-      .openapi({ description: 'The stored connection. null for a sync without one, too.', example: exampleId('integration') }),
+      .openapi({
+        description: 'The stored connection. null for a sync without one, too.',
+        example: exampleId('integration'),
+      }),
     environment: z.string().nullable().openapi({ description: unknown, example: 'production' }),
     status: z.enum(syncStatuses).nullable().openapi({ description: unknown }),
     time: Time,
@@ -134,14 +167,18 @@ const StartedSync = z
 /** What a contained credential and its descendants did. */
 const report = {
   credential: CredentialName.openapi({ description: 'The contained credential.' }),
-  revoked: z
-    .array(CredentialName)
-    .openapi({ description: 'The credential and all credentials revoked together with it, except those that had already expired.' }),
-  read: z.array(Deed).openapi({ description: 'Each version of each secret that one of them read, with the time of the first read.' }),
+  revoked: z.array(CredentialName).openapi({
+    description:
+      'The credential and all credentials revoked together with it, except those that had already expired.',
+  }),
+  read: z.array(Deed).openapi({
+    description: 'Each version of each secret that one of them read, with the time of the first read.',
+  }),
   written: z.array(Deed.extend({ action: z.string().openapi({ example: 'secret.update' }) })),
-  shared: z
-    .array(SecretName.extend({ version: z.int().nullable(), time: Time }))
-    .openapi({ description: 'Secrets that one of them shared: the version for a link, null for a grant. The links are revoked.' }),
+  shared: z.array(SecretName.extend({ version: z.int().nullable(), time: Time })).openapi({
+    description:
+      'Secrets that one of them shared: the version for a link, null for a grant. The links are revoked.',
+  }),
   credentials: z
     .array(CredentialName.extend({ created_at: Time }))
     .openapi({ description: 'Credentials created with it, directly or indirectly.' }),
@@ -150,17 +187,19 @@ const report = {
       'Connections to other platforms that one of them created or changed, with the time of the first change, newest 10,000. They are not deleted: look through them.',
   }),
   syncs: z.array(StartedSync).openapi({
-    description: 'Syncs that one of them started, newest 10,000. Those that had not ended stop, unless this is a dry run.',
+    description:
+      'Syncs that one of them started, newest 10,000. Those that had not ended stop, unless this is a dry run.',
   }),
-  omitted: z
-    .int()
-    .optional()
-    .openapi({ description: 'How many credentials the lists revoked and credentials omit. Each list has at most 10,000 items.' }),
+  omitted: z.int().optional().openapi({
+    description:
+      'How many credentials the lists revoked and credentials omit. Each list has at most 10,000 items.',
+  }),
   gaps: z
     .array(z.object({ from: z.int(), to: z.int() }))
     .optional()
     .openapi({
-      description: 'Ranges of audit log entries that are lost or cannot be read. The report does not include what happened in them.',
+      description:
+        'Ranges of audit log entries that are lost or cannot be read. The report does not include what happened in them.',
     }),
 };
 
@@ -173,31 +212,49 @@ export const Contained = z
     incident_id: Opened,
     ...report,
     rotated: z.array(SecretName.extend({ version: z.int() })).optional(),
-    rotation_due: z
-      .array(SecretName)
+    rotation_due: z.array(SecretName).optional().openapi({
+      description:
+        'Secrets whose values this service did not generate. Replace each one where it was issued.',
+    }),
+    remaining: z
+      .int()
       .optional()
-      .openapi({ description: 'Secrets whose values this service did not generate. Replace each one where it was issued.' }),
-    remaining: z.int().optional().openapi({ description: 'How many credentials are not revoked yet. Repeat the request.' }),
+      .openapi({ description: 'How many credentials are not revoked yet. Repeat the request.' }),
   })
   .openapi('Contained');
 
 export const ContainTokenIn = z
   .strictObject({
-    token: z.string().min(1).max(4096).openapi({ description: 'The text of a token of this organisation.', example: 'svc_live_…' }),
+    token: z
+      .string()
+      .min(1)
+      .max(4096)
+      .openapi({ description: 'The text of a token of this organisation.', example: 'svc_live_…' }),
     ...ContainIn.shape,
   })
   .openapi('ContainTokenIn');
 
-const Actor = z.object({ kind: z.string().openapi({ example: 'member' }), id: z.string().nullable(), name: z.string().nullable() });
+const Actor = z.object({
+  kind: z.string().openapi({ example: 'member' }),
+  id: z.string().nullable(),
+  name: z.string().nullable(),
+});
 
 const incident = {
   id: IncidentId,
   revision: Revision,
   kind: z.enum(incidentKinds),
   status: z.enum(incidentStatuses),
-  credential: CredentialName.nullable().openapi({ description: 'The contained credential. null for a panic.' }),
-  since: Time.nullable().openapi({ description: 'Start of the report. null for the time when the credential was created.' }),
-  reason: z.string().nullable().openapi({ description: 'The reason of the panic, or X-Access-Reason of the containment.' }),
+  credential: CredentialName.nullable().openapi({
+    description: 'The contained credential. null for a panic.',
+  }),
+  since: Time.nullable().openapi({
+    description: 'Start of the report. null for the time when the credential was created.',
+  }),
+  reason: z
+    .string()
+    .nullable()
+    .openapi({ description: 'The reason of the panic, or X-Access-Reason of the containment.' }),
   note: z.string().nullable(),
   opened_by: Actor,
   created_at: Time,
@@ -210,12 +267,18 @@ export const IncidentPage = pageOf(Incident, 'IncidentPage');
 
 export const IncidentQuery = z.strictObject({
   ...pageQuery,
-  status: z.enum(incidentStatuses).optional().openapi({ description: 'Only incidents of this status.', example: 'open' }),
+  status: z
+    .enum(incidentStatuses)
+    .optional()
+    .openapi({ description: 'Only incidents of this status.', example: 'open' }),
   credential: z
     .string()
     .max(100)
     .optional()
-    .openapi({ description: 'Only the incident of the credential with this id.', example: exampleId('api_key') }),
+    .openapi({
+      description: 'Only the incident of the credential with this id.',
+      example: exampleId('api_key'),
+    }),
 });
 
 export const IncidentPatch = z
@@ -231,23 +294,28 @@ export const IncidentPatch = z
 const RotationItem = SecretName.extend({
   version: z.int().openapi({ description: 'The newest version that one of the credentials read or wrote.' }),
   current_version: z.int(),
-  status: z.enum(['due', 'rotated']).openapi({ description: 'rotated: the secret got a new value since the containment.' }),
+  status: z
+    .enum(['due', 'rotated'])
+    .openapi({ description: 'rotated: the secret got a new value since the containment.' }),
   rotated_at: Time.nullable(),
 });
 
 export const IncidentReport = z
   .object({
     ...incident,
-    report: z
-      .object(report)
-      .optional()
-      .openapi({ description: 'Of a containment: what the credential and its descendants did, from the audit log.' }),
+    report: z.object(report).optional().openapi({
+      description: 'Of a containment: what the credential and its descendants did, from the audit log.',
+    }),
     rotation: z
       .object({ total: z.int(), rotated: z.int(), secrets: z.array(RotationItem) })
       .optional()
-      .openapi({ description: 'Of a containment: the secrets that they read or wrote and that still exist, those that are due first.' }),
+      .openapi({
+        description:
+          'Of a containment: the secrets that they read or wrote and that still exist, those that are due first.',
+      }),
     recent: Recent.optional().openapi({
-      description: 'Of a panic: what was recent then and is still there. Absent for callers without members:read.',
+      description:
+        'Of a panic: what was recent then and is still there. Absent for callers without members:read.',
     }),
     timeline: z
       .array(
@@ -255,7 +323,10 @@ export const IncidentReport = z
           time: Time,
           action: z.string().openapi({ example: 'credential.contain' }),
           actor: Actor.optional(),
-          status: z.string().optional().openapi({ description: 'The status of the incident from then on.', example: 'open' }),
+          status: z
+            .string()
+            .optional()
+            .openapi({ description: 'The status of the incident from then on.', example: 'open' }),
           secret_id: z.string().optional(),
           name: z.string().nullable().optional(),
           version: z.int().optional(),
@@ -274,7 +345,11 @@ export const incidentOut = (row: IncidentRow): z.infer<typeof Incident> => ({
   revision: row.revision,
   kind: row.kind,
   status: row.status,
-  credential: row.credential && { kind: row.credential.kind, id: row.credential.id, name: row.credential.name },
+  credential: row.credential && {
+    kind: row.credential.kind,
+    id: row.credential.id,
+    name: row.credential.name,
+  },
   since: isoOrNull(row.since),
   reason: row.reason,
   note: row.note,

@@ -1,5 +1,5 @@
-// Sends notifications of events, in the Worker: the job of one connection. Invariants: repeating a job loses nothing, because its leases
-// expire; URLs, credentials and platform responses are neither logged nor stored.
+// Sends notifications of events, in the Worker: the job of one connection. Invariants: repeating a job loses
+// nothing, because its leases expire; URLs, credentials and platform responses are neither logged nor stored.
 import type { Verdict } from '../../adapters/notify/adapter';
 import { MOST_RECIPIENTS } from '../../adapters/notify/email';
 import type { Attempt } from '../../delivery/gate/attempts';
@@ -46,7 +46,11 @@ export async function deliver({ env, org, keys, id, ask }: JobContext): Promise<
     };
     const verdict = await sent().catch(altered);
     const ms = Date.now() - began;
-    report = { together: taken.map(({ id, lease }) => ({ id, lease })), attempt: attemptOf(verdict, ms), isFinal: isFinal(verdict) };
+    report = {
+      together: taken.map(({ id, lease }) => ({ id, lease })),
+      attempt: attemptOf(verdict, ms),
+      isFinal: isFinal(verdict),
+    };
     more = Date.now() < until && ms < SLOW;
   }
 }

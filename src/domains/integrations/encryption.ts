@@ -1,5 +1,6 @@
-// Encryption of a connection's credentials, in the Worker. Invariant: a ciphertext is bound to its organisation and row, and the row's MAC
-// is verified before decryption, so an altered database can neither swap credentials nor send them to another address.
+// Encryption of a connection's credentials, in the Worker. Invariant: a ciphertext is bound to its
+// organisation and row, and the row's MAC is verified before decryption, so an altered database can neither
+// swap credentials nor send them to another address.
 import { fromUtf8, utf8 } from '../../crypto/bytes';
 import { equal } from '../../crypto/digest';
 import { decrypt, encrypt } from '../../crypto/envelope';
@@ -12,11 +13,17 @@ import type { Config, Parts } from './config';
 export const encryptCredentials = (keys: OrgKeys, org: string, id: string, credentials: Config): string =>
   encrypt(keys.value, 'connection', [org, id], utf8(JSON.stringify(credentials)));
 
-/** Decrypts a stored config. Throws INTERNAL if the row or the ciphertext was altered or belongs to another connection. */
+/**
+ * Decrypts a stored config. Throws INTERNAL if the row or the ciphertext was altered or belongs to another
+ * connection.
+ */
 export function decryptConfig(keys: OrgKeys, org: string, row: IntegrationRow): Parts {
   // safety: connection-row-mac
   const holds = row.org_id === org && equal(row.mac, macOf(keys.row, 'integration', row));
-  const plain = holds && row.credentials_sealed !== null ? decrypt(keys.value, 'connection', [org, row.id], row.credentials_sealed) : null;
+  const plain =
+    holds && row.credentials_sealed !== null
+      ? decrypt(keys.value, 'connection', [org, row.id], row.credentials_sealed)
+      : null;
   const text = plain && fromUtf8(plain);
   if (!text) throw new ApiError(refuse('INTERNAL'), { event: 'value_does_not_open', resource: row.id });
   return { shown: row.config, credentials: JSON.parse(text) };

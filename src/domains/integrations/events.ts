@@ -1,5 +1,5 @@
-// The message about one event, or about several of one kind. Pure. Invariant: a message contains only data from the events, which never
-// contain a secret's value.
+// The message about one event, or about several of one kind. Pure. Invariant: a message contains only data
+// from the events, which never contain a secret's value.
 import type { Message } from '../../adapters/notify/adapter';
 import type { Sent } from '../../delivery/gate/attempts';
 import { iso } from '../../http/wire';
@@ -24,7 +24,8 @@ const SUBJECTS = [
   'resource_id',
 ];
 
-export const subjectOf = ({ id, data }: Sent): string => SUBJECTS.map((field) => text(data[field])).find((found) => found !== null) ?? id;
+export const subjectOf = ({ id, data }: Sent): string =>
+  SUBJECTS.map((field) => text(data[field])).find((found) => found !== null) ?? id;
 
 /** What an event is about, in words. */
 function wordsOf(event: Sent): string {
@@ -41,7 +42,8 @@ function wordsOf(event: Sent): string {
 /** Who did it, if the event says so. */
 function actorOf({ type, data }: Sent): string | null {
   const actor = data.actor as { name?: unknown; id?: unknown } | string | undefined;
-  const named = typeof actor === 'object' && actor !== null ? (text(actor.name) ?? text(actor.id)) : text(actor);
+  const named =
+    typeof actor === 'object' && actor !== null ? (text(actor.name) ?? text(actor.id)) : text(actor);
   return named ?? text(data.by) ?? (type === 'BREAK_GLASS_USED' ? text(data.credential_id) : null);
 }
 
@@ -87,7 +89,13 @@ export function messageAbout(events: Sent[], org: string, base: string | null): 
     severity: severityOf(kind),
     title: titleOf(kind),
     text: lines.join('\n'),
-    event: { id, type, timestamp: iso(at), org_id: org, data: many ? { ...data, count: events.length } : data },
+    event: {
+      id,
+      type,
+      timestamp: iso(at),
+      org_id: org,
+      data: many ? { ...data, count: events.length } : data,
+    },
     link: linkOf(first, many, base),
     key: subjects.size === 1 ? `${type}:${subjectOf(first)}` : `${type}:${id}`,
     time: last.at,

@@ -10,7 +10,8 @@ import { integration } from './rows';
 
 export const integrations = {
   tags: {
-    Integrations: 'Connections to other platforms: chat, paging, e-mail and webhooks that messages are sent to. Fields are in camelCase.',
+    Integrations:
+      'Connections to other platforms: chat, paging, e-mail and webhooks that messages are sent to. Fields are in camelCase.',
   },
   actions,
   rows: [integration],

@@ -1,4 +1,5 @@
-// Kinds of events for notifications: the severity and title of each, and which ones a connection subscribes to by default.
+// Kinds of events for notifications: the severity and title of each, and which ones a connection subscribes
+// to by default.
 import type { Severity } from '../../adapters/notify/adapter';
 import type { EventType } from '../../gate/events/outbox';
 

@@ -1,4 +1,5 @@
-// HTTP routes of connections. The Worker encrypts credentials before it calls the gate, and decrypts them only to call the platform.
+// HTTP routes of connections. The Worker encrypts credentials before it calls the gate, and decrypts them
+// only to call the platform.
 import { z } from '@hono/zod-openapi';
 import { platformOf } from '../../adapters/configured';
 import type { Message, Severity } from '../../adapters/notify/adapter';
@@ -24,7 +25,10 @@ function stored(context: Context, id: string, platform: string, given: Config) {
   const found = checked(platform, given, context.settings);
   if ('details' in found) return found;
   const { shown, credentials } = partsOf(platform, found.config);
-  return { config: shown, credentials_sealed: encryptCredentials(keysOf(context), context.org, id, credentials) };
+  return {
+    config: shown,
+    credentials_sealed: encryptCredentials(keysOf(context), context.org, id, credentials),
+  };
 }
 
 const eventsOf = (events: '*' | string[]): string[] | null => (events === '*' ? null : events);
@@ -32,16 +36,24 @@ const eventsOf = (events: '*' | string[]): string[] | null => (events === '*' ? 
 /** The next config of a row, validated as a whole. */
 function changed(context: Context, row: IntegrationRow, given: Config): Made {
   const before = decryptConfig(keysOf(context), context.org, row);
-  return { revision: row.revision, ...stored(context, row.id, row.platform, merged(row.platform, before, given)) };
+  return {
+    revision: row.revision,
+    ...stored(context, row.id, row.platform, merged(row.platform, before, given)),
+  };
 }
 
-const refused = (details: { path: string; message: string }[]) => new ApiError(refuse('VALIDATION_FAILED', { details }));
+const refused = (details: { path: string; message: string }[]) =>
+  new ApiError(refuse('VALIDATION_FAILED', { details }));
 
 const platformPage = () => ({
   data: [...syncPlatforms, ...notifyPlatforms].map((platform) => {
     const { kind, config, credentials, oneOf } = platformOf(platform);
     const schema = writeOnly(z.toJSONSchema(config, { io: 'input' }), credentials);
-    return { platform, kind, configSchema: { ...schema, ...(oneOf.length && { oneOf: oneOf.map((required) => ({ required })) }) } };
+    return {
+      platform,
+      kind,
+      configSchema: { ...schema, ...(oneOf.length && { oneOf: oneOf.map((required) => ({ required })) }) },
+    };
   }),
   next_cursor: null,
   has_more: false,
@@ -59,11 +71,23 @@ const TEST = 'This is a test notification of this vault.';
 function messageOf({ request }: Context, severity: Severity = 'info', text = TEST): Message {
   const title = text === TEST ? 'Test notification' : 'Message from Secrets Vault Service';
   const visible = clean(text).trim() ? text : '(no visible text)';
-  return { severity, title, text: visible, event: null, link: null, key: `notify:${request.id}`, time: Date.now() };
+  return {
+    severity,
+    title,
+    text: visible,
+    event: null,
+    link: null,
+    key: `notify:${request.id}`,
+    time: Date.now(),
+  };
 }
 
 /** The target of a message: the stored connection, or the config in the body. */
-function destination(context: Context, row: IntegrationRow | null, body: { platform?: string; config?: Config }) {
+function destination(
+  context: Context,
+  row: IntegrationRow | null,
+  body: { platform?: string; config?: Config },
+) {
   if (!row) return { platform: body.platform as string, config: body.config as Config };
   const { credentials, shown } = decryptConfig(keysOf(context), context.org, row);
   return { platform: row.platform, config: { ...shown, ...credentials } };
@@ -89,8 +113,15 @@ const notifyRoute = route({
   },
   async more({ row }: { row: IntegrationRow | null }, { body }, context) {
     const { platform, config } = destination(context, row, body);
-    const verdict = await send(platform, config, messageOf(context, body.severity, body.message), context.settings);
-    return { input: { platform: body.platform ?? null, integration: body.integrationId ?? null, sent: { verdict } } };
+    const verdict = await send(
+      platform,
+      config,
+      messageOf(context, body.severity, body.message),
+      context.settings,
+    );
+    return {
+      input: { platform: body.platform ?? null, integration: body.integrationId ?? null, sent: { verdict } },
+    };
   },
 });
 
@@ -124,7 +155,9 @@ export const integrationRoutes = [
       const id = newId('int');
       const made = stored(context, id, platform, config);
       if ('details' in made) throw refused(made.details);
-      return { input: { id, kind, platform, name, ...made, events: eventsOf(events), environments, auto, prune } };
+      return {
+        input: { id, kind, platform, name, ...made, events: eventsOf(events), environments, auto, prune },
+      };
     },
   }),
   listRoute({
@@ -177,7 +210,14 @@ export const integrationRoutes = [
 ];
 
 /** The gate's input for a change. The config stays in the Worker until it is encrypted. */
-function patchInput({ name, events, config, environments, auto, prune }: z.output<typeof wire.IntegrationPatch>) {
+function patchInput({
+  name,
+  events,
+  config,
+  environments,
+  auto,
+  prune,
+}: z.output<typeof wire.IntegrationPatch>) {
   return {
     ...(name !== undefined && { name }),
     ...(events !== undefined && { events: eventsOf(events) }),

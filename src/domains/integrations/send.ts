@@ -1,5 +1,5 @@
-// Sends a message to a platform through the egress guard. Invariant: only the status and the retry time of the platform's response are
-// used.
+// Sends a message to a platform through the egress guard. Invariant: only the status and the retry time of
+// the platform's response are used.
 import { type Message, outcome, type Verdict } from '../../adapters/notify/adapter';
 import { guardedFetch } from '../../delivery/egress';
 import type { Settings } from '../../env';
@@ -14,6 +14,11 @@ export async function send(
   mayBegin?: () => Promise<boolean>,
 ): Promise<Verdict | null> {
   const { url, method, headers, body } = requestOf(platform, config, message, settings);
-  const answered = await guardedFetch(settings, url, { method, headers, body, ...(mayBegin && { mayBegin }) });
+  const answered = await guardedFetch(settings, url, {
+    method,
+    headers,
+    body,
+    ...(mayBegin && { mayBegin }),
+  });
   return 'unreachable' in answered ? null : outcome(adapterOf(platform), answered, Date.now());
 }

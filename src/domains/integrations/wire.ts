@@ -28,7 +28,8 @@ const Value = z.union([
   fieldsOf(z.string().max(4096)),
 ]);
 export const Config = fieldsOf(Value).openapi({
-  description: 'The config for the platform: see GET /integrations/platforms. Credentials in it are never returned.',
+  description:
+    'The config for the platform: see GET /integrations/platforms. Credentials in it are never returned.',
   example: slack,
 });
 
@@ -40,19 +41,30 @@ export const IntegrationId = z
 
 const distinct = (list: readonly string[]) => new Set(list).size === list.length;
 const Events = z
-  .union([z.literal('*'), z.array(z.enum(eventKinds)).min(1).max(eventKinds.length).refine(distinct, 'must not contain duplicates')])
-  .openapi({ description: 'Kinds of events to send messages about, or "*" for all.', example: ['SECRET_ROTATED', 'SECRET_LEAKED'] });
+  .union([
+    z.literal('*'),
+    z.array(z.enum(eventKinds)).min(1).max(eventKinds.length).refine(distinct, 'must not contain duplicates'),
+  ])
+  .openapi({
+    description: 'Kinds of events to send messages about, or "*" for all.',
+    example: ['SECRET_ROTATED', 'SECRET_LEAKED'],
+  });
 
 const ofSync = {
   environments: Environments.optional().openapi({
-    description: 'For kind sync: ids or slugs of the only environments that it can sync. By default, those that its creator can read.',
+    description:
+      'For kind sync: ids or slugs of the only environments that it can sync. By default, those that its creator can read.',
     example: ['production'],
   }),
   auto: z.boolean().optional().openapi({
-    description: 'For kind sync: whether to sync an environment a few seconds after a secret in it changes. false by default.',
+    description:
+      'For kind sync: whether to sync an environment a few seconds after a secret in it changes. false by default.',
     example: false,
   }),
-  prune: z.boolean().optional().openapi({ description: 'For kind sync: whether automatic syncs prune. false by default.', example: false }),
+  prune: z.boolean().optional().openapi({
+    description: 'For kind sync: whether automatic syncs prune. false by default.',
+    example: false,
+  }),
 };
 
 const Common = { name: Name.openapi({ example: 'Operations channel' }), config: Config };
@@ -75,7 +87,9 @@ export const IntegrationIn = z
       }),
     }),
   ])
-  .openapi('IntegrationIn', { example: { kind: 'notify', platform: 'slack', name: 'Operations channel', config: slack } });
+  .openapi('IntegrationIn', {
+    example: { kind: 'notify', platform: 'slack', name: 'Operations channel', config: slack },
+  });
 
 export const IntegrationPatch = z
   .strictObject({
@@ -123,9 +137,10 @@ export const PlatformPage = pageOf(
     .object({
       platform: z.string().openapi({ example: 'slack' }),
       kind: z.enum(['sync', 'notify']),
-      configSchema: z
-        .record(z.string(), z.unknown())
-        .openapi({ description: 'JSON Schema (2020-12) of the config. Credentials are writeOnly.', example: { type: 'object' } }),
+      configSchema: z.record(z.string(), z.unknown()).openapi({
+        description: 'JSON Schema (2020-12) of the config. Credentials are writeOnly.',
+        example: { type: 'object' },
+      }),
     })
     .openapi('Platform'),
   'PlatformPage',
@@ -137,7 +152,9 @@ const MOST_MESSAGE = 1_048_576;
 /** A request must name a stored connection, or contain a platform and its config. */
 export const destination = [
   ({ platform, config, integrationId }: { platform?: unknown; config?: unknown; integrationId?: unknown }) =>
-    integrationId === undefined ? platform !== undefined && config !== undefined : platform === undefined && config === undefined,
+    integrationId === undefined
+      ? platform !== undefined && config !== undefined
+      : platform === undefined && config === undefined,
   'must have either integrationId, or platform and config',
 ] as const;
 
@@ -150,12 +167,15 @@ export const NotifyIn = z
     }),
     severity: z.enum(severities).optional().openapi({ description: 'info by default.', example: 'info' }),
     message: z.string().min(1).max(MOST_MESSAGE).optional().openapi({
-      description: "By default, a sentence saying that this is a test. A message that is too long is cut to the platform's limit.",
+      description:
+        "By default, a sentence saying that this is a test. A message that is too long is cut to the platform's limit.",
       example: 'Deployed 1.4.2 to production',
     }),
   })
   .refine(...destination)
-  .openapi('NotifyIn', { example: { platform: 'slack', config: slack, severity: 'info', message: 'Deployed 1.4.2 to production' } });
+  .openapi('NotifyIn', {
+    example: { platform: 'slack', config: slack, severity: 'info', message: 'Deployed 1.4.2 to production' },
+  });
 
 export const Notified = z
   .object({
@@ -165,7 +185,10 @@ export const Notified = z
   .openapi('Notified');
 
 /** A connection as it is shown; its environments by slug. */
-export const integrationOut = (row: IntegrationRow, environments: string[] | null): z.infer<typeof Integration> => ({
+export const integrationOut = (
+  row: IntegrationRow,
+  environments: string[] | null,
+): z.infer<typeof Integration> => ({
   id: row.id,
   revision: row.revision,
   kind: row.kind,

@@ -1,4 +1,5 @@
-// HTTP routes of members and roles. The Worker creates enrolment URLs, shows them once and sends only hashes to the gate.
+// HTTP routes of members and roles. The Worker creates enrolment URLs, shows them once and sends only hashes
+// to the gate.
 import { newToken } from '../../auth/token';
 import { newId } from '../../db/ids';
 import type { Context } from '../../http/context';
@@ -34,7 +35,13 @@ export const memberRoutes = [
       'The response contains a link with which the member registers a passkey. Send it to the member. The caller must hold every scope of the role, in all environments. environments limits the role to some: outside them the member holds only what grants add. Only an owner can invite an owner, with an API key or in a browser session that was confirmed with a passkey in the last five minutes (`POST /auth/confirm`).',
     body: { schema: wire.MemberIn, nulls: wire.OMITTABLE },
     answers: { 201: wire.NewMember },
-    refusals: ['NOT_FOUND', 'SCOPE_EXCEEDS_PARENT', 'REAUTHENTICATION_REQUIRED', 'EMAIL_TAKEN', 'LIMIT_REACHED'],
+    refusals: [
+      'NOT_FOUND',
+      'SCOPE_EXCEEDS_PARENT',
+      'REAUTHENTICATION_REQUIRED',
+      'EMAIL_TAKEN',
+      'LIMIT_REACHED',
+    ],
     prepare({ body }, context) {
       const { hash, once } = enrolment(context);
       return { input: { id: newId('mem'), ...body, enrolment: hash }, once };

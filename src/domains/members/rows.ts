@@ -13,6 +13,14 @@ export const member = rowKind('member', {
   table: members,
   space: () => '',
   key: (row) => row.email.toLowerCase(),
-  added: ['invited_by', 'enrolled_at', 'enrolment_hash', 'enrolment_made_at', 'enrolment_ends_at', 'connections', 'environments'],
+  added: [
+    'invited_by',
+    'enrolled_at',
+    'enrolment_hash',
+    'enrolment_made_at',
+    'enrolment_ends_at',
+    'connections',
+    'environments',
+  ],
   quota: lasting(2000, undefined, 'members'),
 });

@@ -4,7 +4,17 @@ import { z } from '@hono/zod-openapi';
 import { allScopes } from '../../auth/scopes';
 import { exampleId } from '../../db/ids';
 import { type MemberRow, type Role, roles } from '../../db/schema';
-import { EnvironmentRef, Environments, iso, isoOrNull, Name, pageOf, pageQuery, Revision, Time } from '../../http/wire';
+import {
+  EnvironmentRef,
+  Environments,
+  iso,
+  isoOrNull,
+  Name,
+  pageOf,
+  pageQuery,
+  Revision,
+  Time,
+} from '../../http/wire';
 import { statuses, statusOf } from './rules';
 
 export const Email = z.email().max(254).openapi({ example: 'ann@example.com' });
@@ -17,12 +27,21 @@ const Bounds = Environments.openapi({
   example: ['development'],
 });
 const unbounded = {
-  check: ({ role, environments }: { role?: Role | undefined; environments?: unknown }) => role !== 'owner' || environments == null,
-  params: { path: ['environments'], message: 'must not be given for an owner, who is not limited to environments' },
+  check: ({ role, environments }: { role?: Role | undefined; environments?: unknown }) =>
+    role !== 'owner' || environments == null,
+  params: {
+    path: ['environments'],
+    message: 'must not be given for an owner, who is not limited to environments',
+  },
 };
 
 export const MemberIn = z
-  .strictObject({ email: Email, name: Name.openapi({ example: 'Ann' }), role: RoleName, environments: Bounds.optional() })
+  .strictObject({
+    email: Email,
+    name: Name.openapi({ example: 'Ann' }),
+    role: RoleName,
+    environments: Bounds.optional(),
+  })
   .refine(unbounded.check, unbounded.params)
   .openapi('MemberIn');
 export const MemberPatch = z
@@ -56,7 +75,8 @@ export const AccessQuery = z.strictObject({
     .openapi({ description: 'The scope to check.', example: 'secrets:read' }),
   environment: EnvironmentRef.optional().openapi({ description: 'Id or slug of the environment to check.' }),
   secret: z.string().min(1).max(255).optional().openapi({
-    description: 'The name of a secret. It is looked up in the default environment unless environment is sent.',
+    description:
+      'The name of a secret. It is looked up in the default environment unless environment is sent.',
     example: 'DATABASE_URL',
   }),
 });
@@ -68,26 +88,28 @@ export const Member = z
     email: z.string(),
     name: z.string(),
     role: RoleName,
-    environments: z
-      .array(z.string())
-      .nullable()
-      .openapi({ description: 'Slugs of the environments in which the role holds. null means all.', example: null }),
+    environments: z.array(z.string()).nullable().openapi({
+      description: 'Slugs of the environments in which the role holds. null means all.',
+      example: null,
+    }),
     status: z.enum(statuses).openapi({
-      description: 'invited: the enrolment link is still valid. lapsed: it expired before it was used. active: the member has enrolled.',
+      description:
+        'invited: the enrolment link is still valid. lapsed: it expired before it was used. active: the member has enrolled.',
     }),
     passkeys: z.int().openapi({ description: 'How many passkeys the member has.', example: 1 }),
     invited_by: z.string().nullable(),
     created_at: Time,
     enrolled_at: Time.nullable(),
-    enrolment: z
-      .object({ created_at: Time, expires_at: Time })
-      .nullable()
-      .openapi({ description: 'The enrolment link that is still valid or has expired. null if the member has enrolled with it.' }),
+    enrolment: z.object({ created_at: Time, expires_at: Time }).nullable().openapi({
+      description:
+        'The enrolment link that is still valid or has expired. null if the member has enrolled with it.',
+    }),
   })
   .openapi('Member');
 
 const url = z.string().nullable().openapi({
-  description: 'The link with which the member registers a passkey. Shown only once. It works once, within 24 hours.',
+  description:
+    'The link with which the member registers a passkey. Shown only once. It works once, within 24 hours.',
   example: 'https://vault.example.com/enrol#svcenrol_…',
 });
 export const NewMember = Member.extend({ enrolment_url: url }).openapi('NewMember');
@@ -96,10 +118,12 @@ export const MemberPage = pageOf(Member, 'MemberPage');
 
 export const Removed = z
   .object({
-    credentials: z.array(z.object({ kind: z.string(), id: z.string(), name: z.string().nullable() })).openapi({
-      description:
-        'Live credentials that the member created, without session tokens. They stay valid unless revoke_credentials=true revoked them.',
-    }),
+    credentials: z
+      .array(z.object({ kind: z.string(), id: z.string(), name: z.string().nullable() }))
+      .openapi({
+        description:
+          'Live credentials that the member created, without session tokens. They stay valid unless revoke_credentials=true revoked them.',
+      }),
     remaining: z.int().optional().openapi({
       description:
         'How many more credentials this request neither listed nor revoked: one request covers about 1,000. Repeat it with revoke_credentials=true.',
@@ -121,7 +145,9 @@ export const Access = z
   })
   .openapi('Access');
 
-export const Roles = z.object({ data: z.array(z.object({ role: RoleName, scopes: z.array(z.string()) })) }).openapi('Roles');
+export const Roles = z
+  .object({ data: z.array(z.object({ role: RoleName, scopes: z.array(z.string()) })) })
+  .openapi('Roles');
 
 export const memberOut = (
   row: MemberRow,
@@ -142,5 +168,8 @@ export const memberOut = (
   enrolment:
     row.enrolment_hash === null
       ? null
-      : { created_at: iso(row.enrolment_made_at as number), expires_at: iso(row.enrolment_ends_at as number) },
+      : {
+          created_at: iso(row.enrolment_made_at as number),
+          expires_at: iso(row.enrolment_ends_at as number),
+        },
 });

@@ -1,6 +1,7 @@
-// A new gate for an organisation: the gate's storage is deleted, and the next call begins again from D1. Invariants: only the bootstrap
-// token gets here; nothing is changed unless D1 has the organisation's own row, because a gate without it accepts no credential; the
-// organisation's entries are moved to D1 first if its gate still answers; the audit log of the new gate says why.
+// A new gate for an organisation: the gate's storage is deleted, and the next call begins again from D1.
+// Invariants: only the bootstrap token gets here; nothing is changed unless D1 has the organisation's own
+// row, because a gate without it accepts no credential; the organisation's entries are moved to D1 first if
+// its gate still answers; the audit log of the new gate says why.
 import type { Action } from '../../auth/actions';
 import { idBytes } from '../../db/ids';
 import { macOf, readable } from '../../db/rows';
@@ -28,7 +29,8 @@ export async function resetGate(org: string, reason: string, context: BaseContex
   // safety: reset-of-existing-org
   if (!keys) throw new ApiError(refuse('NOT_FOUND'));
   // safety: reset-needs-org-row
-  if (!(await hasRow(org, keys, context))) throw new ApiError(refuse('CONFLICT', { message: rowMissing(org) }));
+  if (!(await hasRow(org, keys, context)))
+    throw new ApiError(refuse('CONFLICT', { message: rowMissing(org) }));
   const archived = await archive(org, keys, context);
   try {
     await context.env.GATE.getByName(org).reset();
@@ -36,7 +38,12 @@ export async function resetGate(org: string, reason: string, context: BaseContex
     const why = error instanceof Error ? error.message : 'unknown';
     if (!why.includes(RESET)) throw unreachable(org, why, context);
   }
-  const reply = await ask(context, { org, action: 'org.reset_gate', keys, input: { reason, archived } satisfies ResetInput });
+  const reply = await ask(context, {
+    org,
+    action: 'org.reset_gate',
+    keys,
+    input: { reason, archived } satisfies ResetInput,
+  });
   return unwrap(reply.outcome).data;
 }
 
@@ -57,7 +64,12 @@ async function hasRow(org: string, keys: OrgKeys, { env }: BaseContext): Promise
 
 const ask = (
   { env, trace, defer, request }: BaseContext,
-  { org, action, keys: { row, answer }, input }: { org: string; action: Action; keys: OrgKeys; input: object },
+  {
+    org,
+    action,
+    keys: { row, answer },
+    input,
+  }: { org: string; action: Action; keys: OrgKeys; input: object },
 ): Promise<Reply> => {
   const asked: Ask = {
     org,
@@ -88,7 +100,15 @@ async function archive(org: string, keys: OrgKeys, context: BaseContext): Promis
 }
 
 function unreachable(org: string, why: string, { request }: BaseContext): ApiError {
-  console.error(JSON.stringify({ level: 'error', event: 'gate_unreachable', org, request_id: request.id, why: why.slice(0, 200) }));
+  console.error(
+    JSON.stringify({
+      level: 'error',
+      event: 'gate_unreachable',
+      org,
+      request_id: request.id,
+      why: why.slice(0, 200),
+    }),
+  );
   const message = `The gate of ${org} cannot be reset: it does not start.`;
   return new ApiError(refuse('UNAVAILABLE', { message, retry_after: 60 }));
 }

@@ -56,7 +56,8 @@ export const orgRoutes = [
     refusals: ['INVALID_CURSOR'],
     async deployment({ query }, context) {
       const limit = query.limit ?? 50;
-      const after = query.cursor === undefined ? '' : fromCursor(context.deployment.cursor, '', '/orgs', query.cursor);
+      const after =
+        query.cursor === undefined ? '' : fromCursor(context.deployment.cursor, '', '/orgs', query.cursor);
       if (after === null) throw new ApiError(refuse('INVALID_CURSOR'));
       context.trace.d1_calls++;
       const rows = await drizzle(context.env.DB)
@@ -66,7 +67,12 @@ export const orgRoutes = [
         .orderBy(asc(orgs.id))
         .limit(limit + 1);
       const items = rows.slice(0, limit).map((row) => ({ ...row, created_at: iso(row.created_at) }));
-      return { json: pageOf({ ...context, org: '' }, '/orgs', { items, next: rows.length > limit ? (items.at(-1)?.id ?? null) : null }) };
+      return {
+        json: pageOf({ ...context, org: '' }, '/orgs', {
+          items,
+          next: rows.length > limit ? (items.at(-1)?.id ?? null) : null,
+        }),
+      };
     },
   }),
   route({
@@ -84,7 +90,13 @@ export const orgRoutes = [
       const { token, once } = issue('api_key', context, 'api_key.token');
       const owner = enrolment(context);
       return {
-        input: { token, reason: body.reason, email: body.email ?? null, enrolment: owner.hash, contain: body.contain ?? false },
+        input: {
+          token,
+          reason: body.reason,
+          email: body.email ?? null,
+          enrolment: owner.hash,
+          contain: body.contain ?? false,
+        },
         once: { ...once, ...owner.once },
       };
     },
@@ -113,7 +125,9 @@ export const orgRoutes = [
     body: { schema: wire.Adoption },
     answers: { 200: wire.GateReset },
     refusals: ['NOT_FOUND', 'CONFLICT'],
-    deployment: async ({ params, body }, context) => ({ json: await resetGate(params.org_id as string, body.reason, context) }),
+    deployment: async ({ params, body }, context) => ({
+      json: await resetGate(params.org_id as string, body.reason, context),
+    }),
   }),
   route({
     method: 'post',
@@ -218,7 +232,8 @@ export const orgRoutes = [
     revises: true,
     tag: 'Environments',
     summary: 'Delete an environment',
-    description: 'The environment must not contain secrets or be the default environment. Approval policies that name it hold the request.',
+    description:
+      'The environment must not contain secrets or be the default environment. Approval policies that name it hold the request.',
     answers: { 204: null },
     refusals: ['NOT_FOUND', 'ENVIRONMENT_NOT_EMPTY', 'ENVIRONMENT_IS_DEFAULT'],
     named: by('environment'),

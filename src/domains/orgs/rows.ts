@@ -15,7 +15,14 @@ export const org = rowKind('org', {
   table: orgs,
   space: () => '',
   key: (row) => row.id,
-  added: ['member_addresses', 'generation', 'keys_generation', 'spared', 'panicked_at', 'audit_retention_days'],
+  added: [
+    'member_addresses',
+    'generation',
+    'keys_generation',
+    'spared',
+    'panicked_at',
+    'audit_retention_days',
+  ],
   quota: 'an organisation has one row',
 });
 

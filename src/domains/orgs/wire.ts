@@ -8,7 +8,10 @@ import { adoption } from '../audit/wire';
 import { NewApiKey } from '../credentials/wire';
 import { Email, EnrolmentUrl, NewMember } from '../members/wire';
 
-/** Where a Durable Object may be placed: https://developers.cloudflare.com/durable-objects/reference/data-location/ */
+/**
+ * Where a Durable Object may be placed:
+ * https://developers.cloudflare.com/durable-objects/reference/data-location/
+ */
 const LocationHint = z.enum(['wnam', 'enam', 'sam', 'weur', 'eeur', 'apac', 'oc', 'afr', 'me']);
 
 export const OrgIn = z
@@ -16,7 +19,8 @@ export const OrgIn = z
     name: Name.openapi({ example: 'Acme' }),
     owner: z.strictObject({ email: Email, name: Name.openapi({ example: 'Ann' }) }),
     location_hint: LocationHint.optional().openapi({
-      description: "Where the organisation's Durable Object is placed. Choose the region closest to most readers.",
+      description:
+        "Where the organisation's Durable Object is placed. Choose the region closest to most readers.",
     }),
   })
   .openapi('OrgIn');
@@ -40,18 +44,23 @@ export const OrgPatch = z
   .openapi('OrgPatch');
 export const OrgDelete = z
   .strictObject({
-    confirm: z.string().max(255).openapi({ description: 'The name of the organisation, to confirm the deletion.', example: 'Acme' }),
+    confirm: z
+      .string()
+      .max(255)
+      .openapi({ description: 'The name of the organisation, to confirm the deletion.', example: 'Acme' }),
   })
   .openapi('OrgDelete');
 const Reason = text(1024).openapi({ example: 'the only key was lost with a laptop' });
 export const Recovery = z
   .strictObject({
     reason: Reason,
-    email: Email.optional().openapi({ description: 'Email address of the owner who enrols again. The oldest owner by default.' }),
-    contain: z
-      .boolean()
-      .optional()
-      .openapi({ description: 'true ends every other credential and session of the organisation in the same call.', example: true }),
+    email: Email.optional().openapi({
+      description: 'Email address of the owner who enrols again. The oldest owner by default.',
+    }),
+    contain: z.boolean().optional().openapi({
+      description: 'true ends every other credential and session of the organisation in the same call.',
+      example: true,
+    }),
   })
   .openapi('Recovery');
 export const Adoption = z.strictObject({ reason: Reason }).openapi('Adoption');
@@ -71,8 +80,12 @@ export const Org = z
 export const OrgWithUsage = Org.extend({
   usage: z
     .object({
-      secrets: z.int().openapi({ description: 'Number of secrets, at most 100,000. Deleted secrets count until they are purged.' }),
-      sealed_bytes: z.int().openapi({ description: 'Encrypted size of all versions of all secrets in bytes, at most 4 GiB.' }),
+      secrets: z.int().openapi({
+        description: 'Number of secrets, at most 100,000. Deleted secrets count until they are purged.',
+      }),
+      sealed_bytes: z
+        .int()
+        .openapi({ description: 'Encrypted size of all versions of all secrets in bytes, at most 4 GiB.' }),
       credentials: z.int().openapi({
         description:
           'Number of live credentials, at most 10,000. Session tokens and browser sessions do not count. An expired credential may count for up to five more seconds.',
@@ -84,15 +97,27 @@ export const OrgWithUsage = Org.extend({
             description:
               'Audit entries that have not moved to the database. At 100,000, requests are refused that do not revoke or recover.',
           }),
-          audit_entries_refused: z.int().openapi({ description: 'Audit entries that the database refuses; they stay in the gate.' }),
-          events: z.int().openapi({ description: 'Events that have not moved to the database. The oldest are deleted beyond 100,000.' }),
-          deliveries: z.int().openapi({ description: 'Deliveries that have not succeeded or failed yet, counted up to 20,000.' }),
-          deliveries_late_seconds: z.int().openapi({ description: 'How long the most overdue delivery has been due; 0 if none is.' }),
-          changes_in_doubt: z
+          audit_entries_refused: z
             .int()
-            .openapi({ description: 'Changes of which it is not known whether the database has them. Other changes wait for them.' }),
+            .openapi({ description: 'Audit entries that the database refuses; they stay in the gate.' }),
+          events: z.int().openapi({
+            description: 'Events that have not moved to the database. The oldest are deleted beyond 100,000.',
+          }),
+          deliveries: z.int().openapi({
+            description: 'Deliveries that have not succeeded or failed yet, counted up to 20,000.',
+          }),
+          deliveries_late_seconds: z
+            .int()
+            .openapi({ description: 'How long the most overdue delivery has been due; 0 if none is.' }),
+          changes_in_doubt: z.int().openapi({
+            description:
+              'Changes of which it is not known whether the database has them. Other changes wait for them.',
+          }),
         })
-        .openapi({ description: 'What waits. It grows while the database, the queue or receivers of deliveries do not respond.' }),
+        .openapi({
+          description:
+            'What waits. It grows while the database, the queue or receivers of deliveries do not respond.',
+        }),
     })
     .openapi({
       description: 'How much of its limits the organisation uses.',
@@ -117,16 +142,16 @@ export const Recovered = z
   .object({
     api_key: NewApiKey,
     enrolment_url: EnrolmentUrl,
-    warning: z
-      .string()
-      .optional()
-      .openapi({ description: 'Without contain: that every other credential still works, a lost API key too.' }),
-    ended_at: Time.optional().openapi({ description: 'With contain: every credential that was created before this time has ended.' }),
-    incident_id: z
-      .string()
-      .nullable()
-      .optional()
-      .openapi({ description: 'With contain: the incident that records it. null if every incident is still open and there is no room.' }),
+    warning: z.string().optional().openapi({
+      description: 'Without contain: that every other credential still works, a lost API key too.',
+    }),
+    ended_at: Time.optional().openapi({
+      description: 'With contain: every credential that was created before this time has ended.',
+    }),
+    incident_id: z.string().nullable().optional().openapi({
+      description:
+        'With contain: the incident that records it. null if every incident is still open and there is no room.',
+    }),
   })
   .openapi('Recovered');
 export const Adopted = z
@@ -146,17 +171,23 @@ export const GateReset = z
   .object({
     gate_loaded_at: Time.openapi({ description: 'When the new gate began from the database.' }),
     audit_entries_archived: z.boolean().openapi({
-      description: 'Whether the old gate could move its newest audit entries to the database first. If not, they are lost.',
+      description:
+        'Whether the old gate could move its newest audit entries to the database first. If not, they are lost.',
     }),
-    missing: z.array(z.object({ from: z.int(), to: z.int(), reason: z.enum(['restore', 'gate_lost']) })).openapi({
-      description: 'Sequences that the audit log lacks. Those after the last entry in the database were never used, or are lost.',
-    }),
+    missing: z
+      .array(z.object({ from: z.int(), to: z.int(), reason: z.enum(['restore', 'gate_lost']) }))
+      .openapi({
+        description:
+          'Sequences that the audit log lacks. Those after the last entry in the database were never used, or are lost.',
+      }),
   })
   .openapi('GateReset');
 export const ClockAccepted = z
   .object({ ahead_seconds: z.int().min(0).openapi({ description: 'How far the audit log is ahead.' }) })
   .openapi('ClockAccepted');
-export const ListedOrg = z.object({ id: z.string(), name: z.string(), created_at: Time }).openapi('ListedOrg');
+export const ListedOrg = z
+  .object({ id: z.string(), name: z.string(), created_at: Time })
+  .openapi('ListedOrg');
 export const OrgPage = pageOf(ListedOrg, 'OrgPage');
 
 const Slug = z
@@ -173,7 +204,9 @@ export const EnvironmentIn = z
   })
   .openapi('EnvironmentIn');
 export const EnvironmentPatch = z.strictObject({ name: Name }).openapi('EnvironmentPatch');
-export const Environment = z.object({ id: z.string(), revision: Revision, name: z.string(), slug: z.string() }).openapi('Environment');
+export const Environment = z
+  .object({ id: z.string(), revision: Revision, name: z.string(), slug: z.string() })
+  .openapi('Environment');
 export const EnvironmentPage = pageOf(Environment, 'EnvironmentPage');
 
 export const orgOut = (row: OrgRow, defaultEnvironment: string): z.infer<typeof Org> => ({
@@ -187,7 +220,12 @@ export const orgOut = (row: OrgRow, defaultEnvironment: string): z.infer<typeof 
   updated_at: iso(row.updated_at),
 });
 
-export const environmentOut = ({ id, revision, name, slug }: EnvironmentRow): z.infer<typeof Environment> => ({ id, revision, name, slug });
+export const environmentOut = ({
+  id,
+  revision,
+  name,
+  slug,
+}: EnvironmentRow): z.infer<typeof Environment> => ({ id, revision, name, slug });
 
 /** The slug for a name; empty if none can be derived. */
 export const slugOfName = (name: string): string =>

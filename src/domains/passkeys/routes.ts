@@ -67,7 +67,13 @@ export const passkeyRoutes = [
       const challenge = challengeOf(body.response.response.clientDataJSON);
       const id = readChallenge(deployment.proof, adding(org, params.id as string), challenge, 'psk');
       const made = id && (await verifyCreation(base, body.response, challenge));
-      if (!made) throw new ApiError(invalid('response', 'must answer options that were issued in the last five minutes and not used yet'));
+      if (!made)
+        throw new ApiError(
+          invalid(
+            'response',
+            'must answer options that were issued in the last five minutes and not used yet',
+          ),
+        );
       return { input: { passkey: { ...made, name: body.name ?? made.name, id } } };
     },
   }),
@@ -92,7 +98,8 @@ export const passkeyRoutes = [
     revises: true,
     tag: 'Passkeys',
     summary: 'Remove a passkey',
-    description: 'Browser sessions started with the passkey end immediately. The last passkey of a member cannot be removed.',
+    description:
+      'Browser sessions started with the passkey end immediately. The last passkey of a member cannot be removed.',
     answers: { 204: null },
     refusals: ['LAST_PASSKEY'],
     named: byPasskey,

@@ -1,7 +1,11 @@
-// WebAuthn (https://www.w3.org/TR/webauthn-3/) with the settings of this service: discoverable passkeys, user verification always required,
-// no attestation. Invariant: a verified response is bound to this origin and to a challenge that we issued; a failure is null, without a
-// reason.
-import { generateRegistrationOptions, verifyAuthenticationResponse, verifyRegistrationResponse } from '@simplewebauthn/server';
+// WebAuthn (https://www.w3.org/TR/webauthn-3/) with the settings of this service: discoverable passkeys, user
+// verification always required, no attestation. Invariant: a verified response is bound to this origin and to
+// a challenge that we issued; a failure is null, without a reason.
+import {
+  generateRegistrationOptions,
+  verifyAuthenticationResponse,
+  verifyRegistrationResponse,
+} from '@simplewebauthn/server';
 import { decodeAttestationObject, decodeClientDataJSON } from '@simplewebauthn/server/helpers';
 import { fromBase64Url, toBase64Url } from '../../crypto/bytes';
 import type { PasskeyRow } from '../../db/schema';
@@ -16,7 +20,8 @@ const MOST_KEY = 1500;
 const partyOf = (base: string) => ({ id: new URL(base).hostname, origin: new URL(base).origin });
 
 /** A dummy public key: an assertion for an unknown passkey is verified with it, so the time is the same. */
-const NOBODY = 'pQECAyYgASFYIA3Qq8CxY1NYHOfm7COzRi-RjEVBzqLuQ99xjqzoom2zIlggDnbqDdc7HimrL4MRXu0lzveZkXEMy5dsKc43kc9jbEk';
+const NOBODY =
+  'pQECAyYgASFYIA3Qq8CxY1NYHOfm7COzRi-RjEVBzqLuQ99xjqzoom2zIlggDnbqDdc7HimrL4MRXu0lzveZkXEMy5dsKc43kc9jbEk';
 
 interface Owner {
   handle: Uint8Array;
@@ -27,7 +32,11 @@ interface Owner {
 }
 
 /** The options for registering a passkey. */
-export async function creationOptions(base: string, challenge: Uint8Array, { handle, email, name, has }: Owner) {
+export async function creationOptions(
+  base: string,
+  challenge: Uint8Array,
+  { handle, email, name, has }: Owner,
+) {
   return generateRegistrationOptions({
     rpName: 'Secrets Vault',
     rpID: partyOf(base).id,
@@ -37,13 +46,19 @@ export async function creationOptions(base: string, challenge: Uint8Array, { han
     challenge: new Uint8Array(challenge),
     timeout: TIMEOUT,
     attestationType: 'none',
-    excludeCredentials: has.map(({ credential_id, transports }) => ({ id: credential_id, transports: transports as never })),
+    excludeCredentials: has.map(({ credential_id, transports }) => ({
+      id: credential_id,
+      transports: transports as never,
+    })),
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     supportedAlgorithmIDs: ALGORITHMS,
   });
 }
 
-/** The options for signing in with a passkey, without naming a member. `allowed`: the passkeys of a signed-in member. */
+/**
+ * The options for signing in with a passkey, without naming a member. `allowed`: the passkeys of a signed-in
+ * member.
+ */
 export const requestOptions = (base: string, challenge: Uint8Array, allowed: string[] = []) => ({
   challenge: toBase64Url(challenge),
   rpId: partyOf(base).id,
@@ -63,10 +78,17 @@ export function challengeOf(clientDataJSON: string): string {
 }
 
 /** A verified new passkey. */
-export type Registered = Pick<PasskeyRow, 'name' | 'credential_id' | 'public_key' | 'counter' | 'transports' | 'backed_up'>;
+export type Registered = Pick<
+  PasskeyRow,
+  'name' | 'credential_id' | 'public_key' | 'counter' | 'transports' | 'backed_up'
+>;
 
 /** Verifies a registration whose challenge was verified as ours. */
-export async function verifyCreation(base: string, response: Attestation, challenge: string): Promise<Registered | null> {
+export async function verifyCreation(
+  base: string,
+  response: Attestation,
+  challenge: string,
+): Promise<Registered | null> {
   const party = partyOf(base);
   try {
     if (!isUnattested(response.response.attestationObject)) return null;
@@ -79,7 +101,12 @@ export async function verifyCreation(base: string, response: Attestation, challe
       requireUserVerification: true,
       supportedAlgorithmIDs: ALGORITHMS,
     });
-    if (!verified || registrationInfo.credential.id !== response.id || registrationInfo.credential.publicKey.length > MOST_KEY) return null;
+    if (
+      !verified ||
+      registrationInfo.credential.id !== response.id ||
+      registrationInfo.credential.publicKey.length > MOST_KEY
+    )
+      return null;
     const { credential, credentialBackedUp } = registrationInfo;
     const transports = [...new Set(response.response.transports ?? [])];
     return {
@@ -95,7 +122,10 @@ export async function verifyCreation(base: string, response: Attestation, challe
   }
 }
 
-/** Attestation was not requested, so it is not read: its certificates could make the verifier fetch addresses chosen by an attacker. */
+/**
+ * Attestation was not requested, so it is not read: its certificates could make the verifier fetch addresses
+ * chosen by an attacker.
+ */
 function isUnattested(attestationObject: string): boolean {
   const decoded = decodeAttestationObject(new Uint8Array(fromBase64Url(attestationObject) ?? []));
   const fmt = decoded.get('fmt') as string;
@@ -105,7 +135,9 @@ function isUnattested(attestationObject: string): boolean {
 function nameOf(attachment: string | null, transports: string[]): string {
   if (attachment === 'platform') return 'Passkey on this device';
   if (transports.includes('hybrid')) return 'Passkey on another device';
-  return transports.some((way) => ['usb', 'nfc', 'ble', 'smart-card'].includes(way)) ? 'Security key' : 'Passkey';
+  return transports.some((way) => ['usb', 'nfc', 'ble', 'smart-card'].includes(way))
+    ? 'Security key'
+    : 'Passkey';
 }
 
 /** What an assertion changes about a passkey. */
@@ -141,4 +173,5 @@ export async function verifyAssertion(
 }
 
 /** Whether a signature counter is valid after another: it grows, or both are 0 (WebAuthn 7.2, step 22). */
-export const mayFollow = (before: number, after: number): boolean => after > before || (after === 0 && before === 0);
+export const mayFollow = (before: number, after: number): boolean =>
+  after > before || (after === 0 && before === 0);

@@ -1,4 +1,5 @@
-// Request and response schemas of passkeys, and the WebAuthn JSON of navigator.credentials (PublicKeyCredential.toJSON).
+// Request and response schemas of passkeys, and the WebAuthn JSON of navigator.credentials
+// (PublicKeyCredential.toJSON).
 
 import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
@@ -34,7 +35,9 @@ export const Attestation = z
         .openapi({ example: ['internal'] }),
     }),
   })
-  .openapi('PasskeyCreation', { description: 'The result of navigator.credentials.create(), as its toJSON() returns it.' });
+  .openapi('PasskeyCreation', {
+    description: 'The result of navigator.credentials.create(), as its toJSON() returns it.',
+  });
 export type Attestation = z.infer<typeof Attestation>;
 
 export const Assertion = z
@@ -47,20 +50,36 @@ export const Assertion = z
       userHandle: z.string().max(100).nullable().optional().openapi({ example: 'AAAA' }),
     }),
   })
-  .openapi('PasskeyAssertion', { description: 'The result of navigator.credentials.get(), as its toJSON() returns it.' });
+  .openapi('PasskeyAssertion', {
+    description: 'The result of navigator.credentials.get(), as its toJSON() returns it.',
+  });
 export type Assertion = z.infer<typeof Assertion>;
 
-/** Options for navigator.credentials.create(), in the format of PublicKeyCredential.parseCreationOptionsFromJSON(). */
+/**
+ * Options for navigator.credentials.create(), in the format of
+ * PublicKeyCredential.parseCreationOptionsFromJSON().
+ */
 export const CreationOptions = z
   .object({
     challenge: z.string(),
     rp: z.object({ id: z.string().openapi({ example: 'vault.example.com' }), name: z.string() }),
     user: z.object({ id: z.string(), name: z.string(), displayName: z.string() }),
-    pubKeyCredParams: z.array(z.object({ type: z.string().openapi({ example: 'public-key' }), alg: z.int().openapi({ example: -7 }) })),
+    pubKeyCredParams: z.array(
+      z.object({
+        type: z.string().openapi({ example: 'public-key' }),
+        alg: z.int().openapi({ example: -7 }),
+      }),
+    ),
     timeout: z.int(),
     attestation: z.string().openapi({ example: 'none' }),
-    excludeCredentials: z.array(z.object({ id: z.string(), type: z.string(), transports: z.array(z.string()).optional() })),
-    authenticatorSelection: z.object({ residentKey: z.string(), requireResidentKey: z.boolean(), userVerification: z.string() }),
+    excludeCredentials: z.array(
+      z.object({ id: z.string(), type: z.string(), transports: z.array(z.string()).optional() }),
+    ),
+    authenticatorSelection: z.object({
+      residentKey: z.string(),
+      requireResidentKey: z.boolean(),
+      userVerification: z.string(),
+    }),
     extensions: z.record(z.string(), z.unknown()).openapi({ example: { credProps: true } }),
     hints: z.array(z.string()),
   })
@@ -79,7 +98,9 @@ export const RequestOptions = z
 export const PasskeyIn = z
   .strictObject({ response: Attestation, name: Name.optional().openapi({ example: 'Laptop' }) })
   .openapi('PasskeyIn');
-export const PasskeyPatch = z.strictObject({ name: Name.openapi({ example: 'Laptop' }) }).openapi('PasskeyPatch');
+export const PasskeyPatch = z
+  .strictObject({ name: Name.openapi({ example: 'Laptop' }) })
+  .openapi('PasskeyPatch');
 
 export const Passkey = z
   .object({
@@ -87,13 +108,22 @@ export const Passkey = z
     revision: Revision,
     name: z.string().openapi({ example: 'Passkey on this device' }),
     transports: z.array(z.string()).openapi({ example: ['internal'] }),
-    backed_up: z.boolean().openapi({ description: 'Whether a passkey provider keeps a copy, so other devices may have it too.' }),
+    backed_up: z
+      .boolean()
+      .openapi({ description: 'Whether a passkey provider keeps a copy, so other devices may have it too.' }),
     created_at: Time,
   })
   .openapi('Passkey');
 export const PasskeyPage = pageOf(Passkey, 'PasskeyPage');
 
-export const passkeyOut = ({ id, revision, name, transports, backed_up, created_at }: PasskeyRow): z.infer<typeof Passkey> => ({
+export const passkeyOut = ({
+  id,
+  revision,
+  name,
+  transports,
+  backed_up,
+  created_at,
+}: PasskeyRow): z.infer<typeof Passkey> => ({
   id,
   revision,
   name,

@@ -12,7 +12,8 @@ import { policy } from './rows';
 
 export const policies = {
   tags: {
-    Policies: 'Rules for the names of secrets, for rotation, and for operations that need approval. They apply to every route.',
+    Policies:
+      'Rules for the names of secrets, for rotation, and for operations that need approval. They apply to every route.',
   },
   actions,
   rows: [policy],

@@ -1,6 +1,6 @@
-// The job of automatic rotation, in the Worker: generates and encrypts a value for each waiting secret and sends it to the gate.
-// Invariants: it decides nothing, because the gate checks each secret again under its lock; it can be repeated, run concurrently or stop at
-// any point.
+// The job of automatic rotation, in the Worker: generates and encrypts a value for each waiting secret and
+// sends it to the gate. Invariants: it decides nothing, because the gate checks each secret again under its
+// lock; it can be repeated, run concurrently or stop at any point.
 import { generate } from '../../crypto/generate';
 import type { JobContext } from '../../delivery/job';
 import { ApiError, statusOf } from '../../errors';
@@ -13,7 +13,8 @@ const ROUNDS = 5;
 
 export async function rotate(context: JobContext): Promise<void> {
   for (let round = 0; round < ROUNDS; round++) {
-    const waiting = unwrap(await context.ask('secret.auto_rotate', {}, 'secret.rotations_waiting')).data as WaitingSecret[];
+    const waiting = unwrap(await context.ask('secret.auto_rotate', {}, 'secret.rotations_waiting'))
+      .data as WaitingSecret[];
     if (waiting.length === 0) return;
     for (const secret of waiting) await rotateOne(context, secret);
   }
@@ -28,5 +29,6 @@ async function rotateOne({ org, keys, ask }: JobContext, { id, type, etag }: Wai
   if (refusal.code === 'CONFLICT') return;
   if (statusOf(refusal) >= 500) throw new ApiError(refusal);
   const reported = await ask('secret.rotation_due', { id, reason: refusal.code });
-  if (reported.kind !== 'ok' && refusalOf(reported).code !== 'CONFLICT') throw new ApiError(refusalOf(reported));
+  if (reported.kind !== 'ok' && refusalOf(reported).code !== 'CONFLICT')
+    throw new ApiError(refusalOf(reported));
 }

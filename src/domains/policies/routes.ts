@@ -31,7 +31,13 @@ export const policyRoutes = [
       },
     }),
   }),
-  listRoute({ path: policies, action: 'policy.list', tag, summary: 'List policies', answers: { 200: wire.PolicyPage } }),
+  listRoute({
+    path: policies,
+    action: 'policy.list',
+    tag,
+    summary: 'List policies',
+    answers: { 200: wire.PolicyPage },
+  }),
   route({
     method: 'get',
     path: one,
@@ -49,7 +55,8 @@ export const policyRoutes = [
     revises: true,
     tag,
     summary: 'Change a policy',
-    description: 'Changes only the fields that are sent; applies_to and config are replaced as a whole. The kind cannot change.',
+    description:
+      'Changes only the fields that are sent; applies_to and config are replaced as a whole. The kind cannot change.',
     body: { schema: wire.PolicyPatch },
     answers: { 200: wire.Policy },
     refusals: ['NOT_FOUND', 'LIMIT_REACHED', 'APPROVAL_IMPOSSIBLE'],

@@ -3,7 +3,15 @@ import { z } from '@hono/zod-openapi';
 import { MOST_PATTERN, patternProblem } from '../../auth/naming';
 import { cronProblem, MOST_CRON, nextTimes } from '../../auth/rotation';
 import { exampleId } from '../../db/ids';
-import { heldOperations, type PolicyKind, type PolicyRow, policyKinds, type RotationConfig, roles, secretTypes } from '../../db/schema';
+import {
+  heldOperations,
+  type PolicyKind,
+  type PolicyRow,
+  policyKinds,
+  type RotationConfig,
+  roles,
+  secretTypes,
+} from '../../db/schema';
 import { Environments, iso, Name, Patterns, pageOf, Revision, Time, text } from '../../http/wire';
 
 const distinct = (list: readonly string[]) => new Set(list).size === list.length;
@@ -18,7 +26,8 @@ const sound = (most: number, problem: (value: string) => string | null) =>
 const Naming = z
   .strictObject({
     pattern: sound(MOST_PATTERN, patternProblem).openapi({
-      description: 'A regular expression in RE2 syntax. It can match anywhere in the name: anchor it with ^ and $ to match the whole name.',
+      description:
+        'A regular expression in RE2 syntax. It can match anywhere in the name: anchor it with ^ and $ to match the whole name.',
       example: '^[A-Z][A-Z0-9_]*$',
     }),
   })
@@ -26,22 +35,33 @@ const Naming = z
 
 const Rotation = z
   .strictObject({
-    max_age_days: z.int().min(1).max(3650).optional().openapi({ description: 'The maximum age of a value, in days.' }),
+    max_age_days: z
+      .int()
+      .min(1)
+      .max(3650)
+      .optional()
+      .openapi({ description: 'The maximum age of a value, in days.' }),
     cron: sound(MOST_CRON, cronProblem).optional().openapi({
       description:
         'When values are due, as a cron expression in UTC: minute (one number), hour, day of month, month, day of week. Send this or max_age_days.',
     }),
-    auto_rotate: z
-      .boolean()
-      .default(false)
-      .openapi({ description: 'Replaces due values of secrets that have auto_rotate, if this service generated them.' }),
+    auto_rotate: z.boolean().default(false).openapi({
+      description: 'Replaces due values of secrets that have auto_rotate, if this service generated them.',
+    }),
   })
-  .refine(({ max_age_days, cron }) => (max_age_days === undefined) !== (cron === undefined), 'must have either max_age_days or cron')
+  .refine(
+    ({ max_age_days, cron }) => (max_age_days === undefined) !== (cron === undefined),
+    'must have either max_age_days or cron',
+  )
   .openapi('RotationConfig', { example: { max_age_days: 90, auto_rotate: true } });
 
 const Approval = z
   .strictObject({
-    operations: z.array(z.enum(heldOperations)).min(1).max(heldOperations.length).refine(distinct, 'must not contain duplicates'),
+    operations: z
+      .array(z.enum(heldOperations))
+      .min(1)
+      .max(heldOperations.length)
+      .refine(distinct, 'must not contain duplicates'),
     required: z.int().min(1).max(5).openapi({ description: 'How many people must approve.' }),
     approvers: z
       .union(
@@ -86,9 +106,14 @@ const AppliesTo = z
       .refine(distinct, 'must not contain duplicates')
       .nullable()
       .optional(),
-    names: Patterns.nullable().optional().openapi({ description: 'Secret names as glob patterns (* and ?).' }),
+    names: Patterns.nullable()
+      .optional()
+      .openapi({ description: 'Secret names as glob patterns (* and ?).' }),
   })
-  .openapi({ description: 'The secrets that the policy applies to. A field that is omitted or null does not limit them.' });
+  .openapi({
+    description:
+      'The secrets that the policy applies to. A field that is omitted or null does not limit them.',
+  });
 
 const common = {
   name: Name,
@@ -103,13 +128,20 @@ export const PolicyIn = z
     z.strictObject({ ...common, kind: z.literal('approval'), config: Approval }),
   ])
   .openapi('PolicyIn', {
-    example: { name: 'Upper case', kind: 'naming', applies_to: { environments: ['production'] }, config: { pattern: '^[A-Z][A-Z0-9_]*$' } },
+    example: {
+      name: 'Upper case',
+      kind: 'naming',
+      applies_to: { environments: ['production'] },
+      config: { pattern: '^[A-Z][A-Z0-9_]*$' },
+    },
   });
 
 /** The message for an invalid config: that of the kind whose fields it has. */
 const configMessage = ({ errors = [] }: { errors?: z.core.$ZodIssue[][] }) => {
   const [issue] = errors.find((issues) => issues.every(({ code }) => code !== 'unrecognized_keys')) ?? [];
-  return issue ? `${issue.path.join('.')} ${issue.message}`.trim() : 'must be a config of the kind of this policy';
+  return issue
+    ? `${issue.path.join('.')} ${issue.message}`.trim()
+    : 'must be a config of the kind of this policy';
 };
 
 export const PolicyPatch = z
@@ -120,7 +152,10 @@ export const PolicyPatch = z
     config: z
       .union([Naming, Rotation, Approval], { error: (issue) => configMessage(issue as never) })
       .optional()
-      .openapi({ description: "Replaces all of config. Its fields must be those of the policy's kind, which cannot change." }),
+      .openapi({
+        description:
+          "Replaces all of config. Its fields must be those of the policy's kind, which cannot change.",
+      }),
   })
   .openapi('PolicyPatch', { example: { enabled: false } });
 
@@ -145,10 +180,19 @@ export const Policy = z
         types: z.array(z.enum(secretTypes)).nullable(),
         names: z.array(z.string()).nullable(),
       })
-      .openapi({ description: 'null means no limit.', example: { environments: ['production'], types: null, names: null } }),
+      .openapi({
+        description: 'null means no limit.',
+        example: { environments: ['production'], types: null, names: null },
+      }),
     config: z.union([Naming, Rotation, Approval]).openapi({ example: { pattern: '^[A-Z][A-Z0-9_]*$' } }),
-    next_times: z.array(Time).openapi({ description: 'For a rotation policy with cron: the next five times, in UTC.' }).optional(),
-    warning: z.string().openapi({ description: 'After a change: what the policy does not do, if that may surprise.' }).optional(),
+    next_times: z
+      .array(Time)
+      .openapi({ description: 'For a rotation policy with cron: the next five times, in UTC.' })
+      .optional(),
+    warning: z
+      .string()
+      .openapi({ description: 'After a change: what the policy does not do, if that may surprise.' })
+      .optional(),
     created_by: z.string(),
     created_at: Time,
     updated_at: Time,
@@ -167,7 +211,11 @@ export const Violation = z
 export const ViolationPage = pageOf(Violation, 'PolicyViolationPage');
 
 /** A policy, with environment slugs. */
-export function policyOut(row: PolicyRow, environments: string[] | null, now: number): z.infer<typeof Policy> {
+export function policyOut(
+  row: PolicyRow,
+  environments: string[] | null,
+  now: number,
+): z.infer<typeof Policy> {
   const { cron } = row.config as RotationConfig;
   return {
     id: row.id,

@@ -1,5 +1,6 @@
-// HTTP routes of the Provider API. A value is encrypted for a secret's id, but a request names the secret. The isolate remembers the last
-// known id of a name, and the gate asks again if it is wrong. Invariant: the remembered id is only a guess and decides nothing.
+// HTTP routes of the Provider API. A value is encrypted for a secret's id, but a request names the secret.
+// The isolate remembers the last known id of a name, and the gate asks again if it is wrong. Invariant: the
+// remembered id is only a guess and decides nothing.
 import { newId } from '../../db/ids';
 import { type Context, keysOf } from '../../http/context';
 import { route } from '../../http/route';
@@ -16,7 +17,9 @@ interface Named {
 
 const secretOf = ({ secretName: name, environment }: Named): NamedSecret => ({ name, environment });
 
-/** The operation's input, with the value encrypted for the guessed secret, or no value if there is no guess. */
+/**
+ * The operation's input, with the value encrypted for the guessed secret, or no value if there is no guess.
+ */
 const encrypted = (context: Context, body: Named, id: string | null, value: string) => ({
   ...secretOf(body),
   id,
@@ -60,7 +63,9 @@ export const providerRoutes = [
       input: encrypted(context, body, knownId(context, secretOf(body)), body.newValue),
     }),
     async more(asked: { id: string }, { body }, context) {
-      return { input: encrypted(context, body, rememberId(context, secretOf(body), asked.id), body.newValue) };
+      return {
+        input: encrypted(context, body, rememberId(context, secretOf(body), asked.id), body.newValue),
+      };
     },
   }),
   route({
@@ -69,7 +74,8 @@ export const providerRoutes = [
     action: 'provider.revoke',
     tag,
     summary: 'Revoke an issued secret',
-    description: 'Makes all existing versions permanently unreadable, immediately. Safe to repeat: the response stays the same.',
+    description:
+      'Makes all existing versions permanently unreadable, immediately. Safe to repeat: the response stays the same.',
     body: { schema: wire.Revoke },
     answers: { 200: wire.Revoked },
     refusals: ['NOT_FOUND'],

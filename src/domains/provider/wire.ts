@@ -13,11 +13,10 @@ export const Issue = z
   .strictObject({
     ...named,
     value,
-    ttlSeconds: z
-      .int()
-      .min(60)
-      .max(31_536_000)
-      .openapi({ example: 86_400, description: 'How long the value can be read, in seconds. Each rotation restarts the lifetime.' }),
+    ttlSeconds: z.int().min(60).max(31_536_000).openapi({
+      example: 86_400,
+      description: 'How long the value can be read, in seconds. Each rotation restarts the lifetime.',
+    }),
   })
   .openapi('ProviderIssue');
 export const Rotate = z.strictObject({ ...named, newValue: value }).openapi('ProviderRotate');
@@ -29,13 +28,20 @@ export const Issued = z
   .object({
     ...shown,
     version: z.int().openapi({ example: 1 }),
-    expiresAt: Time.nullable().openapi({ description: 'null if the secret has no lifetime because it was not created with one.' }),
+    expiresAt: Time.nullable().openapi({
+      description: 'null if the secret has no lifetime because it was not created with one.',
+    }),
   })
   .openapi('ProviderIssued');
-export const Revoked = z.object({ ...shown, status: z.enum(['revoked']), revokedAt: Time }).openapi('ProviderRevoked');
+export const Revoked = z
+  .object({ ...shown, status: z.enum(['revoked']), revokedAt: Time })
+  .openapi('ProviderRevoked');
 
 /** The issued or rotated secret, without its value. */
-export const issuedOut = ({ id, name, version, expires_at }: SecretRow, environment: string): z.infer<typeof Issued> => ({
+export const issuedOut = (
+  { id, name, version, expires_at }: SecretRow,
+  environment: string,
+): z.infer<typeof Issued> => ({
   secretId: id,
   secretName: name,
   environment,
@@ -43,7 +49,11 @@ export const issuedOut = ({ id, name, version, expires_at }: SecretRow, environm
   expiresAt: isoOrNull(expires_at),
 });
 
-export const revokedOut = ({ id, name }: SecretRow, environment: string, revokedAt: number): z.infer<typeof Revoked> => ({
+export const revokedOut = (
+  { id, name }: SecretRow,
+  environment: string,
+  revokedAt: number,
+): z.infer<typeof Revoked> => ({
   secretId: id,
   secretName: name,
   environment,

@@ -1,9 +1,14 @@
-// What the Worker and the gate exchange during a scan. Invariant: it contains nothing of the text, and only hashes and keyed digests of the
-// findings.
+// What the Worker and the gate exchange during a scan. Invariant: it contains nothing of the text, and only
+// hashes and keyed digests of the findings.
 import type { Kind, PageKind } from '../../auth/token';
 
-/** A genuine token of this organisation in the text. `hash` is its SHA-256. A refresh token is the `n`-th of its session. */
-export type FoundToken = { kind: Kind | PageKind; hash: string } | { kind: 'refresh'; hash: string; session: string; n: number };
+/**
+ * A genuine token of this organisation in the text. `hash` is its SHA-256. A refresh token is the `n`-th of
+ * its session.
+ */
+export type FoundToken =
+  | { kind: Kind | PageKind; hash: string }
+  | { kind: 'refresh'; hash: string; session: string; n: number };
 
 export interface ScanInput {
   id: string;
@@ -13,7 +18,9 @@ export interface ScanInput {
   tokens: FoundToken[];
   /** Keyed digests of candidates for secret values; null before the text is scanned. */
   fingerprints: string[] | null;
-  /** Keyed digests of the places of actual values, by fingerprint; null before the gate has named the values. */
+  /**
+   * Keyed digests of the places of actual values, by fingerprint; null before the gate has named the values.
+   */
   places: Record<string, string[]> | null;
 }
 
@@ -27,7 +34,10 @@ export interface KnownToken {
   secret?: string;
   /** Whether the caller may see its id. */
   isShown: boolean;
-  /** Its distance above the caller: 0 for the calling credential, null if the caller is not revoked together with it. */
+  /**
+   * Its distance above the caller: 0 for the calling credential, null if the caller is not revoked together
+   * with it.
+   */
   above: number | null;
 }
 

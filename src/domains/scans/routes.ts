@@ -18,7 +18,8 @@ const filesOf = ({ text, files }: Body) => files ?? [{ path: null, content: text
 
 async function render(part: ScanPart, { body, query }: ScanRequest, context: RenderContext) {
   const result = await resultOf(context, underWay.get(body) as Scanning, part);
-  if (query.format !== 'sarif') return { json: { ...result, findings: result.findings.map(({ end: _, ...shown }) => shown) } };
+  if (query.format !== 'sarif')
+    return { json: { ...result, findings: result.findings.map(({ end: _, ...shown }) => shown) } };
   return new Response(JSON.stringify(sarifOf(result, context.base)), {
     status: 201,
     headers: { 'Content-Type': 'application/sarif+json' },

@@ -1,5 +1,6 @@
-// Findings as SARIF 2.1.0 (OASIS), with the properties that GitHub's code scanning requires. Invariant: nothing in it is made of what was found,
-// except its place, its length, the redacted preview and a keyed digest; so it confirms no guess.
+// Findings as SARIF 2.1.0 (OASIS), with the properties that GitHub's code scanning requires. Invariant:
+// nothing in it is made of what was found, except its place, its length, the redacted preview and a keyed
+// digest; so it confirms no guess.
 import { tuple } from '../../crypto/bytes';
 import { sha256 } from '../../crypto/digest';
 import { version } from '../../version';
@@ -11,7 +12,8 @@ const TEXT = 'text';
 
 const HELP: Record<string, string> = {
   'svc-token': 'Revoke the token, then remove it from the file. It stays in the history of a repository.',
-  'stored-secret': 'Rotate the secret, then remove its value from the file. It stays in the history of a repository.',
+  'stored-secret':
+    'Rotate the secret, then remove its value from the file. It stays in the history of a repository.',
 };
 const HELP_ELSEWHERE =
   'Replace the credential where it was issued, then remove it from the file: it stays in the history of a repository. Store the new one in the vault.';
@@ -21,12 +23,15 @@ const messageOf = ({ rule, preview, live, secret_id, secret_name, environment }:
     `${ruleNames.get(rule) ?? rule}: ${preview}.`,
     ...(secret_id === undefined
       ? []
-      : [`It is the current value of the secret ${secret_name} in ${environment} (${secret_id}). Rotate the secret.`]),
+      : [
+          `It is the current value of the secret ${secret_name} in ${environment} (${secret_id}). Rotate the secret.`,
+        ]),
     ...(live === undefined ? [] : [live ? 'It was live.' : 'It is not live.']),
   ].join(' ');
 
 /** A path as a relative URI reference: two leading slashes would name a host. */
-const uriOf = (path: string): string => path.replace(/^\/+/, '/').split('/').map(encodeURIComponent).join('/');
+const uriOf = (path: string): string =>
+  path.replace(/^\/+/, '/').split('/').map(encodeURIComponent).join('/');
 
 function ruleOf(rule: string) {
   const name = ruleNames.get(rule) ?? rule;
@@ -40,7 +45,10 @@ function ruleOf(rule: string) {
   };
 }
 
-/** Tells a finding in later scans, also when lines before it change: its rule, file, preview and secret, and which of several alike it is. */
+/**
+ * Tells a finding in later scans, also when lines before it change: its rule, file, preview and secret, and
+ * which of several alike it is.
+ */
 function fingerprints(): (finding: Located) => string {
   const seen = new Map<string, number>();
   return ({ rule, path, preview, secret_id }) => {
@@ -60,13 +68,23 @@ interface Result {
 export function sarifOf({ id, findings, truncated }: Result, base: string) {
   const rules = [...new Set(findings.map(({ rule }) => rule))].sort();
   const fingerprintOf = fingerprints();
-  const missed = { level: 'warning', message: { text: 'Not everything was scanned or is listed. Scan fewer files at a time.' } };
+  const missed = {
+    level: 'warning',
+    message: { text: 'Not everything was scanned or is listed. Scan fewer files at a time.' },
+  };
   return {
     $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
     version: '2.1.0',
     runs: [
       {
-        tool: { driver: { name: 'Secrets Vault Service', version, informationUri: `${base}/docs`, rules: rules.map(ruleOf) } },
+        tool: {
+          driver: {
+            name: 'Secrets Vault Service',
+            version,
+            informationUri: `${base}/docs`,
+            rules: rules.map(ruleOf),
+          },
+        },
         automationDetails: { id: `scans/${id}` },
         invocations: [{ executionSuccessful: true, toolExecutionNotifications: truncated ? [missed] : [] }],
         columnKind: 'utf16CodeUnits',

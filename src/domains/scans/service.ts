@@ -1,5 +1,5 @@
-// Scans in the Worker. The engine runs here; the gate gets hashes and keyed digests. Invariant: nothing of the text leaves this isolate
-// except the paths that the caller sent and redacted previews.
+// Scans in the Worker. The engine runs here; the gate gets hashes and keyed digests. Invariant: nothing of
+// the text leaves this isolate except the paths that the caller sent and redacted previews.
 import type { Kind } from '../../auth/token';
 import { tuple, utf8 } from '../../crypto/bytes';
 import { hmacHex } from '../../crypto/digest';
@@ -27,11 +27,16 @@ export function begin(context: Context, id: string, files: readonly File[], revo
   const keys = keysOf(context);
   const { tokenTag: tag, proof } = context.deployment;
   const scanned = scanFiles(files, { tag, proof });
-  const candidatesBy = new Map([...scanned.candidates.keys()].map((value) => [fingerprintOf(keys, utf8(value)), value]));
+  const candidatesBy = new Map(
+    [...scanned.candidates.keys()].map((value) => [fingerprintOf(keys, utf8(value)), value]),
+  );
   // safety: scan-tokens-of-own-org
-  const own = scanned.found.flatMap(({ token }) => (token?.org === context.org ? [[token.hash, token] as const] : []));
+  const own = scanned.found.flatMap(({ token }) =>
+    token?.org === context.org ? [[token.hash, token] as const] : [],
+  );
   // safety: scan-fingerprint-keyed
-  const fingerprint = (rule: string, text: string) => hmacHex(keys.digest, tuple('scan finding', rule, text)).slice(0, 32);
+  const fingerprint = (rule: string, text: string) =>
+    hmacHex(keys.digest, tuple('scan finding', rule, text)).slice(0, 32);
   return { ...scanned, id, revoke_live, candidatesBy, tokens: new Map(own), fingerprintOf: fingerprint };
 }
 
@@ -57,7 +62,10 @@ export function inputOf({ id, revoke_live, found, tokens, candidatesBy }: Scanni
   };
 }
 
-/** The third request, after the gate has named the digests that are values: adds keyed digests of their places. */
+/**
+ * The third request, after the gate has named the digests that are values: adds keyed digests of their
+ * places.
+ */
 export function withPlaces(keys: OrgKeys, scanning: Scanning, fingerprints: readonly string[]): ScanInput {
   const places = Object.fromEntries(
     fingerprints.map((fingerprint) => {
@@ -68,7 +76,10 @@ export function withPlaces(keys: OrgKeys, scanning: Scanning, fingerprints: read
   return { ...inputOf(scanning), fingerprints: [...fingerprints], places };
 }
 
-/** A place as the gate remembers it: a digest of the file's path and the line's text, so a moved line is still the same place. */
+/**
+ * A place as the gate remembers it: a digest of the file's path and the line's text, so a moved line is still
+ * the same place.
+ */
 function placeOf(keys: OrgKeys, { files }: Scanning, file: number, at: number): string {
   const { path, content } = files[file] as File;
   const end = content.indexOf('\n', at);
@@ -102,7 +113,8 @@ export interface Located extends Shown {
 const SHOWN = 4;
 
 // safety: scan-preview-redacted
-const previewOf = ({ prefix, length }: Pick<Found, 'prefix' | 'length'>): string => `${prefix.slice(0, SHOWN)}…(${length})`;
+const previewOf = ({ prefix, length }: Pick<Found, 'prefix' | 'length'>): string =>
+  `${prefix.slice(0, SHOWN)}…(${length})`;
 
 /** The most tokens that one request revokes. */
 const MOST_REVOKED = 100;
@@ -118,12 +130,17 @@ const REVOKING = {
 } as const satisfies Record<Kind | 'refresh', Also['action']>;
 
 /**
- * Revokes live tokens by their own operations and returns those that are revoked now. The calling credential and its ancestors come last.
- * Only the topmost of these is revoked: the others are revoked together with it.
+ * Revokes live tokens by their own operations and returns those that are revoked now. The calling credential
+ * and its ancestors come last. Only the topmost of these is revoked: the others are revoked together with it.
  */
-async function revoke(context: RenderContext, tokens: readonly KnownToken[]): Promise<{ revoked: Set<string>; isCut: boolean }> {
+async function revoke(
+  context: RenderContext,
+  tokens: readonly KnownToken[],
+): Promise<{ revoked: Set<string>; isCut: boolean }> {
   const live = tokens.filter(({ live, kind, id }) => live && kind !== 'enrolment' && id !== null);
-  const own = live.filter(({ above }) => above !== null).sort((a, b) => (b.above as number) - (a.above as number));
+  const own = live
+    .filter(({ above }) => above !== null)
+    .sort((a, b) => (b.above as number) - (a.above as number));
   const others = live.filter(({ above }) => above === null);
   const revoked = new Set<string>();
   const end = async ({ kind, id, secret }: KnownToken) => {
@@ -143,12 +160,17 @@ async function revoke(context: RenderContext, tokens: readonly KnownToken[]): Pr
 
 /** The result: the findings in file order. */
 export async function resultOf(context: RenderContext, scanning: Scanning, part: ScanPart) {
-  const { revoked, isCut } = scanning.revoke_live ? await revoke(context, part.tokens) : { revoked: new Set<string>(), isCut: false };
+  const { revoked, isCut } = scanning.revoke_live
+    ? await revoke(context, part.tokens)
+    : { revoked: new Set<string>(), isCut: false };
   const known = new Map([...scanning.tokens.keys()].map((hash, at) => [hash, part.tokens[at] as KnownToken]));
   const stored = storedIn(scanning, part);
   const findings = scanning.found.flatMap((found): (Located & Place)[] => {
     const token = found.token && known.get(found.token.hash);
-    const shown = { ...shownOf(scanning, found), ...(token && tokenShown(token, scanning.revoke_live, revoked)) };
+    const shown = {
+      ...shownOf(scanning, found),
+      ...(token && tokenShown(token, scanning.revoke_live, revoked)),
+    };
     const key = `${found.file} ${found.at} ${found.length}`;
     const secrets = stored.get(key)?.secrets ?? [];
     stored.delete(key);
@@ -156,7 +178,15 @@ export async function resultOf(context: RenderContext, scanning: Scanning, part:
   });
   for (const { file, at, length, secrets } of stored.values()) {
     const path = (scanning.files[file] as File).path;
-    const shown = shownOf(scanning, { rule: 'stored-secret', path, ...scanning.positionOf(file, at), file, at, length, prefix: '' });
+    const shown = shownOf(scanning, {
+      rule: 'stored-secret',
+      path,
+      ...scanning.positionOf(file, at),
+      file,
+      at,
+      length,
+      prefix: '',
+    });
     for (const secret of secrets) findings.push({ ...shown, ...secretShown(secret) });
   }
   findings.sort((a, b) => a.file - b.file || a.at - b.at);
@@ -172,7 +202,10 @@ interface Place {
   at: number;
 }
 
-const shownOf = (scanning: Scanning, { rule, path, line, column, prefix, length, file, at }: Found): Located & Place => ({
+const shownOf = (
+  scanning: Scanning,
+  { rule, path, line, column, prefix, length, file, at }: Found,
+): Located & Place => ({
   rule,
   path,
   line,
@@ -184,9 +217,17 @@ const shownOf = (scanning: Scanning, { rule, path, line, column, prefix, length,
   end: scanning.positionOf(file, at + length),
 });
 
-const secretShown = ({ id, name, environment }: KnownSecret): Partial<Shown> => ({ secret_id: id, secret_name: name, environment });
+const secretShown = ({ id, name, environment }: KnownSecret): Partial<Shown> => ({
+  secret_id: id,
+  secret_name: name,
+  environment,
+});
 
-const tokenShown = ({ live, id, isShown, above }: KnownToken, revoke_live: boolean, revoked: Set<string>): Partial<Shown> => ({
+const tokenShown = (
+  { live, id, isShown, above }: KnownToken,
+  revoke_live: boolean,
+  revoked: Set<string>,
+): Partial<Shown> => ({
   live,
   ...(isShown && id !== null && { credential_id: id }),
   ...(above !== null && { is_caller: true }),

@@ -11,11 +11,16 @@ const File = z.strictObject({
   content: z.string().max(MOST_BODY).openapi({ example: 'DATABASE_URL=…' }),
 });
 
-const problemOf = ({ text, files }: { text?: string; files?: unknown[] }) => (text === undefined) !== (files === undefined);
+const problemOf = ({ text, files }: { text?: string; files?: unknown[] }) =>
+  (text === undefined) !== (files === undefined);
 
 export const ScanIn = z
   .strictObject({
-    text: z.string().max(MOST_BODY).optional().openapi({ description: 'The text to scan. Send text or files.', example: 'DATABASE_URL=…' }),
+    text: z
+      .string()
+      .max(MOST_BODY)
+      .optional()
+      .openapi({ description: 'The text to scan. Send text or files.', example: 'DATABASE_URL=…' }),
     files: z
       .array(File)
       .min(1)
@@ -32,34 +37,49 @@ export const ScanIn = z
   .openapi('ScanIn');
 
 export const ScanQuery = z.strictObject({
-  format: z.enum(['json', 'sarif']).optional().openapi({ description: 'sarif: the findings as SARIF 2.1.0. json by default.' }),
+  format: z
+    .enum(['json', 'sarif'])
+    .optional()
+    .openapi({ description: 'sarif: the findings as SARIF 2.1.0. json by default.' }),
 });
 
 export const Finding = z
   .object({
-    rule: z
-      .string()
-      .openapi({ description: 'The format of the finding. svc-token: a token of this service. stored-secret: the value of a secret.' }),
+    rule: z.string().openapi({
+      description:
+        'The format of the finding. svc-token: a token of this service. stored-secret: the value of a secret.',
+    }),
     path: z.string().nullable().openapi({ description: 'The file, as the request named it. null for text.' }),
     line: z.int().openapi({ description: 'Line, from 1.' }),
     column: z.int().openapi({ description: 'Column, from 1, in UTF-16 code units.' }),
-    preview: z.string().openapi({ description: 'The public prefix of the format, if it has one, and the length in characters.' }),
+    preview: z.string().openapi({
+      description: 'The public prefix of the format, if it has one, and the length in characters.',
+    }),
     fingerprint: z.string().openapi({
       description:
         'A keyed digest of the rule and of what was found. It stays the same wherever and whenever this is found in your organisation, so you can keep a list of accepted findings.',
     }),
-    secret_id: z.string().optional().openapi({ description: 'The active secret whose current value this is, if the caller may read it.' }),
+    secret_id: z
+      .string()
+      .optional()
+      .openapi({ description: 'The active secret whose current value this is, if the caller may read it.' }),
     secret_name: z.string().optional().openapi({ description: 'Its name.' }),
     environment: z.string().nullable().optional().openapi({ description: 'Its environment.' }),
     live: z.boolean().optional().openapi({
-      description: 'For a token of this organisation: whether it was live when it was found. Absent for a token of another organisation.',
+      description:
+        'For a token of this organisation: whether it was live when it was found. Absent for a token of another organisation.',
     }),
-    credential_id: z.string().optional().openapi({ description: 'For a token of this organisation, if the caller holds tokens:read.' }),
-    is_caller: z
+    credential_id: z
+      .string()
+      .optional()
+      .openapi({ description: 'For a token of this organisation, if the caller holds tokens:read.' }),
+    is_caller: z.boolean().optional().openapi({
+      description: 'true if this token is the calling credential or an ancestor it is revoked together with.',
+    }),
+    revoked: z
       .boolean()
       .optional()
-      .openapi({ description: 'true if this token is the calling credential or an ancestor it is revoked together with.' }),
-    revoked: z.boolean().optional().openapi({ description: 'With revoke_live, for a live token: whether this request revoked it.' }),
+      .openapi({ description: 'With revoke_live, for a live token: whether this request revoked it.' }),
   })
   .openapi('Finding');
 

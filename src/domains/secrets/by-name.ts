@@ -1,4 +1,5 @@
-// Secrets by name over HTTP. A put encrypts the value for the secret that presumably has the name, as does a provider: see known-ids.ts.
+// Secrets by name over HTTP. A put encrypts the value for the secret that presumably has the name, as does a
+// provider: see known-ids.ts.
 
 import type { z } from '@hono/zod-openapi';
 import { newId } from '../../db/ids';
@@ -14,7 +15,13 @@ const tag = 'Secrets';
 const path = '/orgs/{org_id}/secrets/by-name/{name}';
 
 type PutRequest = Input<z.output<typeof wire.PutQuery>, z.output<typeof wire.SecretPut>>;
-const named = ({ params, query }: { params: Record<string, string>; query: { environment?: string | undefined } }): NamedSecret => ({
+const named = ({
+  params,
+  query,
+}: {
+  params: Record<string, string>;
+  query: { environment?: string | undefined };
+}): NamedSecret => ({
   environment: query.environment ?? null,
   name: params.name as string,
 });
@@ -48,7 +55,9 @@ export const byNameRoutes = [
     answers: { 200: wire.SecretWithValue, 304: null },
     refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_REVOKED'],
     named,
-    prepare: ({ query, if_none_match }) => ({ input: { version: query.version ?? null, if_none_match, as_text: true } }),
+    prepare: ({ query, if_none_match }) => ({
+      input: { version: query.version ?? null, if_none_match, as_text: true },
+    }),
     render: withValue,
   }),
   route({
@@ -75,7 +84,11 @@ export const byNameRoutes = [
       'POLICY_VIOLATED',
     ],
     named,
-    prepare: (input, context) => ({ input: putInput(input, context, knownId(context, named(input)) ?? newId('sec')) }),
-    more: async (asked: { id: string | null }, input, context) => ({ input: putInput(input, context, asked.id ?? newId('sec')) }),
+    prepare: (input, context) => ({
+      input: putInput(input, context, knownId(context, named(input)) ?? newId('sec')),
+    }),
+    more: async (asked: { id: string | null }, input, context) => ({
+      input: putInput(input, context, asked.id ?? newId('sec')),
+    }),
   }),
 ];

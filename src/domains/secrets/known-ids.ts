@@ -1,5 +1,6 @@
-// Ids of secrets by name, as this isolate last saw them. A value is encrypted for a secret's id, which a request with a name does not
-// contain. Invariant: a remembered id is a guess and decides nothing; if it is wrong, the gate has the Worker encrypt again.
+// Ids of secrets by name, as this isolate last saw them. A value is encrypted for a secret's id, which a
+// request with a name does not contain. Invariant: a remembered id is a guess and decides nothing; if it is
+// wrong, the gate has the Worker encrypt again.
 import QuickLRU from 'quick-lru';
 import type { Context } from '../../http/context';
 
@@ -10,9 +11,11 @@ export interface NamedSecret {
 }
 
 const known = new QuickLRU<string, string>({ maxSize: 2500 });
-const placeOf = ({ org }: Context, { environment, name }: NamedSecret) => JSON.stringify([org, environment, name]);
+const placeOf = ({ org }: Context, { environment, name }: NamedSecret) =>
+  JSON.stringify([org, environment, name]);
 
-export const knownId = (context: Context, secret: NamedSecret): string | null => known.get(placeOf(context, secret)) ?? null;
+export const knownId = (context: Context, secret: NamedSecret): string | null =>
+  known.get(placeOf(context, secret)) ?? null;
 
 /** Remembers an id and returns it. */
 export function rememberId(context: Context, secret: NamedSecret, id: string): string {

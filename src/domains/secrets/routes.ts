@@ -15,9 +15,17 @@ const encrypted = (context: Context, secret: string, value: string, generated?: 
   encryptValue(keysOf(context), context.org, secret, value, generated);
 
 /** Generates a value, encrypts it for a secret, and returns it with what the response shows once. */
-async function generated(context: Context, secret: string, type: string, options: GenerateOptions | undefined) {
+async function generated(
+  context: Context,
+  secret: string,
+  type: string,
+  options: GenerateOptions | undefined,
+) {
   const { value, public_key } = await generate(type, options);
-  return { value: encrypted(context, secret, value, 1), once: { value, ...(public_key !== undefined && { public_key }) } };
+  return {
+    value: encrypted(context, secret, value, 1),
+    once: { value, ...(public_key !== undefined && { public_key }) },
+  };
 }
 
 const path = '/orgs/{org_id}/secrets';
@@ -38,7 +46,8 @@ export const secretRoutes = [
     refusals: ['NOT_FOUND', 'SECRET_NAME_TAKEN', 'LIMIT_REACHED', 'POLICY_VIOLATED'],
     async prepare({ body }, context) {
       const id = newId('sec');
-      const { name, type, environment, description, tags, ttlSeconds, rotate_every_seconds, auto_rotate } = body;
+      const { name, type, environment, description, tags, ttlSeconds, rotate_every_seconds, auto_rotate } =
+        body;
       const { value, once } =
         body.value === undefined
           ? await generated(context, id, type, body.generate as GenerateOptions)
@@ -96,7 +105,9 @@ export const secretRoutes = [
     answers: { 200: wire.SecretWithValue, 304: null },
     refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_REVOKED'],
     named: by('secret'),
-    prepare: ({ query, if_none_match }) => ({ input: { version: query.version ?? null, if_none_match, as_text: true } }),
+    prepare: ({ query, if_none_match }) => ({
+      input: { version: query.version ?? null, if_none_match, as_text: true },
+    }),
     render: withValue,
   }),
   route({
@@ -170,7 +181,12 @@ export const secretRoutes = [
       },
     }),
     async more({ type }: { type: string }, { params, body, if_match }, context) {
-      const { value, once } = await generated(context, params.id as string, type, body.generate as GenerateOptions | undefined);
+      const { value, once } = await generated(
+        context,
+        params.id as string,
+        type,
+        body.generate as GenerateOptions | undefined,
+      );
       return { input: { if_match, value, generate: body.generate ?? null }, once };
     },
   }),
@@ -204,7 +220,8 @@ export const secretRoutes = [
     action: 'secret.restore',
     tag,
     summary: 'Restore a deleted secret',
-    description: 'Possible for seven days after the deletion, unless the secret was deleted with permanent=true.',
+    description:
+      'Possible for seven days after the deletion, unless the secret was deleted with permanent=true.',
     answers: { 200: wire.Secret },
     refusals: ['NOT_FOUND', 'SECRET_NAME_TAKEN', 'CONFLICT', 'POLICY_VIOLATED'],
     named: by('secret'),
@@ -234,7 +251,9 @@ export const secretRoutes = [
     answers: { 200: wire.Values, 304: null },
     refusals: ['NOT_FOUND', 'RESULT_TOO_LARGE', 'INVALID_CURSOR', 'CONFLICT'],
     named: ({ params }) => ({ environment: params.environment as string }),
-    prepare: ({ query, if_none_match }) => ({ input: valuesInput(query, { if_none_match, after: null, etag: null }) }),
+    prepare: ({ query, if_none_match }) => ({
+      input: valuesInput(query, { if_none_match, after: null, etag: null }),
+    }),
     render: allValues,
   }),
 ];

@@ -1,5 +1,6 @@
-// The rules of secrets: the status of a secret, whether it may be read, and which of its versions may be. Pure. Invariant: however a value
-// is requested, the value of a deleted, expired or revoked secret is refused here.
+// The rules of secrets: the status of a secret, whether it may be read, and which of its versions may be.
+// Pure. Invariant: however a value is requested, the value of a deleted, expired or revoked secret is refused
+// here.
 import type { SecretRow, VersionRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
 import { matchesETag } from '../../etag';
@@ -24,8 +25,8 @@ export interface Readable {
 }
 
 /**
- * The same in transit to the Worker, which verifies it. `text` is its JSON, by which the Worker recognises what it has already verified; a
- * gate sends no text to a 0.4.0 Worker, and none for a long value.
+ * The same in transit to the Worker, which verifies it. `text` is its JSON, by which the Worker recognises
+ * what it has already verified; a gate sends no text to a 0.4.0 Worker, and none for a long value.
  */
 export type Delivered = (Readable | { seal_id: string; text: string }) & { environment: string; now: number };
 
@@ -51,10 +52,14 @@ export const readable = (row: SecretRow | null, now: number): Refusal | null => 
 /** 410 for a version that was revoked. It stays revoked when the secret gets a new value. */
 export const revokedVersion = ({ revoked_through }: SecretRow, number: number): Refusal | null =>
   // safety: revoked-version
-  number <= (revoked_through ?? 0) ? refuse('SECRET_REVOKED', { message: `Version ${number} of this secret has been revoked.` }) : null;
+  number <= (revoked_through ?? 0)
+    ? refuse('SECRET_REVOKED', { message: `Version ${number} of this secret has been revoked.` })
+    : null;
 
 export const hasVersion = ({ version, oldest_version, lost_versions }: SecretRow, number: number): boolean =>
-  number <= version && number >= oldest_version && !lost_versions?.some(([first, last]) => number >= first && number <= last);
+  number <= version &&
+  number >= oldest_version &&
+  !lost_versions?.some(([first, last]) => number >= first && number <= last);
 
 /** Refuses unless the secret is readable and has that version. */
 export const readableVersion = (row: SecretRow | null, version: number, now: number): Refusal | null =>

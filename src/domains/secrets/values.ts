@@ -1,5 +1,5 @@
-// Values in responses: of one secret, and of a whole environment. Invariant: a bulk read shows one state of the environment; if it changes
-// between two parts from the gate, the read starts again.
+// Values in responses: of one secret, and of a whole environment. Invariant: a bulk read shows one state of
+// the environment; if it changes between two parts from the gate, the read starts again.
 
 import type { z } from '@hono/zod-openapi';
 import { toCursor } from '../../db/page';
@@ -19,7 +19,9 @@ export const VALUES = '/orgs/{org_id}/environments/{environment}/values';
 /** The metadata of a secret with the value. */
 export const withValue = async (delivered: Delivered, _: unknown, context: Context) => {
   const { row, version, value } = await decryptValue(keysOf(context), context.org, delivered);
-  return { json: { ...wire.secretOut(row, delivered.environment, delivered.now), version: version.version, value } };
+  return {
+    json: { ...wire.secretOut(row, delivered.environment, delivered.now), version: version.version, value },
+  };
 };
 
 type Query = z.output<typeof wire.ValuesQuery>;
@@ -54,7 +56,8 @@ interface Parts extends Pick<ValuesPart, 'environment' | 'withheld' | 'next_page
   etag: string | null;
 }
 
-const itemsOf = ({ items, names }: ValuesPart) => items.map((item, index) => ({ item, name: names?.[index] ?? null }));
+const itemsOf = ({ items, names }: ValuesPart) =>
+  items.map((item, index) => ({ item, name: names?.[index] ?? null }));
 
 /** Reads parts from the gate until the answer is complete; starts again if it changed between two parts. */
 async function partsOf(first: ValuesPart, query: Query, context: RenderContext): Promise<Parts> {
@@ -71,7 +74,9 @@ async function partsOf(first: ValuesPart, query: Query, context: RenderContext):
     const part = unwrap(await context.further(valuesInput(query, more))).data as ValuesPart;
     if (part.changed) {
       if (++starts > MOST_STARTS) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
-      const again = unwrap(await context.further(valuesInput(query, { if_none_match: null, after: null, etag: null })));
+      const again = unwrap(
+        await context.further(valuesInput(query, { if_none_match: null, after: null, etag: null })),
+      );
       all = start(again.data as ValuesPart, again.etag ?? null);
       next = (again.data as ValuesPart).next;
       continue;
@@ -84,11 +89,19 @@ async function partsOf(first: ValuesPart, query: Query, context: RenderContext):
 }
 
 /** The name of a secret whose value does not open. */
-const nameOf = (item: Delivered): string => ('text' in item ? (JSON.parse(item.text) as Readable) : item).row.name;
+const nameOf = (item: Delivered): string =>
+  ('text' in item ? (JSON.parse(item.text) as Readable) : item).row.name;
 
 /** All values of an answer. One that does not open is named, and reported as an integrity violation. */
 export async function allValues(first: ValuesPart, { query, params }: Input<Query>, context: RenderContext) {
-  const { environment, items, withheld = [], unreadable, etag, next_page = null } = await partsOf(first, query, context);
+  const {
+    environment,
+    items,
+    withheld = [],
+    unreadable,
+    etag,
+    next_page = null,
+  } = await partsOf(first, query, context);
   // Without a prototype, so that __proto__ is an ordinary name.
   const values: Record<string, string> = Object.create(null);
   const versions: Record<string, number> = Object.create(null);
@@ -107,7 +120,8 @@ export async function allValues(first: ValuesPart, { query, params }: Input<Quer
   }
   for (const violation of violations.slice(0, MOST_REPORTED)) await context.report(violation);
   const isPage = query.limit !== undefined || query.cursor !== undefined;
-  const next_cursor = next_page && toCursor(context.deployment.cursor, context.org, listName(VALUES, params), next_page);
+  const next_cursor =
+    next_page && toCursor(context.deployment.cursor, context.org, listName(VALUES, params), next_page);
   // An incomplete answer has an ETag that matches nothing: once the values are repaired, it is read again.
   const tag = etag && unreadable.length ? etag.replace(/"$/, '-incomplete"') : etag;
   return {

@@ -39,32 +39,58 @@ const Description = text(1024);
 /** The most total bytes of a secret's tags, keys and values, in UTF-8. */
 const MOST_TAGS = 16_384;
 const Tags = z
-  .record(z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, 'must have 1 to 64 characters: letters, digits, _ . -'), text(256))
+  .record(
+    z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, 'must have 1 to 64 characters: letters, digits, _ . -'),
+    text(256),
+  )
   .refine((tags) => Object.keys(tags).length <= 50, 'must have at most 50 tags')
-  .refine((tags) => utf8(Object.entries(tags).flat().join('')).length <= MOST_TAGS, 'must have at most 16,384 bytes in total')
+  .refine(
+    (tags) => utf8(Object.entries(tags).flat().join('')).length <= MOST_TAGS,
+    'must have at most 16,384 bytes in total',
+  )
   .openapi({ example: { team: 'core' }, maxProperties: 50 });
 const Seconds = z.int().min(1).max(31_536_000);
-const AutoRotate = z
-  .boolean()
-  .optional()
-  .openapi({ description: 'Whether a rotation policy with auto_rotate may replace a generated value. false by default.', example: false });
+const AutoRotate = z.boolean().optional().openapi({
+  description: 'Whether a rotation policy with auto_rotate may replace a generated value. false by default.',
+  example: false,
+});
 
 const Generate = z.strictObject({
   length: z.int().min(8).max(4096).optional(),
   charset: z.string().min(2).max(256).optional().openapi({
-    description: 'The name of a character set (alphanumeric, letters, digits, hex, base64url, ascii, …) or the characters themselves.',
+    description:
+      'The name of a character set (alphanumeric, letters, digits, hex, base64url, ascii, …) or the characters themselves.',
   }),
 });
 
 /** Types for which a new secret's value can be generated: their values are usually not issued elsewhere. */
-const GENERATED_AT_FIRST: ReadonlySet<string> = new Set(['password', 'ssh_key', 'private_key', 'webhook_secret']);
+const GENERATED_AT_FIRST: ReadonlySet<string> = new Set([
+  'password',
+  'ssh_key',
+  'private_key',
+  'webhook_secret',
+]);
 
 /** What is wrong with the source of a new secret's value, or null. */
-function originProblem({ type, value, generate }: { type: string; value?: string; generate?: GenerateOptions }) {
-  if (value !== undefined) return generate === undefined ? null : { path: 'generate', message: 'must not be sent together with value' };
+function originProblem({
+  type,
+  value,
+  generate,
+}: {
+  type: string;
+  value?: string;
+  generate?: GenerateOptions;
+}) {
+  if (value !== undefined)
+    return generate === undefined
+      ? null
+      : { path: 'generate', message: 'must not be sent together with value' };
   if (generate === undefined) return { path: 'value', message: 'is required unless generate is sent' };
   if (!GENERATED_AT_FIRST.has(type))
-    return { path: 'generate', message: `does not apply to a new secret of type ${type}: send value instead` };
+    return {
+      path: 'generate',
+      message: `does not apply to a new secret of type ${type}: send value instead`,
+    };
   return optionsProblem(type, generate);
 }
 
@@ -72,25 +98,39 @@ export const SecretIn = z
   .strictObject({
     name: SecretName,
     type: Type,
-    value: SecretValue.optional().openapi({ description: 'The value, up to 64 KiB in UTF-8. Required unless generate is sent.' }),
+    value: SecretValue.optional().openapi({
+      description: 'The value, up to 64 KiB in UTF-8. Required unless generate is sent.',
+    }),
     generate: Generate.optional().openapi({
       description:
         'Generates the value instead, for the types password, ssh_key, private_key and webhook_secret. The generated value is shown only in this response.',
     }),
-    environment: EnvironmentRef.optional().openapi({ description: 'Id or slug. By default, the default environment.' }),
+    environment: EnvironmentRef.optional().openapi({
+      description: 'Id or slug. By default, the default environment.',
+    }),
     description: Description.nullable().optional(),
     tags: Tags.optional(),
-    ttlSeconds: Seconds.optional().openapi({ description: 'How long the value can be read, in seconds. Unlimited by default.' }),
-    rotate_every_seconds: Seconds.nullable().optional().openapi({ description: 'How often the secret should be rotated, in seconds.' }),
+    ttlSeconds: Seconds.optional().openapi({
+      description: 'How long the value can be read, in seconds. Unlimited by default.',
+    }),
+    rotate_every_seconds: Seconds.nullable()
+      .optional()
+      .openapi({ description: 'How often the secret should be rotated, in seconds.' }),
     auto_rotate: AutoRotate,
   })
   .superRefine((body, context) => {
     // Each invalid field is reported only once.
-    const problem = context.issues.length > 0 ? null : originProblem(body as Parameters<typeof originProblem>[0]);
-    if (problem) context.addIssue({ code: 'custom', message: problem.message, path: problem.path.split('.') });
+    const problem =
+      context.issues.length > 0 ? null : originProblem(body as Parameters<typeof originProblem>[0]);
+    if (problem)
+      context.addIssue({ code: 'custom', message: problem.message, path: problem.path.split('.') });
   })
   .openapi('SecretIn', {
-    example: { name: 'DATABASE_URL', type: 'database_url', value: 'postgres://app:correct-horse@db.example.com/app' },
+    example: {
+      name: 'DATABASE_URL',
+      type: 'database_url',
+      value: 'postgres://app:correct-horse@db.example.com/app',
+    },
   });
 
 export const SecretPut = z
@@ -99,7 +139,9 @@ export const SecretPut = z
     type: Type.optional().openapi({ description: '`generic` by default for a new secret.' }),
     description: Description.nullable().optional(),
     tags: Tags.optional(),
-    ttlSeconds: Seconds.nullable().optional().openapi({ description: 'A new lifetime in seconds, counted from now. null for none.' }),
+    ttlSeconds: Seconds.nullable()
+      .optional()
+      .openapi({ description: 'A new lifetime in seconds, counted from now. null for none.' }),
     rotate_every_seconds: Seconds.nullable().optional(),
     auto_rotate: AutoRotate,
   })
@@ -132,7 +174,13 @@ export const Rotate = z
   .openapi('Rotate');
 
 export const Rollback = z
-  .strictObject({ version: z.int().min(1).max(999_999_999).openapi({ description: 'The version whose value becomes current again.' }) })
+  .strictObject({
+    version: z
+      .int()
+      .min(1)
+      .max(999_999_999)
+      .openapi({ description: 'The version whose value becomes current again.' }),
+  })
   .openapi('Rollback');
 
 const status = z.enum(statuses);
@@ -143,7 +191,10 @@ const Rotation = z
       .object({ id: z.string().openapi({ example: exampleId('policy') }), name: z.string() })
       .nullable()
       .openapi({ description: 'The policy that asks for it; null for rotate_every_seconds of the secret.' }),
-    every_seconds: z.int().nullable().openapi({ description: 'How old a value may become. null with cron.', example: 7_776_000 }),
+    every_seconds: z
+      .int()
+      .nullable()
+      .openapi({ description: 'How old a value may become. null with cron.', example: 7_776_000 }),
     cron: z.string().nullable().openapi({ description: 'The schedule of the policy (UTC).' }),
     due_at: Time,
     is_due: z.boolean(),
@@ -162,8 +213,12 @@ export const Secret = z
     description: z.string().nullable(),
     tags: z.record(z.string(), z.string()),
     rotate_every_seconds: z.int().nullable(),
-    auto_rotate: z.boolean().openapi({ description: 'Whether a rotation policy may replace a generated value.', example: false }),
-    generated: z.boolean().openapi({ description: 'Whether this service generated the current value.', example: false }),
+    auto_rotate: z
+      .boolean()
+      .openapi({ description: 'Whether a rotation policy may replace a generated value.', example: false }),
+    generated: z
+      .boolean()
+      .openapi({ description: 'Whether this service generated the current value.', example: false }),
     created_at: Time,
     updated_at: Time,
     expires_at: Time.nullable(),
@@ -174,31 +229,45 @@ export const Secret = z
       })
       .optional(),
     deleted_at: Time.nullable()
-      .openapi({ description: 'Present on deleted secrets. They can be restored for seven days after this time.' })
+      .openapi({
+        description: 'Present on deleted secrets. They can be restored for seven days after this time.',
+      })
       .optional(),
   })
   .openapi('Secret');
 
 export const SecretWithValue = Secret.extend({ value: SecretValue }).openapi('SecretWithValue');
 const generatedOnce = {
-  value: z.string().nullable().openapi({ description: 'The generated value. Present only if the value was generated.' }).optional(),
-  public_key: z.string().nullable().openapi({ description: 'The public key. Present only if a key pair was generated.' }).optional(),
+  value: z
+    .string()
+    .nullable()
+    .openapi({ description: 'The generated value. Present only if the value was generated.' })
+    .optional(),
+  public_key: z
+    .string()
+    .nullable()
+    .openapi({ description: 'The public key. Present only if a key pair was generated.' })
+    .optional(),
 };
 export const NewSecret = Secret.extend(generatedOnce).openapi('NewSecret');
 export const RotatedSecret = Secret.extend(generatedOnce).openapi('RotatedSecret');
 
-export const Version = z.object({ version: z.int(), created_at: Time, created_by: z.string(), current: z.boolean() }).openapi('Version');
+export const Version = z
+  .object({ version: z.int(), created_at: Time, created_by: z.string(), current: z.boolean() })
+  .openapi('Version');
 
 export const Values = z
   .object({
     environment: z.string(),
     values: z.record(z.string(), z.string()),
     versions: z.record(z.string(), z.int()),
-    withheld: z
-      .array(z.string())
-      .openapi({ description: 'Names that an approval policy holds back. Read each secret on its own to request approval.' }),
+    withheld: z.array(z.string()).openapi({
+      description:
+        'Names that an approval policy holds back. Read each secret on its own to request approval.',
+    }),
     unreadable: z.array(z.string()).optional().openapi({
-      description: 'Names of secrets whose stored value was altered or is missing (an integrity violation). Absent if there are none.',
+      description:
+        'Names of secrets whose stored value was altered or is missing (an integrity violation). Absent if there are none.',
     }),
     next_cursor: z
       .string()
@@ -218,7 +287,10 @@ export const Values = z
 export const SecretPage = pageOf(Secret, 'SecretPage', {
   folders: z
     .array(z.string())
-    .openapi({ description: 'Present with delimiter: the folders of this page, each with its whole path and the / at its end.' })
+    .openapi({
+      description:
+        'Present with delimiter: the folders of this page, each with its whole path and the / at its end.',
+    })
     .optional(),
 });
 export const VersionPage = pageOf(Version, 'VersionPage');
@@ -230,16 +302,21 @@ export const ListQuery = z
     type: Type.optional(),
     prefix: z.string().max(255).optional(),
     contains: z.string().min(1).max(255).optional().openapi({
-      description: 'Only secrets with this text in their name, after prefix. Upper and lower case are the same.',
+      description:
+        'Only secrets with this text in their name, after prefix. Upper and lower case are the same.',
       example: 'stripe',
     }),
     status: status.optional(),
-    tag: z.string().min(1).max(321).optional().openapi({ description: 'Only secrets with this tag: key, or key:value.' }),
-    id: z
+    tag: z
       .string()
-      .max(64)
+      .min(1)
+      .max(321)
       .optional()
-      .openapi({ description: 'Only the secret with this id, deleted or not. Returns its metadata without reading its value.' }),
+      .openapi({ description: 'Only secrets with this tag: key, or key:value.' }),
+    id: z.string().max(64).optional().openapi({
+      description:
+        'Only the secret with this id, deleted or not. Returns its metadata without reading its value.',
+    }),
     sort: z.enum(['name']).optional().openapi({
       description:
         'name: sorts by name, and without environment also by environment where names are the same. Does not list deleted secrets. By default, secrets are sorted by creation.',
@@ -249,9 +326,13 @@ export const ListQuery = z
         'Lists what is directly below prefix: first folders (names with a further / after prefix), then secrets, both sorted by name. limit counts both. Needs environment, and does not list deleted secrets.',
     }),
   })
-  .refine(({ sort, status }) => !sort || status !== 'deleted', { path: ['sort'], message: 'needs a status other than deleted' })
+  .refine(({ sort, status }) => !sort || status !== 'deleted', {
+    path: ['sort'],
+    message: 'needs a status other than deleted',
+  })
   .refine(
-    ({ delimiter, environment, status, id }) => !delimiter || (environment !== undefined && status !== 'deleted' && id === undefined),
+    ({ delimiter, environment, status, id }) =>
+      !delimiter || (environment !== undefined && status !== 'deleted' && id === undefined),
     {
       path: ['delimiter'],
       message: 'needs environment, a status other than deleted, and no id',
@@ -263,7 +344,10 @@ export const CompareQuery = z.strictObject({
     .string()
     .max(2600)
     .transform((list) => list.split(','))
-    .refine((list) => list.length >= 2 && list.length <= 10, 'must name two to ten environments, separated by commas')
+    .refine(
+      (list) => list.length >= 2 && list.length <= 10,
+      'must name two to ten environments, separated by commas',
+    )
     .refine((list) => list.every((ref) => ref !== ''), 'must not contain an empty name')
     .openapi({
       type: 'string',
@@ -302,7 +386,8 @@ export const ValuesQuery = z.strictObject({
     .max(MOST_PREFIXES, `must be sent at most ${MOST_PREFIXES} times`)
     .optional()
     .openapi({
-      description: 'Only secrets whose names start with this prefix. Up to 10 prefixes, each as a parameter of its own, in their order.',
+      description:
+        'Only secrets whose names start with this prefix. Up to 10 prefixes, each as a parameter of its own, in their order.',
       example: ['app/'],
     }),
   strip_prefix: z.enum(['true', 'false']).optional().openapi({
@@ -310,9 +395,14 @@ export const ValuesQuery = z.strictObject({
       'With true, names are shown without their prefix, and a secret whose name matches several prefixes is shown once for each. Where two names become one, the later prefix wins. A name that is only the prefix is shown whole.',
   }),
   limit: QueryInteger(1, 2000).optional().openapi({
-    description: 'Reads in pages: how many values to return at most. A page can hold fewer values, and withholds at most as many.',
+    description:
+      'Reads in pages: how many values to return at most. A page can hold fewer values, and withholds at most as many.',
   }),
-  cursor: z.string().max(1000).optional().openapi({ description: 'next_cursor of the previous page. The prefixes must be the same.' }),
+  cursor: z
+    .string()
+    .max(1000)
+    .optional()
+    .openapi({ description: 'next_cursor of the previous page. The prefixes must be the same.' }),
 });
 export const DeleteQuery = z.strictObject({ permanent: z.enum(['true', 'false']).optional() });
 

@@ -1,6 +1,6 @@
-// HTTP routes of shares. The Worker encrypts a link's value under the link's key and decrypts it. Invariants: the key of a link exists only
-// in the response that creates it, in the fragment of its URL and in the body of a view; without a genuine key a caller learns nothing
-// about any link.
+// HTTP routes of shares. The Worker encrypts a link's value under the link's key and decrypts it. Invariants:
+// the key of a link exists only in the response that creates it, in the fragment of its URL and in the body
+// of a view; without a genuine key a caller learns nothing about any link.
 
 import type { z } from '@hono/zod-openapi';
 import { newToken, readPageToken } from '../../auth/token';
@@ -23,7 +23,8 @@ const one = '/orgs/{org_id}/secrets/{id}';
 type ShareRequest = Input<unknown, z.output<typeof wire.ShareIn>>;
 
 function shareInput({ body }: ShareRequest): LinkInput | GrantInput {
-  if (body.kind === 'link') return { kind: 'link', expires_in: body.expires_in, max_views: body.max_views, link: null };
+  if (body.kind === 'link')
+    return { kind: 'link', expires_in: body.expires_in, max_views: body.max_views, link: null };
   const { kind, grantee, permission, expires_at = null } = body;
   return { kind, id: newId('grt'), grantee, permission, expires_at };
 }
@@ -51,7 +52,10 @@ async function newLink(delivered: Delivered, { body }: ShareRequest, context: Co
 /** The same response for every link that is not live. */
 const gone = async (context: PublicContext) => ({ refusal: await context.count(refuse('SHARE_GONE')) });
 
-async function viewed({ params, body }: Input<unknown, z.output<typeof wire.ViewIn>>, context: PublicContext): Promise<PublicAnswer> {
+async function viewed(
+  { params, body }: Input<unknown, z.output<typeof wire.ViewIn>>,
+  context: PublicContext,
+): Promise<PublicAnswer> {
   const id = params.id as string;
   const { key, passphrase } = body;
   const token = readPageToken('share', key);
@@ -61,7 +65,12 @@ async function viewed({ params, body }: Input<unknown, z.output<typeof wire.View
   const keys = await context.keyring.org(org);
   if (!keys) return gone(context);
   const ask = async (stretched: Stretched | null, again: boolean) => {
-    const input: ViewInput = { id, key_hash: hash, sent: passphrase !== undefined, passphrase: stretched && verifierOf(stretched) };
+    const input: ViewInput = {
+      id,
+      key_hash: hash,
+      sent: passphrase !== undefined,
+      passphrase: stretched && verifierOf(stretched),
+    };
     return (await context.ask(org, keys, { link: id, hash }, input, { again })).outcome;
   };
   const first = await ask(null, false);
@@ -71,13 +80,19 @@ async function viewed({ params, body }: Input<unknown, z.output<typeof wire.View
   // Scrypt takes time and memory: only for a live link that has a passphrase.
   const stretched = first.kind === 'more' ? await stretch(key, passphrase ?? '') : null;
   const outcome = stretched ? await ask(stretched, true) : first;
-  if (outcome.kind === 'ok' && outcome.status === 403) return { refusal: await context.count(refuse('PASSPHRASE_WRONG')) };
+  if (outcome.kind === 'ok' && outcome.status === 403)
+    return { refusal: await context.count(refuse('PASSPHRASE_WRONG')) };
   if (outcome.kind !== 'ok') {
     const refusal = refusalOf(outcome);
     return refusal.code === 'SHARE_GONE' ? gone(context) : { refusal };
   }
   const { secret_id, name, version, value_sealed, has_passphrase } = outcome.data as View;
-  const value = openValue(key, has_passphrase ? stretched : null, { org, secret: secret_id, share: id, version }, value_sealed);
+  const value = openValue(
+    key,
+    has_passphrase ? stretched : null,
+    { org, secret: secret_id, share: id, version },
+    value_sealed,
+  );
   if (value === null) throw new ApiError(refuse('INTERNAL'), { event: 'value_does_not_open', resource: id });
   return { status: 200, json: { name, version, value } };
 }
@@ -103,7 +118,8 @@ export const shareRoutes = [
     action: 'secret.share_list',
     tag,
     summary: 'List the shares of a secret',
-    description: 'Returns live links, and live grants that name only this secret. The URL of a link is never returned.',
+    description:
+      'Returns live links, and live grants that name only this secret. The URL of a link is never returned.',
     answers: { 200: wire.SharePage },
     refusals: ['NOT_FOUND'],
     named: by('secret'),

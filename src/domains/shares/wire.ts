@@ -9,7 +9,11 @@ const Passphrase = z.string().min(1).max(256);
 const LinkIn = z.strictObject({
   kind: z.literal('link'),
   expires_in: z.int().min(60).max(604_800).openapi({ description: 'Lifetime in seconds.', example: 3600 }),
-  max_views: z.int().min(1).max(100).openapi({ description: 'How often the value can be viewed.', example: 1 }),
+  max_views: z
+    .int()
+    .min(1)
+    .max(100)
+    .openapi({ description: 'How often the value can be viewed.', example: 1 }),
   passphrase: Passphrase.optional().openapi({
     description: 'Required before the value is shown. Send it through a different channel than the link.',
   }),
@@ -37,7 +41,10 @@ export const ShareIn = z.discriminatedUnion('kind', [LinkIn, GrantIn]).openapi('
 /** A new link. Its URL is shown only in this response. */
 const NewLink = z.object({
   id: z.string().openapi({ example: exampleId('share') }),
-  url: z.string().nullable().openapi({ description: 'Address of the page that shows the value. Shown only once.' }),
+  url: z
+    .string()
+    .nullable()
+    .openapi({ description: 'Address of the page that shows the value. Shown only once.' }),
   expires_at: Time,
 });
 
@@ -48,7 +55,9 @@ const Link = z.object({
   max_views: z.int(),
   views: z.int(),
   passphrase: z.boolean().openapi({ description: 'Whether the link requires a passphrase.' }),
-  created_by: z.string().openapi({ description: 'The credential or member that created the link. The link is revoked together with it.' }),
+  created_by: z.string().openapi({
+    description: 'The credential or member that created the link. The link is revoked together with it.',
+  }),
   created_at: Time,
   expires_at: Time,
 });
@@ -106,7 +115,11 @@ export const grantOut = (row: GrantRow): z.infer<typeof Grant> => ({
 
 export const ViewIn = z
   .strictObject({
-    key: z.string().min(1).max(1000).openapi({ description: 'The part of the link after #.', example: 'svcshare_…' }),
+    key: z
+      .string()
+      .min(1)
+      .max(1000)
+      .openapi({ description: 'The part of the link after #.', example: 'svcshare_…' }),
     passphrase: z.string().min(1).max(1000).optional(),
   })
   .openapi('ViewIn');

@@ -1,5 +1,5 @@
-// What sign-in looks up in D1 before it calls a gate: the member of an enrolment token, and the passkey of a response. Invariant: only rows
-// with a correct MAC count; the gate checks again with its own rows.
+// What sign-in looks up in D1 before it calls a gate: the member of an enrolment token, and the passkey of a
+// response. Invariant: only rows with a correct MAC count; the gate checks again with its own rows.
 import { readPageToken } from '../../auth/token';
 import { macOf, type RowKind, type RowTypes, readable } from '../../db/rows';
 import type { MemberRow, PasskeyRow } from '../../db/schema';
@@ -21,14 +21,20 @@ export interface Enrolment {
 }
 
 /** The live enrolment of a token; null if the token is forged, used, expired or replaced. */
-export async function enrolmentOf(text: string, { deployment, keyring, env, trace }: PublicContext): Promise<Enrolment | null> {
+export async function enrolmentOf(
+  text: string,
+  { deployment, keyring, env, trace }: PublicContext,
+): Promise<Enrolment | null> {
   const token = readPageToken('enrolment', text);
   if (!token?.isGenuine(deployment.tokenTag)) return null;
   const keys = await keyring.org(token.org);
   if (!keys) return null;
   trace.d1_calls++;
   const [members, passkeys] = await env.DB.batch<Record<string, unknown>>([
-    env.DB.prepare('select * from members where org_id = ? and enrolment_hash = ?').bind(token.org, token.hash),
+    env.DB.prepare('select * from members where org_id = ? and enrolment_hash = ?').bind(
+      token.org,
+      token.hash,
+    ),
     env.DB.prepare(
       'select * from passkeys where org_id = ?1 and member_id = (select id from members where org_id = ?1 and enrolment_hash = ?2)',
     ).bind(token.org, token.hash),
@@ -48,7 +54,9 @@ export async function passkeyOf(
   credential: string,
 ): Promise<PasskeyRow | null> {
   trace.d1_calls++;
-  const { results } = await env.DB.prepare('select * from passkeys where org_id = ? and member_id = ? and credential_id = ?')
+  const { results } = await env.DB.prepare(
+    'select * from passkeys where org_id = ? and member_id = ? and credential_id = ?',
+  )
     .bind(org, member, credential)
     .all<Record<string, unknown>>()
     .catch(unavailable);

@@ -1,15 +1,29 @@
-// HTTP routes of sign-in. Proofs are verified here before a gate acts on them. Invariants: all refused logins have the same body,
-// regardless of the reason; only refresh and logout read the cookie, and only from our own pages; a refresh token is never accepted from a
-// page.
+// HTTP routes of sign-in. Proofs are verified here before a gate acts on them. Invariants: all refused logins
+// have the same body, regardless of the reason; only refresh and logout read the cookie, and only from our
+// own pages; a refresh token is never accepted from a page.
 
 import { parse } from 'hono/utils/cookie';
-import { newChallenge, type RefreshCookie, readChallenge, readCookie, readHandle, readRefreshToken, userHandle } from '../../auth/proofs';
+import {
+  newChallenge,
+  type RefreshCookie,
+  readChallenge,
+  readCookie,
+  readHandle,
+  readRefreshToken,
+  userHandle,
+} from '../../auth/proofs';
 import { newId } from '../../db/ids';
 import { invalid, refuse, statusOf } from '../../errors';
 import { type Context, keysOf, type PublicAnswer, type PublicContext } from '../../http/context';
 import { listRoute } from '../../http/list';
 import { type Input, route } from '../../http/route';
-import { challengeOf, creationOptions, requestOptions, verifyAssertion, verifyCreation } from '../passkeys/webauthn';
+import {
+  challengeOf,
+  creationOptions,
+  requestOptions,
+  verifyAssertion,
+  verifyCreation,
+} from '../passkeys/webauthn';
 import { type Assertion, CreationOptions, RequestOptions } from '../passkeys/wire';
 import type { Confirming } from './gate/operations';
 import type { Begun } from './gate/sessions';
@@ -40,7 +54,9 @@ async function provenBy(context: Context, asked: Confirming, response: Assertion
 
 const gone = async (context: PublicContext) => ({ refusal: await context.count(refuse('ENROLMENT_GONE')) });
 /** The same response for every refused login. */
-const refused = async (context: PublicContext) => ({ refusal: await context.count(refuse('UNAUTHENTICATED')) });
+const refused = async (context: PublicContext) => ({
+  refusal: await context.count(refuse('UNAUTHENTICATED')),
+});
 
 const isOurPage = ({ headers, base }: PublicContext) => headers.get('origin') === base;
 
@@ -53,9 +69,11 @@ function cookieOf({ headers, deployment }: PublicContext): RefreshCookie | null 
 /** Refreshes a terminal session. Pages may not: a refresh token there would be within reach of scripts. */
 async function refreshTerminal(text: string, context: PublicContext): Promise<PublicAnswer> {
   // safety: refresh-token-without-cookie
-  if (cookieOf(context) !== undefined) return { refusal: invalid('refresh_token', 'must not be sent together with the refresh cookie') };
+  if (cookieOf(context) !== undefined)
+    return { refusal: invalid('refresh_token', 'must not be sent together with the refresh cookie') };
   // safety: refresh-token-without-origin
-  if (context.headers.get('origin') !== null) return { refusal: refuse('ORIGIN_NOT_ALLOWED', { message: NOT_FROM_PAGES }) };
+  if (context.headers.get('origin') !== null)
+    return { refusal: refuse('ORIGIN_NOT_ALLOWED', { message: NOT_FROM_PAGES }) };
   const token = readRefreshToken(context.deployment.proof, text);
   const keys = token && (await context.keyring.org(token.org));
   if (!token || !keys) return refused(context);
@@ -63,7 +81,8 @@ async function refreshTerminal(text: string, context: PublicContext): Promise<Pu
   const { org, session, n } = token;
   const reply = await context.ask(org, keys, { kind: 'browser', org, hash: session }, { n });
   const { outcome, rate_limit } = reply;
-  if (outcome.kind === 'ok' && outcome.status === 401) return { refusal: refuse('TOKEN_REVOKED'), rate_limit };
+  if (outcome.kind === 'ok' && outcome.status === 401)
+    return { refusal: refuse('TOKEN_REVOKED'), rate_limit };
   return signedIn(context, org, key, reply, terminalTokens);
 }
 
@@ -90,7 +109,10 @@ export const signinRoutes = [
       const { email, name } = member;
       const handle = userHandle(deployment.proof, org, member.id);
       const challenge = newChallenge(deployment.proof, enrolling(hash));
-      return { status: 200, json: await creationOptions(base, challenge, { handle, email, name, has: passkeys }) };
+      return {
+        status: 200,
+        json: await creationOptions(base, challenge, { handle, email, name, has: passkeys }),
+      };
     },
   }),
   route({
@@ -99,7 +121,8 @@ export const signinRoutes = [
     action: 'auth.enrol',
     tag: 'Sign-in',
     summary: 'Register a passkey with an enrolment link',
-    description: 'Uses up the enrolment link and signs in. Existing passkeys of the member are kept. Sets the refresh cookie.',
+    description:
+      'Uses up the enrolment link and signs in. Existing passkeys of the member are kept. Sets the refresh cookie.',
     body: { schema: wire.EnrolIn },
     answers: { 200: wire.SignedIn },
     refusals: ['ENROLMENT_GONE', 'CONFLICT', 'LIMIT_REACHED'],
@@ -113,14 +136,23 @@ export const signinRoutes = [
       if (!made)
         return {
           refusal: await context.count(
-            invalid('response', 'must answer options that were issued in the last five minutes and not used yet'),
+            invalid(
+              'response',
+              'must answer options that were issued in the last five minutes and not used yet',
+            ),
           ),
         };
       const key = await signer(context);
       const passkey = { id: newId('psk'), ...made };
-      const reply = await context.ask(org, keys, { member: member.id }, { session, enrolment: hash, passkey });
+      const reply = await context.ask(
+        org,
+        keys,
+        { member: member.id },
+        { session, enrolment: hash, passkey },
+      );
       const { outcome } = reply;
-      if (outcome.kind === 'refused' && ['ENROLMENT_GONE', 'UNAUTHENTICATED'].includes(outcome.refusal.code)) return gone(context);
+      if (outcome.kind === 'refused' && ['ENROLMENT_GONE', 'UNAUTHENTICATED'].includes(outcome.refusal.code))
+        return gone(context);
       return signedIn(context, org, key, reply, browserTokens);
     },
   }),
@@ -131,10 +163,14 @@ export const signinRoutes = [
     operation: 'auth.login_options',
     tag: 'Sign-in',
     summary: 'Get options to sign in',
-    description: 'Pass them to navigator.credentials.get(). They do not name a member, and work once, within five minutes.',
+    description:
+      'Pass them to navigator.credentials.get(). They do not name a member, and work once, within five minutes.',
     body: { schema: wire.LoginOptionsIn, optional: true },
     answers: { 200: RequestOptions },
-    public: async (_, { base, deployment }) => ({ status: 200, json: requestOptions(base, newChallenge(deployment.proof, LOGIN)) }),
+    public: async (_, { base, deployment }) => ({
+      status: 200,
+      json: requestOptions(base, newChallenge(deployment.proof, LOGIN)),
+    }),
   }),
   route({
     method: 'post',
@@ -176,7 +212,11 @@ export const signinRoutes = [
     body: { schema: wire.LoginOptionsIn, optional: true },
     answers: { 200: RequestOptions },
     unkept: true,
-    render: ({ passkeys, ...asked }: Confirming & { passkeys: string[] }, _: Input, { base, deployment, org }: Context) => ({
+    render: (
+      { passkeys, ...asked }: Confirming & { passkeys: string[] },
+      _: Input,
+      { base, deployment, org }: Context,
+    ) => ({
       json: requestOptions(base, newChallenge(deployment.proof, confirming(org, asked)), passkeys),
     }),
   }),
@@ -198,7 +238,8 @@ export const signinRoutes = [
       if (passkey) await signer(context);
       return { input: { since: asked.since, passkey } };
     },
-    render: async (begun: Begun, _: Input, context: Context) => browserTokens(context, context.org, await signer(context), begun),
+    render: async (begun: Begun, _: Input, context: Context) =>
+      browserTokens(context, context.org, await signer(context), begun),
   }),
   route({
     method: 'post',
@@ -215,7 +256,8 @@ export const signinRoutes = [
       if (body.refresh_token !== undefined) return refreshTerminal(body.refresh_token, context);
       if (!isOurPage(context)) return { refusal: refuse('ORIGIN_NOT_ALLOWED') };
       const cookie = cookieOf(context);
-      // A request without a cookie is not a failed attempt: a page sends it because it cannot see whether it has one.
+      // A request without a cookie is not a failed attempt: a page sends it because it cannot see whether it
+      // has one.
       if (cookie === undefined) return { refusal: refuse('UNAUTHENTICATED') };
       const keys = cookie && (await context.keyring.org(cookie.org));
       if (!cookie || !keys) return { ...(await refused(context)), headers: cleared };
@@ -223,7 +265,8 @@ export const signinRoutes = [
       const { org, session, n } = cookie;
       const reply = await context.ask(org, keys, { kind: 'browser', org, hash: session }, { n });
       const { outcome, rate_limit } = reply;
-      if (outcome.kind === 'ok' && outcome.status === 401) return { refusal: refuse('TOKEN_REVOKED'), headers: cleared, rate_limit };
+      if (outcome.kind === 'ok' && outcome.status === 401)
+        return { refusal: refuse('TOKEN_REVOKED'), headers: cleared, rate_limit };
       if (outcome.kind === 'refused' && statusOf(outcome.refusal) === 401)
         return { refusal: outcome.refusal, headers: cleared, rate_limit };
       return signedIn(context, org, key, reply, browserTokens);
@@ -245,8 +288,14 @@ export const signinRoutes = [
       const keys = cookie && (await context.keyring.org(cookie.org));
       if (!cookie || !keys) return { status: 204, headers: cleared };
       const { org, session } = cookie;
-      const { outcome, rate_limit } = await context.ask(org, keys, { kind: 'browser', org, hash: session }, {});
-      if (outcome.kind === 'refused' && statusOf(outcome.refusal) !== 401) return { refusal: outcome.refusal, rate_limit };
+      const { outcome, rate_limit } = await context.ask(
+        org,
+        keys,
+        { kind: 'browser', org, hash: session },
+        {},
+      );
+      if (outcome.kind === 'refused' && statusOf(outcome.refusal) !== 401)
+        return { refusal: outcome.refusal, rate_limit };
       return { status: 204, headers: cleared, rate_limit };
     },
   }),

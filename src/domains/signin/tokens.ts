@@ -1,5 +1,6 @@
-// The tokens of a session that the gate has begun: a JWT, and the cookie or refresh token that renews it. Invariant: the signing key is
-// fetched first, so no session begins or continues whose tokens cannot be signed.
+// The tokens of a session that the gate has begun: a JWT, and the cookie or refresh token that renews it.
+// Invariant: the signing key is fetched first, so no session begins or continues whose tokens cannot be
+// signed.
 import { generateCookie } from 'hono/cookie';
 import { toCookie, toRefreshToken } from '../../auth/proofs';
 import type { Reply } from '../../gate/request/call';
@@ -12,7 +13,13 @@ import type { Begun } from './gate/sessions';
 
 export const COOKIE = '__Host-svc_refresh';
 const setCookie = (value: string, maxAge: number) => ({
-  'Set-Cookie': generateCookie(COOKIE, value, { maxAge, path: '/', httpOnly: true, secure: true, sameSite: 'Strict' }),
+  'Set-Cookie': generateCookie(COOKIE, value, {
+    maxAge,
+    path: '/',
+    httpOnly: true,
+    secure: true,
+    sameSite: 'Strict',
+  }),
 });
 export const cleared = setCookie('', 0);
 
@@ -42,7 +49,13 @@ export async function signedIn(
   return { status: 200, ...(await tokens(context, org, key, outcome.data as Begun)), rate_limit };
 }
 
-async function jwtOf({ base }: Signing, org: string, key: SigningKey, { session, member }: Begun, now: number) {
+async function jwtOf(
+  { base }: Signing,
+  org: string,
+  key: SigningKey,
+  { session, member }: Begun,
+  now: number,
+) {
   const until = Math.min(now + JWT_LIVES, session.ends_at);
   const claims = { org, member: member.id, session: session.id, n: session.n };
   const { token, expires_at } = await signSession(key, base, claims, until, now);
@@ -64,5 +77,11 @@ export const browserTokens: TokensOf = async (context, org, key, begun) => {
 export const terminalTokens: TokensOf = async (context, org, key, begun) => {
   const { id, n } = begun.session;
   const { member, ...jwt } = await jwtOf(context, org, key, begun, Date.now());
-  return { json: { ...jwt, refresh_token: toRefreshToken(context.deployment.proof, { org, session: id, n }), member } };
+  return {
+    json: {
+      ...jwt,
+      refresh_token: toRefreshToken(context.deployment.proof, { org, session: id, n }),
+      member,
+    },
+  };
 };

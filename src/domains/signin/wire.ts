@@ -7,13 +7,20 @@ import type { Use } from '../../gate/limits/last-used';
 import { iso, isoOrNull, pageOf, Time } from '../../http/wire';
 import { Assertion, Attestation } from '../passkeys/wire';
 
-const token = z.string().min(1).max(200).openapi({ description: 'The part of the enrolment link after #.', example: 'svcenrol_…' });
+const token = z
+  .string()
+  .min(1)
+  .max(200)
+  .openapi({ description: 'The part of the enrolment link after #.', example: 'svcenrol_…' });
 export const EnrolOptionsIn = z.strictObject({ token }).openapi('EnrolOptionsIn');
 export const EnrolIn = z.strictObject({ token, response: Attestation }).openapi('EnrolIn');
 export const LoginOptionsIn = z.strictObject({}).openapi('LoginOptionsIn');
 export const LoginIn = z.strictObject({ response: Assertion }).openapi('LoginIn');
 
-/** A refresh token or device code. The limit is above the length of a genuine one, so that another kind of token gets the response for an unknown one. */
+/**
+ * A refresh token or device code. The limit is above the length of a genuine one, so that another kind of
+ * token gets the response for an unknown one.
+ */
 export const Proof = z.string().min(1).max(4096);
 
 export const RefreshIn = z
@@ -28,25 +35,28 @@ const SignedInMember = z
     email: z.string(),
     name: z.string().openapi({ example: 'Ann' }),
     role: z.enum(roles),
-    environments: z
-      .array(z.string())
-      .nullable()
-      .openapi({ description: 'Slugs of the environments in which the role holds. null means all.', example: null }),
+    environments: z.array(z.string()).nullable().openapi({
+      description: 'Slugs of the environments in which the role holds. null means all.',
+      example: null,
+    }),
     org_id: z.string(),
   })
   .openapi('SignedInMember');
 
 export const SignedIn = z
   .object({
-    token: z
-      .string()
-      .openapi({ description: 'A JWT for the Authorization header. It is valid for ten minutes.', example: 'eyJhbGciOiJFUzI1NiIs…' }),
+    token: z.string().openapi({
+      description: 'A JWT for the Authorization header. It is valid for ten minutes.',
+      example: 'eyJhbGciOiJFUzI1NiIs…',
+    }),
     expiresAt: Time,
     member: SignedInMember,
   })
   .openapi('SignedIn');
 
-export const refreshToken = z.string().openapi({ description: 'For a terminal session: renews it once.', example: 'svcref_…' });
+export const refreshToken = z
+  .string()
+  .openapi({ description: 'For a terminal session: renews it once.', example: 'svcref_…' });
 
 export const Refreshed = SignedIn.extend({ refresh_token: refreshToken.optional() }).openapi('Refreshed');
 
@@ -59,10 +69,10 @@ export const Session = z
     last_used_place: z.string().nullable().openapi({ example: 'Zurich, CH (ZRH)' }),
     current: z.boolean().openapi({ description: 'Whether this session made the request.' }),
     client: z.enum(['browser', 'terminal']),
-    client_name: z
-      .string()
-      .nullable()
-      .openapi({ description: 'For a terminal session: the name that the program gave itself.', example: 'svc on ann-laptop' }),
+    client_name: z.string().nullable().openapi({
+      description: 'For a terminal session: the name that the program gave itself.',
+      example: 'svc on ann-laptop',
+    }),
     passkey_id: z.string().openapi({ example: exampleId('passkey') }),
   })
   .openapi('BrowserSession');
@@ -80,7 +90,11 @@ export const signedInMember = (
   org_id,
 });
 
-export const sessionOut = (row: CredentialRow, used: Use | null, current: boolean): z.infer<typeof Session> => ({
+export const sessionOut = (
+  row: CredentialRow,
+  used: Use | null,
+  current: boolean,
+): z.infer<typeof Session> => ({
   id: row.id,
   created_at: iso(row.created_at),
   expires_at: iso(row.expires_at as number),

@@ -1,4 +1,5 @@
-// Actions on syncs and the permissions they need. With an inline config, a caller also needs secrets:read: see gate/start.ts.
+// Actions on syncs and the permissions they need. With an inline config, a caller also needs secrets:read:
+// see gate/start.ts.
 import type { Needs } from '../../auth/actions';
 
 export const actions = {

@@ -1,5 +1,6 @@
-// A dry run, in the Worker: asks the target, with one attempt per call, and reports what a sync would do. Invariants: nothing is written,
-// to the target or here; the value of a secret held by an approval policy is not compared, so the result reveals nothing about it.
+// A dry run, in the Worker: asks the target, with one attempt per call, and reports what a sync would do.
+// Invariants: nothing is written, to the target or here; the value of a secret held by an approval policy is
+// not compared, so the result reveals nothing about it.
 import { readsEach, type Target, TargetError } from '../../adapters/sync/adapter';
 import { foreseen } from '../../adapters/sync/apply';
 import { failed, type Item, itemOf, type Plan, plan, type Result, sorted } from '../../adapters/sync/plan';
@@ -35,7 +36,12 @@ export async function foresee(
   const results =
     remotes instanceof TargetError
       ? items.map(({ name, target: at, problem }) => failed(name, at, problem ?? remotes.problem))
-      : await compared(target, plan(adapter, { ...asked, items, remotes, digestOf, reads: readsEach(target) }), values, digestOf);
+      : await compared(
+          target,
+          plan(adapter, { ...asked, items, remotes, digestOf, reads: readsEach(target) }),
+          values,
+          digestOf,
+        );
   const removed = new Set(results.filter(({ action }) => action === 'deleted').map(({ name }) => name));
   const all = sorted([...results, ...skipped.filter(({ name }) => !removed.has(name))]);
   return { results: all, redeployRequired: redeployRequired(adapter, all) };
@@ -47,7 +53,8 @@ function known(error: unknown): TargetError {
 }
 
 /**
- * If a target reads values one by one before a write, they are read here too. Those of held secrets are not, because `values` lacks them.
+ * If a target reads values one by one before a write, they are read here too. Those of held secrets are not,
+ * because `values` lacks them.
  */
 async function compared(
   target: Target,

@@ -1,5 +1,5 @@
-// Permits of a job to begin calls to the target. Invariant: a call begins only while the gate's last permit lasts, counted from when it was
-// asked for, so that the gate knows when no further call can begin.
+// Permits of a job to begin calls to the target. Invariant: a call begins only while the gate's last permit
+// lasts, counted from when it was asked for, so that the gate knows when no further call can begin.
 import { TargetError } from '../../adapters/sync/adapter';
 import type { Permit } from '../../adapters/sync/call';
 import type { Permission, PermitInput } from './gate/run';
@@ -8,10 +8,15 @@ import type { Permission, PermitInput } from './gate/run';
 const MOST_TRIES = 5;
 
 const overtaken = { code: 'NOT_ATTEMPTED', message: 'Another job continues this sync.' } as const;
-const tooSlow = { code: 'NOT_ATTEMPTED', message: 'This service took too long to decide whether the sync may continue.' } as const;
+const tooSlow = {
+  code: 'NOT_ATTEMPTED',
+  message: 'This service took too long to decide whether the sync may continue.',
+} as const;
 
 /** `ask`: asks the gate; null if another job works on the sync by now. */
-export function permitOf(ask: (input: Pick<PermitInput, 'for' | 'tries'>) => Promise<Permission | null>): Permit {
+export function permitOf(
+  ask: (input: Pick<PermitInput, 'for' | 'tries'>) => Promise<Permission | null>,
+): Permit {
   let until = 0;
   let refusal: Error | null = null;
   let asking: Promise<void> | null = null;

@@ -1,5 +1,6 @@
-// The place of a sync: a target together with the environment that is written there. Invariant: the same target and environment are the
-// same place, regardless of credentials, options and the order of config fields; the places of one target begin with the same digest.
+// The place of a sync: a target together with the environment that is written there. Invariant: the same
+// target and environment are the same place, regardless of credentials, options and the order of config
+// fields; the places of one target begin with the same digest.
 import canonicalize from 'canonicalize';
 import type { SyncPlatform } from '../../adapters/platforms';
 import { syncAdapters } from '../../adapters/sync';
@@ -14,7 +15,11 @@ export function placeOf(platform: string, config: Record<string, unknown>, envir
 }
 
 /** Where a sync writes, for the record of written names. */
-export const recordedAt = ({ place, platform, environment_id }: Pick<SyncRow, 'place' | 'platform' | 'environment_id'>): Place => ({
+export const recordedAt = ({
+  place,
+  platform,
+  environment_id,
+}: Pick<SyncRow, 'place' | 'platform' | 'environment_id'>): Place => ({
   target: targetIn(place),
   environment: environment_id,
   folds: syncAdapters[platform as SyncPlatform]?.folds ?? false,

@@ -5,5 +5,7 @@ import type { Result } from '../../adapters/sync/plan';
 const WRITES = ['created', 'updated', 'deleted'];
 
 /** True only if something was written and the platform needs a deployment for it. */
-export const redeployRequired = (adapter: Pick<SyncAdapter, 'redeploy'> | undefined, results: readonly Result[]): boolean =>
-  adapter?.redeploy === true && results.some(({ action }) => WRITES.includes(action));
+export const redeployRequired = (
+  adapter: Pick<SyncAdapter, 'redeploy'> | undefined,
+  results: readonly Result[],
+): boolean => adapter?.redeploy === true && results.some(({ action }) => WRITES.includes(action));

@@ -17,7 +17,15 @@ type Body = (typeof wire.SyncIn)['_output'];
 
 /** A sync as the gate's input. */
 function inputOf(body: Body, context: Context): SyncInput {
-  const { platform = null, config, integrationId = null, environmentId, names, prune = false, dryRun = false } = body;
+  const {
+    platform = null,
+    config,
+    integrationId = null,
+    environmentId,
+    names,
+    prune = false,
+    dryRun = false,
+  } = body;
   const id = newId('syn');
   const asked = {
     id,
@@ -33,7 +41,11 @@ function inputOf(body: Body, context: Context): SyncInput {
   const found = checked(platform, config, context.settings);
   if ('details' in found) throw new ApiError(refuse('VALIDATION_FAILED', { details: found.details }));
   const { shown, credentials } = partsOf(platform, found.config);
-  return { ...asked, config: shown, credentials_sealed: encryptCredentials(keysOf(context), context.org, id, credentials) };
+  return {
+    ...asked,
+    config: shown,
+    credentials_sealed: encryptCredentials(keysOf(context), context.org, id, credentials),
+  };
 }
 
 /** The result of a dry run. */
@@ -45,7 +57,9 @@ async function foreseen(asked: DryRun, { platform, config }: Body, context: Cont
   if (!opened)
     throw new ApiError(
       refuse('VALIDATION_FAILED', {
-        details: [{ path: 'integrationId', message: 'leads to an address that this deployment does not allow' }],
+        details: [
+          { path: 'integrationId', message: 'leads to an address that this deployment does not allow' },
+        ],
       }),
     );
   return foresee(opened, asked, keys, context.org);
@@ -73,7 +87,8 @@ export const syncRoutes = [
     action: 'integration.syncs',
     tag: 'Syncs',
     summary: 'List the syncs',
-    description: 'Newest first. Syncs are kept for 30 days at most: past the quota the oldest finished ones are deleted.',
+    description:
+      'Newest first. Syncs are kept for 30 days at most: past the quota the oldest finished ones are deleted.',
     answers: { 200: wire.SyncPage },
   }),
   route({

@@ -20,7 +20,11 @@ export const sync = rowKind('sync', {
   sweepAt: (row) => (row.finished_at === null ? null : row.created_at + KEPT),
   // An automatic sync counts for its connection.
   maker: ({ requester, integration_id }) =>
-    (requester.kind === 'system' ? integration_id : requester.kind === 'session' ? requester.parent_id : requester.id) ?? 'system',
+    (requester.kind === 'system'
+      ? integration_id
+      : requester.kind === 'session'
+        ? requester.parent_id
+        : requester.id) ?? 'system',
   ends: ({ finished_at }) => finished_at,
   quota: {
     org: { count: 10_000, bytes: 256 * MIB, open: 100 },

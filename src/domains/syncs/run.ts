@@ -1,6 +1,7 @@
-// The job of a sync, in the Worker: plans it once, then writes chunk by chunk and reports each result to the gate. Invariants: it can be
-// repeated or stop at any point, because the plan and the results are stored in the gate; no value, credential or target response is logged
-// or reported; it stops after a number of calls, and another message continues; each call begins under a permit of the gate (permit.ts).
+// The job of a sync, in the Worker: plans it once, then writes chunk by chunk and reports each result to the
+// gate. Invariants: it can be repeated or stop at any point, because the plan and the results are stored in
+// the gate; no value, credential or target response is logged or reported; it stops after a number of calls,
+// and another message continues; each call begins under a permit of the gate (permit.ts).
 import { CONCURRENCY, readsEach, TargetError } from '../../adapters/sync/adapter';
 import { type Applied, apply, type Work } from '../../adapters/sync/apply';
 import { failed, type Item, itemOf, plan, type Result } from '../../adapters/sync/plan';
@@ -34,10 +35,12 @@ export async function run(context: JobContext): Promise<void> {
   const settings = settingsOf(env);
   if ('problem' in settings) return;
   if (id === null) return void unwrap(await ask('integration.sync_auto', {}));
-  const taken = unwrap(await ask('integration.sync_run', { sync: id }, 'integration.sync_take')).data as Taken | null;
+  const taken = unwrap(await ask('integration.sync_run', { sync: id }, 'integration.sync_take'))
+    .data as Taken | null;
   if (!taken) return;
   const asked: Run['ask'] = async (operation, input = {}) =>
-    unwrap(await ask('integration.sync_run', { sync: id, lease: taken.lease, ...input }, operation)).data as never;
+    unwrap(await ask('integration.sync_run', { sync: id, lease: taken.lease, ...input }, operation))
+      .data as never;
   try {
     const config = taken.integration
       ? storedConfig(context.keys, context.org, taken.integration)
@@ -47,11 +50,17 @@ export async function run(context: JobContext): Promise<void> {
     const permit = permitOf((input) => asked<Permission>('integration.sync_permit', input));
     const opened = config && openTarget(taken.row.platform, config, settings, permit);
     const work = { ...taken, context, ask: asked };
-    const end = opened ? await carryOut({ ...work, opened }) : await without({ ...work, isGone: config === null });
+    const end = opened
+      ? await carryOut({ ...work, opened })
+      : await without({ ...work, isGone: config === null });
     if (end) unwrap(await ask('integration.sync_end', { sync: id, lease: taken.lease, ...end }));
   } catch (error) {
     // Release the sync, so the next message need not wait for the lease.
-    await asked('integration.sync_next', { report: [], foreign: [], most: 0 } satisfies Partial<NextInput>).catch(() => null);
+    await asked('integration.sync_next', {
+      report: [],
+      foreign: [],
+      most: 0,
+    } satisfies Partial<NextInput>).catch(() => null);
     throw error;
   }
 }
@@ -71,7 +80,11 @@ async function carryOut(run: Run): Promise<End | null> {
   let done: Done = { report: [], foreign: [] };
   for (;;) {
     const isLast = Date.now() > until || run.opened.client.calls() > MOST_CALLS;
-    const most = isLast ? 0 : 'write' in run.opened.target ? (run.opened.adapter.most ?? Number.MAX_SAFE_INTEGER) : CHUNK;
+    const most = isLast
+      ? 0
+      : 'write' in run.opened.target
+        ? (run.opened.adapter.most ?? Number.MAX_SAFE_INTEGER)
+        : CHUNK;
     const chunk = await run.ask<Chunk>('integration.sync_next', { ...done, most });
     if (!chunk) return null;
     if (chunk.stop) return { ...finished, problem: chunk.stop };
@@ -87,7 +100,10 @@ async function carryOut(run: Run): Promise<End | null> {
 async function ended(run: Run, done: Done, { ends, problem, retryAfter }: TargetError): Promise<End | null> {
   const chunk = await run.ask<Chunk>('integration.sync_next', { ...done, most: 1 });
   if (!chunk) return null;
-  const notAttempted: Stop = { code: 'NOT_ATTEMPTED', message: 'An error for another name ended the sync before this one was written.' };
+  const notAttempted: Stop = {
+    code: 'NOT_ATTEMPTED',
+    message: 'An error for another name ended the sync before this one was written.',
+  };
   return { problem: chunk.stop ?? (ends === 'sync' ? problem : notAttempted), results: [], retryAfter };
 }
 
@@ -113,7 +129,9 @@ async function prepare(run: Run): Promise<End | 'planned' | null> {
   const targeted = first.results.map((result) => ({ ...result, targetName: targetOf(run, result.name) }));
   const remotes = await listed(opened);
   if (remotes instanceof TargetError) {
-    const results = items.map(({ name, target, problem }) => failed(name, target, problem ?? remotes.problem));
+    const results = items.map(({ name, target, problem }) =>
+      failed(name, target, problem ?? remotes.problem),
+    );
     return { problem: null, results: [...targeted, ...results], retryAfter: remotes.retryAfter };
   }
   const made = plan(adapter, { ...first, items, remotes, digestOf, reads: readsEach(target) });
@@ -149,27 +167,48 @@ async function write(run: Run, { work }: Chunk): Promise<Done & { end: TargetErr
     const digest = value === null ? '' : digestOf(step.target, value);
     digests.set(step.target, digest);
     // The value may be newer than in the plan.
-    const problem = value === null ? null : (opened.adapter.value?.(value, step.target, opened.config as never) ?? null);
+    const problem =
+      value === null ? null : (opened.adapter.value?.(value, step.target, opened.config as never) ?? null);
     if (problem) report.push({ ...failed(step.name, step.target, problem), digest });
     else {
       const isOurs = (current: string) => digestOf(step.target, current) === step.digest;
-      ready.push({ ...step, value, digest, isOurs, token: tokenOf(context.keys, row.id, step.target, digest) });
+      ready.push({
+        ...step,
+        value,
+        digest,
+        isOurs,
+        token: tokenOf(context.keys, row.id, step.target, digest),
+      });
     }
   }
-  const applied: Applied = ready.length ? await apply(opened.target, ready) : { results: [], foreign: [], end: null };
-  report.push(...applied.results.map((result: Result) => ({ ...result, digest: digests.get(result.targetName as string) ?? '' })));
+  const applied: Applied = ready.length
+    ? await apply(opened.target, ready)
+    : { results: [], foreign: [], end: null };
+  report.push(
+    ...applied.results.map((result: Result) => ({
+      ...result,
+      digest: digests.get(result.targetName as string) ?? '',
+    })),
+  );
   return { report, foreign: applied.foreign, end: applied.end };
 }
 
-const REJECTED: Stop = { code: 'NOT_ATTEMPTED', message: 'The connection leads to an address that this deployment does not allow.' };
+const REJECTED: Stop = {
+  code: 'NOT_ATTEMPTED',
+  message: 'The connection leads to an address that this deployment does not allow.',
+};
 const REMOVED: Stop = { code: 'NOT_ATTEMPTED', message: 'The connection was removed.' };
 
 /** Ends a sync that cannot begin: each requested name fails with the reason. */
-async function without(run: Pick<Run, 'ask' | 'row'> & { opened?: Opened; stop?: Stop; isGone?: boolean }): Promise<End | null> {
+async function without(
+  run: Pick<Run, 'ask' | 'row'> & { opened?: Opened; stop?: Stop; isGone?: boolean },
+): Promise<End | null> {
   const problem = run.stop ?? (run.isGone ? REMOVED : REJECTED);
   const names = await run.ask<string[]>('integration.sync_names');
   if (!names) return null;
   const { opened } = run;
-  const results = names.map((name) => failed(name, opened ? targetOf({ opened }, name) : null, problem as never));
+  const results = names.map((name) =>
+    failed(name, opened ? targetOf({ opened }, name) : null, problem as never),
+  );
   return { problem, results, retryAfter: null };
 }

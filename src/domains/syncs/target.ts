@@ -1,5 +1,5 @@
-// An opened target of a sync: its adapter with the effective config, and a client that reaches it through the egress guard. Invariant:
-// credentials are decrypted only here, for one job, and are never stored.
+// An opened target of a sync: its adapter with the effective config, and a client that reaches it through the
+// egress guard. Invariant: credentials are decrypted only here, for one job, and are never stored.
 
 import type { SyncPlatform } from '../../adapters/platforms';
 import { syncAdapters } from '../../adapters/sync';
@@ -26,10 +26,15 @@ export interface Opened {
 }
 
 /**
- * Opens a target, under the permit of a job; without one, with one attempt per call. Null if the config breaks the rules for targets, which may have changed since it was
- * stored.
+ * Opens a target, under the permit of a job; without one, with one attempt per call. Null if the config
+ * breaks the rules for targets, which may have changed since it was stored.
  */
-export function openTarget(platform: string, config: Config, settings: Settings, permit: Permit | null): Opened | null {
+export function openTarget(
+  platform: string,
+  config: Config,
+  settings: Settings,
+  permit: Permit | null,
+): Opened | null {
   // safety: sync-target-checked-again
   const found = checked(platform, config, settings);
   if ('details' in found) return null;
@@ -49,11 +54,17 @@ export function storedConfig(keys: OrgKeys, org: string, row: IntegrationRow): C
   return { ...shown, ...credentials };
 }
 
-/** The full config sent with a sync; throws INTERNAL if the row or the ciphertext was altered or belongs to another sync. */
+/**
+ * The full config sent with a sync; throws INTERNAL if the row or the ciphertext was altered or belongs to
+ * another sync.
+ */
 export function requestedConfig(keys: OrgKeys, org: string, row: SyncRow): Config {
   // safety: sync-row-mac
   const holds = row.org_id === org && equal(row.mac, macOf(keys.row, 'sync', row));
-  const plain = holds && row.credentials_sealed !== null ? decrypt(keys.value, 'connection', [org, row.id], row.credentials_sealed) : null;
+  const plain =
+    holds && row.credentials_sealed !== null
+      ? decrypt(keys.value, 'connection', [org, row.id], row.credentials_sealed)
+      : null;
   const text = plain && fromUtf8(plain);
   if (!text) throw new ApiError(refuse('INTERNAL'), { event: 'value_does_not_open', resource: row.id });
   return { ...row.config, ...JSON.parse(text) };

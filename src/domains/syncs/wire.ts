@@ -16,19 +16,29 @@ export const SyncIn = z
   .strictObject({
     platform: z.enum(syncPlatforms).optional().openapi({ example: 'heroku' }),
     config: Config.optional().openapi({ example: heroku }),
-    integrationId: IntegrationId.optional().openapi({ description: 'A stored connection of kind sync, instead of platform and config.' }),
-    environmentId: EnvironmentRef.openapi({ description: 'Id or slug of the environment whose secrets are sent.' }),
+    integrationId: IntegrationId.optional().openapi({
+      description: 'A stored connection of kind sync, instead of platform and config.',
+    }),
+    environmentId: EnvironmentRef.openapi({
+      description: 'Id or slug of the environment whose secrets are sent.',
+    }),
     names: z
       .array(z.string().min(1).max(255))
       .min(1)
       .max(1000)
       .optional()
-      .openapi({ description: 'Exact names of the secrets to send. By default, all.', example: ['DATABASE_URL'] }),
+      .openapi({
+        description: 'Exact names of the secrets to send. By default, all.',
+        example: ['DATABASE_URL'],
+      }),
     prune: z.boolean().optional().openapi({
       description:
         'Whether to also delete names that this service wrote to this target from this environment and that are now gone from the environment. false by default.',
     }),
-    dryRun: z.boolean().optional().openapi({ description: 'Whether to only report what would happen. false by default.' }),
+    dryRun: z
+      .boolean()
+      .optional()
+      .openapi({ description: 'Whether to only report what would happen. false by default.' }),
   })
   .refine(...destination)
   .openapi('SyncIn', { example: { platform: 'heroku', config: heroku, environmentId: 'production' } });
@@ -39,10 +49,19 @@ export const Queued = z.object({ syncId: SyncId, status: z.literal('queued') }).
 
 const SyncResult = z
   .object({
-    name: z.string().openapi({ description: 'The name of the secret, or the former name of a deleted one.', example: 'DATABASE_URL' }),
-    targetName: z.string().nullable().openapi({ description: 'The full name at the target.', example: 'DATABASE_URL' }),
+    name: z.string().openapi({
+      description: 'The name of the secret, or the former name of a deleted one.',
+      example: 'DATABASE_URL',
+    }),
+    targetName: z
+      .string()
+      .nullable()
+      .openapi({ description: 'The full name at the target.', example: 'DATABASE_URL' }),
     action: z.enum(['created', 'updated', 'unchanged', 'deleted', 'skipped', 'failed']),
-    code: z.string().optional().openapi({ description: 'Why a name failed or was skipped.', example: 'NAME_INVALID' }),
+    code: z
+      .string()
+      .optional()
+      .openapi({ description: 'Why a name failed or was skipped.', example: 'NAME_INVALID' }),
     message: z.string().optional().openapi({ example: 'The target reserves names like this one.' }),
   })
   .openapi('SyncResult');
@@ -71,13 +90,13 @@ export const Sync = z
         'completed: nothing failed. partial: some names failed, others did not. failed: some names failed, and none was written or found unchanged.',
     }),
     results: z.array(SyncResult).openapi({ description: 'One result per name, sorted by name.' }),
-    redeployRequired: z
-      .boolean()
-      .openapi({ description: 'Whether the written values take effect only with the next deployment on the platform.' }),
-    retryAfter: z
-      .int()
-      .nullable()
-      .openapi({ description: 'Seconds to wait before the next sync to this target, if the target sent them.', example: null }),
+    redeployRequired: z.boolean().openapi({
+      description: 'Whether the written values take effect only with the next deployment on the platform.',
+    }),
+    retryAfter: z.int().nullable().openapi({
+      description: 'Seconds to wait before the next sync to this target, if the target sent them.',
+      example: null,
+    }),
     createdAt: Time,
     startedAt: Time.nullable(),
     finishedAt: Time.nullable(),

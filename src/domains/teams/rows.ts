@@ -10,7 +10,12 @@ declare module '../../db/rows' {
   }
 }
 
-export const team = rowKind('team', { table: teams, space: () => '', key: () => null, quota: lasting(1000, undefined, 'teams') });
+export const team = rowKind('team', {
+  table: teams,
+  space: () => '',
+  key: () => null,
+  quota: lasting(1000, undefined, 'teams'),
+});
 
 export const teamMember = rowKind('team_member', {
   table: teamMembers,

@@ -1,5 +1,5 @@
-// Actions of terminal login and the permissions they need. Terminals start a login and fetch its session without a credential; members
-// confirm it in browsers.
+// Actions of terminal login and the permissions they need. Terminals start a login and fetch its session
+// without a credential; members confirm it in browsers.
 import { type Needs, publicCall } from '../../auth/actions';
 
 const confirming = { scopes: [], kinds: ['member'], inBrowser: true } as const;

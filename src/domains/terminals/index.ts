@@ -1,4 +1,5 @@
-// Terminal login (RFC 8628): a terminal shows a code, a member confirms it in a browser, and the terminal gets a session.
+// Terminal login (RFC 8628): a terminal shows a code, a member confirms it in a browser, and the terminal
+// gets a session.
 import type { Domain } from '../domain';
 import { actions } from './actions';
 import { terminalOperations } from './gate/operations';

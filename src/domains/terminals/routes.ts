@@ -1,7 +1,15 @@
-// HTTP routes of terminal login (RFC 8628). Invariants: no code is in a path, a query or a log; a member confirms a user code only after
-// seeing who requests it; guessing codes is rate-limited before any login is looked up.
+// HTTP routes of terminal login (RFC 8628). Invariants: no code is in a path, a query or a log; a member
+// confirms a user code only after seeing who requests it; guessing codes is rate-limited before any login is
+// looked up.
 import { clientOf } from '../../auth/addresses';
-import { newDeviceCode, newUserCode, placeOfUserCode, readDeviceCode, readUserCode, shownUserCode } from '../../auth/proofs';
+import {
+  newDeviceCode,
+  newUserCode,
+  placeOfUserCode,
+  readDeviceCode,
+  readUserCode,
+  shownUserCode,
+} from '../../auth/proofs';
 import type { Asking, Decision } from '../../auth/terminal-login';
 import { CODE_LIVES, INTERVAL } from '../../auth/terminal-login';
 import { sha256 } from '../../crypto/digest';
@@ -23,7 +31,11 @@ const MOST_TRIES = 5;
 type Keeper = Pick<DeviceLoginCalls, 'start' | 'asking' | 'claim' | 'decide' | 'poll'>;
 
 /** Calls the Durable Object that keeps the login of a user code. */
-async function keeper<T>({ env, deployment }: Pick<BaseContext, 'env' | 'deployment'>, code: string, ask: (keeper: Keeper) => Promise<T>) {
+async function keeper<T>(
+  { env, deployment }: Pick<BaseContext, 'env' | 'deployment'>,
+  code: string,
+  ask: (keeper: Keeper) => Promise<T>,
+) {
   const place = placeOfUserCode(deployment.proof, code);
   return ask(env.DEVICE_LOGIN.getByName(place) as unknown as Keeper).catch((): never => {
     throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
@@ -31,33 +43,43 @@ async function keeper<T>({ env, deployment }: Pick<BaseContext, 'env' | 'deploym
 }
 
 /** Starts a login under an unused user code. */
-async function start(context: PublicContext, client_name: string): Promise<{ user_code: string; device_code: string }> {
+async function start(
+  context: PublicContext,
+  client_name: string,
+): Promise<{ user_code: string; device_code: string }> {
   const { ip, place } = context.request;
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const code = newUserCode();
     const device_code = newDeviceCode(context.deployment.proof, code);
     const started = { hash: sha256(device_code), session: newId('ses'), client_name, ip, place };
-    if (await keeper(context, code, (login) => login.start(started))) return { user_code: shownUserCode(code), device_code };
+    if (await keeper(context, code, (login) => login.start(started)))
+      return { user_code: shownUserCode(code), device_code };
   }
   throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
 }
 
-/** The response to a terminal whose login a member confirmed: its tokens, or a refusal if the session has ended in the meantime. */
+/**
+ * The response to a terminal whose login a member confirmed: its tokens, or a refusal if the session has
+ * ended in the meantime.
+ */
 async function fetchSession(context: PublicContext, org: string, session: string): Promise<PublicAnswer> {
   const keys = await context.keyring.org(org);
   if (!keys) return { refusal: refuse('ACCESS_DENIED') };
   const key = await signer(context);
-  // The device code is the refresh token with the number 0: like any other, it works once, and again within ten seconds.
+  // The device code is the refresh token with the number 0: like any other, it works once, and again within
+  // ten seconds.
   const reply = await context.ask(org, keys, { kind: 'browser', org, hash: session }, { n: 0 });
   const { outcome, rate_limit } = reply;
   if (outcome.kind === 'ok' && outcome.status === 401) return { refusal: refuse('CODE_EXPIRED'), rate_limit };
-  if (outcome.kind === 'refused' && statusOf(outcome.refusal) === 401) return { refusal: refuse('ACCESS_DENIED'), rate_limit };
+  if (outcome.kind === 'refused' && statusOf(outcome.refusal) === 401)
+    return { refusal: refuse('ACCESS_DENIED'), rate_limit };
   return signedIn(context, org, key, reply, terminalTokens);
 }
 
 /**
- * The login that a member means by a user code. Every attempt counts, by member and by address, to limit guessing. To confirm it, the
- * member's organisation claims it first: the gates of two organisations do not exclude each other.
+ * The login that a member means by a user code. Every attempt counts, by member and by address, to limit
+ * guessing. To confirm it, the member's organisation claims it first: the gates of two organisations do not
+ * exclude each other.
  */
 async function lookUp(
   { member }: Attempt,
@@ -68,15 +90,23 @@ async function lookUp(
   const code = readUserCode(body.user_code);
   const who = [member, clientOf(context.request.ip)];
   // safety: user-codes-limited
-  const wait = Math.max(...(await Promise.all(who.map((one) => countAttempt(context.env, 'user code', one)))));
+  const wait = Math.max(
+    ...(await Promise.all(who.map((one) => countAttempt(context.env, 'user code', one)))),
+  );
   const login = wait || code === null ? null : await keeper(context, code, (one) => find(one, context.org));
   return { input: { login, wait } satisfies Found };
 }
 
 /** Records a member's decision; CODE_EXPIRED if another member was faster. */
-async function decide(session: string, { body }: Input<unknown, { user_code: string }>, context: Context, decision: Decision) {
+async function decide(
+  session: string,
+  { body }: Input<unknown, { user_code: string }>,
+  context: Context,
+  decision: Decision,
+) {
   const code = readUserCode(body.user_code);
-  const isDecided = code !== null && (await keeper(context, code, (login) => login.decide(session, decision)));
+  const isDecided =
+    code !== null && (await keeper(context, code, (login) => login.decide(session, decision)));
   if (!isDecided) throw new ApiError(refuse('CODE_EXPIRED'));
 }
 
@@ -108,7 +138,10 @@ export const terminalRoutes = [
       const verification_uri = `${context.base}/device`;
       const verification_uri_complete = `${verification_uri}#${user_code}`;
       const times = { expires_in: CODE_LIVES / 1000, interval: INTERVAL };
-      return { status: 200, json: { device_code, user_code, verification_uri, verification_uri_complete, ...times } };
+      return {
+        status: 200,
+        json: { device_code, user_code, verification_uri, verification_uri_complete, ...times },
+      };
     },
   }),
   route({
@@ -132,8 +165,16 @@ export const terminalRoutes = [
       if (polled.state === 'approved') return fetchSession(context, polled.org, polled.session);
       // safety: early-polls-counted
       if (polled.state === 'early')
-        return { refusal: await context.count(refuse('SLOW_DOWN', { message: `Wait ${polled.interval} seconds between polls.` })) };
-      const codes = { pending: 'AUTHORIZATION_PENDING', denied: 'ACCESS_DENIED', ended: 'CODE_EXPIRED' } as const;
+        return {
+          refusal: await context.count(
+            refuse('SLOW_DOWN', { message: `Wait ${polled.interval} seconds between polls.` }),
+          ),
+        };
+      const codes = {
+        pending: 'AUTHORIZATION_PENDING',
+        denied: 'ACCESS_DENIED',
+        ended: 'CODE_EXPIRED',
+      } as const;
       return { refusal: refuse(codes[polled.state]) };
     },
   }),
@@ -171,7 +212,8 @@ export const terminalRoutes = [
     answers: { 200: wire.Decided },
     refusals: ['CODE_EXPIRED'],
     // safety: device-login-claimed
-    more: (attempt: Attempt, input, context: Context) => lookUp(attempt, input, context, (login, org) => login.claim(org)),
+    more: (attempt: Attempt, input, context: Context) =>
+      lookUp(attempt, input, context, (login, org) => login.claim(org)),
     async render({ session }: { session: string }, input, context: Context) {
       await decide(session, input, context, context.org);
       return { json: { status: 'confirmed', session_id: session } };

@@ -1,6 +1,6 @@
-// HTTP routes of workload identity. Tokens of issuers are verified here before the gate acts on them. Invariants: all refused exchanges
-// have the same body, regardless of the reason; they are counted by client address before anything else; an issuer's token never leaves the
-// functions in this file.
+// HTTP routes of workload identity. Tokens of issuers are verified here before the gate acts on them.
+// Invariants: all refused exchanges have the same body, regardless of the reason; they are counted by client
+// address before anything else; an issuer's token never leaves the functions in this file.
 
 import QuickLRU from 'quick-lru';
 import { newToken } from '../../auth/token';
@@ -40,7 +40,9 @@ async function keysIn({ keys }: { keys: unknown[] }): Promise<NonNullable<Trust[
     if (typeof found === 'string') throw new ApiError(invalid(`jwks.keys.${index}`, found));
     const kid = found.key.kid ?? '';
     if (ids.has(kid) || Object.hasOwn(read, found.thumbprint))
-      throw new ApiError(invalid(`jwks.keys.${index}`, 'must not repeat a kid or a key. Several keys need a kid each'));
+      throw new ApiError(
+        invalid(`jwks.keys.${index}`, 'must not repeat a kid or a key. Several keys need a kid each'),
+      );
     ids.add(kid);
     read[found.thumbprint] = found.key;
   }
@@ -55,19 +57,29 @@ function mustBeReachable(issuer: string, { settings }: BaseContext): void {
 
 /** 400 for http, which only test and development deployments accept. */
 function mustBeHttps(issuer: string, { settings }: BaseContext): void {
-  if (!issuer.startsWith('https://') && !settings.allowPrivate) throw new ApiError(invalid('issuer', 'must begin with https://'));
+  if (!issuer.startsWith('https://') && !settings.allowPrivate)
+    throw new ApiError(invalid('issuer', 'must begin with https://'));
 }
 
 // ---------------------------------------------------------------- exchange
 
-/** Trusts as this isolate last read them, for addresses over their limit. They take about 20 kB each at most. */
+/**
+ * Trusts as this isolate last read them, for addresses over their limit. They take about 20 kB each at most.
+ */
 const remembered = new QuickLRU<string, CredentialRow>({ maxSize: 200 });
 
 /**
- * The trust in D1, with a verified MAC; null if there is none. The gate checks again with its own row. For an address over its limit only a
- * remembered one: a right exchange still passes, and a wrong one costs nobody anything.
+ * The trust in D1, with a verified MAC; null if there is none. The gate checks again with its own row. For an
+ * address over its limit only a remembered one: a right exchange still passes, and a wrong one costs nobody
+ * anything.
  */
-async function trustOf(context: PublicContext, keys: OrgKeys, org: string, id: string, isOver: boolean): Promise<CredentialRow | null> {
+async function trustOf(
+  context: PublicContext,
+  keys: OrgKeys,
+  org: string,
+  id: string,
+  isOver: boolean,
+): Promise<CredentialRow | null> {
   // safety: exchange-limited-before-database
   if (isOver) return remembered.get(id) ?? null;
   const row = await storedTrust(context, keys, org, id);
@@ -76,9 +88,16 @@ async function trustOf(context: PublicContext, keys: OrgKeys, org: string, id: s
   return row;
 }
 
-async function storedTrust({ env, trace }: PublicContext, keys: OrgKeys, org: string, id: string): Promise<CredentialRow | null> {
+async function storedTrust(
+  { env, trace }: PublicContext,
+  keys: OrgKeys,
+  org: string,
+  id: string,
+): Promise<CredentialRow | null> {
   trace.d1_calls++;
-  const { results } = await env.DB.prepare("select * from credentials where org_id = ? and id = ? and kind = 'trust'")
+  const { results } = await env.DB.prepare(
+    "select * from credentials where org_id = ? and id = ? and kind = 'trust'",
+  )
     .bind(org, id)
     .all<Record<string, unknown>>()
     .catch(unavailable);
@@ -88,21 +107,43 @@ async function storedTrust({ env, trace }: PublicContext, keys: OrgKeys, org: st
 }
 
 /** The same response for every refused exchange. */
-const refused = async (context: PublicContext) => ({ refusal: await context.count(refuse('UNAUTHENTICATED')) });
+const refused = async (context: PublicContext) => ({
+  refusal: await context.count(refuse('UNAUTHENTICATED')),
+});
 
-/** The same for an existing trust: the reason is written to the organisation's audit log, unless this address is over its limit. */
-async function refusedFor(context: PublicContext, keys: OrgKeys, org: string, trust: string, reason: string): Promise<PublicAnswer> {
+/**
+ * The same for an existing trust: the reason is written to the organisation's audit log, unless this address
+ * is over its limit.
+ */
+async function refusedFor(
+  context: PublicContext,
+  keys: OrgKeys,
+  org: string,
+  trust: string,
+  reason: string,
+): Promise<PublicAnswer> {
   const answer = await refused(context);
   // safety: exchange-limited-before-gate
   if (answer.refusal.code !== 'RATE_LIMITED')
-    await context.ask(org, keys, { trust, refused: true }, { trust, reason }, { operation: 'auth.exchange_refused' });
+    await context.ask(
+      org,
+      keys,
+      { trust, refused: true },
+      { trust, reason },
+      { operation: 'auth.exchange_refused' },
+    );
   return answer;
 }
 
 /** How often an exchange starts again because the trust changed in the meantime. */
 const MOST_ROUNDS = 3;
 
-async function exchange(context: PublicContext, org: string, trust: string, text: string): Promise<PublicAnswer> {
+async function exchange(
+  context: PublicContext,
+  org: string,
+  trust: string,
+  text: string,
+): Promise<PublicAnswer> {
   const isOver = waitOf(context.request.ip) > 0;
   const mayBe = forms.trust(trust) && forms.org(org) && (!isOver || remembered.get(trust)?.org_id === org);
   const keys = mayBe ? await context.keyring.org(org) : null;
@@ -112,10 +153,16 @@ async function exchange(context: PublicContext, org: string, trust: string, text
     const row = await trustOf(context, keys, org, trust, isOver && round === 0);
     if (!row?.trust) return refused(context);
     const { issuer } = row.trust;
-    const verified = await verify(text, row.trust, (kid, isDoubted) => keysOfIssuer(context.env, issuer, kid, isDoubted));
+    const verified = await verify(text, row.trust, (kid, isDoubted) =>
+      keysOfIssuer(context.env, issuer, kid, isDoubted),
+    );
     if ('problem' in verified) return refusedFor(context, keys, org, trust, verified.problem);
     const { token, hash, hint } = newToken('session', org, context.deployment.tokenTag);
-    const input: ExchangeInput = { ...verified, revision: row.revision, token: { id: newId('tok'), hash, hint } };
+    const input: ExchangeInput = {
+      ...verified,
+      revision: row.revision,
+      token: { id: newId('tok'), hash, hint },
+    };
     const { outcome, rate_limit } = await context.ask(org, keys, { trust }, input);
     if (outcome.kind === 'more') continue;
     if (outcome.kind === 'ok') {
@@ -147,12 +194,33 @@ export const trustRoutes = [
       if (!jwks) mustBeReachable(issuer, context);
       const id = newId('trs');
       const { environments = null, secrets = null, allowed_addresses = null } = body;
-      const accepted = { issuer, claims, audiences: body.audiences ?? [context.base], ttl: body.ttlSeconds ?? 3600 };
+      const accepted = {
+        issuer,
+        claims,
+        audiences: body.audiences ?? [context.base],
+        ttl: body.ttlSeconds ?? 3600,
+      };
       const trust = { ...accepted, keys: jwks ? await keysIn(jwks) : null };
-      return { input: { token: { id, hash: id, hint: '' }, name, scopes, environments, secrets, allowed_addresses, trust } };
+      return {
+        input: {
+          token: { id, hash: id, hint: '' },
+          name,
+          scopes,
+          environments,
+          secrets,
+          allowed_addresses,
+          trust,
+        },
+      };
     },
   }),
-  listRoute({ path: trusts, action: 'trust.list', tag, summary: 'List trusts', answers: { 200: wire.TrustPage } }),
+  listRoute({
+    path: trusts,
+    action: 'trust.list',
+    tag,
+    summary: 'List trusts',
+    answers: { 200: wire.TrustPage },
+  }),
   route({
     method: 'get',
     path: `${trusts}/{id}`,

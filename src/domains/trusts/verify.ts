@@ -1,5 +1,6 @@
-// Verifies an issuer's token (OpenID Connect, RFC 7519) for a trust. Invariants: the algorithm is one of four and matches the type of the
-// one key that the token names; a refusal's reason never contains data from the token.
+// Verifies an issuer's token (OpenID Connect, RFC 7519) for a trust. Invariants: the algorithm is one of four
+// and matches the type of the one key that the token names; a refusal's reason never contains data from the
+// token.
 import { decodeJwt, decodeProtectedHeader, errors, importJWK, jwtVerify } from 'jose';
 import { refusedBy, valuesOf } from '../../auth/trusts';
 import { sha256 } from '../../crypto/digest';
@@ -21,7 +22,8 @@ export interface Verified {
 }
 
 /**
- * The issuer's keys that can verify a token with this `kid`, or why there are none. `isDoubted`: those given before did not verify it.
+ * The issuer's keys that can verify a token with this `kid`, or why there are none. `isDoubted`: those given
+ * before did not verify it.
  */
 export type FindKeys = (kid: string | undefined, isDoubted: boolean) => Promise<IssuerKey[] | string>;
 
@@ -38,14 +40,17 @@ function problemOf(error: unknown): string {
   if (error instanceof errors.JWTClaimValidationFailed) {
     const { claim, reason } = error;
     if (claim === 'aud') return 'the audience does not match';
-    if (reason === 'check_failed' && (claim === 'nbf' || claim === 'iat')) return 'the token is not valid yet';
+    if (reason === 'check_failed' && (claim === 'nbf' || claim === 'iat'))
+      return 'the token is not valid yet';
     return 'a required claim is missing or malformed';
   }
   return error instanceof errors.JWSSignatureVerificationFailed ? 'the signature is not valid' : MALFORMED;
 }
 
 /** The algorithm and key id in the header and the issuer in the payload, all unverified. */
-function named(text: string): { alg: keyof typeof KEY_TYPES; kid: string | undefined; issuer: unknown } | Problem {
+function named(
+  text: string,
+): { alg: keyof typeof KEY_TYPES; kid: string | undefined; issuer: unknown } | Problem {
   try {
     const { alg, kid } = decodeProtectedHeader(text);
     if (!isAlgorithm(alg)) return { problem: 'the algorithm is not accepted' };
@@ -56,16 +61,27 @@ function named(text: string): { alg: keyof typeof KEY_TYPES; kid: string | undef
   }
 }
 
-/** Identifies the token: by its `jti`, otherwise by its signed part, since a signature can be encoded in several ways. */
-function spentOf(text: string, { issuer, key }: Workload, payload: { jti?: unknown; exp?: number; iat?: number }): Spent {
+/**
+ * Identifies the token: by its `jti`, otherwise by its signed part, since a signature can be encoded in
+ * several ways.
+ */
+function spentOf(
+  text: string,
+  { issuer, key }: Workload,
+  payload: { jti?: unknown; exp?: number; iat?: number },
+): Spent {
   const { jti, exp = 0, iat = 0 } = payload;
-  const which = typeof jti === 'string' && jti !== '' ? ['jti', jti] : ['signed', text.slice(0, text.lastIndexOf('.'))];
-  return { digest: sha256(JSON.stringify([issuer, key, ...which])), until: (Math.min(exp, iat + MOST_AGE) + SKEW) * 1000 };
+  const which =
+    typeof jti === 'string' && jti !== '' ? ['jti', jti] : ['signed', text.slice(0, text.lastIndexOf('.'))];
+  return {
+    digest: sha256(JSON.stringify([issuer, key, ...which])),
+    until: (Math.min(exp, iat + MOST_AGE) + SKEW) * 1000,
+  };
 }
 
 /**
- * Why a token is too old or expired. Clock tolerance applies only to clocks ahead of ours: applied to the end, it would accept a token after
- * its expiry.
+ * Why a token is too old or expired. Clock tolerance applies only to clocks ahead of ours: applied to the
+ * end, it would accept a token after its expiry.
  */
 function overdue({ exp = 0, iat = 0 }: { exp?: number; iat?: number }, now: number): string | null {
   // safety: issuer-token-end
@@ -75,12 +91,23 @@ function overdue({ exp = 0, iat = 0 }: { exp?: number; iat?: number }, now: numb
 }
 
 /** Verifies a token and checks its claims against the trust. */
-export async function verify(text: string, trust: Trust, findKeys: FindKeys, now = Date.now()): Promise<Verified | Problem> {
+export async function verify(
+  text: string,
+  trust: Trust,
+  findKeys: FindKeys,
+  now = Date.now(),
+): Promise<Verified | Problem> {
   const said = isJwt(text) ? named(text) : { problem: MALFORMED };
   if ('problem' in said) return said;
   // Do not fetch keys for a token of another issuer.
   if (said.issuer !== trust.issuer) return { problem: 'the issuer does not match' };
-  const verified = await verifyWith(trust.keys ? Object.values(trust.keys) : await findKeys(said.kid, false), text, said, trust, now);
+  const verified = await verifyWith(
+    trust.keys ? Object.values(trust.keys) : await findKeys(said.kid, false),
+    text,
+    said,
+    trust,
+    now,
+  );
   // The issuer may have replaced the key under the same `kid`.
   // safety: doubted-keys-fetched-anew
   if (trust.keys || !('isDoubted' in verified)) return verified;
@@ -97,7 +124,9 @@ async function verifyWith(
 ): Promise<Verified | Doubt> {
   if (typeof keys === 'string') return { problem: keys };
   // safety: issuer-key-fits-algorithm
-  const fitting = keys.filter((key) => key.kty === KEY_TYPES[alg] && (key.alg ?? alg) === alg && (kid === undefined || key.kid === kid));
+  const fitting = keys.filter(
+    (key) => key.kty === KEY_TYPES[alg] && (key.alg ?? alg) === alg && (kid === undefined || key.kid === kid),
+  );
   const [key] = fitting;
   if (!key || fitting.length > 1)
     return {
@@ -127,8 +156,13 @@ async function verifyWith(
       key: thumbprint,
     };
     const problem = refusedBy(trust, workload);
-    return problem ? { problem } : { workload, subject: valuesOf(payload, 'sub')[0] ?? null, spent: spentOf(text, workload, payload) };
+    return problem
+      ? { problem }
+      : { workload, subject: valuesOf(payload, 'sub')[0] ?? null, spent: spentOf(text, workload, payload) };
   } catch (error) {
-    return { problem: problemOf(error), ...(error instanceof errors.JWSSignatureVerificationFailed && { isDoubted: true }) };
+    return {
+      problem: problemOf(error),
+      ...(error instanceof errors.JWSSignatureVerificationFailed && { isDoubted: true }),
+    };
   }
 }

@@ -6,7 +6,19 @@ import { utf8 } from '../../crypto/bytes';
 import { exampleId } from '../../db/ids';
 import { parentIdOf } from '../../db/schema';
 import type { IssuerKey } from '../../db/trusts';
-import { Addresses, Environments, iso, isoOrNull, Name, Patterns, pageOf, Revision, Scopes, Time, text } from '../../http/wire';
+import {
+  Addresses,
+  Environments,
+  iso,
+  isoOrNull,
+  Name,
+  Patterns,
+  pageOf,
+  Revision,
+  Scopes,
+  Time,
+  text,
+} from '../../http/wire';
 import type { Shown } from '../credentials/wire';
 import { problemOf } from './rules';
 
@@ -19,11 +31,14 @@ export const MOST_TOKEN = 16_384;
 const distinct = (list: readonly string[]) => new Set(list).size === list.length;
 
 /**
- * An issuer as in its tokens (OpenID Connect Core): https, without user name, query or fragment. The egress guard checks the address from
- * which keys are fetched.
+ * An issuer as in its tokens (OpenID Connect Core): https, without user name, query or fragment. The egress
+ * guard checks the address from which keys are fetched.
  */
 const isIssuer = (value: string) => {
-  const url = /^https?:\/\/[^\s\\/?#@][^\s\\?#]*$/.test(value) && !/^https?:\/\/[^/]*@/.test(value) ? URL.parse(value) : null;
+  const url =
+    /^https?:\/\/[^\s\\/?#@][^\s\\?#]*$/.test(value) && !/^https?:\/\/[^/]*@/.test(value)
+      ? URL.parse(value)
+      : null;
   return url !== null && !url.username && !url.password;
 };
 
@@ -40,7 +55,8 @@ const Audiences = z
   .max(10)
   .refine(distinct, 'must not contain duplicates')
   .openapi({
-    description: 'The token must contain one of them in its aud claim. By default, the PUBLIC_URL of this deployment.',
+    description:
+      'The token must contain one of them in its aud claim. By default, the PUBLIC_URL of this deployment.',
     example: ['https://vault.example.com'],
   });
 
@@ -57,7 +73,12 @@ const Claims = z
     if (utf8(JSON.stringify(claims)).length > MOST_CLAIMS)
       context.addIssue({ code: 'custom', message: 'must have at most 4,096 bytes in total' });
     const wrong = problemOf(claims);
-    if (wrong) context.addIssue({ code: 'custom', message: wrong.problem, ...(wrong.claim !== null && { path: [wrong.claim] }) });
+    if (wrong)
+      context.addIssue({
+        code: 'custom',
+        message: wrong.problem,
+        ...(wrong.claim !== null && { path: [wrong.claim] }),
+      });
   })
   .openapi({
     description:
@@ -67,7 +88,10 @@ const Claims = z
 
 const member = (most: number) => z.string().max(most).optional();
 
-/** A key in JWKS format. Other members, such as certificates, are dropped. Private members are listed so that a key with one is refused. */
+/**
+ * A key in JWKS format. Other members, such as certificates, are dropped. Private members are listed so that
+ * a key with one is refused.
+ */
 const Jwk = z.object({
   kty: z.string().max(16),
   kid: member(256),
@@ -97,7 +121,9 @@ const Jwks = z
     description:
       "Public keys of the issuer, for an issuer that is not on the public Internet. By default, the keys are fetched from the issuer's discovery document.",
     example: {
-      keys: [{ kty: 'OKP', crv: 'Ed25519', kid: 'cluster-1', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }],
+      keys: [
+        { kty: 'OKP', crv: 'Ed25519', kid: 'cluster-1', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' },
+      ],
     },
   });
 
@@ -107,7 +133,10 @@ const Lifetime = z
   .max(86_400)
   .openapi({ description: 'Lifetime of its session tokens in seconds, 3600 by default.', example: 3600 });
 
-const fitsIssuer = ({ issuer, claims }: { issuer?: string; claims?: Record<string, string | string[]> }, context: z.RefinementCtx) => {
+const fitsIssuer = (
+  { issuer, claims }: { issuer?: string; claims?: Record<string, string | string[]> },
+  context: z.RefinementCtx,
+) => {
   const spelling = issuer === undefined ? null : spellingProblem(issuer);
   if (spelling) context.addIssue({ code: 'custom', path: ['issuer'], message: spelling });
   const problem = issuer !== undefined && claims !== undefined ? callerProblem(issuer, claims) : null;
@@ -121,8 +150,12 @@ export const TrustIn = z
     audiences: Audiences.optional(),
     claims: Claims,
     scopes: Scopes,
-    environments: Environments.optional().openapi({ description: 'Environments by id or slug. By default, those of its creator.' }),
-    secrets: Patterns.optional().openapi({ description: 'Secret names as glob patterns (* and ?). By default, those of its creator.' }),
+    environments: Environments.optional().openapi({
+      description: 'Environments by id or slug. By default, those of its creator.',
+    }),
+    secrets: Patterns.optional().openapi({
+      description: 'Secret names as glob patterns (* and ?). By default, those of its creator.',
+    }),
     allowed_addresses: Addresses.optional(),
     ttlSeconds: Lifetime.optional(),
     jwks: Jwks.optional(),
@@ -141,7 +174,9 @@ export const TrustPatch = z
     secrets: Patterns.nullable().optional(),
     allowed_addresses: Addresses.nullable().optional(),
     ttlSeconds: Lifetime.optional(),
-    jwks: Jwks.nullable().optional().openapi({ description: 'null removes the keys. They are then fetched from the issuer.' }),
+    jwks: Jwks.nullable()
+      .optional()
+      .openapi({ description: 'null removes the keys. They are then fetched from the issuer.' }),
   })
   .superRefine(fitsIssuer)
   .openapi('TrustPatch');
@@ -155,29 +190,37 @@ export const Trust = z
     audiences: z.array(z.string()),
     claims: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
     scopes: z.array(z.string()),
-    environments: z
+    environments: z.array(z.string()).nullable().openapi({
+      description: 'Slugs of the environments that its session tokens can access. null means all.',
+    }),
+    secrets: z.array(z.string()).nullable().openapi({
+      description: 'Patterns of the secret names that its session tokens can access. null means all.',
+    }),
+    allowed_addresses: z
       .array(z.string())
       .nullable()
-      .openapi({ description: 'Slugs of the environments that its session tokens can access. null means all.' }),
-    secrets: z
-      .array(z.string())
-      .nullable()
-      .openapi({ description: 'Patterns of the secret names that its session tokens can access. null means all.' }),
-    allowed_addresses: z.array(z.string()).nullable().openapi({ description: 'IP addresses and ranges. null means any address.' }),
+      .openapi({ description: 'IP addresses and ranges. null means any address.' }),
     ttlSeconds: z.int().openapi({ example: 3600 }),
     jwks: z
       .object({ keys: z.array(z.record(z.string(), z.unknown())) })
       .nullable()
       .openapi({ description: 'The configured keys. null if they are fetched from the issuer.' }),
-    created_by: z
+    created_by: z.string().openapi({
+      description:
+        'Id of the credential or member that created it, or that last made it accept other tokens.',
+    }),
+    parent_id: z
       .string()
-      .openapi({ description: 'Id of the credential or member that created it, or that last made it accept other tokens.' }),
-    parent_id: z.string().nullable().openapi({ description: 'The credential that it is revoked together with. null if there is none.' }),
+      .nullable()
+      .openapi({ description: 'The credential that it is revoked together with. null if there is none.' }),
     created_at: Time,
     updated_at: Time.openapi({ description: 'When it was last changed, except for its name.' }),
     expires_at: Time.nullable(),
     last_used_at: Time.nullable(),
-    use_count: z.int().openapi({ description: 'Number of requests made with its session tokens, including exchanges.', example: 12 }),
+    use_count: z.int().openapi({
+      description: 'Number of requests made with its session tokens, including exchanges.',
+      example: 12,
+    }),
     last_used_place: z.string().nullable().openapi({ example: 'Zurich, CH (ZRH)' }),
   })
   .openapi('Trust');
@@ -212,11 +255,23 @@ export const Exchanged = z
   .openapi('Exchanged');
 
 /** Keys as a JWKS document. */
-const jwksOf = (keys: Record<string, IssuerKey> | null) => (keys ? { keys: Object.values(keys).map((key) => ({ ...key })) } : null);
+const jwksOf = (keys: Record<string, IssuerKey> | null) =>
+  keys ? { keys: Object.values(keys).map((key) => ({ ...key })) } : null;
 
 /** A trust in a response. */
 export function trustOut({ row, environments, used }: Shown): z.infer<typeof Trust> {
-  const { id, revision, name, scopes, secrets, allowed_addresses, created_by, created_at, expires_at, trust } = row;
+  const {
+    id,
+    revision,
+    name,
+    scopes,
+    secrets,
+    allowed_addresses,
+    created_by,
+    created_at,
+    expires_at,
+    trust,
+  } = row;
   return {
     id,
     revision,

@@ -1,4 +1,5 @@
-// Actions on webhooks and the permissions they need. The service itself performs the last two: they have no route.
+// Actions on webhooks and the permissions they need. The service itself performs the last two: they have no
+// route.
 import type { Needs } from '../../auth/actions';
 
 export const actions = {

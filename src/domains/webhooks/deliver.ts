@@ -1,5 +1,5 @@
-// Sends deliveries, in the Worker: the job of one endpoint, and one attempt. Invariants: repeating a job loses nothing, because its leases
-// expire; no URL, secret or payload is logged.
+// Sends deliveries, in the Worker: the job of one endpoint, and one attempt. Invariants: repeating a job
+// loses nothing, because its leases expire; no URL, secret or payload is logged.
 
 import { type Egress, guardedFetch } from '../../delivery/egress';
 import type { Attempt, Sent } from '../../delivery/gate/attempts';
@@ -15,7 +15,10 @@ import { signedHeaders } from './signing';
 
 /** Bytes of a response that are stored. */
 const KEPT = 1024;
-/** How long a job runs, and how long a round may take for the job to continue: after a slow round, the endpoint goes back to the queue. */
+/**
+ * How long a job runs, and how long a round may take for the job to continue: after a slow round, the
+ * endpoint goes back to the queue.
+ */
 const JOB_LASTS = 30_000;
 const SLOW = 2000;
 
@@ -50,13 +53,26 @@ function altered(): Attempt {
 }
 
 /** One attempt to deliver an event. Throws if the stored URL or secret does not decrypt. */
-export async function attempt(egress: Egress, keys: OrgKeys, org: string, target: Target, event: Sent): Promise<Attempt> {
+export async function attempt(
+  egress: Egress,
+  keys: OrgKeys,
+  org: string,
+  target: Target,
+  event: Sent,
+): Promise<Attempt> {
   const owner = { keys, org, id: target.id };
-  const body = JSON.stringify({ id: event.id, type: event.type, timestamp: iso(event.at), org_id: org, data: event.data });
+  const body = JSON.stringify({
+    id: event.id,
+    type: event.type,
+    timestamp: iso(event.at),
+    org_id: org,
+    data: event.data,
+  });
   const old = target.old_secret_sealed === null ? null : decryptOldSecret(owner, target.old_secret_sealed);
   const headers = signedHeaders(event.id, Date.now(), body, decryptSecret(owner, target.secret_sealed), old);
   const got = await guardedFetch(egress, decryptUrl(owner, target), { headers, body, read: KEPT });
-  if ('unreachable' in got) return { status: null, error: got.unreachable, response: '', ms: got.ms, retry_after: null };
+  if ('unreachable' in got)
+    return { status: null, error: got.unreachable, response: '', ms: got.ms, retry_after: null };
   // safety: success-is-2xx
   const isDelivered = got.status >= 200 && got.status < 300;
   return {
@@ -71,6 +87,8 @@ export async function attempt(egress: Egress, keys: OrgKeys, org: string, target
 /** Seconds, or the time until a date; null for anything else. */
 function retryAfterOf(header: string | null, now = Date.now()): number | null {
   if (header === null) return null;
-  const seconds = /^\d{1,9}$/.test(header.trim()) ? Number(header) : Math.ceil((Date.parse(header) - now) / 1000);
+  const seconds = /^\d{1,9}$/.test(header.trim())
+    ? Number(header)
+    : Math.ceil((Date.parse(header) - now) / 1000);
   return Number.isFinite(seconds) && seconds > 0 ? seconds : null;
 }

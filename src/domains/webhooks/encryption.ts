@@ -1,5 +1,6 @@
-// Encryption of a webhook's URL and signing secrets, in the Worker. Invariant: each ciphertext is bound to its webhook and column, and the
-// URL also to the host in the row, so a ciphertext moved elsewhere does not decrypt.
+// Encryption of a webhook's URL and signing secrets, in the Worker. Invariant: each ciphertext is bound to
+// its webhook and column, and the URL also to the host in the row, so a ciphertext moved elsewhere does not
+// decrypt.
 import { fromUtf8, randomBytes, toBase64, utf8 } from '../../crypto/bytes';
 import { decrypt, encrypt, type Purpose } from '../../crypto/envelope';
 import type { WebhookRow } from '../../db/schema';
@@ -21,7 +22,10 @@ interface Owner {
 const seal = ({ keys, org, id }: Owner, purpose: Purpose, context: string[], text: string): string =>
   encrypt(keys.value, purpose, [org, id, ...context], utf8(text));
 
-/** Throws INTERNAL if the ciphertext was altered or belongs to another webhook; the gate then reports the integrity violation. */
+/**
+ * Throws INTERNAL if the ciphertext was altered or belongs to another webhook; the gate then reports the
+ * integrity violation.
+ */
 function open({ keys, org, id }: Owner, purpose: Purpose, context: string[], sealed: string): string {
   const plain = decrypt(keys.value, purpose, [org, id, ...context], sealed);
   const text = plain && fromUtf8(plain);
@@ -33,21 +37,49 @@ export const encryptUrl = (owner: Owner, url: string) => {
   const { host } = new URL(url);
   return { host, url_sealed: seal(owner, 'webhook URL', [host], url) };
 };
-export const decryptUrl = (owner: Owner, { host, url_sealed }: Pick<WebhookRow, 'host' | 'url_sealed'>): string =>
-  open(owner, 'webhook URL', [host], url_sealed);
+export const decryptUrl = (
+  owner: Owner,
+  { host, url_sealed }: Pick<WebhookRow, 'host' | 'url_sealed'>,
+): string => open(owner, 'webhook URL', [host], url_sealed);
 
-export const encryptSecret = (owner: Owner, secret: string): string => seal(owner, 'webhook secret', [], secret);
-export const decryptSecret = (owner: Owner, sealed: string): string => open(owner, 'webhook secret', [], sealed);
+export const encryptSecret = (owner: Owner, secret: string): string =>
+  seal(owner, 'webhook secret', [], secret);
+export const decryptSecret = (owner: Owner, sealed: string): string =>
+  open(owner, 'webhook secret', [], sealed);
 
 /** The same for the secret before the last rotation. */
-export const encryptOldSecret = (owner: Owner, secret: string): string => seal(owner, 'old webhook secret', [], secret);
-export const decryptOldSecret = (owner: Owner, sealed: string): string => open(owner, 'old webhook secret', [], sealed);
+export const encryptOldSecret = (owner: Owner, secret: string): string =>
+  seal(owner, 'old webhook secret', [], secret);
+export const decryptOldSecret = (owner: Owner, sealed: string): string =>
+  open(owner, 'old webhook secret', [], sealed);
 
 /** Hosts whose webhook URLs are credentials: anyone with the URL can post. */
 const CREDENTIAL_HOSTS = [
-  ...['hooks.slack.com', 'hooks.slack-gov.com', 'discord.com', 'discordapp.com', 'chat.googleapis.com', 'webhook.office.com'],
-  ...['outlook.office.com', 'logic.azure.com', 'api.powerplatform.com', 'api.telegram.org', 'hooks.zapier.com', 'maker.ifttt.com'],
-  ...['make.com', 'integromat.com', 'pipedream.net', 'webhook.site', 'hooks.airtable.com', 'open.feishu.cn', 'oapi.dingtalk.com'],
+  ...[
+    'hooks.slack.com',
+    'hooks.slack-gov.com',
+    'discord.com',
+    'discordapp.com',
+    'chat.googleapis.com',
+    'webhook.office.com',
+  ],
+  ...[
+    'outlook.office.com',
+    'logic.azure.com',
+    'api.powerplatform.com',
+    'api.telegram.org',
+    'hooks.zapier.com',
+    'maker.ifttt.com',
+  ],
+  ...[
+    'make.com',
+    'integromat.com',
+    'pipedream.net',
+    'webhook.site',
+    'hooks.airtable.com',
+    'open.feishu.cn',
+    'oapi.dingtalk.com',
+  ],
 ];
 /** Parameters that carry credentials. */
 const CREDENTIAL_PARAMETER = /token|key|secret|sig|auth|pass|code|hash/i;

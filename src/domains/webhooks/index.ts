@@ -11,7 +11,8 @@ import { webhook } from './rows';
 
 export const webhooks = {
   tags: {
-    Webhooks: 'Endpoints that receive events as signed POST requests, with retries, a delivery log and redelivery.',
+    Webhooks:
+      'Endpoints that receive events as signed POST requests, with retries, a delivery log and redelivery.',
   },
   actions,
   rows: [webhook],

@@ -7,7 +7,15 @@ import { type Context, keysOf, pageOf, type RenderContext } from '../../http/con
 import { listName, listRoute, PageQuery, type Slice } from '../../http/list';
 import { by, type DeclaredRoute, type Input, route } from '../../http/route';
 import { attempt } from './deliver';
-import { decryptSecret, decryptUrl, encryptOldSecret, encryptSecret, encryptUrl, newSigningSecret, shownUrl } from './encryption';
+import {
+  decryptSecret,
+  decryptUrl,
+  encryptOldSecret,
+  encryptSecret,
+  encryptUrl,
+  newSigningSecret,
+  shownUrl,
+} from './encryption';
 import type { Testing } from './gate/delivery-operations';
 import type { RotateInput, Rotating, SealedWebhook } from './gate/operations';
 import * as wire from './wire';
@@ -32,10 +40,17 @@ function shown(context: Context, { host, url_sealed, ...rest }: SealedWebhook) {
   return { ...rest, url: shownUrl(decryptUrl(ownerIn(context, rest.id), { host, url_sealed })) };
 }
 
-const renderOne = (webhook: SealedWebhook, _input: unknown, context: Context) => ({ json: shown(context, webhook) });
+const renderOne = (webhook: SealedWebhook, _input: unknown, context: Context) => ({
+  json: shown(context, webhook),
+});
 
 /** A webhook's new secret, and the previous one encrypted as the old secret. */
-async function rotated({ host, url_sealed, secret_sealed }: Rotating, id: string, overlap: number, context: Context) {
+async function rotated(
+  { host, url_sealed, secret_sealed }: Rotating,
+  id: string,
+  overlap: number,
+  context: Context,
+) {
   const owner = ownerIn(context, id);
   const secret = newSigningSecret();
   const made = {
@@ -120,7 +135,9 @@ export const webhookRoutes: DeclaredRoute[] = [
     resumes: true,
     prepare({ body, params }, context) {
       const { url, ...rest } = body;
-      return { input: { address: url === undefined ? null : addressOf(context, params.id as string, url), ...rest } };
+      return {
+        input: { address: url === undefined ? null : addressOf(context, params.id as string, url), ...rest },
+      };
     },
     render: renderOne,
   }),
@@ -150,7 +167,8 @@ export const webhookRoutes: DeclaredRoute[] = [
     refusals: ['NOT_FOUND'],
     named: by('webhook'),
     prepare: ({ body }) => ({ input: { overlap: body.overlap_seconds ?? OVERLAP } satisfies RotateInput }),
-    more: (asked: Rotating, { params, body }, context) => rotated(asked, params.id as string, body.overlap_seconds ?? OVERLAP, context),
+    more: (asked: Rotating, { params, body }, context) =>
+      rotated(asked, params.id as string, body.overlap_seconds ?? OVERLAP, context),
   }),
   route({
     method: 'post',
@@ -184,7 +202,8 @@ export const webhookRoutes: DeclaredRoute[] = [
     action: 'webhook.redeliver',
     tag,
     summary: 'Send a delivery again',
-    description: 'Works for any status. The delivery becomes pending again, with as many attempts as a new one and the same `webhook-id`.',
+    description:
+      'Works for any status. The delivery becomes pending again, with as many attempts as a new one and the same `webhook-id`.',
     answers: { 202: wire.Delivery },
     refusals: ['NOT_FOUND', 'CONFLICT'],
     named: ({ params }) => ({ webhook: params.id as string, delivery: params.delivery_id as string }),

@@ -24,7 +24,10 @@ const Events = z
   .literal(ALL)
   .or(Kinds)
   .transform((events) => (events.includes(ALL) ? null : (events as string[])))
-  .openapi({ description: 'Kinds of events, or `*` for all, including future ones.', example: ['SECRET_ROTATED', 'SECRET_DELETED'] });
+  .openapi({
+    description: 'Kinds of events, or `*` for all, including future ones.',
+    example: ['SECRET_ROTATED', 'SECRET_DELETED'],
+  });
 
 const Url = z.string().min(1).max(2048).openapi({
   example: 'https://hooks.example.com/vault',
@@ -33,7 +36,9 @@ const Url = z.string().min(1).max(2048).openapi({
 });
 const Description = text(1024).openapi({ example: 'Restarts the payment service' });
 
-export const WebhookIn = z.strictObject({ url: Url, events: Events, description: Description.optional() }).openapi('WebhookIn');
+export const WebhookIn = z
+  .strictObject({ url: Url, events: Events, description: Description.optional() })
+  .openapi('WebhookIn');
 export const WebhookPatch = z
   .strictObject({
     url: Url.optional(),
@@ -51,7 +56,9 @@ export const RotateSecretIn = z
   })
   .openapi('WebhookRotateSecretIn');
 export const RedeliverIn = z
-  .strictObject({ since: Instant.openapi({ description: 'Time of the oldest event.', example: '2026-11-21T12:00:00.000Z' }) })
+  .strictObject({
+    since: Instant.openapi({ description: 'Time of the oldest event.', example: '2026-11-21T12:00:00.000Z' }),
+  })
   .openapi('WebhookRedeliverIn');
 export const DeliveryQuery = z.strictObject({
   ...pageQuery,
@@ -64,9 +71,10 @@ export const Webhook = z
   .object({
     id: z.string().openapi({ example: exampleId('webhook') }),
     revision: Revision,
-    url: z
-      .string()
-      .openapi({ description: 'The URL. For a URL that is itself a credential, such as that of a Slack webhook, only the host.' }),
+    url: z.string().openapi({
+      description:
+        'The URL. For a URL that is itself a credential, such as that of a Slack webhook, only the host.',
+    }),
     events: z
       .literal('*')
       .or(z.array(z.string()))
@@ -74,16 +82,22 @@ export const Webhook = z
     description: z.string().nullable(),
     enabled: z.boolean(),
     disabled_reason: z.enum(reasons).nullable().openapi({
-      description: '`user`: by PATCH; `failing`: every attempt failed for 5 days; `gone`: the receiver answered 410.',
+      description:
+        '`user`: by PATCH; `failing`: every attempt failed for 5 days; `gone`: the receiver answered 410.',
     }),
-    old_secret_until: Time.nullable().openapi({ description: 'Until when the secret before the last rotation still signs too.' }),
+    old_secret_until: Time.nullable().openapi({
+      description: 'Until when the secret before the last rotation still signs too.',
+    }),
     created_by: z.string(),
     created_at: Time,
     updated_at: Time,
   })
   .openapi('Webhook');
 export const WebhookCreated = Webhook.extend({
-  secret: z.string().nullable().openapi({ description: 'The signing secret, shown once.', example: 'whsec_C2FVsBQIhrscChlQ…' }),
+  secret: z
+    .string()
+    .nullable()
+    .openapi({ description: 'The signing secret, shown once.', example: 'whsec_C2FVsBQIhrscChlQ…' }),
 }).openapi('WebhookCreated');
 export const WebhookPage = pageOf(Webhook, 'WebhookPage');
 
@@ -91,9 +105,14 @@ export const Delivery = z
   .object({
     id: z.string().openapi({ example: exampleId('delivery') }),
     webhook_id: z.string().openapi({ example: exampleId('webhook') }),
-    event_id: z.string().openapi({ description: 'Sent as `webhook-id`: the same in each attempt.', example: exampleId('event') }),
+    event_id: z.string().openapi({
+      description: 'Sent as `webhook-id`: the same in each attempt.',
+      example: exampleId('event'),
+    }),
     event_type: z.string().openapi({ example: 'SECRET_ROTATED' }),
-    status: z.enum(deliveryStatuses).openapi({ description: '`failed`: no further attempts are made; it can be redelivered.' }),
+    status: z
+      .enum(deliveryStatuses)
+      .openapi({ description: '`failed`: no further attempts are made; it can be redelivered.' }),
     attempts: z.int().openapi({ example: 1 }),
     created_at: Time,
     next_attempt_at: Time.nullable(),
@@ -105,7 +124,10 @@ export const Delivery = z
         'Why the last attempt failed: `http_status`, `timeout`, `connection_failed`, `name_not_found`, `private_address`, `target_refused`; or why there was none: `webhook_disabled`, `backlog_full`.',
       example: null,
     }),
-    response: z.string().nullable().openapi({ description: 'The first 1 kB of the last response.', example: 'ok' }),
+    response: z
+      .string()
+      .nullable()
+      .openapi({ description: 'The first 1 kB of the last response.', example: 'ok' }),
   })
   .openapi('WebhookDelivery');
 export const DeliveryPage = pageOf(Delivery, 'WebhookDeliveryPage');

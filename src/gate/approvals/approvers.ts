@@ -1,7 +1,8 @@
-// Who may decide an approval. Invariants: a decider is a member who holds approvals:decide, is among the policy's approvers, is not
-// accountable for the request, reaches every environment that it concerns, and is tied to nobody who is accountable: not by bringing in (see auth/ties.ts), nor by a grant of one to the other. For a
-// policy on agents whose approvers are the accountable members, only these decide. Where nobody is accountable, nobody decides. Judged again
-// every time it matters.
+// Who may decide an approval. Invariants: a decider is a member who holds approvals:decide, is among the
+// policy's approvers, is not accountable for the request, reaches every environment that it concerns, and is
+// tied to nobody who is accountable: not by bringing in (see auth/ties.ts), nor by a grant of one to the
+// other. For a policy on agents whose approvers are the accountable members, only these decide. Where nobody
+// is accountable, nobody decides. Judged again every time it matters.
 
 import { enters } from '../../auth/authorize';
 import { decides, isOfSecrets } from '../../auth/effects';
@@ -14,33 +15,55 @@ import { MOST_ENVIRONMENTS } from '../request/target';
 import { granters, tiesOf } from './ties';
 
 /** Whether a member is an approver of a policy. */
-function isApprover({ rows }: Pick<Core, 'rows'>, { config }: Pick<PolicyRow, 'config'>, member: MemberRow): boolean {
+function isApprover(
+  { rows }: Pick<Core, 'rows'>,
+  { config }: Pick<PolicyRow, 'config'>,
+  member: MemberRow,
+): boolean {
   const { approvers } = config as ApprovalConfig;
   if ('accountable' in approvers) return true;
   if (!decides(member.role)) return false;
-  return 'role' in approvers ? member.role === approvers.role : rows.get('team_member', `${approvers.team_id}.${member.id}`) !== null;
+  return 'role' in approvers
+    ? member.role === approvers.role
+    : rows.get('team_member', `${approvers.team_id}.${member.id}`) !== null;
 }
 
-/** Whether the members accountable for an agent decide for a policy: their check on a program, which counts for no other policy. */
+/**
+ * Whether the members accountable for an agent decide for a policy: their check on a program, which counts
+ * for no other policy.
+ */
 export const isAccountablePolicy = ({ config }: Pick<PolicyRow, 'config'>): boolean =>
   'accountable' in (config as ApprovalConfig).approvers;
 
-/** Whether limits to environments include all of some others; null for no limit, and for the whole organisation. */
+/**
+ * Whether limits to environments include all of some others; null for no limit, and for the whole
+ * organisation.
+ */
 const includes = (held: readonly string[] | null, wanted: readonly string[] | null): boolean =>
   held === null || (wanted?.every((id) => held.includes(id)) ?? false);
 
 const approversOf = (core: Pick<Core, 'rows'>, policy: Pick<PolicyRow, 'config'>): MemberRow[] =>
   core.rows.within('member', '').filter((member) => isApprover(core, policy, member));
 
-/** How many members could approve for a policy what concerns these environments, including those who have not enrolled yet. */
+/**
+ * How many members could approve for a policy what concerns these environments, including those who have not
+ * enrolled yet.
+ */
 export const countApprovers = (
   core: Pick<Core, 'rows'>,
   policy: Pick<PolicyRow, 'config'>,
   environments: readonly string[] | null,
 ): number => approversOf(core, policy).filter((member) => includes(member.environments, environments)).length;
 
-/** How many approvers a policy has in each environment that it applies to; of the whole organisation, if it holds more than secrets. */
-function approverCounts(core: Core, config: ApprovalConfig, environments: readonly string[] | null): number[] {
+/**
+ * How many approvers a policy has in each environment that it applies to; of the whole organisation, if it
+ * holds more than secrets.
+ */
+function approverCounts(
+  core: Core,
+  config: ApprovalConfig,
+  environments: readonly string[] | null,
+): number[] {
   const counts = new Map<string, number>();
   let everywhere = 0;
   for (const { environments: held } of approversOf(core, { config })) {
@@ -54,26 +77,39 @@ function approverCounts(core: Core, config: ApprovalConfig, environments: readon
 }
 
 /** The fewest approvers of any environment that a policy applies to. */
-export const fewestApprovers = (core: Core, config: ApprovalConfig, environments: readonly string[] | null): number =>
-  Math.min(...approverCounts(core, config, environments));
+export const fewestApprovers = (
+  core: Core,
+  config: ApprovalConfig,
+  environments: readonly string[] | null,
+): number => Math.min(...approverCounts(core, config, environments));
 
 /**
- * Whether a policy has too few approvers wherever a new one would decide. `reached`: the environments of the new one, null for all. One who would
- * also decide where there are enough approvers is no remedy.
+ * Whether a policy has too few approvers wherever a new one would decide. `reached`: the environments of the
+ * new one, null for all. One who would also decide where there are enough approvers is no remedy.
  */
-export function lacksApprovers(core: Core, { config, environments }: PolicyRow, reached: readonly string[] | null): boolean {
+export function lacksApprovers(
+  core: Core,
+  { config, environments }: PolicyRow,
+  reached: readonly string[] | null,
+): boolean {
   const { required } = config as ApprovalConfig;
-  const both = environments && reached ? environments.filter((id) => reached.includes(id)) : (environments ?? reached);
+  const both =
+    environments && reached ? environments.filter((id) => reached.includes(id)) : (environments ?? reached);
   const counts = approverCounts(core, config as ApprovalConfig, both);
   // One who decides nothing for the policy changes nothing for it.
   return counts.every((count) => count < required);
 }
 
 /**
- * Whether a member may decide what concerns these environments: by the role, or, if accountable for the agent that asks, by anything that
- * they hold there.
+ * Whether a member may decide what concerns these environments: by the role, or, if accountable for the agent
+ * that asks, by anything that they hold there.
  */
-function reachesAllOf(core: Core, { environments }: ApprovalRow, policy: PolicyRow, member: MemberRow): boolean {
+function reachesAllOf(
+  core: Core,
+  { environments }: ApprovalRow,
+  policy: PolicyRow,
+  member: MemberRow,
+): boolean {
   if (!isAccountablePolicy(policy)) return includes(member.environments, environments);
   const { permissions } = memberOf(core, member.id, member);
   return environments === null
@@ -86,19 +122,30 @@ const UNACCOUNTABLE =
   'No member is accountable for the credential that made this request, so nobody may decide it. Use a credential that a member made.';
 
 /** Whether a person asked, or a credential without an agent behind it. */
-export const isOfPerson = ({ requester }: Pick<ApprovalRow, 'requester'>): boolean => requester.for_agent === undefined;
+export const isOfPerson = ({ requester }: Pick<ApprovalRow, 'requester'>): boolean =>
+  requester.for_agent === undefined;
 
-/** Why nobody may decide for a policy on agents what a person asked: the members accountable for the agents are among those who ask. */
+/**
+ * Why nobody may decide for a policy on agents what a person asked: the members accountable for the agents
+ * are among those who ask.
+ */
 export const ofPerson = ({ name }: Pick<PolicyRow, 'name'>): string =>
   `The policy "${name}" holds what this connection sends, because an agent stored or widened it. Nobody can approve a request of a member or of a member's API key for it. Store a new connection, or let an agent make the request.`;
 
 /** Why a member may not decide a request for a policy; null if they may. */
-export function ineligible(core: Core, approval: ApprovalRow, policy: PolicyRow, member: MemberRow, now: number): string | null {
+export function ineligible(
+  core: Core,
+  approval: ApprovalRow,
+  policy: PolicyRow,
+  member: MemberRow,
+  now: number,
+): string | null {
   const { accountable, requester } = approval;
   // safety: nobody-decides-the-unaccountable
   if (accountable.length === 0) return UNACCOUNTABLE;
   // safety: decider-within-environments
-  if (!reachesAllOf(core, approval, policy, member)) return 'Your role is limited to environments, and this request concerns others too.';
+  if (!reachesAllOf(core, approval, policy, member))
+    return 'Your role is limited to environments, and this request concerns others too.';
   if (isAccountablePolicy(policy)) {
     if (isOfPerson(approval)) return ofPerson(policy);
     // safety: accountable-decide-alone
@@ -107,7 +154,8 @@ export function ineligible(core: Core, approval: ApprovalRow, policy: PolicyRow,
       : `Only members accountable for the agent decide for the policy "${policy.name}".`;
   }
   // safety: requester-decides-nothing
-  if (accountable.includes(member.id)) return 'You made this request or are accountable for the credential that did.';
+  if (accountable.includes(member.id))
+    return 'You made this request or are accountable for the credential that did.';
   // safety: approver-of-policy
   if (!isApprover(core, policy, member)) return `You are not an approver of the policy "${policy.name}".`;
   const ties = tiesOf(core, now);
@@ -120,12 +168,17 @@ export function ineligible(core: Core, approval: ApprovalRow, policy: PolicyRow,
     : null;
 }
 
-/** Whether a grant that is in force was given by a member to those who are accountable for a request, or by one of these to the member. */
+/**
+ * Whether a grant that is in force was given by a member to those who are accountable for a request, or by
+ * one of these to the member.
+ */
 function isGranted(core: Core, approval: ApprovalRow, member: string): boolean {
   const { accountable, requester } = approval;
   const given = (to: readonly string[], by: readonly string[]) =>
     to.some((id) =>
-      grantRows(core, id).some((grant) => granters(core, grant).some((one) => by.includes(one)) && isGrantAlive(core, grant)),
+      grantRows(core, id).some(
+        (grant) => granters(core, grant).some((one) => by.includes(one)) && isGrantAlive(core, grant),
+      ),
     );
   return given([...accountable, ...lineageIds(core, requester)], [member]) || given([member], accountable);
 }
@@ -137,9 +190,17 @@ function lineageIds(core: Core, { credential, id }: ApprovalRow['requester']): s
 }
 
 /** Whether a member has joined the approving team, again perhaps, since a time. */
-const hasJoinedSince = ({ rows }: Pick<Core, 'rows'>, { config }: PolicyRow, member: string, at: number): boolean => {
+const hasJoinedSince = (
+  { rows }: Pick<Core, 'rows'>,
+  { config }: PolicyRow,
+  member: string,
+  at: number,
+): boolean => {
   const { approvers } = config as ApprovalConfig;
-  return 'team_id' in approvers && (rows.get('team_member', `${approvers.team_id}.${member}`)?.created_at ?? 0) > at;
+  return (
+    'team_id' in approvers &&
+    (rows.get('team_member', `${approvers.team_id}.${member}`)?.created_at ?? 0) > at
+  );
 };
 
 /** The members whose approvals of a request currently count for a policy. */
@@ -147,7 +208,11 @@ export const approvalsFor = (core: Core, approval: ApprovalRow, policy: PolicyRo
   ...new Set(
     approval.decisions.flatMap(({ member: id, decision, at, passkey }) => {
       // safety: decision-ends-with-passkey-and-panic
-      if ((passkey && !core.rows.get('passkey', passkey)) || at <= (core.rows.get('org', approval.org_id)?.panicked_at ?? 0)) return [];
+      if (
+        (passkey && !core.rows.get('passkey', passkey)) ||
+        at <= (core.rows.get('org', approval.org_id)?.panicked_at ?? 0)
+      )
+        return [];
       // safety: decision-ends-with-membership
       if (hasJoinedSince(core, policy, id, at)) return [];
       const member = decision === 'approve' ? core.rows.get('member', id) : null;

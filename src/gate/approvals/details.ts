@@ -1,6 +1,7 @@
-// What deciders are shown of held requests, encrypted, and which requests are void for good. Only in the gate, apart from the rows of
-// approvals, so that it ends in the turn in which its approval does. Invariants: the bytes of a root and of an organisation are bounded; an
-// approval that became void stays void, whatever is forgotten about its requester.
+// What deciders are shown of held requests, encrypted, and which requests are void for good. Only in the
+// gate, apart from the rows of approvals, so that it ends in the turn in which its approval does. Invariants:
+// the bytes of a root and of an organisation are bounded; an approval that became void stays void, whatever
+// is forgotten about its requester.
 
 import { part } from '../part';
 
@@ -48,9 +49,16 @@ export function createApprovalDetails(sql: SqlStorage): ApprovalDetailsTable {
   sql.exec('create index if not exists approval_details_root on approval_details (root, bytes)');
   sql.exec('create index if not exists approval_details_credential on approval_details (credential)');
   const find = (id: string) =>
-    sql.exec<{ sealed: string | null; void: number }>('select sealed, void from approval_details where id = ?', id).toArray()[0];
+    sql
+      .exec<{ sealed: string | null; void: number }>(
+        'select sealed, void from approval_details where id = ?',
+        id,
+      )
+      .toArray()[0];
   const sum = (where: string, ...values: string[]) =>
-    sql.exec<{ n: number }>(`select coalesce(sum(bytes), 0) n from approval_details ${where}`, ...values).one().n;
+    sql
+      .exec<{ n: number }>(`select coalesce(sum(bytes), 0) n from approval_details ${where}`, ...values)
+      .one().n;
   const end = (where: string, value: string) =>
     void sql.exec(`update approval_details set void = 1, sealed = null, bytes = 0 where ${where}`, value);
   // Every commit asks whether there are any. Null: not known since some were deleted.
@@ -76,7 +84,11 @@ export function createApprovalDetails(sql: SqlStorage): ApprovalDetailsTable {
     hasRoom: (root, bytes) => sum('where root = ?', root) + bytes <= MOST_ROOT && sum('') + bytes <= MOST_ALL,
     after: (id, limit) =>
       sql
-        .exec<{ id: string }>('select id from approval_details where id > ? and void = 0 order by id limit ?', id, limit)
+        .exec<{ id: string }>(
+          'select id from approval_details where id > ? and void = 0 order by id limit ?',
+          id,
+          limit,
+        )
         .toArray()
         .map((row) => row.id),
     sweep(now) {

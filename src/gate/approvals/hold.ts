@@ -1,6 +1,7 @@
-// Holding requests for approval. A change is evaluated by the effects of its plan, a read by what it reveals: see auth/effects.ts.
-// Invariants: a request held by a policy does nothing except record that it waits; an approval works for exactly the request that it was
-// given for, once, in the transaction of its effect, and only while its targets, policies and approvers are unchanged.
+// Holding requests for approval. A change is evaluated by the effects of its plan, a read by what it reveals:
+// see auth/effects.ts. Invariants: a request held by a policy does nothing except record that it waits; an
+// approval works for exactly the request that it was given for, once, in the transaction of its effect, and
+// only while its targets, policies and approvers are unchanged.
 
 import { type Change, type Effect, effectsOf, environmentsOf, holds, readEffect } from '../../auth/effects';
 import type { ApprovalRow, SecretRow } from '../../db/schema';
@@ -12,7 +13,14 @@ import { answerKeyOf, insertion, revision } from '../journal/writes';
 import { quotaRootOf } from '../limits/quota-root';
 import { type Call, isRefusal, type OperationOutcome, type Together } from '../request/call';
 import { wants } from '../request/outcome';
-import { approvalsFor, countApprovers, isAccountablePolicy, isOfPerson, lacksApprovers, ofPerson } from './approvers';
+import {
+  approvalsFor,
+  countApprovers,
+  isAccountablePolicy,
+  isOfPerson,
+  lacksApprovers,
+  ofPerson,
+} from './approvers';
 import { approvalDetails } from './details';
 import { type CompiledPolicy, policiesOf } from './policies';
 import { type Asked, type Asking, approvalShown, isAsThen, newRow, validFor } from './row';
@@ -28,7 +36,10 @@ const MOST_PENDING = 100;
 // Release 0.4.0 tells by the data what is wanted.
 export const unidentified = wants('digest', { approval: true });
 
-/** The result for a request that may be held: it may continue, having used an approval if there is one; or it waits. */
+/**
+ * The result for a request that may be held: it may continue, having used an approval if there is one; or it
+ * waits.
+ */
 type Held = Allowed | { waits: Plan } | Refusal | typeof unidentified;
 
 /** `approval` is the one that it is under; `use` changes that one. */
@@ -45,16 +56,27 @@ export function governed(call: Call<unknown>, made: Plan, now: number): Proposal
   const effects = [
     ...effectsOf(changes, call.caller.id, (id) => call.core.rows.get('secret', id)),
     // Only the held ones: an approval is void once one of its targets has changed.
-    ...(made.reveals ?? []).filter((row) => holdingReads(call.core, row, [call.caller, ...(made.doers ?? [])]).length).map(readEffect),
+    ...(made.reveals ?? [])
+      .filter((row) => holdingReads(call.core, row, [call.caller, ...(made.doers ?? [])]).length)
+      .map(readEffect),
   ];
-  const held = hold(call, { effects, changes, describes: made.describes, shows: made.shows, doers: made.doers }, now);
+  const held = hold(
+    call,
+    { effects, changes, describes: made.describes, shows: made.shows, doers: made.doers },
+    now,
+  );
   if (isRefusal(held) || 'wants' in held) return held;
   if ('waits' in held) return { ...held.waits, audit: { ...targetOf(made), ...held.waits.audit } };
   return allowed(made, held);
 }
 
 /** The plan of a read under an approval: it changes only the approval that it uses. */
-export function governedRead(call: Call<unknown>, reveals: NonNullable<OperationOutcome['reveals']>, made: Plan, now: number): Proposal {
+export function governedRead(
+  call: Call<unknown>,
+  reveals: NonNullable<OperationOutcome['reveals']>,
+  made: Plan,
+  now: number,
+): Proposal {
   // A bulk read leaves out held secrets, so no approval applies to it.
   if (reveals === 'unheld') return call.ask.approval?.id == null ? made : refuse('APPROVAL_MISMATCH');
   // For several secrets, only the held ones are approved: the others may change in the meantime.
@@ -82,7 +104,10 @@ const allowed = (made: Plan, { use, approval, bypassed }: Allowed): Plan => ({
 /** The target of a held change in its audit entry: its current state, not the requested one. */
 const targetOf = ({ audit }: Plan) => ({ ...audit, expires_at: undefined, former_name: undefined });
 
-/** Provider requests run without people; the bootstrap token belongs to the operator, who is above the rules of an organisation. */
+/**
+ * Provider requests run without people; the bootstrap token belongs to the operator, who is above the rules
+ * of an organisation.
+ */
 // safety: provider-and-operator-ungoverned
 const isUngoverned = ({ caller }: Call<unknown>) => caller.kind === 'provider' || caller.id === 'bootstrap';
 
@@ -97,7 +122,10 @@ function changesOf({ core }: Call<unknown>, { writes = [], deletes = [] }: Plan)
 /** Cached decisions on whether a secret is held, by row; valid while no policy changes. */
 const judged = new WeakMap<SecretRow, { edits: number; policies: Policy[] }>();
 
-/** Whether a policy holds what callers do: one whose approvers are the accountable members holds only agents and what they created. */
+/**
+ * Whether a policy holds what callers do: one whose approvers are the accountable members holds only agents
+ * and what they created.
+ */
 const binds = (core: Pick<Core, 'rows'>, { config }: Policy, callers: readonly Doer[]): boolean =>
   // safety: accountable-holds-agents
   !('accountable' in config.approvers) || callers.some((caller) => isOfAgent(core, caller));
@@ -114,7 +142,10 @@ export function holdingReads(core: Pick<Core, 'rows'>, row: SecretRow, callers: 
 }
 
 /** Whether a caller without an approval may read a secret now, and which policies that bypasses. */
-export function mayReveal({ core, caller }: Call<unknown>, row: SecretRow): { isHeld: boolean; bypassed: string[] } {
+export function mayReveal(
+  { core, caller }: Call<unknown>,
+  row: SecretRow,
+): { isHeld: boolean; bypassed: string[] } {
   const policies = holdingReads(core, row, [caller]);
   if (policies.length === 0) return { isHeld: false, bypassed: [] };
   const bypassed = policies.filter((policy) => isBypassed(caller.kind, policy, [readEffect(row)]));
@@ -122,20 +153,33 @@ export function mayReveal({ core, caller }: Call<unknown>, row: SecretRow): { is
 }
 
 /** The same for everything that a read reveals: one held secret holds all. */
-export function mayRevealAll(call: Call<unknown>, reveals: SecretRow | Together): { isHeld: boolean; bypassed: string[] } {
+export function mayRevealAll(
+  call: Call<unknown>,
+  reveals: SecretRow | Together,
+): { isHeld: boolean; bypassed: string[] } {
   const each = ('all' in reveals ? reveals.all : [reveals]).map((row) => mayReveal(call, row));
   // safety: one-held-holds-all
-  return { isHeld: each.some(({ isHeld }) => isHeld), bypassed: [...new Set(each.flatMap(({ bypassed }) => bypassed))] };
+  return {
+    isHeld: each.some(({ isHeld }) => isHeld),
+    bypassed: [...new Set(each.flatMap(({ bypassed }) => bypassed))],
+  };
 }
 
 /** Whether a break-glass token bypasses a policy. */
 function isBypassed(kind: string, { config }: Policy, effects: readonly Effect[]): boolean {
   const { allow_break_glass } = config;
   // safety: break-glass-passes-only-if-allowed
-  return kind === 'break_glass' && allow_break_glass === true && effects.every(({ operations }) => operations[0].startsWith('secret.'));
+  return (
+    kind === 'break_glass' &&
+    allow_break_glass === true &&
+    effects.every(({ operations }) => operations[0].startsWith('secret.'))
+  );
 }
 
-/** Whether an owner adds an approver to a policy that has too few wherever that one would decide. For seven days neither approves requests of the other: see auth/ties.ts. */
+/**
+ * Whether an owner adds an approver to a policy that has too few wherever that one would decide. For seven
+ * days neither approves requests of the other: see auth/ties.ts.
+ */
 const mends = ({ core, caller }: Call<unknown>, policy: Policy, effect: Effect): boolean =>
   // safety: only-owners-mend
   effect.adds === true && caller.isOwner && lacksApprovers(core, policy.row, environmentsOf([effect]));
@@ -165,15 +209,24 @@ function hold(call: Call<unknown>, asking: Asking, now: number): Held {
 }
 
 /** Uses an approval; 409 if it does not apply to this request. */
-function useOf(call: Call<unknown>, id: string, asking: Asking, policies: Policy[], bypassed: string[], now: number): Held {
+function useOf(
+  call: Call<unknown>,
+  id: string,
+  asking: Asking,
+  policies: Policy[],
+  bypassed: string[],
+  now: number,
+): Held {
   const { core, ask, caller } = call;
   const row = core.rows.get('approval', id);
   // safety: approval-of-this-root, approval-of-this-request
-  if (!row || row.root !== caller.root || row.digest !== ask.approval?.digest) return refuse('APPROVAL_MISMATCH');
+  if (!row || row.root !== caller.root || row.digest !== ask.approval?.digest)
+    return refuse('APPROVAL_MISMATCH');
   // A repeat after a lost response: it was already done.
   if (row.status === 'used' && row.used_by === ask.request.id) return { use: null, approval: id, bypassed };
   // safety: approval-used-once, approval-expires
-  if (row.status !== 'approved' || row.expires_at <= now) return refuse('APPROVAL_MISMATCH', { message: mismatch[row.status] });
+  if (row.status !== 'approved' || row.expires_at <= now)
+    return refuse('APPROVAL_MISMATCH', { message: mismatch[row.status] });
   // safety: approval-void-once-changed
   if (!isAsThen(core, row, asking, policies)) {
     // It stays void when everything is changed back.
@@ -182,12 +235,15 @@ function useOf(call: Call<unknown>, id: string, asking: Asking, policies: Policy
     return refuse('APPROVAL_MISMATCH', { message: mismatch.void });
   }
   // safety: approval-void-once-requester-ended
-  if (approvalDetails(core).isVoid(id) || isRequesterGone(core, row)) return refuse('APPROVAL_MISMATCH', { message: mismatch.void });
+  if (approvalDetails(core).isVoid(id) || isRequesterGone(core, row))
+    return refuse('APPROVAL_MISMATCH', { message: mismatch.void });
   const isRepeatable = validFor(row) > 0;
   // safety: repeated-by-same-credential
-  if (isRepeatable && row.requester.credential !== caller.credential) return refuse('APPROVAL_MISMATCH', { message: mismatch.other });
+  if (isRepeatable && row.requester.credential !== caller.credential)
+    return refuse('APPROVAL_MISMATCH', { message: mismatch.other });
   // safety: approvers-judged-at-use
-  if (lacksDecisions(core, row, policies, now)) return refuse('APPROVAL_MISMATCH', { message: mismatch.approvers });
+  if (lacksDecisions(core, row, policies, now))
+    return refuse('APPROVAL_MISMATCH', { message: mismatch.approvers });
   const used = { used_by: ask.request.id, ...(!isRepeatable && { status: 'used' as const, ended_at: now }) };
   // Of repeated uses only the first is written to the row; the audit log has all of them.
   const use = isRepeatable && row.used_by !== null ? null : revision(call, 'approval', row, used);
@@ -205,15 +261,21 @@ const mismatch = {
   cancelled: 'This request was cancelled.',
   used: 'This approval was used. Repeat the request without Approval-Id to ask again.',
   void: 'The target, a policy or the requester has changed since this request was made. Repeat the request without Approval-Id to ask again.',
-  other: 'Only the credential that made this request can repeat it. Repeat the request without Approval-Id to ask again.',
-  approvers: 'A member who approved this request may no longer approve it. Repeat the request without Approval-Id to ask again.',
+  other:
+    'Only the credential that made this request can repeat it. Repeat the request without Approval-Id to ask again.',
+  approvers:
+    'A member who approved this request may no longer approve it. Repeat the request without Approval-Id to ask again.',
 } as const;
 
 /** Records that a request waits, or finds the existing approval. */
 function wait(call: Call<unknown>, asked: Asked, asking: Asking, policies: Policy[], now: number): Held {
   const { core, ask, caller } = call;
   const there = core.rows.find('approval', caller.root, asked.digest);
-  const isGood = there !== null && there.expires_at > now && isAsThen(core, there, asking, policies) && !isVoid(core, there);
+  const isGood =
+    there !== null &&
+    there.expires_at > now &&
+    isAsThen(core, there, asking, policies) &&
+    !isVoid(core, there);
   // One that was approved and cannot be used is asked for anew.
   if (there && isGood && !(there.status === 'approved' && lacksDecisions(core, there, policies, now)))
     return required(core, there, policies);
@@ -243,15 +305,20 @@ function wait(call: Call<unknown>, asked: Asked, asking: Asking, policies: Polic
       refusal: required(core, row, policies),
       writes: [...replaced, put],
       details: { id: row.id, root: payer, credential: caller.credential, sealed, until: row.expires_at },
-      events: [{ type: 'APPROVAL_REQUESTED', data: { approval_id: row.id, operation: row.operation, resource_id: row.resource } }],
+      events: [
+        {
+          type: 'APPROVAL_REQUESTED',
+          data: { approval_id: row.id, operation: row.operation, resource_id: row.resource },
+        },
+      ],
       audit: { approval: row.id },
     },
   };
 }
 
 /**
- * 403 with the approval that a request waits for. If a policy currently has too few approvers, the message names it and says who can fix
- * that.
+ * 403 with the approval that a request waits for. If a policy currently has too few approvers, the message
+ * names it and says who can fix that.
  */
 function required(core: Core, row: ApprovalRow, policies: readonly Policy[]): Refusal {
   const ours = isOfPerson(row) ? policies.find((policy) => isAccountablePolicy(policy.row)) : undefined;

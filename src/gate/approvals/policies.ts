@@ -1,11 +1,18 @@
-// The policies of an organisation, as the gate applies them: read from its own rows, which have MACs in D1, and cached while no policy
-// changes. Invariants: a change applies from the turn in which it is committed; a name is compared with all policies once, and its steps
-// count towards the turn (see request/turns.ts).
+// The policies of an organisation, as the gate applies them: read from its own rows, which have MACs in D1,
+// and cached while no policy changes. Invariants: a change applies from the turn in which it is committed; a
+// name is compared with all policies once, and its steps count towards the turn (see request/turns.ts).
 import QuickLRU from 'quick-lru';
 import { widthOf } from '../../auth/globs';
 import { instructionsOf, isFound } from '../../auth/naming';
 import { appliesTo, type PolicyTarget } from '../../auth/policies';
-import type { ApprovalConfig, NamingConfig, PolicyKind, PolicyRow, RotationConfig, SecretRow } from '../../db/schema';
+import type {
+  ApprovalConfig,
+  NamingConfig,
+  PolicyKind,
+  PolicyRow,
+  RotationConfig,
+  SecretRow,
+} from '../../db/schema';
 import { refuse } from '../../errors';
 import type { Core } from '../core';
 import type { Raised } from '../events/outbox';
@@ -42,7 +49,10 @@ interface Verdict {
 const compiled = new WeakMap<Core['rows'], { edits: number; policies: ByKind }>();
 
 /** The enabled policies of a kind, in creation order. */
-export function policiesOf<K extends PolicyKind>({ rows }: Pick<Core, 'rows'>, kind: K): readonly CompiledPolicy<K>[] {
+export function policiesOf<K extends PolicyKind>(
+  { rows }: Pick<Core, 'rows'>,
+  kind: K,
+): readonly CompiledPolicy<K>[] {
   const edits = rows.edits('policy');
   let known = compiled.get(rows);
   // safety: policies-read-again
@@ -80,7 +90,8 @@ const NAMING_STEP = 2;
 /** The most steps for one character of a name: patterns of names, and patterns of naming policies. */
 export const stepsOf = (rows: readonly Pick<PolicyRow, 'names' | 'config'>[]): number =>
   rows.reduce(
-    (sum, { names, config }) => sum + widthOf(names ?? []) + ('pattern' in config ? NAMING_STEP * instructionsOf(config.pattern) : 0),
+    (sum, { names, config }) =>
+      sum + widthOf(names ?? []) + ('pattern' in config ? NAMING_STEP * instructionsOf(config.pattern) : 0),
     0,
   );
 
@@ -95,7 +106,9 @@ function judgeOf(rows: Core['rows'], enabled: readonly PolicyRow[]): (target: Po
     if (known) return known;
     spend(rows, steps * target.name.length);
     const applying = enabled.filter((row) => appliesTo(row, target));
-    const broken = applying.filter(({ config }) => 'pattern' in config && !isFound(config.pattern, target.name));
+    const broken = applying.filter(
+      ({ config }) => 'pattern' in config && !isFound(config.pattern, target.name),
+    );
     const applies = new Set(applying.map(({ id }) => id));
     const made = { applies, broken: new Set(broken.map(({ id }) => id)) };
     const shape = `${[...made.applies]} ${[...made.broken]}`;
@@ -107,8 +120,8 @@ function judgeOf(rows: Core['rows'], enabled: readonly PolicyRow[]): (target: Po
 }
 
 /**
- * Compares targets with all policies before a request plans anything for them: where that takes several turns, each begins where the last one
- * ended, and not with plans made again.
+ * Compares targets with all policies before a request plans anything for them: where that takes several
+ * turns, each begins where the last one ended, and not with plans made again.
  */
 export function compareAll(core: Core, targets: readonly PolicyTarget[]): void {
   // Any of them: a target is compared with all at once.
@@ -117,8 +130,8 @@ export function compareAll(core: Core, targets: readonly PolicyTarget[]): void {
 }
 
 /**
- * The naming policy that a changed secret would violate, or null. A policy that it already violates with the same name does not block other
- * changes.
+ * The naming policy that a changed secret would violate, or null. A policy that it already violates with the
+ * same name does not block other changes.
  */
 function brokenBy(core: Core, row: SecretRow): CompiledPolicy<'naming'> | null {
   const before = core.rows.get('secret', row.id);
@@ -128,7 +141,10 @@ function brokenBy(core: Core, row: SecretRow): CompiledPolicy<'naming'> | null {
 }
 
 /** The naming policy that a changed secret would violate, in words and as an event; null if none. */
-export function violationOf({ core, ask, caller }: Call<unknown>, row: SecretRow): { message: string; event: Raised } | null {
+export function violationOf(
+  { core, ask, caller }: Call<unknown>,
+  row: SecretRow,
+): { message: string; event: Raised } | null {
   const broken = brokenBy(core, row);
   if (!broken) return null;
   const { id, name } = broken.row;
@@ -147,14 +163,18 @@ export function violationOf({ core, ask, caller }: Call<unknown>, row: SecretRow
 }
 
 /**
- * Refuses a plan that would give a live secret a name that violates a naming policy, or bring it under a policy that its name violates;
- * null otherwise.
+ * Refuses a plan that would give a live secret a name that violates a naming policy, or bring it under a
+ * policy that its name violates; null otherwise.
  */
 export function namingViolation(call: Call<unknown>, { writes = [] }: Plan): OperationOutcome | null {
   for (const { kind, row } of writes) {
     if (kind !== 'secret' || row.deleted_at !== null) continue;
     const violation = violationOf(call, row);
-    if (violation) return { ...fail(refuse('POLICY_VIOLATED', { message: violation.message })), events: [violation.event] };
+    if (violation)
+      return {
+        ...fail(refuse('POLICY_VIOLATED', { message: violation.message })),
+        events: [violation.event],
+      };
   }
   return null;
 }

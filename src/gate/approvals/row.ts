@@ -1,5 +1,6 @@
-// The row of a request that waits for approval: what was requested, by whom, and the state of its targets and policies. Invariants: the
-// summary for deciders contains no value; an approval can be used only while targets and policies are unchanged.
+// The row of a request that waits for approval: what was requested, by whom, and the state of its targets and
+// policies. Invariants: the summary for deciders contains no value; an approval can be used only while
+// targets and policies are unchanged.
 import { kindNames } from '../../auth/authorize';
 import { type Change, type Effect, environmentsOf, holds } from '../../auth/effects';
 import { newId } from '../../db/ids';
@@ -36,7 +37,8 @@ export function newRow(call: Call<unknown>, asked: Asked, asking: Asking, polici
   const { core, ask, caller } = call;
   const { effects, changes, describes, doers = [] } = asking;
   const effect = effects.find((one) => policies.some((policy) => holds(policy, one))) as Effect;
-  const secret = typeof effect.reach === 'object' && 'secrets' in effect.reach ? effect.reach.secrets[0] : undefined;
+  const secret =
+    typeof effect.reach === 'object' && 'secrets' in effect.reach ? effect.reach.secrets[0] : undefined;
   const { request } = ask;
   const { device_id = null, passkey_id = null } = core.rows.get('credential', caller.credential) ?? {};
   return {
@@ -61,7 +63,9 @@ export function newRow(call: Call<unknown>, asked: Asked, asking: Asking, polici
     // safety: accountable-for-all-doers
     accountable: [
       ...new Set([
-        ...[caller, ...doers.filter((one) => one.accountable || isOfAgent(core, one))].flatMap((one) => accountableFor(core, one)),
+        ...[caller, ...doers.filter((one) => one.accountable || isOfAgent(core, one))].flatMap((one) =>
+          accountableFor(core, one),
+        ),
         // safety: widener-accountable-for-sessions
         ...accountableForRoot(core, caller.root),
       ]),
@@ -95,7 +99,8 @@ const concerned = (effects: readonly Effect[]): string[] | null => {
 
 /** The operation that a request waits for: the first of its effect that a policy names. */
 const operationOf = ({ operations }: Effect, policies: readonly Policy[]): HeldOperation =>
-  operations.find((operation) => policies.some(({ config }) => config.operations.includes(operation))) ?? operations[0];
+  operations.find((operation) => policies.some(({ config }) => config.operations.includes(operation))) ??
+  operations[0];
 
 /** What each operation requests, worded for deciders. */
 const ASKS: Record<HeldOperation, string> = {
@@ -158,7 +163,12 @@ export function validFor({ decisions }: Pick<ApprovalRow, 'decisions'>): number 
 }
 
 /** Whether the targets and policies of a request are unchanged since it was made. */
-export const isAsThen = (core: Call['core'], row: ApprovalRow, asking: Asking, policies: readonly Policy[]): boolean =>
+export const isAsThen = (
+  core: Call['core'],
+  row: ApprovalRow,
+  asking: Asking,
+  policies: readonly Policy[],
+): boolean =>
   JSON.stringify(row.targets) === JSON.stringify(targetsOf(core, asking.effects, asking.changes)) &&
   JSON.stringify(row.policies) === JSON.stringify(policiesThen(policies, asking));
 

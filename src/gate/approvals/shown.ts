@@ -1,11 +1,20 @@
-// What deciders are shown of a held request: facts about the rows that it reads, writes and removes, in words. Invariant: no fact contains
-// a value or a credential, but for what a requester
-// writes in X-Access-Call; every kind of row whose change can be held has facts, whichever route changes it.
+// What deciders are shown of a held request: facts about the rows that it reads, writes and removes, in
+// words. Invariant: no fact contains a value or a credential, but for what a requester writes in
+// X-Access-Call; every kind of row whose change can be held has facts, whichever route changes it.
 
 import type { Change, Effect } from '../../auth/effects';
 import { fromUtf8, utf8 } from '../../crypto/bytes';
 import { decrypt, encrypt } from '../../crypto/envelope';
-import type { CredentialRow, GrantRow, MemberRow, OrgRow, PolicyRow, SecretRow, ShareRow, TeamMemberRow } from '../../db/schema';
+import type {
+  CredentialRow,
+  GrantRow,
+  MemberRow,
+  OrgRow,
+  PolicyRow,
+  SecretRow,
+  ShareRow,
+  TeamMemberRow,
+} from '../../db/schema';
 import type { Core } from '../core';
 import { grantRows } from '../identity/caller';
 import { isGrantAlive } from '../identity/lifetime';
@@ -20,7 +29,9 @@ const MOST_ALL = 48_000;
 const MOST_EACH = 20;
 
 const fact = (name: string, value: string | number | null | undefined): Fact[] =>
-  value === null || value === undefined || value === '' ? [] : [{ name, value: cut(String(value), MOST_FACT) }];
+  value === null || value === undefined || value === ''
+    ? []
+    : [{ name, value: cut(String(value), MOST_FACT) }];
 
 /** Whole characters, ending in an ellipsis if some are left out. */
 function cut(text: string, most: number): string {
@@ -36,26 +47,35 @@ export function listInWords(all: readonly string[]): string {
     length += one.length + 2;
     return length > MOST_FACT - 50;
   });
-  return past < 0 ? all.join(', ') : `${all.slice(0, past).join(', ')} and ${(all.length - past).toLocaleString('en')} more`;
+  return past < 0
+    ? all.join(', ')
+    : `${all.slice(0, past).join(', ')} and ${(all.length - past).toLocaleString('en')} more`;
 }
 
 /** Environments in words. */
 const placesOf = (core: Core, { environments }: { environments: readonly string[] | null }): string =>
   environments ? listInWords(environments.map((id) => slugOf(core, id))) : 'all';
 
-const limits = (core: Core, row: { environments: readonly string[] | null; secrets: readonly string[] | null }) => [
+const limits = (
+  core: Core,
+  row: { environments: readonly string[] | null; secrets: readonly string[] | null },
+) => [
   ...fact('Environments', placesOf(core, row)),
   ...fact('Names', row.secrets ? listInWords(row.secrets) : 'all'),
 ];
 
-const until = (time: number | null): Fact[] => fact('Expires', time === null ? 'never' : new Date(time).toISOString());
+const until = (time: number | null): Fact[] =>
+  fact('Expires', time === null ? 'never' : new Date(time).toISOString());
 
 /** A row before and after: each field that changes. */
 function differences<T extends object>(before: T, after: T, fields: readonly (keyof T & string)[]): Fact[] {
   const text = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value ?? null));
   return fields
     .filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
-    .flatMap((field) => [...fact(`${field} before`, text(before[field])), ...fact(`${field} after`, text(after[field]))]);
+    .flatMap((field) => [
+      ...fact(`${field} before`, text(before[field])),
+      ...fact(`${field} after`, text(after[field])),
+    ]);
 }
 
 /** Secrets that are read: one in detail, several by name. */
@@ -63,20 +83,40 @@ function ofReads(core: Core, rows: readonly SecretRow[]): Fact[] {
   if (rows.length === 0) return [];
   const [row] = rows as [SecretRow];
   if (rows.length > 1)
-    return [...fact('Secrets', rows.length), ...fact('Names', listInWords(rows.map(({ name }) => name))), ...environmentsOf(core, rows)];
-  return [...fact('Secret', row.name), ...fact('Environment', slugOf(core, row.environment_id)), ...fact('Type', row.type)];
+    return [
+      ...fact('Secrets', rows.length),
+      ...fact('Names', listInWords(rows.map(({ name }) => name))),
+      ...environmentsOf(core, rows),
+    ];
+  return [
+    ...fact('Secret', row.name),
+    ...fact('Environment', slugOf(core, row.environment_id)),
+    ...fact('Type', row.type),
+  ];
 }
 
 const environmentsOf = (core: Core, rows: readonly SecretRow[]): Fact[] =>
-  fact('Environments', listInWords([...new Set(rows.map(({ environment_id }) => slugOf(core, environment_id)))]));
+  fact(
+    'Environments',
+    listInWords([...new Set(rows.map(({ environment_id }) => slugOf(core, environment_id)))]),
+  );
 
-const SECRET_FIELDS = ['name', 'type', 'description', 'tags', 'expires_at', 'rotate_every_seconds', 'auto_rotate'] as const;
+const SECRET_FIELDS = [
+  'name',
+  'type',
+  'description',
+  'tags',
+  'expires_at',
+  'rotate_every_seconds',
+  'auto_rotate',
+] as const;
 
 function ofSecret(core: Core, before: SecretRow | null, after: SecretRow | null): Fact[] {
   if (!before) return [];
   const where = [...fact('Secret', before.name), ...fact('Environment', slugOf(core, before.environment_id))];
   if (!after) return [...where, ...fact('Change', 'deleted for good')];
-  if (after.deleted_at !== before.deleted_at) return [...where, ...fact('Change', after.deleted_at === null ? 'restored' : 'deleted')];
+  if (after.deleted_at !== before.deleted_at)
+    return [...where, ...fact('Change', after.deleted_at === null ? 'restored' : 'deleted')];
   const value = after.version > before.version ? `replaced; the new version is ${after.version}` : null;
   return [...where, ...fact('Value', value), ...differences(before, after, SECRET_FIELDS)];
 }
@@ -84,9 +124,13 @@ function ofSecret(core: Core, before: SecretRow | null, after: SecretRow | null)
 const POLICY_FIELDS = ['name', 'enabled', 'environments', 'types', 'names', 'config'] as const;
 
 function ofPolicy(core: Core, before: PolicyRow | null, after: PolicyRow | null): Fact[] {
-  const named = (row: PolicyRow) => ({ ...row, environments: row.environments?.map((id) => slugOf(core, id)) ?? null });
+  const named = (row: PolicyRow) => ({
+    ...row,
+    environments: row.environments?.map((id) => slugOf(core, id)) ?? null,
+  });
   const { name } = (before ?? after) as PolicyRow;
-  if (before && after) return [...fact('Policy', name), ...differences(named(before), named(after), POLICY_FIELDS)];
+  if (before && after)
+    return [...fact('Policy', name), ...differences(named(before), named(after), POLICY_FIELDS)];
   const row = named((before ?? after) as PolicyRow);
   return [
     ...fact('Policy', name),
@@ -96,11 +140,14 @@ function ofPolicy(core: Core, before: PolicyRow | null, after: PolicyRow | null)
 }
 
 function ofOrg(core: Core, before: OrgRow | null, after: OrgRow | null): Fact[] {
-  const place = (label: string, row: OrgRow | null) => fact(label, row && slugOf(core, row.default_environment));
+  const place = (label: string, row: OrgRow | null) =>
+    fact(label, row && slugOf(core, row.default_environment));
   const isMoved = before?.default_environment !== after?.default_environment;
   return [
     ...fact('Organisation', before?.name),
-    ...(isMoved ? [...place('Default environment before', before), ...place('Default environment after', after)] : []),
+    ...(isMoved
+      ? [...place('Default environment before', before), ...place('Default environment after', after)]
+      : []),
   ];
 }
 
@@ -110,19 +157,28 @@ function ofMember(core: Core, before: MemberRow | null, after: MemberRow | null)
   const held = [...fact('Role', row.role), ...fact('Environments', placesOf(core, row))];
   if (!before) return [...who, ...held];
   if (!after) return [...who, ...held, ...fact('Change', 'removed')];
-  const roles = before.role === after.role ? [] : [...fact('Role before', before.role), ...fact('Role after', after.role)];
+  const roles =
+    before.role === after.role
+      ? []
+      : [...fact('Role before', before.role), ...fact('Role after', after.role)];
   const was = placesOf(core, before);
   const is = placesOf(core, after);
   const places = was === is ? [] : [...fact('Environments before', was), ...fact('Environments after', is)];
   return [...who, ...roles, ...places, ...fact('Grants of the member', grantsInWords(core, before.id))];
 }
 
-/** The grants in force to a member, with those of the member's teams, or to a team: what a change gives besides. */
+/**
+ * The grants in force to a member, with those of the member's teams, or to a team: what a change gives
+ * besides.
+ */
 const grantsInWords = (core: Core, id: string): string =>
   listInWords(
     grantRows(core, id)
       .filter((grant) => isGrantAlive(core, grant))
-      .map((grant) => `${grant.permission} ${grant.secrets?.join(' ') ?? 'all names'} in ${placesOf(core, grant)}`),
+      .map(
+        (grant) =>
+          `${grant.permission} ${grant.secrets?.join(' ') ?? 'all names'} in ${placesOf(core, grant)}`,
+      ),
   );
 
 function ofTeamMember(core: Core, after: boolean, { team_id, member_id }: TeamMemberRow): Fact[] {
@@ -139,7 +195,9 @@ function ofTeamMember(core: Core, after: boolean, { team_id, member_id }: TeamMe
 }
 
 const membersInWords = (core: Core, team: string): string =>
-  listInWords(membersOfTeam(core, team).map(({ member_id }) => core.rows.get('member', member_id)?.name ?? member_id));
+  listInWords(
+    membersOfTeam(core, team).map(({ member_id }) => core.rows.get('member', member_id)?.name ?? member_id),
+  );
 
 function ofGrant(core: Core, row: GrantRow): Fact[] {
   const { grantee_type, grantee_id, permission } = row;
@@ -186,7 +244,9 @@ function ofChange(core: Core, change: Change): Fact[] {
       return ofMember(core, change.before, change.after);
     case 'team':
       // Who joins or leaves also moves the team's revision, and has facts of their own.
-      return change.before?.name === change.after?.name ? [] : fact('Team', (change.before ?? change.after)?.name);
+      return change.before?.name === change.after?.name
+        ? []
+        : fact('Team', (change.before ?? change.after)?.name);
     case 'team_member':
       return ofTeamMember(core, after !== null, (change.after ?? change.before) as TeamMemberRow);
     case 'grant':
@@ -196,7 +256,9 @@ function ofChange(core: Core, change: Change): Fact[] {
     case 'credential':
       return change.after && !before ? ofCredential(core, change.after) : [];
     case 'environment':
-      return before && !after ? [...fact('Environment', change.before?.slug), ...fact('Change', 'deleted')] : [];
+      return before && !after
+        ? [...fact('Environment', change.before?.slug), ...fact('Change', 'deleted')]
+        : [];
     case 'org':
       return ofOrg(core, change.before, change.after);
     default:
@@ -217,13 +279,28 @@ function ofChanges(core: Core, changes: readonly Change[]): Fact[] {
   ];
 }
 
-/** What the requester says that it needs the secret for. Shown whole: it does not count towards `MOST_ALL`. */
+/**
+ * What the requester says that it needs the secret for. Shown whole: it does not count towards `MOST_ALL`.
+ */
 export const callFact = (call: string | undefined): Fact[] => fact('Call', call);
 
-/** What deciders are shown of a request: what the operation says of it, and the rows that it reads and changes. */
-export function factsOf(core: Core, effects: readonly Effect[], changes: readonly Change[], shows: readonly Fact[] = []): Fact[] {
+/**
+ * What deciders are shown of a request: what the operation says of it, and the rows that it reads and
+ * changes.
+ */
+export function factsOf(
+  core: Core,
+  effects: readonly Effect[],
+  changes: readonly Change[],
+  shows: readonly Fact[] = [],
+): Fact[] {
   const reads = effects.flatMap(({ operations, reach }) =>
-    operations.length === 1 && operations[0] === 'secret.read' && typeof reach === 'object' && 'secrets' in reach ? reach.secrets : [],
+    operations.length === 1 &&
+    operations[0] === 'secret.read' &&
+    typeof reach === 'object' &&
+    'secrets' in reach
+      ? reach.secrets
+      : [],
   );
   let length = 0;
   const all = [...shows, ...ofReads(core, reads), ...ofChanges(core, changes)];

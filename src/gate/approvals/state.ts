@@ -1,5 +1,6 @@
-// Whether an approval can still be decided and used. Invariant: it is void from the turn in which its requester ends or is widened by
-// somebody else, or one of its policies or targets changes; nothing makes a void approval valid again.
+// Whether an approval can still be decided and used. Invariant: it is void from the turn in which its
+// requester ends or is widened by somebody else, or one of its policies or targets changes; nothing makes a
+// void approval valid again.
 import type { ApprovalRow, ApprovalStatus } from '../../db/schema';
 import type { Core } from '../core';
 import { accountableForRoot } from '../identity/accountable';
@@ -8,11 +9,15 @@ import { approvalDetails } from './details';
 import { policiesOf } from './policies';
 import { haveTargetsChanged } from './targets';
 
-export const statuses = ['pending', 'approved', 'rejected', 'cancelled', 'used', 'expired', 'void'] as const satisfies readonly (
-  | ApprovalStatus
-  | 'expired'
-  | 'void'
-)[];
+export const statuses = [
+  'pending',
+  'approved',
+  'rejected',
+  'cancelled',
+  'used',
+  'expired',
+  'void',
+] as const satisfies readonly (ApprovalStatus | 'expired' | 'void')[];
 export type Status = (typeof statuses)[number];
 
 /** The status of an approval now. An open one expires, and becomes void, without being written. */
@@ -25,19 +30,27 @@ export function statusNow(core: Core, row: ApprovalRow): Status {
 
 /** Whether an open approval is void. */
 export const isVoid = (core: Core, row: ApprovalRow): boolean =>
-  approvalDetails(core).isVoid(row.id) || isRequesterGone(core, row) || havePoliciesChanged(core, row) || haveTargetsChanged(core, row);
+  approvalDetails(core).isVoid(row.id) ||
+  isRequesterGone(core, row) ||
+  havePoliciesChanged(core, row) ||
+  haveTargetsChanged(core, row);
 
 /** Whether the root that asked has ended, or others answer for it too since. */
-export const isRequesterGone = (core: Core, row: ApprovalRow): boolean => hasRequesterEnded(core, row) || isTakenOver(core, row);
+export const isRequesterGone = (core: Core, row: ApprovalRow): boolean =>
+  hasRequesterEnded(core, row) || isTakenOver(core, row);
 
-/** Whether somebody has repointed or widened the root since: its sessions may be theirs, and they must not decide what it asked. */
+/**
+ * Whether somebody has repointed or widened the root since: its sessions may be theirs, and they must not
+ * decide what it asked.
+ */
 const isTakenOver = (core: Core, { root, accountable }: ApprovalRow): boolean =>
   // safety: approval-ends-with-takeover
   accountableForRoot(core, root).some((member) => !accountable.includes(member));
 
 /**
- * Whether the root that asked has ended: a member who was removed, or a credential that can no longer be used. A panic ends sessions and
- * leaves members: it ends what was asked in sessions before it. So do a blocked device and a removed passkey.
+ * Whether the root that asked has ended: a member who was removed, or a credential that can no longer be
+ * used. A panic ends sessions and leaves members: it ends what was asked in sessions before it. So do a
+ * blocked device and a removed passkey.
  */
 function hasRequesterEnded(core: Core, { org_id, root, requester, created_at }: ApprovalRow): boolean {
   const org = core.rows.get('org', org_id);
@@ -65,8 +78,8 @@ function havePoliciesChanged(core: Core, { policies }: ApprovalRow): boolean {
 const PER_RUN = 200;
 
 /**
- * The task: erases what deciders were shown of approvals that have become void or have expired. Also keeps that they are void, since a
- * session that has ended is forgotten before its approvals expire.
+ * The task: erases what deciders were shown of approvals that have become void or have expired. Also keeps
+ * that they are void, since a session that has ended is forgotten before its approvals expire.
  */
 export function endApprovals(core: Core, now: number): number | null {
   const next = core.storage.transactionSync(() => approvalDetails(core).sweep(now));

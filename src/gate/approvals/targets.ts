@@ -1,6 +1,7 @@
-// The rows that a held request rests on: those that it changes or reads, and those that these name. They are who gets a grant, who is in a
-// team, which environments a slug stood for, and where a connection leads. Beside them stands what a new grant or credential takes from its
-// creator. Invariant: an approval counts only while all of them are as they were when it was asked for.
+// The rows that a held request rests on: those that it changes or reads, and those that these name. They are
+// who gets a grant, who is in a team, which environments a slug stood for, and where a connection leads.
+// Beside them stands what a new grant or credential takes from its creator. Invariant: an approval counts
+// only while all of them are as they were when it was asked for.
 import type { Change, Effect } from '../../auth/effects';
 import { sha256 } from '../../crypto/digest';
 import { credentialKindOf, type IdKind, idPrefixes } from '../../db/ids';
@@ -18,15 +19,26 @@ function namedBy(change: Change): string[] {
   if (!row) return [];
   switch (change.kind) {
     case 'grant':
-      return [...withMembers(change.after?.grantee_id), ...(change.after?.environments ?? []), ...limitsOf(change.after)];
+      return [
+        ...withMembers(change.after?.grantee_id),
+        ...(change.after?.environments ?? []),
+        ...limitsOf(change.after),
+      ];
     case 'member':
-      return [...(change.before?.environments ?? []), ...(change.after?.environments ?? []), ...withGrants(change.before?.id)];
+      return [
+        ...(change.before?.environments ?? []),
+        ...(change.after?.environments ?? []),
+        ...withGrants(change.before?.id),
+      ];
     case 'credential':
       return change.before ? [] : [...(change.after?.environments ?? []), ...limitsOf(change.after)];
     case 'policy':
       return [change.before, change.after].flatMap((one) => (one ? namedByPolicy(one) : []));
     case 'team_member': {
-      const { team_id, member_id } = (change.after ?? change.before) as { team_id: string; member_id: string };
+      const { team_id, member_id } = (change.after ?? change.before) as {
+        team_id: string;
+        member_id: string;
+      };
       return [team_id, member_id, ...withGrants(team_id)];
     }
     case 'team':
@@ -46,13 +58,15 @@ function namedBy(change: Change): string[] {
 const LIMITS = 'limits:';
 
 /**
- * The limits of a new row, and what it ends with, under an id of their own. A request that does not name them means those of its caller,
- * which may be widened before the approval is used. When a credential expires follows from the request.
+ * The limits of a new row, and what it ends with, under an id of their own. A request that does not name them
+ * means those of its caller, which may be widened before the approval is used. When a credential expires
+ * follows from the request.
  */
 function limitsOf(row: GrantRow | CredentialRow | null): string[] {
   if (!row) return [];
   const { environments, secrets, dies_with } = row;
-  const further = 'grantee_id' in row ? [row.expires_at] : [row.allowed_addresses, row.device_id, row.mcp_limits];
+  const further =
+    'grantee_id' in row ? [row.expires_at] : [row.allowed_addresses, row.device_id, row.mcp_limits];
   // safety: approved-limits-kept
   return [`${LIMITS}${sha256(JSON.stringify([environments, secrets, dies_with, ...further]))}`];
 }
@@ -67,12 +81,14 @@ function namedByPolicy({ environments, kind, config }: PolicyRow): string[] {
 const withMembers = (id: string | undefined): string[] =>
   id === undefined ? [] : id.startsWith(`${idPrefixes.team}_`) ? [id, membershipId(id, '')] : [id];
 
-/** The start of an id that stands for all grants to a member, with those of the member's teams, or to a team. */
+/**
+ * The start of an id that stands for all grants to a member, with those of the member's teams, or to a team.
+ */
 const GRANTS = 'grants:';
 
 /**
- * What a member or a team was granted, and since when a member is in which teams: one who left a team and joined it again has the same grants, but
- * an approval from before has ended.
+ * What a member or a team was granted, and since when a member is in which teams: one who left a team and
+ * joined it again has the same grants, but an approval from before has ended.
  */
 const grantedTo = (core: Core, id: string) => [
   ...grantRows(core, id),
@@ -87,7 +103,10 @@ const withGrants = (id: string | undefined): string[] => (id === undefined ? [] 
 const digestOf = (rows: readonly { id: string; revision: number }[]): number =>
   Number.parseInt(sha256(JSON.stringify(rows.map(({ id, revision }) => [id, revision]))).slice(0, 12), 16);
 
-/** The revision of what an id names, now; null if there is none. For the members of a team, and for grants, a number that changes with them. */
+/**
+ * The revision of what an id names, now; null if there is none. For the members of a team, and for grants, a
+ * number that changes with them.
+ */
 function revisionOf(core: Core, id: string): number | null {
   if (id.startsWith(LIMITS)) return 0;
   if (id.startsWith(GRANTS)) return digestOf(grantedTo(core, id.slice(GRANTS.length)));
@@ -112,7 +131,9 @@ export function targetsOf(core: Core, effects: readonly Effect[], changes: reado
     return revision === null ? [] : [{ id, revision }];
   });
   const all = [...effects.flatMap(({ targets }) => targets), ...named];
-  return Object.fromEntries(all.map(({ id, revision }) => [id, revision] as const).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return Object.fromEntries(
+    all.map(({ id, revision }) => [id, revision] as const).sort(([a], [b]) => (a < b ? -1 : 1)),
+  );
 }
 
 /** The most targets that are compared when an approval is shown. At its use all of them are. */

@@ -1,6 +1,7 @@
-// The ties between people, read from the rows that record them: see auth/ties.ts. A member's row records who invited, re-enrolled or
-// promoted the member; a membership records who added them to a team. Invariants: nothing cuts a tie before it ends: what a removed member's
-// rows recorded moves to the row of an owner; a call for which nobody is accountable counts as one of the owners.
+// The ties between people, read from the rows that record them: see auth/ties.ts. A member's row records who
+// invited, re-enrolled or promoted the member; a membership records who added them to a team. Invariants:
+// nothing cuts a tie before it ends: what a removed member's rows recorded moves to the row of an owner; a
+// call for which nobody is accountable counts as one of the owners.
 import { TIED_FOR, type Tie, type Ties, tiesAt } from '../../auth/ties';
 import type { ApprovalConfig, MemberRow, StoredTie, TeamMemberRow } from '../../db/schema';
 import type { Core } from '../core';
@@ -16,12 +17,20 @@ const isRecent = (at: number, now: number) => at + TIED_FOR > now;
 export function bringers({ core, caller }: Call<unknown>): string[] {
   const accountable = accountableFor(core, caller);
   // safety: unaccountable-ties-owners
-  return accountable.length > 0 ? accountable : core.rows.within('member', '').flatMap(({ id, role }) => (role === 'owner' ? [id] : []));
+  return accountable.length > 0
+    ? accountable
+    : core.rows.within('member', '').flatMap(({ id, role }) => (role === 'owner' ? [id] : []));
 }
 
 /** The ties that a row records with new ones, without those that have ended. */
-export const withTies = (before: readonly StoredTie[] | null, by: readonly string[], now: number): StoredTie[] => [
-  ...(before ?? []).filter(([member, at, other]) => isRecent(at, now) && (other !== undefined || !by.includes(member))),
+export const withTies = (
+  before: readonly StoredTie[] | null,
+  by: readonly string[],
+  now: number,
+): StoredTie[] => [
+  ...(before ?? []).filter(
+    ([member, at, other]) => isRecent(at, now) && (other !== undefined || !by.includes(member)),
+  ),
   ...by.map((member): StoredTie => [member, now]),
 ];
 
@@ -30,7 +39,8 @@ export const recentlyTied = (ties: readonly StoredTie[] | null, now: number): st
   (ties ?? []).flatMap(([member, at]) => (isRecent(at, now) ? [member] : []));
 
 /** The ties that a member's row records: its own, and those that it keeps of removed members. */
-const recordedBy = ({ id, connections }: MemberRow): Tie[] => (connections ?? []).map(([one, at, other]): Tie => [one, other ?? id, at]);
+const recordedBy = ({ id, connections }: MemberRow): Tie[] =>
+  (connections ?? []).map(([one, at, other]): Tie => [one, other ?? id, at]);
 
 /** The ties that a membership records. One of a release before 0.5.0 names the caller alone. */
 const addedBy = ({ accountable, added_by, member_id, created_at }: TeamMemberRow): Tie[] =>
@@ -70,11 +80,15 @@ export function tiesOf(core: Rows, now: number): Ties {
 
 // ---------------------------------------------------------------- removed members
 
-/** The ties that would be lost with a member's rows: recorded there, and by memberships of approving teams. */
+/**
+ * The ties that would be lost with a member's rows: recorded there, and by memberships of approving teams.
+ */
 function lost(core: Rows, row: MemberRow, now: number): Tie[] {
   const { rows } = core;
   const teams = approvingTeams(core);
-  const added = rows.within('team_member', row.id).flatMap((one) => (teams.has(one.team_id) ? addedBy(one) : []));
+  const added = rows
+    .within('team_member', row.id)
+    .flatMap((one) => (teams.has(one.team_id) ? addedBy(one) : []));
   const latest = new Map<string, Tie>();
   for (const tie of [...recordedBy(row), ...added]) {
     const key = `${tie[0]} ${tie[1]}`;
@@ -83,7 +97,10 @@ function lost(core: Rows, row: MemberRow, now: number): Tie[] {
   return [...latest.values()];
 }
 
-/** The owner whose row keeps the ties of removed members: the oldest other one. There is always one, since the last owner stays. */
+/**
+ * The owner whose row keeps the ties of removed members: the oldest other one. There is always one, since the
+ * last owner stays.
+ */
 export const keeperOf = (core: Rows, removed: string | null): MemberRow | null =>
   core.rows
     .within('member', '')
@@ -96,7 +113,10 @@ export function kept(core: Rows, keeper: MemberRow, removed: MemberRow, now: num
   // safety: removal-cuts-no-tie
   return ties.length === 0
     ? null
-    : [...withTies(keeper.connections, [], now), ...ties.map(([one, other, at]): StoredTie => [one, at, other])];
+    : [
+        ...withTies(keeper.connections, [], now),
+        ...ties.map(([one, other, at]): StoredTie => [one, at, other]),
+      ];
 }
 
 /** The most ties of removed members that are kept: past them nobody is invited until some have ended. */
@@ -105,12 +125,20 @@ const MOST_KEPT = 1000;
 /** Whether so many new members were removed lately that nobody else can be invited. */
 // safety: kept-ties-bounded
 export const isKeeperFull = (core: Rows, now: number): boolean =>
-  (keeperOf(core, null)?.connections ?? []).filter(([, at, other]) => other !== undefined && isRecent(at, now)).length >= MOST_KEPT;
+  (keeperOf(core, null)?.connections ?? []).filter(
+    ([, at, other]) => other !== undefined && isRecent(at, now),
+  ).length >= MOST_KEPT;
 
 // ---------------------------------------------------------------- grants
 
-/** The members accountable for a grant. A grant of a release before 0.5.0 names its creator alone, who is followed as far as rows exist. */
-export function granters(core: Rows, { accountable, created_by }: { accountable: string[] | null; created_by: string }): string[] {
+/**
+ * The members accountable for a grant. A grant of a release before 0.5.0 names its creator alone, who is
+ * followed as far as rows exist.
+ */
+export function granters(
+  core: Rows,
+  { accountable, created_by }: { accountable: string[] | null; created_by: string },
+): string[] {
   if (accountable?.length) return accountable;
   const credential = core.rows.get('credential', created_by);
   return credential ? accountableOf(core, credential) : [created_by];

@@ -1,9 +1,13 @@
-// Requests waiting for a decision on an approval. Only in memory: after a restart the gate has none, and clients ask again.
+// Requests waiting for a decision on an approval. Only in memory: after a restart the gate has none, and
+// clients ask again.
 
 import { part } from '../part';
 
 export interface Waiters {
-  /** Resolves when the approval is no longer waiting, or after this many milliseconds; immediately if too many wait, of all or of this root. */
+  /**
+   * Resolves when the approval is no longer waiting, or after this many milliseconds; immediately if too many
+   * wait, of all or of this root.
+   */
   wait(root: string, isWaiting: () => boolean, ms: number): Promise<void>;
   /** Something has changed: whoever need not wait any more is woken shortly. */
   check(): void;
@@ -19,7 +23,8 @@ export function createWaiters(): Waiters {
   const waiting = new Map<() => void, { root: string; isWaiting(): boolean }>();
   // safety: waiters-bounded
   const isFull = (root: string) =>
-    waiting.size >= MOST_WAITING || [...waiting.values()].filter((one) => one.root === root).length >= MOST_OF_ONE;
+    waiting.size >= MOST_WAITING ||
+    [...waiting.values()].filter((one) => one.root === root).length >= MOST_OF_ONE;
   let checking = false;
   return {
     wait(root, isWaiting, ms) {

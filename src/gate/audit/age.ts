@@ -1,5 +1,6 @@
-// The time by which data is old enough to be deleted. It follows the clock, but each hourly run of retention moves it by at most a day: a
-// clock that leapt forward must not delete in one run what is kept for months. Invariant: it is never ahead of the clock.
+// The time by which data is old enough to be deleted. It follows the clock, but each hourly run of retention
+// moves it by at most a day: a clock that leapt forward must not delete in one run what is kept for months.
+// Invariant: it is never ahead of the clock.
 import { DAY } from '../../db/rows';
 import type { Core } from '../core';
 
@@ -29,7 +30,12 @@ export function advanceAge(core: Core, now: number): number {
   if (now >= before.at && now - before.at < HOUR - 60_000) return age;
   core.meta.set(KEY, JSON.stringify({ to: age, at: now } satisfies Kept));
   if (age < now) {
-    const held = { level: 'warn', event: 'retention_held_back', org: core.org, days: Math.ceil((now - age) / DAY) };
+    const held = {
+      level: 'warn',
+      event: 'retention_held_back',
+      org: core.org,
+      days: Math.ceil((now - age) / DAY),
+    };
     console.warn(JSON.stringify(held));
   }
   return age;

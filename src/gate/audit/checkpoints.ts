@@ -1,6 +1,7 @@
-// Checkpoints: points of the audit chain that the Worker signs, because the key never enters the gate: the end of each segment, and the head of
-// the log every ten minutes. Invariants: a statement never changes, so a repeated job stores the same row; what is deleted from the log is
-// decided by what the gate itself moved, never by D1; a wanted signature is requested until it is stored; an idle log requests none.
+// Checkpoints: points of the audit chain that the Worker signs, because the key never enters the gate: the
+// end of each segment, and the head of the log every ten minutes. Invariants: a statement never changes, so a
+// repeated job stores the same row; what is deleted from the log is decided by what the gate itself moved,
+// never by D1; a wanted signature is requested until it is stored; an idle log requests none.
 
 import type { Core } from '../core';
 import { part } from '../part';
@@ -51,7 +52,9 @@ function createTables(sql: SqlStorage): void {
     'create table if not exists checkpoints (sequence integer primary key, hash text not null, time integer not null, stored integer not null default 0)',
   );
   sql.exec('create index if not exists checkpoints_waiting on checkpoints (sequence) where stored = 0');
-  sql.exec('create table if not exists segment_ends (sequence integer primary key, hash text not null, at integer not null)');
+  sql.exec(
+    'create table if not exists segment_ends (sequence integer primary key, hash text not null, at integer not null)',
+  );
 }
 
 type Row<T> = T & Record<string, SqlStorageValue>;
@@ -60,11 +63,23 @@ export function createCheckpoints(sql: SqlStorage): Checkpoints {
   createTables(sql);
   return {
     want: ({ sequence, hash, time }) =>
-      void sql.exec('insert or ignore into checkpoints (sequence, hash, time) values (?, ?, ?)', sequence, hash, time),
+      void sql.exec(
+        'insert or ignore into checkpoints (sequence, hash, time) values (?, ?, ?)',
+        sequence,
+        hash,
+        time,
+      ),
     waiting: (limit) =>
-      sql.exec<Row<Statement>>('select sequence, hash, time from checkpoints where stored = 0 order by sequence limit ?', limit).toArray(),
+      sql
+        .exec<Row<Statement>>(
+          'select sequence, hash, time from checkpoints where stored = 0 order by sequence limit ?',
+          limit,
+        )
+        .toArray(),
     statement: (sequence) =>
-      sql.exec<Row<Statement>>('select sequence, hash, time from checkpoints where sequence = ?', sequence).toArray()[0] ?? null,
+      sql
+        .exec<Row<Statement>>('select sequence, hash, time from checkpoints where sequence = ?', sequence)
+        .toArray()[0] ?? null,
     stored: (sequence) => void sql.exec('update checkpoints set stored = 1 where sequence = ?', sequence),
     from: (sequence, limit) =>
       sql
@@ -76,17 +91,26 @@ export function createCheckpoints(sql: SqlStorage): Checkpoints {
         .toArray()
         .map((row) => row.sequence),
     newest: () =>
-      sql.exec<Row<Statement>>('select sequence, hash, time from checkpoints order by sequence desc limit 1').toArray()[0] ?? null,
+      sql
+        .exec<Row<Statement>>('select sequence, hash, time from checkpoints order by sequence desc limit 1')
+        .toArray()[0] ?? null,
     keep: (sequences) =>
       void sql.exec(
         'delete from checkpoints where stored = 1 and sequence not in (select value from json_each(?))',
         JSON.stringify(sequences),
       ),
-    closed: ({ sequence, hash, at }) => void sql.exec('insert or ignore into segment_ends values (?, ?, ?)', sequence, hash, at),
-    end: (sequence) => sql.exec<Row<SegmentEnd>>('select * from segment_ends where sequence = ?', sequence).toArray()[0] ?? null,
+    closed: ({ sequence, hash, at }) =>
+      void sql.exec('insert or ignore into segment_ends values (?, ?, ?)', sequence, hash, at),
+    end: (sequence) =>
+      sql.exec<Row<SegmentEnd>>('select * from segment_ends where sequence = ?', sequence).toArray()[0] ??
+      null,
     endBefore: (time, most) =>
       sql
-        .exec<Row<SegmentEnd>>('select * from segment_ends where at < ? and sequence <= ? order by sequence desc limit 1', time, most)
+        .exec<Row<SegmentEnd>>(
+          'select * from segment_ends where at < ? and sequence <= ? order by sequence desc limit 1',
+          time,
+          most,
+        )
         .toArray()[0] ?? null,
     forget(cut) {
       sql.exec('delete from checkpoints where sequence < ?', cut);
@@ -107,13 +131,17 @@ export function closeSegment(core: Core, end: SegmentEnd, now: number): void {
   core.schedule.at('checkpoint', now);
 }
 
-/** Requests signatures for the head of the log, at most every ten minutes, and for the ends of segments. An idle log needs none. */
+/**
+ * Requests signatures for the head of the log, at most every ten minutes, and for the ends of segments. An
+ * idle log needs none.
+ */
 export async function requestCheckpoint(core: Core, now: number): Promise<number | null> {
   // A deleted organisation has no key.
   if (core.rows.get('org', core.org)?.deleted_at !== null) return null;
   const head = core.auditLog.head();
   const due = (checkpoints(core).newest()?.time ?? 0) + CHECKPOINT_EVERY;
-  if (head.sequence > (checkpoints(core).newest()?.sequence ?? 0) && now >= due) checkpoints(core).want({ ...head, time: now });
+  if (head.sequence > (checkpoints(core).newest()?.sequence ?? 0) && now >= due)
+    checkpoints(core).want({ ...head, time: now });
   if (checkpoints(core).waiting(1).length) {
     await core.enqueue('checkpoint');
     // Messages can be lost: check again later.

@@ -1,6 +1,7 @@
-// The gate's clock against its audit log. The times of entries only grow, so after a clock that was ahead and was put right, they stay ahead
-// until it has passed them. Until the operator says that the clock is right, that looks like a clock that was set back. Invariants: saying so
-// changes no row and no time that decides about access or retention; it holds for this log and this clock only.
+// The gate's clock against its audit log. The times of entries only grow, so after a clock that was ahead and
+// was put right, they stay ahead until it has passed them. Until the operator says that the clock is right,
+// that looks like a clock that was set back. Invariants: saying so changes no row and no time that decides
+// about access or retention; it holds for this log and this clock only.
 import type { Core } from '../core';
 
 const KEY = 'clock_accepted';
@@ -10,7 +11,10 @@ const BEHIND = 60_000;
 interface Accepted {
   /** The time of the log then. */
   log: number;
-  /** The latest time that the clock has shown since, to the minute: the health check asks often, and a write costs. */
+  /**
+   * The latest time that the clock has shown since, to the minute: the health check asks often, and a write
+   * costs.
+   */
   seen: number;
 }
 
@@ -26,7 +30,10 @@ export function isClockBehind({ auditLog, meta, now }: Core): boolean {
   return false;
 }
 
-/** The clock is right: what waits for a time that only a clock ahead of it showed goes on. Returns how far the log is ahead. Safe to repeat. */
+/**
+ * The clock is right: what waits for a time that only a clock ahead of it showed goes on. Returns how far the
+ * log is ahead. Safe to repeat.
+ */
 export function acceptClock(core: Core): number {
   const log = core.auditLog.time();
   const now = core.now();

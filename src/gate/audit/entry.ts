@@ -1,5 +1,6 @@
-// One entry of the audit log: what it says. Invariants: its fields are in the order of canonical JSON, which `chain.ts` hashes; an entry about
-// several secrets covers each of their names, in full or by a prefix or patterns, so an exposure report may count too many, never too few.
+// One entry of the audit log: what it says. Invariants: its fields are in the order of canonical JSON, which
+// `chain.ts` hashes; an entry about several secrets covers each of their names, in full or by a prefix or
+// patterns, so an exposure report may count too many, never too few.
 import type { Action } from '../../auth/actions';
 import { newId } from '../../db/ids';
 import type { Adoption } from '../journal/adoption';
@@ -15,7 +16,10 @@ export interface Actor {
 /** The service itself. */
 export const SYSTEM_ACTOR: Actor = { kind: 'system', id: 'system', parent_id: null, name: null };
 
-/** A lost range. `restore`: the restored backup does not contain it. `gate_lost`: it was in a gate whose storage was lost. */
+/**
+ * A lost range. `restore`: the restored backup does not contain it. `gate_lost`: it was in a gate whose
+ * storage was lost.
+ */
 export interface Missing {
   from: number;
   to: number;
@@ -31,7 +35,9 @@ export interface Imported {
   names: readonly string[];
   /** The number of omitted names. */
   unnamed: number;
-  /** All versions that it wrote, by the ids of secrets. Later reports about a credential are based on this. */
+  /**
+   * All versions that it wrote, by the ids of secrets. Later reports about a credential are based on this.
+   */
   versions: Readonly<Record<string, number>>;
   dry_run: boolean;
 }
@@ -48,11 +54,17 @@ export interface Draft {
   prefixes?: readonly string[];
   /** Of a bulk read by a caller who is limited to some names: the patterns. */
   patterns?: readonly string[];
-  /** Of such a read: the digest of these patterns, which an earlier entry of the last twelve hours contains in full. */
+  /**
+   * Of such a read: the digest of these patterns, which an earlier entry of the last twelve hours contains in
+   * full.
+   */
   patterns_digest?: string;
   /** Of a bulk read: the secrets that it did not return because their reads need approval. */
   withheld?: readonly string[];
-  /** Of such a read: the digest of this list, which an earlier entry of the last twelve hours contains in full. */
+  /**
+   * Of such a read: the digest of this list, which an earlier entry of the last twelve hours contains in
+   * full.
+   */
   withheld_digest?: string;
   /** The name of a secret at that time, also if it was refused or not found. */
   resource_name?: string | null;
@@ -70,7 +82,10 @@ export interface Draft {
   incident?: { id: string; status: string };
   /** The approval policies that a break-glass token bypassed. */
   bypassed_policies?: readonly string[];
-  /** Of a scan: the number of findings known only by their format, of tokens of this organisation, and of values of secrets. */
+  /**
+   * Of a scan: the number of findings known only by their format, of tokens of this organisation, and of
+   * values of secrets.
+   */
   findings?: { known: number; secrets: number; tokens: number };
   /** Of a generated file: its format, and the number of secrets in it. */
   file?: { format: string; secrets: number };
@@ -78,11 +93,17 @@ export interface Draft {
   sent?: { integration_id?: string | null; platform: string; secrets: number };
   /** And their names, if they fit; otherwise `prefix` and `patterns` describe them. */
   names?: readonly string[];
-  /** Of an import: the source, the number of secrets created, changed, skipped and refused, and the names of those written, as far as they fit. */
+  /**
+   * Of an import: the source, the number of secrets created, changed, skipped and refused, and the names of
+   * those written, as far as they fit.
+   */
   imported?: Imported;
   /** Of a restore: counts, and the names of what was lost or stays ended. */
   adopted?: Adoption;
-  /** Of a restore, or of a gate that starts again: the lost ranges of the log, for verification without the service. */
+  /**
+   * Of a restore, or of a gate that starts again: the lost ranges of the log, for verification without the
+   * service.
+   */
   missing?: readonly Missing[];
   reason: string | null;
   request_id: string;
@@ -90,8 +111,15 @@ export interface Draft {
   user_agent: string | null;
 }
 
-/** Actions that read several secrets of an environment at once. Their entries name the environment, its revision, and which of its names. */
-export const BULK_READS: readonly Action[] = ['secret.read_all', 'integration.generate', 'integration.sync_run'];
+/**
+ * Actions that read several secrets of an environment at once. Their entries name the environment, its
+ * revision, and which of its names.
+ */
+export const BULK_READS: readonly Action[] = [
+  'secret.read_all',
+  'integration.generate',
+  'integration.sync_run',
+];
 
 const sentTo = ({ integration_id, platform, secrets }: NonNullable<Draft['sent']>) => ({
   ...(integration_id && { integration_id }),
@@ -140,7 +168,10 @@ export type DraftOf = (about?: Partial<Subject>) => Draft;
 export interface Entry extends Draft {
   id: string;
   sequence: number;
-  /** What the hash covers: 2 for canonical JSON. Releases before 0.5.0 wrote no format and hashed the JSON of the entry in its own order of fields. */
+  /**
+   * What the hash covers: 2 for canonical JSON. Releases before 0.5.0 wrote no format and hashed the JSON of
+   * the entry in its own order of fields.
+   */
   format?: number;
   time: string;
   outcome: 'success' | 'denied' | 'failed';
@@ -156,7 +187,8 @@ export interface Entry extends Draft {
 export const outcomeOf = (status: number): Entry['outcome'] =>
   status < 400 ? 'success' : status === 401 || status === 403 || status === 429 ? 'denied' : 'failed';
 
-const sorted = <T extends object>(fields: T): T => Object.fromEntries(Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1))) as T;
+const sorted = <T extends object>(fields: T): T =>
+  Object.fromEntries(Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1))) as T;
 
 /** The same, with the fields of everything in it in order. */
 const adoptedIn = (adopted: Adoption): Adoption => ({
@@ -166,7 +198,10 @@ const adoptedIn = (adopted: Adoption): Adoption => ({
   lost_versions: adopted.lost_versions.map(sorted),
 });
 
-/** An entry and its text. The fields are in the order of canonical JSON, so that the hashed text is created only once. */
+/**
+ * An entry and its text. The fields are in the order of canonical JSON, so that the hashed text is created
+ * only once.
+ */
 export function entryOf(
   draft: Draft,
   status: number,
@@ -186,7 +221,11 @@ export function entryOf(
     environment: draft.environment,
     expires_at: draft.expires_at,
     file: draft.file && { format: draft.file.format, secrets: draft.file.secrets },
-    findings: draft.findings && { known: draft.findings.known, secrets: draft.findings.secrets, tokens: draft.findings.tokens },
+    findings: draft.findings && {
+      known: draft.findings.known,
+      secrets: draft.findings.secrets,
+      tokens: draft.findings.tokens,
+    },
     format: FORMAT,
     former_name: draft.former_name,
     id: newId('aud', at),
@@ -226,7 +265,10 @@ export function entryOf(
 /** The most characters of names in one audit entry. */
 const MOST_NAMES = 16_384;
 
-/** What an entry records of these sorted names; `patterns` are the name patterns that limit the caller, if any. */
+/**
+ * What an entry records of these sorted names; `patterns` are the name patterns that limit the caller, if
+ * any.
+ */
 export function namesNoted(names: readonly string[], patterns: readonly string[] | null) {
   const isShort = names.join('').length <= MOST_NAMES;
   return { prefix: prefixOf(names), ...(isShort ? { names } : { patterns: patterns ?? undefined }) };

@@ -1,4 +1,5 @@
-// Which audit entries a filter finds, in the gate's table and in a list. Pure. Invariant: both ways find the same entries.
+// Which audit entries a filter finds, in the gate's table and in a list. Pure. Invariant: both ways find the
+// same entries.
 import type { Entry } from './entry';
 
 export interface Filter {
@@ -21,13 +22,18 @@ export const SYSTEM = 'system';
 export const NAMELESS: readonly string[] = ['integrity.alarm', 'audit.missing'];
 
 /** Whether a filter finds an entry. */
-export function finds({ actor, action, actions, resource, outcome, from, to }: Filter, entry: Entry): boolean {
+export function finds(
+  { actor, action, actions, resource, outcome, from, to }: Filter,
+  entry: Entry,
+): boolean {
   const at = Date.parse(entry.time);
   return (
     (actor === undefined || isBy(entry.actor, actor)) &&
     (action === undefined || entry.action === action) &&
     (actions === undefined || actions.includes(entry.action)) &&
-    (resource === undefined || entry.resource === resource || Object.hasOwn(entry.imported?.versions ?? {}, resource)) &&
+    (resource === undefined ||
+      entry.resource === resource ||
+      Object.hasOwn(entry.imported?.versions ?? {}, resource)) &&
     (outcome === undefined || entry.outcome === outcome) &&
     (from === undefined || at >= from) &&
     (to === undefined || at < to)
@@ -36,7 +42,9 @@ export function finds({ actor, action, actions, resource, outcome, from, to }: F
 
 const isBy = ({ kind, id, parent_id }: Entry['actor'], wanted: string): boolean =>
   // A member acts through a browser session.
-  id === wanted || (kind === 'member' && parent_id === wanted) || (id === null && kind === SYSTEM && wanted === SYSTEM);
+  id === wanted ||
+  (kind === 'member' && parent_id === wanted) ||
+  (id === null && kind === SYSTEM && wanted === SYSTEM);
 
 /** The same as conditions on the gate's table. */
 export function conditionsOf({ actor, action, actions, resource, outcome, from, to }: Filter) {
@@ -47,7 +55,8 @@ export function conditionsOf({ actor, action, actions, resource, outcome, from, 
     params.push(...values);
   };
   if (actor === SYSTEM) add(`(actor = ? or (actor = '' and body ->> '$.actor.kind' = ?))`, SYSTEM, SYSTEM);
-  else if (actor !== undefined) add(`(actor = ? or (parent = ? and body ->> '$.actor.kind' = 'member'))`, actor, actor);
+  else if (actor !== undefined)
+    add(`(actor = ? or (parent = ? and body ->> '$.actor.kind' = 'member'))`, actor, actor);
   if (action !== undefined) add('action = ?', action);
   if (actions !== undefined) add('action in (select value from json_each(?))', JSON.stringify(actions));
   if (resource !== undefined)

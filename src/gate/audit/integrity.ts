@@ -1,6 +1,7 @@
-// Integrity violations: D1 does not have what this organisation wrote. Reported to the deployment's log and in a separate audit entry, with
-// the system as actor, the event as reason and the id of the request that detected it. Invariant: one request causes at most one such
-// entry, in addition to its own, never instead of it.
+// Integrity violations: D1 does not have what this organisation wrote. Reported to the deployment's log and
+// in a separate audit entry, with the system as actor, the event as reason and the id of the request that
+// detected it. Invariant: one request causes at most one such entry, in addition to its own, never instead of
+// it.
 import type { IntegrityViolation } from '../../errors';
 import type { Core } from '../core';
 import { type Draft, SYSTEM_ACTOR } from './entry';
@@ -16,9 +17,12 @@ export function reportViolation(
   detail: object = {},
   entry: Pick<Draft, 'missing'> = {},
 ): void {
-  console.error(JSON.stringify({ level: 'error', event, org: core.org, resource, request_id: by.request_id, ...detail }));
+  console.error(
+    JSON.stringify({ level: 'error', event, org: core.org, resource, request_id: by.request_id, ...detail }),
+  );
   const action = 'integrity.alarm';
-  if (core.auditLog.newest({ action }, Number.MAX_SAFE_INTEGER, 1).entries[0]?.request_id === by.request_id) return;
+  if (core.auditLog.newest({ action }, Number.MAX_SAFE_INTEGER, 1).entries[0]?.request_id === by.request_id)
+    return;
   core.storage.transactionSync(() =>
     core.auditLog.append(
       {

@@ -1,6 +1,6 @@
-// The audit log: one entry a request, chained by hash. The newest entries lie here; closed segments move to D1 (`segments.ts`).
-// Invariants: an entry is appended once, when its outcome is known, and never changed; sequence and time only grow; whoever follows the log
-// hears of each entry in the turn that appends it.
+// The audit log: one entry a request, chained by hash. The newest entries lie here; closed segments move to
+// D1 (`segments.ts`). Invariants: an entry is appended once, when its outcome is known, and never changed;
+// sequence and time only grow; whoever follows the log hears of each entry in the turn that appends it.
 
 import type { Meta } from '../meta';
 import { type Draft, type Entry, entryOf } from './entry';
@@ -20,8 +20,17 @@ export interface AuditLog {
   head(): { sequence: number; hash: string };
   /** The time of the newest entry; 0 if there is none. */
   time(): number;
-  /** Up to `limit` matching entries that `shows` accepts, newest first, older than `before`. A page is limited in bytes and in examined entries. */
-  newest(filter: Filter, before: number, limit: number, shows?: (entry: Entry) => boolean, lookedAt?: number): EntryPage;
+  /**
+   * Up to `limit` matching entries that `shows` accepts, newest first, older than `before`. A page is limited
+   * in bytes and in examined entries.
+   */
+  newest(
+    filter: Filter,
+    before: number,
+    limit: number,
+    shows?: (entry: Entry) => boolean,
+    lookedAt?: number,
+  ): EntryPage;
   /** Up to `limit` entries from a sequence on, oldest first, limited in bytes. */
   from(sequence: number, limit: number, mostBytes?: number): EntryPage;
   /** The sequence of the oldest entry that has not moved to D1; head + 1 if none is left. */
@@ -30,7 +39,10 @@ export interface AuditLog {
   size(): number;
   /** Requests since a time, newest first, for rate limits. */
   since(time: number, now: number): Iterable<{ actor: string; parent: string | null; at: number }>;
-  /** Records that entries up to a sequence are in D1. They are deleted here; those of the last minute later, because rate limits are counted from them. */
+  /**
+   * Records that entries up to a sequence are in D1. They are deleted here; those of the last minute later,
+   * because rate limits are counted from them.
+   */
   moved(sequence: number, now: number): void;
   /** Keeps an entry here that D1 refuses, so that later entries can move. */
   hold(sequence: number): void;
@@ -42,7 +54,10 @@ export interface AuditLog {
   begin(sequence: number, hash: string): void;
 }
 
-/** The number of entries that a gate holds before it refuses requests, and how many more are reserved for requests that revoke credentials. */
+/**
+ * The number of entries that a gate holds before it refuses requests, and how many more are reserved for
+ * requests that revoke credentials.
+ */
 export const MOST_ENTRIES = 100_000;
 export const RESERVE = 10_000;
 
@@ -52,7 +67,10 @@ const MOST_PAGE = 4 * 1024 * 1024;
 export const LOOKED_AT = 5000;
 /** For how long moved entries stay for the rate limits: their window, plus a margin for clock differences. */
 const COUNTED = 65_000;
-/** From when on the time of an entry counts as ahead of the clock: those of concurrent requests are by milliseconds. */
+/**
+ * From when on the time of an entry counts as ahead of the clock: those of concurrent requests are by
+ * milliseconds.
+ */
 const AHEAD = 5000;
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: its methods share the head of the chain and the statements.
@@ -62,8 +80,14 @@ export function createAuditLog(sql: SqlStorage, meta: Meta): AuditLog {
   // When entries were made whose time is ahead of the clock, because the clock was ahead before them.
   sql.exec('create table if not exists late_entries (sequence integer primary key, made integer not null)');
   sql.exec('create table if not exists held_entries (sequence integer primary key, body text not null)');
-  const last = sql.exec<{ at: number; body: string }>('select at, body from audit order by sequence desc limit 1').toArray()[0];
-  const start = JSON.parse(meta.get('chain') ?? '{"sequence":0,"hash":"","at":0}') as { sequence: number; hash: string; at: number };
+  const last = sql
+    .exec<{ at: number; body: string }>('select at, body from audit order by sequence desc limit 1')
+    .toArray()[0];
+  const start = JSON.parse(meta.get('chain') ?? '{"sequence":0,"hash":"","at":0}') as {
+    sequence: number;
+    hash: string;
+    at: number;
+  };
   let { sequence, hash, at } = start;
   // Releases before 0.4.0 deleted entries as soon as they had moved: then the first row is the oldest.
   const first = sql.exec<{ n: number | null }>('select min(sequence) n from audit').one().n ?? sequence + 1;
@@ -78,7 +102,11 @@ export function createAuditLog(sql: SqlStorage, meta: Meta): AuditLog {
   return {
     append(draft, status, now, count = 1) {
       at = Math.max(at, now);
-      const { text, entry } = entryOf(lists.noted(draft, now), status, count, { sequence: sequence + 1, at, hash });
+      const { text, entry } = entryOf(lists.noted(draft, now), status, count, {
+        sequence: sequence + 1,
+        at,
+        hash,
+      });
       sql.exec(
         'insert into audit values (?, ?, ?, ?, ?, ?, ?, ?)',
         entry.sequence,
@@ -123,9 +151,15 @@ export function createAuditLog(sql: SqlStorage, meta: Meta): AuditLog {
     oldest: () => oldest,
     size: () => sequence + 1 - oldest,
     *since(time, now) {
-      // An entry is not younger than those after it, which tells of those that were made while the clock was ahead.
+      // An entry is not younger than those after it, which tells of those that were made while the clock was
+      // ahead.
       let latest = now;
-      for (const { actor, parent, ...row } of sql.exec<{ actor: string; parent: string | null; at: number; made: number | null }>(
+      for (const { actor, parent, ...row } of sql.exec<{
+        actor: string;
+        parent: string | null;
+        at: number;
+        made: number | null;
+      }>(
         `select actor, parent, at, ${isLate ? 'made from audit left join late_entries using (sequence)' : 'null made from audit'} order by sequence desc`,
       )) {
         latest = Math.min(latest, row.made ?? row.at);
@@ -140,9 +174,14 @@ export function createAuditLog(sql: SqlStorage, meta: Meta): AuditLog {
       const past = now - COUNTED;
       sql.exec('delete from audit where sequence < ? and at <= ?', oldest, past);
       if (!isLate) return;
-      const late = sql.exec<{ n: number | null }>('select max(sequence) n from late_entries where made <= ?', past).one().n ?? 0;
+      const late =
+        sql.exec<{ n: number | null }>('select max(sequence) n from late_entries where made <= ?', past).one()
+          .n ?? 0;
       sql.exec('delete from audit where sequence < ? and sequence <= ?', oldest, late);
-      sql.exec('delete from late_entries where sequence < (select coalesce(min(sequence), ?) from audit)', oldest);
+      sql.exec(
+        'delete from late_entries where sequence < (select coalesce(min(sequence), ?) from audit)',
+        oldest,
+      );
       isLate = sql.exec('select 1 from late_entries limit 1').toArray().length > 0;
     },
     hold(at) {
@@ -177,7 +216,8 @@ function pageOf(
   let looked = 0;
   let last = 0;
   for (const { sequence, body } of rows) {
-    if (entries.length === limit || (entries.length && bytes + body.length > mostBytes)) return { entries, next: last };
+    if (entries.length === limit || (entries.length && bytes + body.length > mostBytes))
+      return { entries, next: last };
     looked++;
     last = sequence;
     const entry = JSON.parse(body) as Entry;

@@ -1,6 +1,7 @@
-// Lists in the audit entries of bulk reads: the caller's name patterns, and the secrets withheld for approval. Each list is written in full
-// at least every twelve hours per caller, otherwise as a digest, so frequent reads do not fill the log. Invariant: the twelve hours before
-// an entry contain the list for its digest; lists of withheld secrets may be missing for a caller with too many of them.
+// Lists in the audit entries of bulk reads: the caller's name patterns, and the secrets withheld for
+// approval. Each list is written in full at least every twelve hours per caller, otherwise as a digest, so
+// frequent reads do not fill the log. Invariant: the twelve hours before an entry contain the list for its
+// digest; lists of withheld secrets may be missing for a caller with too many of them.
 
 import QuickLRU from 'quick-lru';
 import { sha256 } from '../../crypto/digest';
@@ -42,7 +43,9 @@ export function createNotedLists(): NotedLists {
       if (!patterns && !withheld) return draft;
       const caller = actor.id ?? '';
       const names = patterns && asNoted(caller, patterns, now);
-      const secrets = withheld && asNoted(caller, withheld, now, () => hasRoom(actor.parent_id ?? caller, withheld.length, now));
+      const secrets =
+        withheld &&
+        asNoted(caller, withheld, now, () => hasRoom(actor.parent_id ?? caller, withheld.length, now));
       return {
         ...draft,
         ...(names && { patterns: names.list, patterns_digest: names.digest }),

@@ -1,6 +1,7 @@
-// The last readers of a secret: which credentials and members, when, how often, and which version; and the bulk readers of an environment.
-// Invariants: recording a read costs no write: new reads are counted in memory and written when audit entries move away, and a starting
-// gate counts the entries still in its storage; the rows of a secret are bounded and deleted with it.
+// The last readers of a secret: which credentials and members, when, how often, and which version; and the
+// bulk readers of an environment. Invariants: recording a read costs no write: new reads are counted in
+// memory and written when audit entries move away, and a starting gate counts the entries still in its
+// storage; the rows of a secret are bounded and deleted with it.
 
 import type { Core } from '../core';
 import { part } from '../part';
@@ -40,10 +41,14 @@ const READS: readonly string[] = ['secret.read', ...BULK_READS, 'secret.share_vi
 
 /** Whether an entry is a successful read. A file without values has no version, because it reveals none. */
 const isRead = ({ action, outcome, resource, version }: Entry): boolean =>
-  READS.includes(action) && outcome === 'success' && resource !== null && !(action === 'integration.generate' && version === null);
+  READS.includes(action) &&
+  outcome === 'success' &&
+  resource !== null &&
+  !(action === 'integration.generate' && version === null);
 
 /** Who counts as one reader: the session tokens of an API key are one, separate from the key itself. */
-export const readerOf = ({ kind, id, parent_id }: Actor): string => (kind === 'session' ? `${parent_id}:sessions` : String(id));
+export const readerOf = ({ kind, id, parent_id }: Actor): string =>
+  kind === 'session' ? `${parent_id}:sessions` : String(id);
 
 export function commonPrefix(a: string, b: string): string {
   let at = 0;
@@ -51,17 +56,33 @@ export function commonPrefix(a: string, b: string): string {
   return a.slice(0, at);
 }
 
-/** The newer of two readings with both counts. A bulk reader is recorded with the common part of all its prefixes. */
+/**
+ * The newer of two readings with both counts. A bulk reader is recorded with the common part of all its
+ * prefixes.
+ */
 const merged = (older: Reading | undefined, newer: Reading): Reading =>
   older
     ? {
         ...newer,
         count: older.count + newer.count,
-        prefix: newer.prefix === null || older.prefix === null ? newer.prefix : commonPrefix(older.prefix, newer.prefix),
+        prefix:
+          newer.prefix === null || older.prefix === null
+            ? newer.prefix
+            : commonPrefix(older.prefix, newer.prefix),
       }
     : newer;
 
-const readingOf = ({ action, actor, time, count, version, prefix, names, patterns, patterns_digest }: Entry): Reading => ({
+const readingOf = ({
+  action,
+  actor,
+  time,
+  count,
+  version,
+  prefix,
+  names,
+  patterns,
+  patterns_digest,
+}: Entry): Reading => ({
   actor: { kind: actor.kind, id: actor.id, name: actor.name, parent_id: actor.parent_id },
   at: Date.parse(time),
   count,
@@ -72,9 +93,13 @@ const readingOf = ({ action, actor, time, count, version, prefix, names, pattern
 
 type Kept = Omit<Reading, 'actor' | 'isLimited'> & { reader: string; actor: string; limited: number };
 
-/** Notes since when reads are recorded: always in the gate of a new organisation, from now on if a release before 0.5.0 did not record them. */
+/**
+ * Notes since when reads are recorded: always in the gate of a new organisation, from now on if a release
+ * before 0.5.0 did not record them.
+ */
 function begin({ meta }: Core): void {
-  if (meta.get('reads_since') === null) meta.set('reads_since', meta.get('org') === null ? '0' : String(Date.now()));
+  if (meta.get('reads_since') === null)
+    meta.set('reads_since', meta.get('org') === null ? '0' : String(Date.now()));
 }
 
 function createReaders(core: Core): Readers {
@@ -114,7 +139,10 @@ function createReaders(core: Core): Readers {
     for (const [target, readers] of pending) {
       if (!rows.get('secret', target) && !rows.get('environment', target)) continue;
       for (const [reader, reading] of readers) {
-        const { actor, at, count, version, prefix, isLimited } = merged(kept(target, reader)[0]?.[1], reading);
+        const { actor, at, count, version, prefix, isLimited } = merged(
+          kept(target, reader)[0]?.[1],
+          reading,
+        );
         const values = [target, reader, JSON.stringify(actor), at, count, version, prefix, isLimited ? 1 : 0];
         sql.exec('insert or replace into readers values (?, ?, ?, ?, ?, ?, ?, ?)', ...values);
       }
@@ -137,7 +165,8 @@ function createReaders(core: Core): Readers {
   return {
     of(target) {
       const readers = new Map(kept(target));
-      for (const [reader, reading] of pending.get(target) ?? []) readers.set(reader, merged(readers.get(reader), reading));
+      for (const [reader, reading] of pending.get(target) ?? [])
+        readers.set(reader, merged(readers.get(reader), reading));
       return readers;
     },
     flush,
@@ -151,8 +180,14 @@ function createReaders(core: Core): Readers {
 
 /** Counts the entries in the gate that are not written yet, each reader of a target once. */
 function takeUp(sql: SqlStorage, after: number, add: (target: string, reading: Reading) => void): void {
-  for (const { body, count, low, high } of sql.exec<{ body: string; count: number; low: string; high: string }>(
-    // The body of a group is that of its greatest sequence. Everything between two prefixes shares their common part.
+  for (const { body, count, low, high } of sql.exec<{
+    body: string;
+    count: number;
+    low: string;
+    high: string;
+  }>(
+    // The body of a group is that of its greatest sequence. Everything between two prefixes shares their
+    // common part.
     `select max(sequence), body, sum(body ->> 'count') count, min(coalesce(body ->> 'prefix', '')) low, max(coalesce(body ->> 'prefix', '')) high
       from audit where sequence > ? and action in (${READS.map((action) => `'${action}'`).join(', ')}) and outcome = 'success'
         and resource is not null and not (action = 'integration.generate' and body ->> 'version' is null)
@@ -161,7 +196,10 @@ function takeUp(sql: SqlStorage, after: number, add: (target: string, reading: R
   )) {
     const entry = JSON.parse(body) as Entry;
     const reading = readingOf({ ...entry, count });
-    add(entry.resource as string, reading.prefix === null ? reading : { ...reading, prefix: commonPrefix(low, high) });
+    add(
+      entry.resource as string,
+      reading.prefix === null ? reading : { ...reading, prefix: commonPrefix(low, high) },
+    );
   }
 }
 

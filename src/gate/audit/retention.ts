@@ -1,7 +1,8 @@
-// Retention: deletes overdue data hourly from D1 and the gate: audit segments, ended session tokens, commit markers, excess tombstones.
-// Invariants: a run is bounded, and another follows immediately while there is more; the gate decides where the audit log is cut,
-// regardless of times in D1; what is kept for days goes by `age.ts`, so a clock that leapt forward deletes no more than a day's worth; if a
-// retention is set, only exported entries are deleted.
+// Retention: deletes overdue data hourly from D1 and the gate: audit segments, ended session tokens, commit
+// markers, excess tombstones. Invariants: a run is bounded, and another follows immediately while there is
+// more; the gate decides where the audit log is cut, regardless of times in D1; what is kept for days goes by
+// `age.ts`, so a clock that leapt forward deletes no more than a day's worth; if a retention is set, only
+// exported entries are deleted.
 
 import { DAY, REMEMBERED } from '../../db/rows';
 import type { Core } from '../core';
@@ -25,8 +26,8 @@ const RETENTION_DAYS = 400;
 const SESSIONS_REMEMBERED = DAY / 2;
 const HOUR = 3_600_000;
 /**
- * How many expired session tokens D1 keeps at most, the newest; older ones are deleted after a quarter of an hour. One key can mint 60,000
- * an hour.
+ * How many expired session tokens D1 keeps at most, the newest; older ones are deleted after a quarter of an
+ * hour. One key can mint 60,000 an hour.
  */
 const MOST_SESSIONS = 20_000;
 const CROWDED = HOUR / 4;
@@ -52,12 +53,15 @@ export async function retain(core: Core, now: number): Promise<number> {
   const over = overdue(core, now, cut, goneEvents);
   const done = await core.database.write(over.map(({ table, where }) => deletion(core.org, table, where)));
   if (done.end !== 'done') return now + WINDOW;
-  const left = over.map(({ table, where }) => `exists (select 1 from ${table} where org_id = ?1 and ${where})`);
+  const left = over.map(
+    ({ table, where }) => `exists (select 1 from ${table} where org_id = ?1 and ${where})`,
+  );
   const [rest] = await core.database.all<{ n: number; crowded: number; known: number }>({
     sql: `select ${left.join(' or ')} n, ${oldestKept(now)} is not null crowded, exists (select 1 from orgs where id = ?1) known`,
     params: [core.org],
   });
-  // The health check walks the organisations that D1 has: of one that is gone with its key, only the gate can tell.
+  // The health check walks the organisations that D1 has: of one that is gone with its key, only the gate can
+  // tell.
   if (rest?.known === 0 && core.rows.get('org', core.org)?.deleted_at === null)
     console.error(JSON.stringify({ level: 'error', event: 'org_row_missing', org: core.org }));
   if (isMore || isMoreToSweep || rest?.n) return now;
@@ -65,7 +69,10 @@ export async function retain(core: Core, now: number): Promise<number> {
   return now + (rest?.crowded ? CROWDED : HOUR);
 }
 
-/** Credentials that ended with their device have no end in their own rows: they are kept from now on as long as others. */
+/**
+ * Credentials that ended with their device have no end in their own rows: they are kept from now on as long
+ * as others.
+ */
 function rememberEnded(core: Core, now: number): void {
   const row = core.rows.get('org', core.org);
   const devices = row ? endedWithDevices(core, row, now).map(({ device }) => device) : [];
@@ -82,7 +89,8 @@ const pastIncidents = (core: Core, age: number) =>
     .map(({ id }) => ({ kind: 'incident', id }) as const);
 
 /** How many days an organisation keeps its audit log. */
-export const retentionDays = ({ rows }: Core, org: string): number => rows.get('org', org)?.audit_retention_days ?? RETENTION_DAYS;
+export const retentionDays = ({ rows }: Core, org: string): number =>
+  rows.get('org', org)?.audit_retention_days ?? RETENTION_DAYS;
 
 /** The last sequence of a confirmed export. */
 export const exportedThrough = ({ meta }: Core): number => Number(meta.get('exported') ?? 0);
@@ -90,8 +98,8 @@ export const noteExported = (core: Core, sequence: number): void =>
   core.meta.set('exported', String(Math.max(exportedThrough(core), sequence)));
 
 /**
- * Forgets what was deleted from D1, and records the next cut. The next run deletes from D1, so a running check still finds its entries.
- * Returns whether there is a new cut.
+ * Forgets what was deleted from D1, and records the next cut. The next run deletes from D1, so a running
+ * check still finds its entries. Returns whether there is a new cut.
  */
 function cutLog(core: Core, age: number, cut: number): boolean {
   const isSet = core.rows.get('org', core.org)?.audit_retention_days != null;
@@ -114,7 +122,8 @@ const oldestKept = (now: number) =>
 const overdue = (core: Core, now: number, cut: number, goneEvents: number) => {
   const session = now - SESSIONS_REMEMBERED;
   const early = now - CROWDED;
-  // A row in the gate, or one that a commit in doubt may bring back, can be changed there and must then exist in D1.
+  // A row in the gate, or one that a commit in doubt may bring back, can be changed there and must then exist
+  // in D1.
   // safety: markers-kept-in-doubt
   const isSettled = intents(core).unsettled().length === 0;
   const next = isSettled ? (core.rows.sweepable(now, 0).next ?? now) : 0;
@@ -122,7 +131,10 @@ const overdue = (core: Core, now: number, cut: number, goneEvents: number) => {
     table: 'credentials',
     where: `kind in ('session', 'browser') and (expires_at < ${session} or revoked_at < ${session})`,
   };
-  const surplus = { table: 'credentials', where: `kind = 'session' and expires_at < ${early} and expires_at < ${oldestKept(now)}` };
+  const surplus = {
+    table: 'credentials',
+    where: `kind = 'session' and expires_at < ${early} and expires_at < ${oldestKept(now)}`,
+  };
   return [
     ...(next > session ? [sessions] : []),
     // safety: expired-sessions-bounded
@@ -134,7 +146,12 @@ const overdue = (core: Core, now: number, cut: number, goneEvents: number) => {
     // A commit in doubt is settled by its marker. The newest marker tells an older gate from a newer one.
     // safety: newest-mark-kept
     ...(isSettled
-      ? [{ table: 'commits', where: `created_at < ${now - DAY} and created_at < (select max(created_at) from commits where org_id = ?1)` }]
+      ? [
+          {
+            table: 'commits',
+            where: `created_at < ${now - DAY} and created_at < (select max(created_at) from commits where org_id = ?1)`,
+          },
+        ]
       : []),
   ];
 };

@@ -1,5 +1,5 @@
-// Events of uses of break-glass tokens: the first at once, later ones summed up each minute. Invariant: every audit entry of such a token is
-// counted in the turn that appends it.
+// Events of uses of break-glass tokens: the first at once, later ones summed up each minute. Invariant: every
+// audit entry of such a token is counted in the turn that appends it.
 import type { Core } from '../core';
 import { part } from '../part';
 
@@ -18,8 +18,10 @@ function createEmergencies({ storage: { sql }, auditLog, outbox, schedule }: Cor
   );
   const count = (credential: string, count: number, now: number) => {
     // Minute 0 records that there was a first use.
-    const isFirst = sql.exec('insert or ignore into emergencies values (?, 0, 1)', credential).rowsWritten > 0;
-    if (isFirst) return outbox.put({ type: 'BREAK_GLASS_USED', data: { credential_id: credential, count } }, now);
+    const isFirst =
+      sql.exec('insert or ignore into emergencies values (?, 0, 1)', credential).rowsWritten > 0;
+    if (isFirst)
+      return outbox.put({ type: 'BREAK_GLASS_USED', data: { credential_id: credential, count } }, now);
     sql.exec(
       'insert into emergencies values (?, ?, ?) on conflict do update set count = count + excluded.count',
       credential,
@@ -37,11 +39,16 @@ function createEmergencies({ storage: { sql }, auditLog, outbox, schedule }: Cor
     flush(now) {
       const minute = Math.floor(now / MINUTE);
       for (const { credential, count } of sql
-        .exec<{ credential: string; count: number }>('select credential, count from emergencies where minute between 1 and ?', minute - 1)
+        .exec<{ credential: string; count: number }>(
+          'select credential, count from emergencies where minute between 1 and ?',
+          minute - 1,
+        )
         .toArray())
         outbox.put({ type: 'BREAK_GLASS_USED', data: { credential_id: credential, count } }, now);
       sql.exec('delete from emergencies where minute between 1 and ?', minute - 1);
-      const next = sql.exec<{ n: number | null }>('select min(minute) n from emergencies where minute > 0').one().n;
+      const next = sql
+        .exec<{ n: number | null }>('select min(minute) n from emergencies where minute > 0')
+        .one().n;
       return next === null ? null : (next + 1) * MINUTE;
     },
     forget: (credential) => void sql.exec('delete from emergencies where credential = ?', credential),

@@ -1,11 +1,14 @@
-// Event streams, in memory only: after a restart of the gate they ask again. Invariants: a stream has a place from its first call on, taken
-// in the turn that finds room, and keeps it between its rounds; all waiting streams are woken in the turn in which an event is written or a
-// row changes that may end a caller.
+// Event streams, in memory only: after a restart of the gate they ask again. Invariants: a stream has a place
+// from its first call on, taken in the turn that finds room, and keeps it between its rounds; all waiting
+// streams are woken in the turn in which an event is written or a row changes that may end a caller.
 
 import { part } from '../part';
 
 export interface Listeners {
-  /** Begins a round of a stream, which takes a place with its first one; false if all places, or those of its root, are taken. */
+  /**
+   * Begins a round of a stream, which takes a place with its first one; false if all places, or those of its
+   * root, are taken.
+   */
   enter(stream: string, root: string, now: number): boolean;
   /** Ends a round. The place is kept for the next one, for a while, unless the stream has ended. */
   leave(stream: string, hasEnded: boolean, now: number): void;

@@ -1,7 +1,8 @@
-// The newest events of an organisation: ids, names and versions, never a value. Invariants: an event is written in the same turn as the
-// audit entry that it reports (for a checkpoint, as the note that it is stored), so neither exists without the other; it gets its number in
-// that turn, and numbers have no gaps. Closed ranges move to D1 (`segments.ts`). Events past their retention, and the oldest beyond
-// the limit, are deleted.
+// The newest events of an organisation: ids, names and versions, never a value. Invariants: an event is
+// written in the same turn as the audit entry that it reports (for a checkpoint, as the note that it is
+// stored), so neither exists without the other; it gets its number in that turn, and numbers have no gaps.
+// Closed ranges move to D1 (`segments.ts`). Events past their retention, and the oldest beyond the limit, are
+// deleted.
 import { newId } from '../../db/ids';
 import { DAY } from '../../db/rows';
 import type { Meta } from '../meta';
@@ -52,7 +53,10 @@ export const eventTypes = [
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 
-/** Kinds that every notify connection gets, regardless of its subscription: owners must learn of unusual access. */
+/**
+ * Kinds that every notify connection gets, regardless of its subscription: owners must learn of unusual
+ * access.
+ */
 export const alwaysNotified: ReadonlySet<string> = new Set<EventType>([
   'BREAK_GLASS_ISSUED',
   'BREAK_GLASS_USED',
@@ -122,7 +126,14 @@ export function createOutbox(sql: SqlStorage, meta: Meta): Outbox {
   const readers: (() => number)[] = [];
   const put = ({ type, data }: Raised, now: number) => {
     // safety: events-numbered
-    sql.exec('insert into outbox values (?, ?, ?, ?, ?)', head + 1, newId('evt', now), type, now, JSON.stringify(data));
+    sql.exec(
+      'insert into outbox values (?, ?, ?, ?, ?)',
+      head + 1,
+      newId('evt', now),
+      type,
+      now,
+      JSON.stringify(data),
+    );
     head++;
     for (const raised of followers) raised(now);
   };
@@ -160,7 +171,9 @@ export function createOutbox(sql: SqlStorage, meta: Meta): Outbox {
     move,
     forgetThrough,
     sweep(now) {
-      const old = sql.exec<{ n: number | null }>('select max(sequence) n from outbox where at < ?', now - EVENTS_KEPT).one().n;
+      const old = sql
+        .exec<{ n: number | null }>('select max(sequence) n from outbox where at < ?', now - EVENTS_KEPT)
+        .one().n;
       forgetThrough(Math.max(old ?? 0, head - MOST_EVENTS));
     },
   };

@@ -1,5 +1,6 @@
-// The events that a change raises. Invariant: events of secrets, credentials, members, grants and policies follow from the rows that a plan
-// writes or removes, never from the route, so no route to the same change can miss one; a change without rows raises none.
+// The events that a change raises. Invariant: events of secrets, credentials, members, grants and policies
+// follow from the rows that a plan writes or removes, never from the route, so no route to the same change
+// can miss one; a change without rows raises none.
 import type { Action } from '../../auth/actions';
 import type { RowKind } from '../../db/rows';
 import type { CredentialRow, SecretRow } from '../../db/schema';
@@ -21,13 +22,19 @@ export const secretData = (core: Pick<Core, 'rows'>, { id, name, environment_id,
 export const credentialData = ({ id, kind, name }: CredentialRow) => ({ credential_id: id, kind, name });
 
 /** The events of a plan: those that it lists, and those of the rows that it changes. */
-export function raisedBy(core: Core, { events = [], writes = [], deletes = [] }: Plan, action: Action): Raised[] {
+export function raisedBy(
+  core: Core,
+  { events = [], writes = [], deletes = [] }: Plan,
+  action: Action,
+): Raised[] {
   const derived = [
     ...writes.map(({ kind, row }) => [kind, row.id, row] as const),
     ...deletes.map(({ kind, id }) => [kind, id, null] as const),
   ];
   return [
     ...events,
-    ...derived.flatMap(([kind, id, after]) => core.rules.raise<RowKind>(kind, core.rows.get(kind, id), after, { core, action })),
+    ...derived.flatMap(([kind, id, after]) =>
+      core.rules.raise<RowKind>(kind, core.rows.get(kind, id), after, { core, action }),
+    ),
   ];
 }

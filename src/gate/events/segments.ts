@@ -1,5 +1,5 @@
-// Moves closed ranges of events to D1, each as one compressed row. Invariants: an event is deleted from the gate only once D1 has it;
-// ranges have no gaps; the newest events stay in the gate.
+// Moves closed ranges of events to D1, each as one compressed row. Invariants: an event is deleted from the
+// gate only once D1 has it; ranges have no gaps; the newest events stay in the gate.
 import { toBase64, utf8 } from '../../crypto/bytes';
 import { gzip } from '../../crypto/gzip';
 import { eventSegments } from '../../db/schema';
@@ -27,7 +27,11 @@ function range(events: StoredEvent[]): StoredEvent[] {
 export const closeEvents = (core: Core, now: number): Promise<number | null> =>
   locks(core).run(['event_segments'], async () => {
     if (!core.outbox.canClose()) return null;
-    for (let part = range(core.outbox.from(core.outbox.moved(), EVENTS_A_SEGMENT)); ; part = part.slice(0, Math.ceil(part.length / 2))) {
+    for (
+      let part = range(core.outbox.from(core.outbox.moved(), EVENTS_A_SEGMENT));
+      ;
+      part = part.slice(0, Math.ceil(part.length / 2))
+    ) {
       const first = part[0];
       const last = part.at(-1);
       if (!first || !last) return null;
@@ -44,7 +48,9 @@ export const closeEvents = (core: Core, now: number): Promise<number | null> =>
         last_at: last.at,
         events,
       });
-      const { end } = await core.database.write([{ sql: sql.replace('insert into', 'insert or replace into'), params }]);
+      const { end } = await core.database.write([
+        { sql: sql.replace('insert into', 'insert or replace into'), params },
+      ]);
       // safety: events-kept-until-stored
       if (end !== 'done') return now + RETRY;
       core.storage.transactionSync(() => core.outbox.move(last.sequence));
@@ -52,7 +58,10 @@ export const closeEvents = (core: Core, now: number): Promise<number | null> =>
     }
   });
 
-/** Ends the feed before events that have been in D1 for 30 days; their rows are deleted next. Returns the last forgotten sequence. */
+/**
+ * Ends the feed before events that have been in D1 for 30 days; their rows are deleted next. Returns the last
+ * forgotten sequence.
+ */
 export async function forgetOldEvents(core: Core, before: number): Promise<number> {
   const [old] = await core.database.all<{ n: number | null }>({
     sql: 'select max(last_sequence) n from event_segments where org_id = ? and last_at < ?',
@@ -65,7 +74,8 @@ export async function forgetOldEvents(core: Core, before: number): Promise<numbe
 }
 
 /**
- * Continues the numbering of events after those in D1, beyond any number that a lost gate may have used, so that no number is used twice.
+ * Continues the numbering of events after those in D1, beyond any number that a lost gate may have used, so
+ * that no number is used twice.
  */
 export async function takeUpEvents(core: Core, most: number): Promise<void> {
   const [newest] = await core.database.all<{ n: number | null }>({

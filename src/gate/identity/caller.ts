@@ -1,13 +1,20 @@
-// What a caller may do now: a credential by its lineage, or a member with the member's role and grants as they stand. Invariant: what a lineage may
-// do is what its first link holds, bounded in time and address by all of them, and in all else by the agents and trusts among them, which may
-// have been narrowed meanwhile.
+// What a caller may do now: a credential by its lineage, or a member with the member's role and grants as
+// they stand. Invariant: what a lineage may do is what its first link holds, bounded in time and address by
+// all of them, and in all else by the agents and trusts among them, which may have been narrowed meanwhile.
 import QuickLRU from 'quick-lru';
 import { type Caller, nobody, overlap, type PermissionSet } from '../../auth/authorize';
 import { standsAlone } from '../../auth/delegation';
 import { commonMcp } from '../../auth/mcp-limits';
 import { permissionsOfRole } from '../../auth/roles';
 import type { McpLimits } from '../../db/mcp-limits';
-import { type CredentialRow, type GrantRow, isMadeByOwner, isTerminal, type MemberRow, parentIdOf } from '../../db/schema';
+import {
+  type CredentialRow,
+  type GrantRow,
+  isMadeByOwner,
+  isTerminal,
+  type MemberRow,
+  parentIdOf,
+} from '../../db/schema';
 import type { Core } from '../core';
 import { isGrantAlive } from './lifetime';
 import { overlaps } from './lineage';
@@ -21,7 +28,13 @@ export function callerOf(core: Core, lineage: readonly CredentialRow[]): Caller 
   if (row.member_id !== null) {
     const member = memberOf(core, row.member_id, core.rows.get('member', row.member_id));
     // safety: terminal-known
-    return { ...member, parent_id: row.id, credential: row.id, rate_limit: row.rate_limit, isTerminal: isTerminal(row) };
+    return {
+      ...member,
+      parent_id: row.id,
+      credential: row.id,
+      rate_limit: row.rate_limit,
+      isTerminal: isTerminal(row),
+    };
   }
   const caller = (lineage.length > 1 ? null : alone.get(row)) ?? credentialCaller(core, row, lineage);
   if (lineage.length === 1) alone.set(row, caller);
@@ -30,7 +43,10 @@ export function callerOf(core: Core, lineage: readonly CredentialRow[]): Caller 
   return given.length ? { ...caller, permissions: [permissionsOf(row), ...given] } : caller;
 }
 
-/** Whether a credential may be given grants: an agent without an agent among its ancestors. Credentials that it creates do not inherit them. */
+/**
+ * Whether a credential may be given grants: an agent without an agent among its ancestors. Credentials that
+ * it creates do not inherit them.
+ */
 export const takesGrants = ([row, ...above]: readonly CredentialRow[]): boolean =>
   // safety: grants-within-agents-above
   row?.kind === 'agent' && above.every(({ kind }) => kind !== 'agent');
@@ -58,7 +74,10 @@ function credentialCaller(core: Core, row: CredentialRow, lineage: readonly Cred
   // safety: narrowed-trust-narrows-sessions
   const above = lineage.slice(1).filter(({ kind }) => kind === 'agent' || kind === 'trust');
   if (above.length) return narrowed(core, caller, [row, ...above]);
-  return { ...caller, isOwner: row.kind === 'api_key' && isMadeByOwner(row) && row.scopes.includes('*') && standsAlone(caller) };
+  return {
+    ...caller,
+    isOwner: row.kind === 'api_key' && isMadeByOwner(row) && row.scopes.includes('*') && standsAlone(caller),
+  };
 }
 
 const permissionsOf = ({ scopes, environments, secrets }: CredentialRow): PermissionSet => ({
@@ -68,18 +87,28 @@ const permissionsOf = ({ scopes, environments, secrets }: CredentialRow): Permis
   expires_at: null,
 });
 
-/** A caller limited to the permissions of the agents and trusts above it. They are computed on first use, so that a caller that has ended or is over its rate limit costs nothing. */
+/**
+ * A caller limited to the permissions of the agents and trusts above it. They are computed on first use, so
+ * that a caller that has ended or is over its rate limit costs nothing.
+ */
 function narrowed(core: Core, caller: Caller, [row, ...above]: [CredentialRow, ...CredentialRow[]]): Caller {
   const common = (): PermissionSet => {
     const key = [row, ...above].map(({ id, revision }) => `${id}.${revision}`).join(' ');
     const known = overlaps(core).get(key);
     if (known) return known;
     // safety: permissions-within-ancestors
-    const permissionSet = above.reduce((narrower, link) => overlap(narrower, permissionsOf(link)), permissionsOf(row));
+    const permissionSet = above.reduce(
+      (narrower, link) => overlap(narrower, permissionsOf(link)),
+      permissionsOf(row),
+    );
     overlaps(core).set(key, permissionSet);
     return permissionSet;
   };
-  return Object.defineProperty(caller, 'permissions', { get: () => [common()], enumerable: true, configurable: true });
+  return Object.defineProperty(caller, 'permissions', {
+    get: () => [common()],
+    enumerable: true,
+    configurable: true,
+  });
 }
 
 /** The permissions of a member, from role and grants. A removed member has none. */
@@ -108,7 +137,10 @@ function grantsOf(core: Core, grantee: string): PermissionSet[] {
 
 /** Cached grants of members, by the rows of a gate: valid until a row other than a secret is written. */
 const granted = new WeakMap<Core['rows'], { edits: number; of: QuickLRU<string, GrantRow[]> }>();
-/** The number of members whose grants are cached, and of grants per member: a grant may contain 4 kB of patterns. */
+/**
+ * The number of members whose grants are cached, and of grants per member: a grant may contain 4 kB of
+ * patterns.
+ */
 const MOST_GRANTED = 100;
 const FEW = 20;
 

@@ -1,6 +1,6 @@
-// Proofs of possession (DPoP, RFC 9449): whose key, how old, and whether used before. Invariants: a proof admits one request; its use is
-// durable before any response leaves the gate, so an eviction allows no replay; a request with a credential that is not bound to a device costs
-// no statement here.
+// Proofs of possession (DPoP, RFC 9449): whose key, how old, and whether used before. Invariants: a proof
+// admits one request; its use is durable before any response leaves the gate, so an eviction allows no
+// replay; a request with a credential that is not bound to a device costs no statement here.
 
 import { type PublicKey, thumbprintOf } from '../../auth/jwk';
 import { type Refusal, refuse } from '../../errors';
@@ -9,8 +9,8 @@ import { part } from '../part';
 import type { Ask } from '../request/call';
 
 /**
- * How long after its time a proof is remembered, in milliseconds: twice its validity, because the clock of the gate's next host may be
- * behind.
+ * How long after its time a proof is remembered, in milliseconds: twice its validity, because the clock of
+ * the gate's next host may be behind.
  */
 const KEPT = 120_000;
 const SWEPT_EVERY = 60_000;
@@ -28,7 +28,9 @@ export function createDeviceProofs(sql: SqlStorage): DeviceProofs {
   let swept = 0;
   return {
     isUsed: (device, jti, request) =>
-      sql.exec('select 1 from proofs where device = ? and jti = ? and request <> ?', device, jti, request).toArray().length > 0,
+      sql
+        .exec('select 1 from proofs where device = ? and jti = ? and request <> ?', device, jti, request)
+        .toArray().length > 0,
     use(device, jti, request, iat, now) {
       // safety: proof-used-once
       sql.exec('insert or ignore into proofs values (?, ?, ?, ?)', device, jti, request, iat);
@@ -45,30 +47,41 @@ export const deviceProofs = part(({ storage }) => createDeviceProofs(storage.sql
 const MOST_AGE = 60_000;
 const MOST_AHEAD = 5000;
 
-const wrong = (why: string) => refuse('DEVICE_PROOF_INVALID', { message: `The DPoP proof is not valid: ${why}.` });
+const wrong = (why: string) =>
+  refuse('DEVICE_PROOF_INVALID', { message: `The DPoP proof is not valid: ${why}.` });
 
 /**
- * 401 if a request does not prove what its credential requires. `device`: the one that the credential is bound to. A further call of an
- * admitted request (`again`) was proven by the first.
+ * 401 if a request does not prove what its credential requires. `device`: the one that the credential is
+ * bound to. A further call of an admitted request (`again`) was proven by the first.
  */
-export function unproven(core: Core, { proof, isDpop, again, request }: Ask, device: string | null): Refusal | null {
+export function unproven(
+  core: Core,
+  { proof, isDpop, again, request }: Ask,
+  device: string | null,
+): Refusal | null {
   // RFC 9449 §7.1: with the DPoP scheme, the token must be bound to the key of the proof.
   // safety: dpop-scheme-of-bound-token
-  if (device === null) return isDpop ? wrong('this credential is not bound to a device; send it with the scheme Bearer') : null;
+  if (device === null)
+    return isDpop ? wrong('this credential is not bound to a device; send it with the scheme Bearer') : null;
   // safety: proof-required
   if (!proof) return refuse('DEVICE_PROOF_REQUIRED');
   if ('invalid' in proof) return wrong(proof.invalid);
   const key = core.rows.get('device', device)?.public_key;
   // safety: proof-by-registered-key
-  if (!key || thumbprintOf(key as unknown as PublicKey) !== proof.thumbprint) return wrong('jwk is not the key of the device');
+  if (!key || thumbprintOf(key as unknown as PublicKey) !== proof.thumbprint)
+    return wrong('jwk is not the key of the device');
   if (again) return null;
   const now = core.now();
   const age = now - proof.iat;
   // safety: proof-window
   if (age > MOST_AGE || age < -MOST_AHEAD)
-    return wrong(`iat must be at most 60 seconds before and 5 seconds after the server time, which is ${new Date(now).toISOString()}`);
+    return wrong(
+      `iat must be at most 60 seconds before and 5 seconds after the server time, which is ${new Date(now).toISOString()}`,
+    );
   // safety: proof-replay
-  return deviceProofs(core).isUsed(device, proof.jti, request.id) ? wrong('its jti has been used before') : null;
+  return deviceProofs(core).isUsed(device, proof.jti, request.id)
+    ? wrong('its jti has been used before')
+    : null;
 }
 
 /** Records the proof of an admitted request as used. */

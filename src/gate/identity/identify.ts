@@ -1,6 +1,7 @@
-// Who asks: the caller behind the bearer of a request, why it is refused, and the rate limits that it counts against. Invariants: what D1 says of a
-// token that the gate does not know changes the words of its refusal, and nothing else; a request that has waited is judged by the rows as they
-// stand; a confirmation voids every earlier cookie, so a JWT with its number or a later one was issued to whoever confirmed.
+// Who asks: the caller behind the bearer of a request, why it is refused, and the rate limits that it counts
+// against. Invariants: what D1 says of a token that the gate does not know changes the words of its refusal,
+// and nothing else; a request that has waited is judged by the rows as they stand; a confirmation voids every
+// earlier cookie, so a JWT with its number or a later one was issued to whoever confirmed.
 
 import { type Caller, ended, nobody } from '../../auth/authorize';
 import type { TokenRef } from '../../auth/token';
@@ -33,15 +34,28 @@ const system: Caller = { ...bootstrap, id: 'system', name: null, credential: 'sy
 /** For how long the result from D1 for a token that the gate does not know is cached, in milliseconds. */
 const REMEMBERED_FOR = 60_000;
 
-/** Finds the owner of a token. A token that the gate does not know may have ended long ago: `lookUp` queries D1, once a minute. */
+/**
+ * Finds the owner of a token. A token that the gate does not know may have ended long ago: `lookUp` queries
+ * D1, once a minute.
+ */
 export const identify = (core: Core, ask: Ask): Identity =>
-  known(core, ask, ({ kind, hash }) => core.rows.find('credential', kind, hash)) ?? unknown(core, ask, ask.bearer as TokenRef);
+  known(core, ask, ({ kind, hash }) => core.rows.find('credential', kind, hash)) ??
+  unknown(core, ask, ask.bearer as TokenRef);
 
-/** The current state of the caller, and why it is no longer accepted: for a request that has waited since it was admitted. */
+/**
+ * The current state of the caller, and why it is no longer accepted: for a request that has waited since it
+ * was admitted.
+ */
 export const identifyAgain = (core: Core, ask: Ask, before: Caller): Pick<Identity, 'caller' | 'refusal'> =>
-  known(core, ask, () => core.rows.get('credential', before.credential)) ?? { caller: before, refusal: refuse('TOKEN_REVOKED') };
+  known(core, ask, () => core.rows.get('credential', before.credential)) ?? {
+    caller: before,
+    refusal: refuse('TOKEN_REVOKED'),
+  };
 
-/** The caller behind any kind of bearer; null for a token without a credential here. `find`: the credential of a token. */
+/**
+ * The caller behind any kind of bearer; null for a token without a credential here. `find`: the credential of
+ * a token.
+ */
 function known(core: Core, ask: Ask, find: (token: TokenRef) => CredentialRow | null): Identity | null {
   const { bearer } = ask;
   if (bearer === 'bootstrap' || bearer === 'system')
@@ -56,9 +70,16 @@ function known(core: Core, ask: Ask, find: (token: TokenRef) => CredentialRow | 
   return {
     caller,
     // safety: refused-jwt
-    refusal: over(core) ?? endOf(core, lineage) ?? (isRefused(row, bearer.jwt) ? refuse('TOKEN_REVOKED') : null),
+    refusal:
+      over(core) ?? endOf(core, lineage) ?? (isRefused(row, bearer.jwt) ? refuse('TOKEN_REVOKED') : null),
     allowances: allowancesOf(lineage),
-    links: [core.org, ...lineage.map(({ id }) => id), ...peopleLinks(row, caller), ...givenTo(core, row), ...deviceLinks(core, caller)],
+    links: [
+      core.org,
+      ...lineage.map(({ id }) => id),
+      ...peopleLinks(row, caller),
+      ...givenTo(core, row),
+      ...deviceLinks(core, caller),
+    ],
   };
 }
 
@@ -91,8 +112,16 @@ function unknown(core: Core, ask: Ask, { kind, hash, jwt }: TokenRef): Identity 
   };
 }
 
-/** Looks up a token that the gate does not know in D1: which credential it belonged to, and how that ended. */
-async function inDatabase(core: Core, ask: Ask, unknown: Identity, hash: string, rowKey: Uint8Array): Promise<Identity> {
+/**
+ * Looks up a token that the gate does not know in D1: which credential it belonged to, and how that ended.
+ */
+async function inDatabase(
+  core: Core,
+  ask: Ask,
+  unknown: Identity,
+  hash: string,
+  rowKey: Uint8Array,
+): Promise<Identity> {
   const found = await core.database.all<Record<string, unknown>>({
     sql: 'select * from credentials where org_id = ? and token_hash = ?',
     params: [ask.org, hash],
@@ -107,7 +136,12 @@ async function inDatabase(core: Core, ask: Ask, unknown: Identity, hash: string,
   }
   const end = ended(
     // safety: panic-ends-removed-sessions
-    [{ ...stored, revoked_at: stored.revoked_at ?? (isPast(core.rows.get('org', ask.org), stored) ? 0 : null) }],
+    [
+      {
+        ...stored,
+        revoked_at: stored.revoked_at ?? (isPast(core.rows.get('org', ask.org), stored) ? 0 : null),
+      },
+    ],
     core.now(),
   );
   if (!end) reportViolation(core, { event: 'credential_put_back', resource: stored.id, status: 401 }, by);
@@ -122,7 +156,9 @@ const peopleLinks = ({ member_id, passkey_id }: CredentialRow, caller: Caller): 
         member_id,
         passkey_id ?? member_id,
         ...caller.permissions.flatMap(({ grant }) =>
-          grant ? [grant.id, ...(grant.grantee.type === 'team' ? [`${grant.grantee.id}.${member_id}`] : [])] : [],
+          grant
+            ? [grant.id, ...(grant.grantee.type === 'team' ? [`${grant.grantee.id}.${member_id}`] : [])]
+            : [],
         ),
       ];
 
@@ -147,10 +183,16 @@ function authenticatedMember(core: Core, id: string): Identity {
   };
 }
 
-/** The number of views per minute of one link, including refused ones. Requests with the same key are counted together, whatever id they name. */
+/**
+ * The number of views per minute of one link, including refused ones. Requests with the same key are counted
+ * together, whatever id they name.
+ */
 const VIEW_RATE = 200;
 
-/** The holder of a link's key. The operation checks whether the link is active: if not, the response is the same for every reason. */
+/**
+ * The holder of a link's key. The operation checks whether the link is active: if not, the response is the
+ * same for every reason.
+ */
 const holderOf = ({ org }: Ask, { link, hash }: { link: string; hash: string }): Identity => ({
   caller: { ...nobody, id: link, credential: link, root: hash },
   refusal: null,
@@ -159,15 +201,27 @@ const holderOf = ({ org }: Ask, { link, hash }: { link: string; hash: string }):
   links: [org],
 });
 
-/** The number of refused exchanges per minute of one trust that are recorded individually. They do not count against the rate limit of the trust's workloads. */
+/**
+ * The number of refused exchanges per minute of one trust that are recorded individually. They do not count
+ * against the rate limit of the trust's workloads.
+ */
 const REFUSED_RATE = 60;
 
-/** A trust, for a workload whose token the Worker has verified, or nobody if it refused the token. The operation checks whether the trust is active. */
+/**
+ * A trust, for a workload whose token the Worker has verified, or nobody if it refused the token. The
+ * operation checks whether the trust is active.
+ */
 function exchanging(core: Core, bearer: { trust: string; refused?: true }): Identity {
   const { org } = core;
-  const row = core.rows.get('org', org)?.deleted_at === null ? core.rows.get('credential', bearer.trust) : null;
+  const row =
+    core.rows.get('org', org)?.deleted_at === null ? core.rows.get('credential', bearer.trust) : null;
   if (row?.kind !== 'trust')
-    return { caller: { ...nobody, kind: 'trust' }, refusal: refuse('UNAUTHENTICATED'), allowances: [], links: [org] };
+    return {
+      caller: { ...nobody, kind: 'trust' },
+      refusal: refuse('UNAUTHENTICATED'),
+      allowances: [],
+      links: [org],
+    };
   const lineage = lineageOf(core, row);
   const links = [org, ...lineage.map(({ id }) => id)];
   // safety: refused-exchange-acts-as-nobody
@@ -180,18 +234,30 @@ function exchanging(core: Core, bearer: { trust: string; refused?: true }): Iden
   return { caller, refusal: null, allowances: allowancesOf(lineage), links };
 }
 
-/** The caller of a token. Not copied: a copy would compute the caller's permissions immediately, which may be expensive. */
+/**
+ * The caller of a token. Not copied: a copy would compute the caller's permissions immediately, which may be
+ * expensive.
+ */
 const confirmable = (core: Core, lineage: readonly CredentialRow[], jwt: number | undefined): Caller =>
   // safety: permissions-computed-once
-  Object.assign(callerOf(core, lineage), { confirmed: isConfirmed(lineage[0] as CredentialRow, jwt, core.now()) });
+  Object.assign(callerOf(core, lineage), {
+    confirmed: isConfirmed(lineage[0] as CredentialRow, jwt, core.now()),
+  });
 
 /** How long a confirmation is valid, in milliseconds. */
 export const CONFIRMED_FOR = 300_000;
 
 type Session = Pick<CredentialRow, 'confirmed_at' | 'refresh'>;
 
-/** Whether a request with this JWT counts as confirmed. `jwt` is undefined for other credentials and for the refresh cookie. */
-export const isConfirmed = ({ confirmed_at, refresh }: Session, jwt: number | undefined, now: number): boolean =>
+/**
+ * Whether a request with this JWT counts as confirmed. `jwt` is undefined for other credentials and for the
+ * refresh cookie.
+ */
+export const isConfirmed = (
+  { confirmed_at, refresh }: Session,
+  jwt: number | undefined,
+  now: number,
+): boolean =>
   confirmed_at !== null &&
   refresh?.confirmed !== undefined &&
   jwt !== undefined &&

@@ -1,5 +1,5 @@
-// Which credentials and grants are alive, and how many. Invariant: a credential whose ancestor, member, passkey or device is gone has ended, and so
-// has one that a panic ended.
+// Which credentials and grants are alive, and how many. Invariant: a credential whose ancestor, member,
+// passkey or device is gone has ended, and so has one that a panic ended.
 import { ended, type Lifetime } from '../../auth/authorize';
 import { type CredentialRow, type DeviceRow, type GrantRow, type OrgRow, parentIdOf } from '../../db/schema';
 import type { Refusal } from '../../errors';
@@ -26,34 +26,49 @@ function lifetimeOf(core: Core, org: OrgRow | null, row: CredentialRow): Lifetim
 }
 
 /**
- * Whether a device is permanently unusable: it is gone or blocked, or its member is gone. Ids of members and devices are never reused, and
- * a blocked device is not assigned to anyone else, so that credentials that ended with it stay ended.
+ * Whether a device is permanently unusable: it is gone or blocked, or its member is gone. Ids of members and
+ * devices are never reused, and a blocked device is not assigned to anyone else, so that credentials that
+ * ended with it stay ended.
  */
 export const isBlocked = ({ rows }: Core, device: DeviceRow | null): boolean =>
   // safety: blocked-device-ends-credentials
-  device === null || device.blocked_at !== null || (device.member_id !== null && !rows.get('member', device.member_id));
+  device === null ||
+  device.blocked_at !== null ||
+  (device.member_id !== null && !rows.get('member', device.member_id));
 
 /** Whether a panic revoked the credential. */
 export const isPast = (
   org: Pick<OrgRow, 'generation' | 'keys_generation' | 'spared'> | null,
   { id, kind, generation }: Pick<CredentialRow, 'id' | 'kind' | 'generation'>,
 ): boolean =>
-  (generation ?? 0) < ((kind === 'api_key' || kind === 'trust' ? org?.keys_generation : org?.generation) ?? 0) && org?.spared !== id;
+  (generation ?? 0) <
+    ((kind === 'api_key' || kind === 'trust' ? org?.keys_generation : org?.generation) ?? 0) &&
+  org?.spared !== id;
 
 /** Whether a credential may be used, including all its ancestors. */
-export const isAlive = (core: Core, row: CredentialRow): boolean => endOf(core, lineageOf(core, row)) === null;
+export const isAlive = (core: Core, row: CredentialRow): boolean =>
+  endOf(core, lineageOf(core, row)) === null;
 
-/** The number of active credentials, by the rows of a gate. A credential that expires may still be counted for this long. */
+/**
+ * The number of active credentials, by the rows of a gate. A credential that expires may still be counted for
+ * this long.
+ */
 const counted = new WeakMap<Core['rows'], { n: number; edits: number; until: number }>();
 const COUNTED = 5000;
 
-/** The number of credentials, by device and parent, that are active by their own row but ended with their device; without session tokens. */
+/**
+ * The number of credentials, by device and parent, that are active by their own row but ended with their
+ * device; without session tokens.
+ */
 export const endedWithDevices = (core: Core, org: OrgRow, now: number) =>
   bound(core)
     .live(now, org)
     .filter(({ device }) => isBlocked(core, core.rows.get('device', device)));
 
-/** The number of active credentials, without short-lived ones: by their own rows and those of the credentials that they end with. */
+/**
+ * The number of active credentials, without short-lived ones: by their own rows and those of the credentials
+ * that they end with.
+ */
 export function countLive(core: Core, now: number): number {
   const edits = core.rows.edits();
   const before = counted.get(core.rows);
@@ -75,9 +90,14 @@ export function countLive(core: Core, now: number): number {
     return alive;
   };
   // safety: count-by-lineage
-  const below = core.rows.liveBelow(now, orgRow).reduce((sum, { parent, n }) => (parent === null || lives(parent) ? sum + n : sum), 0);
+  const below = core.rows
+    .liveBelow(now, orgRow)
+    .reduce((sum, { parent, n }) => (parent === null || lives(parent) ? sum + n : sum), 0);
   // safety: count-by-device
-  const n = endedWithDevices(core, orgRow, now).reduce((sum, { parent, n }) => (parent === null || lives(parent) ? sum - n : sum), below);
+  const n = endedWithDevices(core, orgRow, now).reduce(
+    (sum, { parent, n }) => (parent === null || lives(parent) ? sum - n : sum),
+    below,
+  );
   counted.set(core.rows, { n, edits, until: now + COUNTED });
   return n;
 }

@@ -1,5 +1,5 @@
-// The limits of credentials, grants, trusts and policies as answers show them. Invariant: a caller with limits is shown no environment and no
-// name pattern beyond its own, whoever else is limited to it.
+// The limits of credentials, grants, trusts and policies as answers show them. Invariant: a caller with
+// limits is shown no environment and no name pattern beyond its own, whoever else is limited to it.
 import { enters, type PermissionSet, reasons } from '../../auth/authorize';
 import { contains } from '../../auth/globs';
 import type { Call } from '../request/call';
@@ -22,7 +22,8 @@ export function limitsShown(
   const own = giving.length ? giving : caller.permissions;
   const steps = spent.get(call) ?? { count: 0 };
   spent.set(call, steps);
-  // Patterns of environments that the caller does not reach name what is outside, whatever names it is limited to.
+  // Patterns of environments that the caller does not reach name what is outside, whatever names it is
+  // limited to.
   // safety: names-shown-where-reached
   const near = environments === null ? own : own.filter((one) => environments.some((id) => enters(one, id)));
   const isWithin = (pattern: string) =>
@@ -34,7 +35,8 @@ export function limitsShown(
     );
   return {
     // safety: limits-shown-within-environments
-    environments: environments?.filter((id) => own.some((one) => enters(one, id))).map((id) => slugOf(core, id)) ?? null,
+    environments:
+      environments?.filter((id) => own.some((one) => enters(one, id))).map((id) => slugOf(core, id)) ?? null,
     // safety: limits-shown-within-names
     secrets: secrets?.filter(isWithin) ?? null,
   };

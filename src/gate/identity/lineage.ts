@@ -21,9 +21,14 @@ export interface Identity {
 }
 
 /** D1's answers about tokens unknown to the gate. */
-export const unknownTokens = part(() => new QuickLRU<string, { identity: Identity; until: number }>({ maxSize: 2500 }));
+export const unknownTokens = part(
+  () => new QuickLRU<string, { identity: Identity; until: number }>({ maxSize: 2500 }),
+);
 
-/** The intersection of the permissions of a credential and the agents above it, by revision: comparing patterns is expensive. */
+/**
+ * The intersection of the permissions of a credential and the agents above it, by revision: comparing
+ * patterns is expensive.
+ */
 export const overlaps = part(() => new QuickLRU<string, PermissionSet>({ maxSize: 1000 }));
 
 /** A session token, limited by the current lifetime of its trust. */
@@ -34,8 +39,8 @@ function boundedBy(trust: CredentialRow, session: CredentialRow): CredentialRow 
 }
 
 /**
- * A credential and its lineage, itself first. A credential with a missing ancestor has ended, as has one whose trust no longer accepts its
- * workload.
+ * A credential and its lineage, itself first. A credential with a missing ancestor has ended, as has one
+ * whose trust no longer accepts its workload.
  */
 export function lineageOf(core: { rows: Pick<Rows, 'get'> }, row: CredentialRow): CredentialRow[] {
   const lineage = [row];
@@ -47,7 +52,8 @@ export function lineageOf(core: { rows: Pick<Rows, 'get'> }, row: CredentialRow)
     if (above.kind === 'trust') {
       const session = lineage.at(-1) as CredentialRow;
       // safety: repointed-trust-ends-sessions
-      if (!stillAccepts(above, session)) return [{ ...row, revoked_at: row.revoked_at ?? 0 }, ...lineage.slice(1)];
+      if (!stillAccepts(above, session))
+        return [{ ...row, revoked_at: row.revoked_at ?? 0 }, ...lineage.slice(1)];
       lineage[lineage.length - 1] = boundedBy(above, session);
     }
     lineage.push(above);

@@ -1,5 +1,6 @@
-// What an adoption changed: counts, and the names of what was lost or stays ended. Invariants: it is kept with each step as the step takes
-// effect here, so an adoption that was cut off and repeated reports all of it; the lists are bounded, and what does not fit is counted.
+// What an adoption changed: counts, and the names of what was lost or stays ended. Invariants: it is kept
+// with each step as the step takes effect here, so an adoption that was cut off and repeated reports all of
+// it; the lists are bounded, and what does not fit is counted.
 import type { Meta } from '../meta';
 
 export interface LostSecret {
@@ -71,7 +72,15 @@ const none = (): Adoption => ({
 });
 
 const isNone = ({ lost_versions, kept_revocations, ...counts }: Adoption): boolean =>
-  ![counts.restored, counts.ended, counts.lost, counts.refused, counts.newer, lost_versions.length, kept_revocations.length].some(Boolean);
+  ![
+    counts.restored,
+    counts.ended,
+    counts.lost,
+    counts.refused,
+    counts.newer,
+    lost_versions.length,
+    kept_revocations.length,
+  ].some(Boolean);
 
 /** What a report needs of the gate. */
 interface Keeping {
@@ -90,7 +99,8 @@ export function reportOf(core: Keeping, request_id: string) {
   let bytes = JSON.stringify([found.lost_secrets, found.lost_versions, found.kept_revocations]).length;
   const keep = (done: boolean) => {
     const { done: _, at: __, request_id: ___, ...report } = found as Kept;
-    if (!isNone(report)) core.meta.set('adoption', JSON.stringify({ ...report, done, at: core.now(), request_id }));
+    if (!isNone(report))
+      core.meta.set('adoption', JSON.stringify({ ...report, done, at: core.now(), request_id }));
   };
   const name = <T extends object>(list: T[], one: T) => {
     bytes += JSON.stringify(one).length;

@@ -1,5 +1,6 @@
-// Applies a commit to the gate: its rows, audit entry, events and stored response, and what follows from each row (`Declared` in `core.ts`). Invariant: all
-// of it happens in one transaction, together with the deletion of the intent.
+// Applies a commit to the gate: its rows, audit entry, events and stored response, and what follows from each
+// row (`Declared` in `core.ts`). Invariant: all of it happens in one transaction, together with the deletion
+// of the intent.
 import { type RowKind, sweepAt } from '../../db/rows';
 import { approvalDetails } from '../approvals/details';
 import type { Core } from '../core';
@@ -68,12 +69,17 @@ function remove(core: Core, kind: RowKind, id: string, { at, draft }: Intent): v
   if (kind === 'environment') core.meta.forget(revisionOf(id));
 }
 
-/** Whether a change may end a caller or narrow what one can see. New session tokens cannot, and there are thousands of them. */
+/**
+ * Whether a change may end a caller or narrow what one can see. New session tokens cannot, and there are
+ * thousands of them.
+ */
 const mayEnd = ({ puts, gone }: Intent): boolean =>
-  gone.length > 0 || puts.some(({ kind, row }) => kind !== 'secret' && !(kind === 'credential' && row.revision === 1));
+  gone.length > 0 ||
+  puts.some(({ kind, row }) => kind !== 'secret' && !(kind === 'credential' && row.revision === 1));
 
 /** Where the revision of an environment is stored. */
 const revisionOf = (id: string) => `revision:${id}`;
 
 /** The revision of an environment: the audit sequence of the last change to its secrets. */
-export const environmentRevision = (core: Core, id: string): number => Number(core.meta.get(revisionOf(id)) ?? 0);
+export const environmentRevision = (core: Core, id: string): number =>
+  Number(core.meta.get(revisionOf(id)) ?? 0);

@@ -1,4 +1,5 @@
-// The batch of a commit: its rows, and the marker, which D1 accepts only if every row is as planned under the gate's epoch.
+// The batch of a commit: its rows, and the marker, which D1 accepts only if every row is as planned under the
+// gate's epoch.
 
 import { kindOf, tableName } from '../../db/rows';
 import { secretVersions } from '../../db/schema';
@@ -7,8 +8,8 @@ import type { Intent } from './intents';
 import type { Plan, Put } from './plan';
 
 /**
- * Up to this many puts of a kind are written one by one with the prebuilt SQL; more are written together, because D1 allows 100 parameters
- * per statement.
+ * Up to this many puts of a kind are written one by one with the prebuilt SQL; more are written together,
+ * because D1 allows 100 parameters per statement.
  */
 const FEW = 8;
 
@@ -16,10 +17,19 @@ const FEW = 8;
 const MARK_GUARD = 'coalesce((select max(created_at) from commits where org_id = ?), 0) >= ?';
 
 /** `after`: the highest mark that D1 took before. */
-export function batchOf(org: string, intent: Intent, plan: Plan, { epoch, after }: { epoch: number; after: number }): Statement[] {
+export function batchOf(
+  org: string,
+  intent: Intent,
+  plan: Plan,
+  { epoch, after }: { epoch: number; after: number },
+): Statement[] {
   const puts = plan.writes ?? [];
-  const groups = [...new Set(puts.map(({ kind }) => kind))].map((kind) => puts.filter((put) => put.kind === kind));
-  const guards = groups.flatMap((group) => (group.length > FEW ? [guardOf(org, group)] : group.map((put) => guardOf(org, [put]))));
+  const groups = [...new Set(puts.map(({ kind }) => kind))].map((kind) =>
+    puts.filter((put) => put.kind === kind),
+  );
+  const guards = groups.flatMap((group) =>
+    group.length > FEW ? [guardOf(org, group)] : group.map((put) => guardOf(org, [put])),
+  );
   return [
     ...(plan.statements ?? []),
     ...groups.flatMap((group) => statementsOf(org, group)),
@@ -28,7 +38,16 @@ export function batchOf(org: string, intent: Intent, plan: Plan, { epoch, after 
     {
       // safety: batch-epoch-guard, batch-row-guards, batch-mark-guard
       sql: `insert into commits (id, org_id, holds, created_at) values (?, ?, ${['(select epoch from fences where org_id = ?) = ?', MARK_GUARD, ...guards.map((guard) => guard.sql)].join(' and ')}, ?)`,
-      params: [intent.id, org, org, epoch, org, after, ...guards.flatMap((guard) => guard.params), intent.mark ?? intent.at],
+      params: [
+        intent.id,
+        org,
+        org,
+        epoch,
+        org,
+        after,
+        ...guards.flatMap((guard) => guard.params),
+        intent.mark ?? intent.at,
+      ],
     },
   ];
 }
@@ -53,15 +72,20 @@ function trimsOf(org: string, trimmed: NonNullable<Plan['trimmed']>): Statement[
 }
 
 /**
- * True if D1 has these rows of one kind. Compared by MAC, not only by revision: another row with the planned revision does not belong to
- * this commit.
+ * True if D1 has these rows of one kind. Compared by MAC, not only by revision: another row with the planned
+ * revision does not belong to this commit.
  */
 function guardOf(org: string, group: Put[]): Statement {
   const [{ kind, row }] = group as [Put];
   const table = tableName(kind);
-  if (kind === 'org') return { sql: `(select mac from ${table} where id = ?) = ?`, params: [row.id, row.mac] };
+  if (kind === 'org')
+    return { sql: `(select mac from ${table} where id = ?) = ?`, params: [row.id, row.mac] };
   // safety: batch-row-mac
-  if (group.length === 1) return { sql: `(select mac from ${table} where org_id = ? and id = ?) = ?`, params: [org, row.id, row.mac] };
+  if (group.length === 1)
+    return {
+      sql: `(select mac from ${table} where org_id = ? and id = ?) = ?`,
+      params: [org, row.id, row.mac],
+    };
   return {
     // safety: batch-rows-counted
     sql: `(select count(*) from json_each(?) w cross join ${table} t on t.org_id = ? and t.id = w.value ->> 0 and t.mac = w.value ->> 1) = ?`,

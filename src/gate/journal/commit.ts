@@ -1,7 +1,8 @@
-// Commits: the only way to change an organisation. A plan is built while its rows are locked, recorded durably as an intent, written to D1
-// in one batch, and only then applied here, with its audit entry and stored response, in one turn. Invariants: D1 has a commit's marker if
-// and only if it has its rows; a batch carries the gate's epoch and fails once another epoch has begun; each row is changed from exactly
-// the revision that the plan saw.
+// Commits: the only way to change an organisation. A plan is built while its rows are locked, recorded
+// durably as an intent, written to D1 in one batch, and only then applied here, with its audit entry and
+// stored response, in one turn. Invariants: D1 has a commit's marker if and only if it has its rows; a batch
+// carries the gate's epoch and fails once another epoch has begun; each row is changed from exactly the
+// revision that the plan saw.
 
 import { type Refusal, refuse, statusOf } from '../../errors';
 import { matchesETag, revisionTag } from '../../etag';
@@ -29,7 +30,9 @@ import type { Plan, Proposal } from './plan';
 
 /** A change, as a commit carries it out. */
 export interface Change {
-  /** The names to lock. Evaluated again under the locks, because a name may refer to another secret by then. */
+  /**
+   * The names to lock. Evaluated again under the locks, because a name may refer to another secret by then.
+   */
   locks(): string[];
   /** Fetches data while the names are locked. */
   fetch?(): Promise<unknown> | undefined;
@@ -40,13 +43,16 @@ export interface Change {
   govern?(made: Plan, now: number): Proposal;
 }
 
-/** Builds a plan under locks and carries it out. Writes the audit entry of a success; the caller writes that of a refusal. */
+/**
+ * Builds a plan under locks and carries it out. Writes the audit entry of a success; the caller writes that
+ * of a refusal.
+ */
 export async function commit(call: Call<unknown>, draft: DraftOf, change: Change): Promise<OperationOutcome> {
   const { core, need } = call;
   const names = change.locks();
   const held = new Set(names);
-  // Policies must not change while a change is checked against them: an entry after a policy change in the audit log was checked against
-  // the new policies.
+  // Policies must not change while a change is checked against them: an entry after a policy change in the
+  // audit log was checked against the new policies.
   // safety: policies-stand-while-judged
   const policies = { name: 'policies in force', isShared: !need.governs };
   const underLocks = async (): Promise<OperationOutcome | null> => {
@@ -69,12 +75,18 @@ export async function commit(call: Call<unknown>, draft: DraftOf, change: Change
 }
 
 /** The plan of a change, checked against everything that may refuse it; otherwise the outcome. */
-function planned(call: Call<unknown>, change: Change, fetched: unknown, now: number): Plan | OperationOutcome {
+function planned(
+  call: Call<unknown>,
+  change: Change,
+  fetched: unknown,
+  now: number,
+): Plan | OperationOutcome {
   const open = intents(call.core);
   // safety: caller-rechecked-under-lock
   const refusal = call.recheck();
   if (refusal) return fail(refusal);
-  // Nothing changes while another change is in doubt: a repeat of that change under its Idempotency-Key could not be recognised yet.
+  // Nothing changes while another change is in doubt: a repeat of that change under its Idempotency-Key could
+  // not be recognised yet.
   // safety: no-change-in-doubt, no-change-during-adoption, no-change-by-older-gate
   if (open.isPaused || open.unsettled().length || marks(call.core).isBehind !== false)
     return fail(refuse('UNAVAILABLE', { retry_after: 1 }));
@@ -89,12 +101,16 @@ function planned(call: Call<unknown>, change: Change, fetched: unknown, now: num
   assertDeclared(call, governed);
   const { core, ask, caller } = call;
   // safety: responses-being-stored-count
-  if (ask.idempotency && !storedResponses(core).hasRoom(quotaRootOf(core, caller), open.storing())) return fail(noRoom);
+  if (ask.idempotency && !storedResponses(core).hasRoom(quotaRootOf(core, caller), open.storing()))
+    return fail(noRoom);
   const made = withinQuotas(call, governed, now);
   return isPlan(made) ? made : notPlanned(made);
 }
 
-/** 412 if the resource has another revision than If-Match names. Refusals that come first in the contract's order stand. */
+/**
+ * 412 if the resource has another revision than If-Match names. Refusals that come first in the contract's
+ * order stand.
+ */
 function revisionConflict({ ask }: Call<unknown>, change: Change, proposed: Proposal): Refusal | null {
   const row = ask.if_match == null ? null : change.revises?.();
   // safety: revision-if-match
@@ -104,7 +120,8 @@ function revisionConflict({ ask }: Call<unknown>, change: Change, proposed: Prop
 
 const isPlan = (proposed: Proposal): proposed is Plan => !('wants' in proposed) && !isRefusal(proposed);
 
-const notPlanned = (proposed: Exclude<Proposal, Plan>): OperationOutcome => ('wants' in proposed ? proposed : fail(proposed));
+const notPlanned = (proposed: Exclude<Proposal, Plan>): OperationOutcome =>
+  'wants' in proposed ? proposed : fail(proposed);
 
 /** Throws if an action does what it is not declared to do: its locks depend on the declaration. */
 function assertDeclared({ ask, need }: Call<unknown>, { writes = [], deletes = [] }: Plan): void {
@@ -114,8 +131,16 @@ function assertDeclared({ ask, need }: Call<unknown>, { writes = [], deletes = [
   if (governs && !need.governs) throw new Error(`${ask.action} is not declared to change policies`);
 }
 
-/** Records the intent, writes the batch, and applies both as far as D1 has taken them. A plan without rows or statements is only answered. */
-async function carryOut(call: Call<unknown>, made: Plan, draft: Draft, now: number): Promise<OperationOutcome> {
+/**
+ * Records the intent, writes the batch, and applies both as far as D1 has taken them. A plan without rows or
+ * statements is only answered.
+ */
+async function carryOut(
+  call: Call<unknown>,
+  made: Plan,
+  draft: Draft,
+  now: number,
+): Promise<OperationOutcome> {
   const { core } = call;
   const outcome: Outcome = made.refusal
     ? fail(made.refusal)
@@ -166,7 +191,13 @@ function intentOf(call: Call<unknown>, made: Plan, outcome: Outcome, draft: Draf
     keep:
       made.refusal || made.isRead
         ? null
-        : responseToStore(ask, { root: replayRootOf(core, ask, caller), payer }, outcome, made.resource ?? null, now),
+        : responseToStore(
+            ask,
+            { root: replayRootOf(core, ask, caller), payer },
+            outcome,
+            made.resource ?? null,
+            now,
+          ),
     ...(made.details && { details: made.details }),
     destroyed: made.destroyed ?? [],
     trimmed: made.trimmed ?? [],
@@ -174,10 +205,16 @@ function intentOf(call: Call<unknown>, made: Plan, outcome: Outcome, draft: Draf
 }
 
 /** Runs the batch until its outcome is known, if D1 responds. */
-async function write(core: Core, intent: Intent, plan: Plan): Promise<'done' | 'never' | 'unknown' | Refusal> {
+async function write(
+  core: Core,
+  intent: Intent,
+  plan: Plan,
+): Promise<'done' | 'never' | 'unknown' | Refusal> {
   for (let attempt = 0; attempt < 3; attempt++) {
     const epoch = epochOf(core);
-    const end = await core.database.write(batchOf(core.org, intent, plan, { epoch, after: marks(core).applied() }));
+    const end = await core.database.write(
+      batchOf(core.org, intent, plan, { epoch, after: marks(core).applied() }),
+    );
     if (end.end === 'done') return 'done';
     if (end.end === 'unknown') {
       const present = await settled(core, [intent.id]);
@@ -185,18 +222,27 @@ async function write(core: Core, intent: Intent, plan: Plan): Promise<'done' | '
       // safety: lost-reply-settled-by-marker
       return present.has(intent.id) ? 'done' : 'never';
     }
-    if (isTooLarge(end.why)) return refuse('INTERNAL', { message: 'This change is too large for the database. Nothing was changed.' });
+    if (isTooLarge(end.why))
+      return refuse('INTERNAL', {
+        message: 'This change is too large for the database. Nothing was changed.',
+      });
     if (end.why.includes('commits.id')) return 'done';
-    // If the gate considers a name unused, only a commit in doubt or a row that this organisation never wrote can use it in D1.
+    // If the gate considers a name unused, only a commit in doubt or a row that this organisation never wrote
+    // can use it in D1.
     const taken = end.why.includes('secrets.name') || end.why.includes('secrets_live_name');
     if (taken && intents(core).unsettled().length) return refuse('SECRET_NAME_TAKEN');
-    // The marker's guard failed. A commit in doubt may have raised the epoch in the meantime; then this one is retried.
+    // The marker's guard failed. A commit in doubt may have raised the epoch in the meantime; then this one
+    // is retried.
     const raised = epochOf(core) !== epoch || (await caughtUp(core, epoch));
     // An unresponsive D1 is not an integrity violation.
     // safety: outage-is-no-violation
     if (raised === null) return 'never';
     if (!raised && epochOf(core) === epoch) {
-      const violation = { event: 'database_diverged', resource: intent.draft.resource ?? core.org, status: 503 } as const;
+      const violation = {
+        event: 'database_diverged',
+        resource: intent.draft.resource ?? core.org,
+        status: 503,
+      } as const;
       reportViolation(core, violation, intent.draft, { why: end.why });
       return refuse('UNAVAILABLE', {
         message:
@@ -208,7 +254,10 @@ async function write(core: Core, intent: Intent, plan: Plan): Promise<'done' | '
   return 'never';
 }
 
-/** Settles intents left open by earlier requests or an earlier instance of this gate. Returns whether none is open any more. */
+/**
+ * Settles intents left open by earlier requests or an earlier instance of this gate. Returns whether none is
+ * open any more.
+ */
 export async function settle(core: Core): Promise<boolean> {
   const open = intents(core).unsettled();
   if (open.length === 0) return true;
@@ -224,7 +273,8 @@ export async function settle(core: Core): Promise<boolean> {
     }
     core.storage.transactionSync(() => {
       // safety: intent-settled-by-marker
-      for (const intent of intents(core).unsettled()) if (ids.includes(intent.id)) apply(core, intent, present.has(intent.id));
+      for (const intent of intents(core).unsettled())
+        if (ids.includes(intent.id)) apply(core, intent, present.has(intent.id));
     });
     return intents(core).unsettled().length === 0;
   });

@@ -1,5 +1,5 @@
-// D1 as the gate uses it: a read that succeeds or is unavailable, and a batch with three outcomes: done, refused, unknown. Invariant: a
-// failure without an error from SQLite itself never counts as not done.
+// D1 as the gate uses it: a read that succeeds or is unavailable, and a batch with three outcomes: done,
+// refused, unknown. Invariant: a failure without an error from SQLite itself never counts as not done.
 
 import type { Statement } from '../../db/statements';
 import { ApiError, refuse } from '../../errors';
@@ -29,7 +29,8 @@ export function createDatabase(db: D1Database): Database {
     throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
   };
   return {
-    all: async <T>(statement: Statement) => (await patiently(bind(statement).all<T>()).catch(unavailable)).results,
+    all: async <T>(statement: Statement) =>
+      (await patiently(bind(statement).all<T>()).catch(unavailable)).results,
     async write(statements) {
       try {
         await patiently(db.batch(statements.map(bind)));
@@ -43,8 +44,12 @@ export function createDatabase(db: D1Database): Database {
   };
 }
 
-/** Whether D1 rejected a row or a statement because of its size: https://developers.cloudflare.com/d1/platform/limits/ */
-export const isTooLarge = (why: string): boolean => /SQLITE_TOOBIG|string or blob too big|too large/i.test(why);
+/**
+ * Whether D1 rejected a row or a statement because of its size:
+ * https://developers.cloudflare.com/d1/platform/limits/
+ */
+export const isTooLarge = (why: string): boolean =>
+  /SQLITE_TOOBIG|string or blob too big|too large/i.test(why);
 
 /** SQLite's messages name tables and columns, never contents; long ones are cut. */
 const reason = (error: unknown) => (error instanceof Error ? error.message : 'unknown').slice(0, 200);

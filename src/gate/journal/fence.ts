@@ -1,5 +1,5 @@
-// The fence: the epoch of a gate in D1. Every batch carries the epoch, so raising it ends all batches that are still under way. Invariant: what
-// D1 does not have after the epoch was raised will never take effect.
+// The fence: the epoch of a gate in D1. Every batch carries the epoch, so raising it ends all batches that
+// are still under way. Invariant: what D1 does not have after the epoch was raised will never take effect.
 
 import type { Core } from '../core';
 import { locks } from './locks';
@@ -8,8 +8,8 @@ import { locks } from './locks';
 export const epochOf = (core: Core): number => Number(core.meta.get('epoch') ?? 1);
 
 /**
- * Which of these commits D1 has, for certain: the epoch is raised first, so none of them can take effect later. Null if D1 does not
- * respond.
+ * Which of these commits D1 has, for certain: the epoch is raised first, so none of them can take effect
+ * later. Null if D1 does not respond.
  */
 export async function settled(core: Core, ids: string[]): Promise<Set<string> | null> {
   return locks(core).run(['epoch'], async () => {
@@ -33,8 +33,8 @@ export async function settled(core: Core, ids: string[]): Promise<Set<string> | 
 }
 
 /**
- * Whether the fence is where this gate was raising it from `epoch`, even if the response to the raise was lost. Null if D1 does not
- * respond.
+ * Whether the fence is where this gate was raising it from `epoch`, even if the response to the raise was
+ * lost. Null if D1 does not respond.
  */
 export async function caughtUp(core: Core, epoch: number): Promise<boolean | null> {
   const fence = await core.database
@@ -43,7 +43,8 @@ export async function caughtUp(core: Core, epoch: number): Promise<boolean | nul
   if (fence === null) return null;
   const current = fence[0]?.epoch;
   // safety: epoch-raised-by-this-gate
-  if (current === undefined || current !== epoch + 1 || core.meta.get('raising') !== String(current)) return false;
+  if (current === undefined || current !== epoch + 1 || core.meta.get('raising') !== String(current))
+    return false;
   core.meta.set('epoch', String(current));
   return true;
 }

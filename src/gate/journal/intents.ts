@@ -1,7 +1,8 @@
-// Intents (a write-ahead log): what a commit is about to do, written before D1 is called. An intent contains the new rows, the audit entry
-// and the response to store, so a commit interrupted by a crash can be settled: done if D1 has the commit's marker, otherwise not.
-// Invariants: while an intent is in doubt, neither the old nor the new state of its rows is returned; an intent that spans several table
-// rows is written and deleted as a whole. The table keeps its original name, `marks`.
+// Intents (a write-ahead log): what a commit is about to do, written before D1 is called. An intent contains
+// the new rows, the audit entry and the response to store, so a commit interrupted by a crash can be settled:
+// done if D1 has the commit's marker, otherwise not. Invariants: while an intent is in doubt, neither the old
+// nor the new state of its rows is returned; an intent that spans several table rows is written and deleted
+// as a whole. The table keeps its original name, `marks`.
 
 import type { RowKind, RowTypes } from '../../db/rows';
 import type { ApprovalDetails } from '../approvals/details';
@@ -42,8 +43,10 @@ export interface Intents {
   unsettled(): Intent[];
   /** Whether a running commit adds a secret to an environment, or deletes the environment. */
   concerns(environment: string): { filling: boolean; leaving: boolean };
-  /** The rows of a kind that commits are writing, each with the root of whoever does, and the new ones among them; and the ids of all rows that
-   * commits are changing or removing. */
+  /**
+   * The rows of a kind that commits are writing, each with the root of whoever does, and the new ones among
+   * them; and the ids of all rows that commits are changing or removing.
+   */
   writing<K extends RowKind>(kind: K): { row: RowTypes[K]; root: string | undefined }[];
   adding<K extends RowKind>(kind: K): RowTypes[K][];
   touched(): Set<string>;
@@ -84,7 +87,9 @@ export function createIntents(sql: SqlStorage): Intents {
   /** Intents in several rows. */
   const parted = new Set<string>();
   for (const { id, body } of sql.exec<{ id: string; body: string }>('select id, body from marks').toArray()) {
-    const rest = sql.exec<{ body: string }>('select body from mark_parts where id = ? order by part', id).toArray();
+    const rest = sql
+      .exec<{ body: string }>('select body from mark_parts where id = ? order by part', id)
+      .toArray();
     const intent = JSON.parse([body, ...rest.map((part) => part.body)].join('')) as Intent;
     all.set(intent.id, intent);
     if (rest.length) parted.add(id);
@@ -100,7 +105,10 @@ export function createIntents(sql: SqlStorage): Intents {
       // Written in one turn, so they are durable together or not at all.
       const [first, ...rest] = partsOf(JSON.stringify(intent));
       if (rest.length) parted.add(intent.id);
-      rest.forEach((body, part) => void sql.exec('insert or replace into mark_parts values (?, ?, ?)', intent.id, part, body));
+      rest.forEach(
+        (body, part) =>
+          void sql.exec('insert or replace into mark_parts values (?, ?, ?)', intent.id, part, body),
+      );
       // safety: intent-durable
       sql.exec('insert into marks values (?, ?)', intent.id, first);
       all.set(intent.id, intent);
@@ -112,7 +120,9 @@ export function createIntents(sql: SqlStorage): Intents {
     },
     unsettled,
     concerns: (environment) => ({
-      filling: [...all.values()].some(({ puts }) => puts.some(({ kind, row }) => kind === 'secret' && row.environment_id === environment)),
+      filling: [...all.values()].some(({ puts }) =>
+        puts.some(({ kind, row }) => kind === 'secret' && row.environment_id === environment),
+      ),
       leaving: [...all.values()].some(({ gone }) => gone.some(({ id }) => id === environment)),
     }),
     storing: () => [...all.values()].flatMap(({ keep }) => (keep ? [keep] : [])),
@@ -121,10 +131,18 @@ export function createIntents(sql: SqlStorage): Intents {
       writing(kind)
         .map(({ row }) => row)
         .filter(({ revision }) => revision === 1),
-    touched: () => new Set([...all.values()].flatMap(({ puts, gone }) => [...puts.map(({ row }) => row.id), ...gone.map(({ id }) => id)])),
+    touched: () =>
+      new Set(
+        [...all.values()].flatMap(({ puts, gone }) => [
+          ...puts.map(({ row }) => row.id),
+          ...gone.map(({ id }) => id),
+        ]),
+      ),
     isOpen: (id) =>
       all.size > running.size &&
-      unsettled().some((intent) => intent.puts.some(({ row }) => row.id === id) || intent.gone.some((row) => row.id === id)),
+      unsettled().some(
+        (intent) => intent.puts.some(({ row }) => row.id === id) || intent.gone.some((row) => row.id === id),
+      ),
     running,
     isPaused: false,
   };

@@ -1,20 +1,23 @@
-// Marks: an increasing number on each commit, in its marker in D1 and in the gate. They tell which of the two is older, after storage was put
-// back from a copy. Invariants: a mark is never given twice; a gate with older storage than D1 has finds that out before its first answer,
-// if D1 responds, and before its first change in any case;
-// if D1 does not, only storage that was written lately is served from.
+// Marks: an increasing number on each commit, in its marker in D1 and in the gate. They tell which of the two
+// is older, after storage was put back from a copy. Invariants: a mark is never given twice; a gate with
+// older storage than D1 has finds that out before its first answer, if D1 responds, and before its first
+// change in any case; if D1 does not, only storage that was written lately is served from.
 import { lastAlive } from '../audit/age';
 import type { Core } from '../core';
 import { part } from '../part';
 import { type Intent, intents } from './intents';
 
 const KEY = 'mark';
-/** How long the first request of a gate that starts waits for D1, and how often D1 is asked again; in milliseconds. */
+/**
+ * How long the first request of a gate that starts waits for D1, and how often D1 is asked again; in
+ * milliseconds.
+ */
 const PATIENCE = 1500;
 const AGAIN = 5000;
 
 /**
- * How long before a start the storage may have been written last, if D1 is away. A gate that lives writes every hour, so older storage may
- * be a copy.
+ * How long before a start the storage may have been written last, if D1 is away. A gate that lives writes
+ * every hour, so older storage may be a copy.
  */
 const ALIVE = 2 * 3_600_000;
 
@@ -32,7 +35,10 @@ export interface Marks {
   given(): number;
   /** Whether D1 has later changes than this gate; null until D1 has answered. */
   isBehind: boolean | null;
-  /** Whether the storage was last written long before this instance began. Then nothing is served before D1 has answered. */
+  /**
+   * Whether the storage was last written long before this instance began. Then nothing is served before D1
+   * has answered.
+   */
   isStale(): boolean;
   /** The question to D1 under way. */
   asking: Promise<boolean | null> | null;
@@ -86,7 +92,9 @@ export const isLater = (core: Core, { mark, sequence }: Newest): boolean =>
 /** Asks D1 whether this gate is behind it. Null if D1 does not respond. */
 async function ask(core: Core): Promise<boolean | null> {
   const known = marks(core);
-  const found = await core.database.all<Newest>({ sql: `select ${newest}`, params: [core.org] }).catch(() => null);
+  const found = await core.database
+    .all<Newest>({ sql: `select ${newest}`, params: [core.org] })
+    .catch(() => null);
   if (found === null) return null;
   known.isBehind = found[0] !== undefined && isLater(core, found[0]);
   if (known.isBehind) console.error(JSON.stringify({ level: 'error', event: 'gate_behind', org: core.org }));
@@ -94,8 +102,8 @@ async function ask(core: Core): Promise<boolean | null> {
 }
 
 /**
- * Whether this gate is behind D1, as after a copy of its storage was put back. Asked once; without an answer, again later. `patient`: waits
- * for D1 as long as a change does.
+ * Whether this gate is behind D1, as after a copy of its storage was put back. Asked once; without an answer,
+ * again later. `patient`: waits for D1 as long as a change does.
  */
 export async function isBehind(core: Core, patient = false): Promise<boolean | null> {
   const known = marks(core);

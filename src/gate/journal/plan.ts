@@ -56,5 +56,8 @@ export interface Fact {
   value: string;
 }
 
-/** What an operation answers when it is asked for a plan: the plan, a refusal, or what the Worker must produce first. */
+/**
+ * What an operation answers when it is asked for a plan: the plan, a refusal, or what the Worker must produce
+ * first.
+ */
 export type Proposal = Plan | Refusal | More;

@@ -1,5 +1,6 @@
-// A gate that lost its storage starts again from D1: it loads every row that decisions depend on whose MAC is correct, and the end of the
-// audit chain that had moved there. It takes a new epoch, so no batch of its earlier life can still take effect.
+// A gate that lost its storage starts again from D1: it loads every row that decisions depend on whose MAC is
+// correct, and the end of the audit chain that had moved there. It takes a new epoch, so no batch of its
+// earlier life can still take effect.
 import { and, asc, eq, gt } from 'drizzle-orm';
 import { kindOf, macOf, readable, rowKinds } from '../../db/rows';
 import { sqlite } from '../../db/statements';
@@ -18,7 +19,10 @@ import { expiries } from '../tasks/expiry';
 
 const PAGE = 2000;
 
-/** Loads an organisation that D1 knows. Returns whether D1 has its row and its fence. An audit entry records it, because outdated rows would be accepted. */
+/**
+ * Loads an organisation that D1 knows. Returns whether D1 has its row and its fence. An audit entry records
+ * it, because outdated rows would be accepted.
+ */
 export async function recover(core: Core, key: Uint8Array, by: RequestFacts): Promise<boolean> {
   const [fence] = await core.database.all<{ epoch: number } & Record<string, unknown>>({
     sql: 'select o.*, f.epoch from fences f join orgs o on o.id = f.org_id where f.org_id = ?',
@@ -31,7 +35,10 @@ export async function recover(core: Core, key: Uint8Array, by: RequestFacts): Pr
   // safety: recovery-raises-epoch
   const epoch = fence.epoch + 1;
   const raised = await core.database.write([
-    { sql: 'update fences set epoch = ? where org_id = ? and epoch = ?', params: [epoch, core.org, fence.epoch] },
+    {
+      sql: 'update fences set epoch = ? where org_id = ? and epoch = ?',
+      params: [epoch, core.org, fence.epoch],
+    },
   ]);
   if (raised.end !== 'done') throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
 
@@ -74,7 +81,8 @@ export async function recover(core: Core, key: Uint8Array, by: RequestFacts): Pr
   // The request goes on: loading has succeeded.
   const violation = { event: 'gate_loaded_from_database', resource: core.org, status: 200 } as const;
   reportViolation(core, violation, met, { refused }, { missing: missingEntries(core) });
-  // In D1 this entry says which sequences are in use: a gate that is lost again soon would begin at the same one.
+  // In D1 this entry says which sequences are in use: a gate that is lost again soon would begin at the same
+  // one.
   // safety: recovery-moves-its-entry
   await archive(core, core.now());
   return true;
@@ -87,7 +95,10 @@ async function takeUpMark(core: Core): Promise<void> {
   marks(core).isBehind = false;
 }
 
-/** Continues the audit log after the segments in D1. The lost gate may have used further sequences, so these are skipped. */
+/**
+ * Continues the audit log after the segments in D1. The lost gate may have used further sequences, so these
+ * are skipped.
+ */
 async function takeUpLog(core: Core): Promise<void> {
   const segments = await core.database.all<{ from: number; to: number; last_hash: string }>({
     sql: 'select first_sequence as "from", last_sequence as "to", last_hash from audit_segments where org_id = ? order by first_sequence',

@@ -1,7 +1,8 @@
-// Restoring: the gate accepts a database restored from a backup. Secrets return to their state in the backup. Permissions and endings stay
-// as the gate knows them, unless D1 has a newer row (`merge.ts`), and secrets deleted or destroyed since stay so. Invariants:
-// a version number is never used twice; each page is written to D1, in one batch, before it counts here; an interrupted restore is repeated
-// as a whole, and no change is allowed before it is done.
+// Restoring: the gate accepts a database restored from a backup. Secrets return to their state in the backup.
+// Permissions and endings stay as the gate knows them, unless D1 has a newer row (`merge.ts`), and secrets
+// deleted or destroyed since stay so. Invariants: a version number is never used twice; each page is written
+// to D1, in one batch, before it counts here; an interrupted restore is repeated as a whole, and no change is
+// allowed before it is done.
 
 import { isBrief, kindOf, macOf, readable, tableName } from '../../db/rows';
 import { type SecretRow, secrets, type VersionRow } from '../../db/schema';
@@ -26,8 +27,8 @@ const PAGE = 200;
 const FEW = 20;
 
 /**
- * Accepts the current state of D1. `by` is the creator of versions that restore values. Throws UNAVAILABLE if D1 does not respond; the
- * request is then repeated.
+ * Accepts the current state of D1. `by` is the creator of versions that restore values. Throws UNAVAILABLE if
+ * D1 does not respond; the request is then repeated.
  */
 export async function restore(core: Core, key: Uint8Array, request: string, by: string) {
   // What D1 has is newer: it must not be overwritten.
@@ -50,13 +51,24 @@ export async function restore(core: Core, key: Uint8Array, request: string, by: 
   }
 }
 
-/** Raises the fence above every batch ever sent, and drops changes in doubt: their markers are not in the backup. */
+/**
+ * Raises the fence above every batch ever sent, and drops changes in doubt: their markers are not in the
+ * backup.
+ */
 async function begin(core: Core): Promise<number> {
-  const [fence] = await core.database.all<{ epoch: number }>({ sql: 'select epoch from fences where org_id = ?', params: [core.org] });
-  const epoch = Math.max(fence?.epoch ?? 0, Number(core.meta.get('raising') ?? 1), Number(core.meta.get('epoch') ?? 1)) + 1;
+  const [fence] = await core.database.all<{ epoch: number }>({
+    sql: 'select epoch from fences where org_id = ?',
+    params: [core.org],
+  });
+  const epoch =
+    Math.max(fence?.epoch ?? 0, Number(core.meta.get('raising') ?? 1), Number(core.meta.get('epoch') ?? 1)) +
+    1;
   core.meta.set('raising', String(epoch));
   const raised = await core.database.write([
-    { sql: 'insert into fences (org_id, epoch) values (?, ?) on conflict do update set epoch = excluded.epoch', params: [core.org, epoch] },
+    {
+      sql: 'insert into fences (org_id, epoch) values (?, ?) on conflict do update set epoch = excluded.epoch',
+      params: [core.org, epoch],
+    },
   ]);
   if (raised.end !== 'done') throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
   core.storage.transactionSync(() => {
@@ -75,7 +87,8 @@ type Write = (statements: Statement[]) => Promise<void>;
 function writer(core: Core, request: string, epoch: number): Write {
   let batch = 0;
   return async (statements) => {
-    const marker = 'insert into commits (id, org_id, holds, created_at) values (?, ?, (select epoch from fences where org_id = ?) = ?, ?)';
+    const marker =
+      'insert into commits (id, org_id, holds, created_at) values (?, ?, (select epoch from fences where org_id = ?) = ?, ?)';
     // Recorded first: until D1 has it, the adoption has not ended.
     const mark = marks(core).next(core.now());
     marks(core).took(mark);
@@ -88,7 +101,10 @@ function writer(core: Core, request: string, epoch: number): Write {
 /** Names the credentials that live in D1 and have ended here, before D1 learns that they have. */
 async function noteRevocations(core: Core, key: Uint8Array, report: Report): Promise<void> {
   const known = new Set(report.found.kept_revocations.map(({ id }) => id));
-  const [there] = await core.database.all<Record<string, unknown>>({ sql: 'select * from orgs where id = ?', params: [core.org] });
+  const [there] = await core.database.all<Record<string, unknown>>({
+    sql: 'select * from orgs where id = ?',
+    params: [core.org],
+  });
   const before = there ? readable('org', there) : null;
   const now = core.rows.get('org', core.org);
   for (let after = ''; ; ) {
@@ -98,11 +114,21 @@ async function noteRevocations(core: Core, key: Uint8Array, report: Report): Pro
     });
     for (const raw of page) {
       const stored = readable('credential', raw);
-      if (!stored || known.has(stored.id) || isBrief(stored.kind) || stored.mac !== macOf(key, 'credential', stored)) continue;
-      const lived = stored.revoked_at === null && (stored.expires_at ?? Number.POSITIVE_INFINITY) > core.now() && !isPast(before, stored);
+      if (
+        !stored ||
+        known.has(stored.id) ||
+        isBrief(stored.kind) ||
+        stored.mac !== macOf(key, 'credential', stored)
+      )
+        continue;
+      const lived =
+        stored.revoked_at === null &&
+        (stored.expires_at ?? Number.POSITIVE_INFINITY) > core.now() &&
+        !isPast(before, stored);
       const here = core.rows.get('credential', stored.id);
       const { id, kind, name } = stored;
-      if (lived && (!here || here.revoked_at !== null || isPast(now, here))) report.name(report.found.kept_revocations, { id, kind, name });
+      if (lived && (!here || here.revoked_at !== null || isPast(now, here)))
+        report.name(report.found.kept_revocations, { id, kind, name });
     }
     if (page.length < 1000) break;
     after = String(page.at(-1)?.id);
@@ -111,8 +137,8 @@ async function noteRevocations(core: Core, key: Uint8Array, report: Report): Pro
 }
 
 /**
- * Writes the gate's permissions and endings to D1. Ended session tokens and browser sessions that the gate has already dropped are kept in
- * D1.
+ * Writes the gate's permissions and endings to D1. Ended session tokens and browser sessions that the gate
+ * has already dropped are kept in D1.
  */
 async function governing(core: Core): Promise<Statement[]> {
   return governingKinds().flatMap((kind) => {
@@ -124,7 +150,10 @@ async function governing(core: Core): Promise<Statement[]> {
       after = (page.at(-1) as { id: string }).id;
     }
     const owner = kind === 'org' ? 'id' : 'org_id';
-    const over = kind === 'credential' ? ` and not (kind in ('session', 'browser') and expires_at <= ${core.now()})` : '';
+    const over =
+      kind === 'credential'
+        ? ` and not (kind in ('session', 'browser') and expires_at <= ${core.now()})`
+        : '';
     return [
       { sql: `delete from ${tableName(kind)} where ${owner} = ?${over}`, params: [core.org] },
       ...slices(rows, kind === 'share' ? FEW : PAGE).map((slice) => upsertOf(kindOf(kind).table, slice)),
@@ -141,7 +170,12 @@ interface Again {
   version: Omit<VersionRow, 'value_sealed'>;
 }
 
-async function takeSecrets(core: Core, key: Uint8Array, by: string, { write, report }: { write: Write; report: Report }) {
+async function takeSecrets(
+  core: Core,
+  key: Uint8Array,
+  by: string,
+  { write, report }: { write: Write; report: Report },
+) {
   const { found } = report;
   const seen = new Set<string>();
   for (let after = ''; ; ) {
@@ -180,7 +214,10 @@ async function takeSecrets(core: Core, key: Uint8Array, by: string, { write, rep
       }
     }
     if (puts.length || removed.length)
-      await write([...removal(core.org, removed), ...(puts.length ? [upsertOf(secrets, puts), copies(core.org, again)] : [])]);
+      await write([
+        ...removal(core.org, removed),
+        ...(puts.length ? [upsertOf(secrets, puts), copies(core.org, again)] : []),
+      ]);
     core.storage.transactionSync(() => {
       for (const row of [...puts, ...same]) {
         core.rows.put('secret', row);
@@ -212,13 +249,26 @@ async function takeSecrets(core: Core, key: Uint8Array, by: string, { write, rep
 
 /** Names the versions of a secret that the backup lacks. */
 function nameVersions(core: Core, { found, name }: Report, here: SecretRow | null, row: SecretRow): void {
-  const isKnown = (first: number, last: number) => here?.lost_versions?.some(([from, to]) => from === first && to === last) ?? false;
+  const isKnown = (first: number, last: number) =>
+    here?.lost_versions?.some(([from, to]) => from === first && to === last) ?? false;
   for (const [from, to] of row.lost_versions?.filter(([first, last]) => !isKnown(first, last)) ?? [])
-    name(found.lost_versions, { id: row.id, name: row.name, environment: slugOf(core, row.environment_id), from, to });
+    name(found.lost_versions, {
+      id: row.id,
+      name: row.name,
+      environment: slugOf(core, row.environment_id),
+      from,
+      to,
+    });
 }
 
 /** The row that returns a secret to its state in the backup: as a new version if later ones exist. */
-function putBack(core: Core, key: Uint8Array, by: string, stored: SecretRow, here: SecretRow): { row: SecretRow; again: Again | null } {
+function putBack(
+  core: Core,
+  key: Uint8Array,
+  by: string,
+  stored: SecretRow,
+  here: SecretRow,
+): { row: SecretRow; again: Again | null } {
   const now = core.now();
   const ends = [stored.expires_at, here.expires_at].filter((time) => time !== null);
   const later = here.version > stored.version;
@@ -245,7 +295,17 @@ function putBack(core: Core, key: Uint8Array, by: string, stored: SecretRow, her
     revision: here.revision + 1,
   };
   const { id, org_id, seal_id, fingerprint, size, generated } = stored;
-  const made = { org_id, secret_id: id, version, seal_id, fingerprint, size, created_by: by, created_at: now, generated };
+  const made = {
+    org_id,
+    secret_id: id,
+    version,
+    seal_id,
+    fingerprint,
+    size,
+    created_by: by,
+    created_at: now,
+    generated,
+  };
   return {
     row: { ...row, mac: macOf(key, 'secret', row) },
     again: later ? { from: stored.version, version: { ...made, mac: macOf(key, 'version', made) } } : null,
@@ -270,7 +330,10 @@ const removal = (org: string, ids: string[]): Statement[] =>
     };
   });
 
-/** Records which entries had moved to D1 and are missing now. Returns their number, without those lost with a gate. */
+/**
+ * Records which entries had moved to D1 and are missing now. Returns their number, without those lost with a
+ * gate.
+ */
 async function loseEntries(core: Core): Promise<number> {
   const segments = await core.database.all<{ from: number; to: number }>({
     sql: 'select first_sequence as "from", last_sequence as "to" from audit_segments where org_id = ? order by first_sequence',
@@ -280,7 +343,8 @@ async function loseEntries(core: Core): Promise<number> {
   const held = core.auditLog.held().map(({ sequence }) => ({ from: sequence, to: sequence }));
   const oldest = core.auditLog.oldest();
   const accounted = [...segments, ...known, ...held].sort((a, b) => a.from - b.from);
-  // Entries before the cut or the oldest segment were deleted by retention; without either, everything that had moved is lost.
+  // Entries before the cut or the oldest segment were deleted by retention; without either, everything that
+  // had moved is lost.
   const cut = cutOf(core);
   const begin = cut?.sequence ?? 0;
   const first = cut || !accounted.length ? [{ from: begin, to: begin }] : [];

@@ -1,5 +1,5 @@
-// The rows that a plan writes and removes: new rows, changed rows and deletions. Invariant: every row has a MAC over its new state, and a
-// changed row names the revision that it replaces.
+// The rows that a plan writes and removes: new rows, changed rows and deletions. Invariant: every row has a
+// MAC over its new state, and a changed row names the revision that it replaces.
 
 import { getTableColumns } from 'drizzle-orm';
 import { utf8 } from '../../crypto/bytes';
@@ -8,7 +8,10 @@ import { ApiError, refuse } from '../../errors';
 import type { Call, LentKeys } from '../request/call';
 import type { Plan, Put } from './plan';
 
-/** The most rows that one part of a longer task changes, and their most total bytes: the gate does nothing else while it applies a plan. */
+/**
+ * The most rows that one part of a longer task changes, and their most total bytes: the gate does nothing
+ * else while it applies a plan.
+ */
 const MOST_PUTS = 1000;
 const MOST_BYTES = 750_000;
 
@@ -26,32 +29,53 @@ export function portion<T extends object>(rows: T[]): T[] {
 type Fields<K extends RowKind> = Omit<RowTypes[K], 'revision' | 'mac'>;
 type Nullable<T> = { [F in keyof T]-?: null extends T[F] ? F : never }[keyof T];
 /** Nullable fields may be omitted. */
-export type New<K extends RowKind> = Omit<Fields<K>, Nullable<Fields<K>>> & Partial<Pick<Fields<K>, Nullable<Fields<K>> & keyof Fields<K>>>;
+export type New<K extends RowKind> = Omit<Fields<K>, Nullable<Fields<K>>> &
+  Partial<Pick<Fields<K>, Nullable<Fields<K>> & keyof Fields<K>>>;
 
 const blanks = new Map<RowKind, object>();
 
 /** A row of a kind whose columns are all null. */
 function blank(kind: RowKind): object {
-  const known = blanks.get(kind) ?? Object.fromEntries(Object.keys(getTableColumns(kindOf(kind).table)).map((name) => [name, null]));
+  const known =
+    blanks.get(kind) ??
+    Object.fromEntries(Object.keys(getTableColumns(kindOf(kind).table)).map((name) => [name, null]));
   blanks.set(kind, known);
   return known;
 }
 
 /** A new row. */
 export const insertion = <K extends RowKind>(call: Call<unknown>, kind: K, fields: New<K>): Put =>
-  authenticated(call, kind, { ...blank(kind), ...fields, revision: 1 } as unknown as Omit<RowTypes[K], 'mac'>, 0);
+  authenticated(
+    call,
+    kind,
+    { ...blank(kind), ...fields, revision: 1 } as unknown as Omit<RowTypes[K], 'mac'>,
+    0,
+  );
 
 /** A changed row: the current one with other fields. */
-export function revision<K extends RowKind>(call: Call<unknown>, kind: K, before: RowTypes[K], fields: Partial<Fields<K>>): Put {
+export function revision<K extends RowKind>(
+  call: Call<unknown>,
+  kind: K,
+  before: RowTypes[K],
+  fields: Partial<Fields<K>>,
+): Put {
   return authenticated(call, kind, { ...before, ...fields, revision: before.revision + 1 }, before.revision);
 }
 
-function authenticated<K extends RowKind>(call: Call<unknown>, kind: K, row: Omit<RowTypes[K], 'mac'>, from: number): Put {
+function authenticated<K extends RowKind>(
+  call: Call<unknown>,
+  kind: K,
+  row: Omit<RowTypes[K], 'mac'>,
+  from: number,
+): Put {
   return { kind, row: { ...row, mac: macOf(rowKeyOf(call), kind, row) }, from } as unknown as Put;
 }
 
 /** Deletions of rows, for a plan. */
-export function removal(org: string, deletes: { kind: RowKind; id: string }[]): Required<Pick<Plan, 'deletes' | 'statements'>> {
+export function removal(
+  org: string,
+  deletes: { kind: RowKind; id: string }[],
+): Required<Pick<Plan, 'deletes' | 'statements'>> {
   const statements = [...new Set(deletes.map(({ kind }) => kind))].map((kind) => ({
     sql: `delete from ${tableName(kind)} where org_id = ? and id in (select value from json_each(?))`,
     params: [org, JSON.stringify(deletes.filter((row) => row.kind === kind).map(({ id }) => id))],

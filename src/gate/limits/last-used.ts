@@ -1,5 +1,6 @@
-// When, how often and from where a credential was last used. Invariants: recording a use costs no write; the count equals that of the audit
-// log. New uses are counted in memory and written when audit entries move away; a starting gate counts the entries still in its storage.
+// When, how often and from where a credential was last used. Invariants: recording a use costs no write; the
+// count equals that of the audit log. New uses are counted in memory and written when audit entries move
+// away; a starting gate counts the entries still in its storage.
 import { idStart } from '../../db/ids';
 import type { Core } from '../core';
 import { linksOf } from '../identity/lineage';
@@ -24,7 +25,8 @@ export interface LastUsed {
 const MOST = 5000;
 
 /** A member's entries name the browser session as parent, which is the credential in use. */
-const usedBy = (actor: string, parent: string | null) => (actor.startsWith(idStart('member')) ? parent : actor);
+const usedBy = (actor: string, parent: string | null) =>
+  actor.startsWith(idStart('member')) ? parent : actor;
 
 const TABLE =
   'create table if not exists uses (credential text primary key, at integer not null, count integer not null, place text) without rowid';
@@ -35,9 +37,19 @@ function createLastUsed({ storage: { sql }, meta, rows, auditLog }: Core): LastU
   const add = (credential: string, at: number, count: number, place?: string | null) => {
     const known = pending.get(credential);
     if (!known) pending.set(credential, { at, count, place: place ?? null });
-    else Object.assign(known, { at: Math.max(known.at, at), count: known.count + count, ...(place && { place }) });
+    else
+      Object.assign(known, {
+        at: Math.max(known.at, at),
+        count: known.count + count,
+        ...(place && { place }),
+      });
   };
-  for (const { actor, parent, at, count } of sql.exec<{ actor: string; parent: string | null; at: number; count: number }>(
+  for (const { actor, parent, at, count } of sql.exec<{
+    actor: string;
+    parent: string | null;
+    at: number;
+    count: number;
+  }>(
     "select actor, parent, max(at) at, sum(body ->> 'count') count from audit where sequence > ? and actor <> '' group by actor, parent",
     Number(meta.get('uses') ?? 0),
   )) {
@@ -46,7 +58,12 @@ function createLastUsed({ storage: { sql }, meta, rows, auditLog }: Core): LastU
   }
 
   const written = (credential: string) =>
-    sql.exec<Use & Record<string, SqlStorageValue>>('select at, count, place from uses where credential = ?', credential).toArray()[0];
+    sql
+      .exec<Use & Record<string, SqlStorageValue>>(
+        'select at, count, place from uses where credential = ?',
+        credential,
+      )
+      .toArray()[0];
   const flush = (sequence: number) => {
     for (const [credential, { at, count, place }] of pending)
       if (rows.get('credential', credential) !== null)

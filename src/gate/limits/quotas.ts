@@ -1,6 +1,6 @@
-// The quotas of an organisation: how much of each kind of row it stores, and each root in it. Every commit is checked against them here.
-// Invariants: rows that commits are still adding count, so no race exceeds a quota; where finished rows count, the oldest of them leave in the
-// commit that needs their room.
+// The quotas of an organisation: how much of each kind of row it stores, and each root in it. Every commit is
+// checked against them here. Invariants: rows that commits are still adding count, so no race exceeds a
+// quota; where finished rows count, the oldest of them leave in the commit that needs their room.
 import { kindOf, type Lasting, type Passing, type RowKind, type Usage } from '../../db/rows';
 import type { CredentialRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
@@ -13,7 +13,10 @@ import { quotaRootOf, rootOfCredential } from './quota-root';
 
 export const MIB = 1024 ** 2;
 
-/** The quota of a kind that stays until it is removed, with the message of its refusal. `root`: for kinds that others than administrators create. */
+/**
+ * The quota of a kind that stays until it is removed, with the message of its refusal. `root`: for kinds that
+ * others than administrators create.
+ */
 export const lasting = (most: number, root: number | undefined, what: string, advice = ''): Lasting => ({
   most,
   ...(root !== undefined && { root }),
@@ -21,12 +24,15 @@ export const lasting = (most: number, root: number | undefined, what: string, ad
 });
 export const REMOVE = 'Remove some that you no longer need.';
 
-/** What is bounded in the domains, where more than rows is counted: secrets and their ciphertexts, and live credentials. */
+/**
+ * What is bounded in the domains, where more than rows is counted: secrets and their ciphertexts, and live
+ * credentials.
+ */
 export const wholeQuotas = { secrets: 100_000, sealedBytes: 4 * 1024 * MIB, credentials: 10_000 };
 
 /**
- * The secrets that one root created, with the ciphertexts of all their versions, whoever wrote them. One key may fill an organisation, as
- * an import of all its secrets does.
+ * The secrets that one root created, with the ciphertexts of all their versions, whoever wrote them. One key
+ * may fill an organisation, as an import of all its secrets does.
  */
 export const secretsOfRoot = { count: wholeQuotas.secrets, bytes: wholeQuotas.sealedBytes };
 
@@ -34,8 +40,8 @@ export const secretsOfRoot = { count: wholeQuotas.secrets, bytes: wholeQuotas.se
 export const sessionQuotas = { org: 100_000, root: 20_000 };
 
 /**
- * The quota of a kind that stays until it is removed. Kinds that only administrators create have none for each root: developers, and what they
- * create, hold no scope for them.
+ * The quota of a kind that stays until it is removed. Kinds that only administrators create have none for
+ * each root: developers, and what they create, hold no scope for them.
  */
 export function lastingOf(kind: RowKind): Lasting | undefined {
   const { quota } = kindOf(kind);
@@ -48,7 +54,10 @@ export function passingOf(kind: RowKind): Passing | undefined {
   return typeof quota === 'object' && 'org' in quota ? quota : undefined;
 }
 
-/** A plan within the quotas: with the removal of finished rows where it needs their room. 409 where there is none. */
+/**
+ * A plan within the quotas: with the removal of finished rows where it needs their room. 409 where there is
+ * none.
+ */
 export function withinQuotas(call: Call<unknown>, made: Plan, now: number): Plan | Refusal {
   const { core, ask } = call;
   const added = new Set((made.writes ?? []).filter(({ from }) => from === 0).map(({ kind }) => kind));
@@ -57,7 +66,8 @@ export function withinQuotas(call: Call<unknown>, made: Plan, now: number): Plan
     // safety: lasting-rows-bounded
     if (quota && core.rows.count(kind) + intents(core).adding(kind).length + newIn(made, kind) > quota.most)
       return refuse('LIMIT_REACHED', { message: quota.message });
-    if (quota?.root && isPastRoot(call, kind, made, { count: quota.root })) return refuse('LIMIT_REACHED', { message: quota.message });
+    if (quota?.root && isPastRoot(call, kind, made, { count: quota.root }))
+      return refuse('LIMIT_REACHED', { message: quota.message });
   }
   const whole = wholeOfRoot(call, made);
   if (whole) return whole;
@@ -70,18 +80,28 @@ export function withinQuotas(call: Call<unknown>, made: Plan, now: number): Plan
   }
   if (leaving.length === 0) return made;
   const { deletes, statements } = removal(ask.org, leaving);
-  return { ...made, deletes: [...(made.deletes ?? []), ...deletes], statements: [...(made.statements ?? []), ...statements] };
+  return {
+    ...made,
+    deletes: [...(made.deletes ?? []), ...deletes],
+    statements: [...(made.statements ?? []), ...statements],
+  };
 }
 
 /** Whether a root, of those whose rows a plan adds or makes longer, would have more than its quota. */
-function isPastRoot(call: Call<unknown>, kind: RowKind, made: Plan, most: { count?: number; bytes?: number }): boolean {
+function isPastRoot(
+  call: Call<unknown>,
+  kind: RowKind,
+  made: Plan,
+  most: { count?: number; bytes?: number },
+): boolean {
   const { core, caller } = call;
   if (caller.kind === 'system') return false;
   const changes = changesOf(call, kind, made);
   return [...new Set(changes.map(({ root }) => root))].some((root) => {
     const added = sum(changes.filter((one) => one.root === root));
     const { count, bytes } = plus(core.rows.stored.usage(kind, root), added);
-    const isMore = (before: number, after: number, bound = Number.POSITIVE_INFINITY) => before > 0 && after > bound;
+    const isMore = (before: number, after: number, bound = Number.POSITIVE_INFINITY) =>
+      before > 0 && after > bound;
     // safety: rows-of-root-bounded
     return root !== '' && (isMore(added.count, count, most.count) || isMore(added.bytes, bytes, most.bytes));
   });
@@ -92,17 +112,23 @@ function wholeOfRoot(call: Call<unknown>, made: Plan): Refusal | null {
   const { core, caller } = call;
   if (made.writes?.some(({ kind }) => kind === 'secret') && isPastRoot(call, 'secret', made, secretsOfRoot))
     return refuse('LIMIT_REACHED', {
-      message: 'What one member or API key created can be at most 100,000 secrets, and 4 GiB of encrypted values.',
+      message:
+        'What one member or API key created can be at most 100,000 secrets, and 4 GiB of encrypted values.',
     });
   const isSession = (row: object) => (row as CredentialRow).kind === 'session';
-  const minted = made.writes?.filter(({ kind, from, row }) => kind === 'credential' && from === 0 && isSession(row)).length ?? 0;
+  const minted =
+    made.writes?.filter(({ kind, from, row }) => kind === 'credential' && from === 0 && isSession(row))
+      .length ?? 0;
   if (minted === 0) return null;
   const root = quotaRootOf(core, caller);
   const adding = intents(core).adding('credential').filter(isSession);
   const own = adding.filter(({ dies_with }) => rootOfCredential(core, dies_with ?? '') === root);
   const { sessions } = core.rows;
   // safety: sessions-of-root-bounded
-  if (sessions.of(root) + own.length + minted <= sessionQuotas.root && sessions.all() + adding.length + minted <= sessionQuotas.org)
+  if (
+    sessions.of(root) + own.length + minted <= sessionQuotas.root &&
+    sessions.all() + adding.length + minted <= sessionQuotas.org
+  )
     return null;
   return refuse('LIMIT_REACHED', {
     message:
@@ -110,26 +136,42 @@ function wholeOfRoot(call: Call<unknown>, made: Plan): Refusal | null {
   });
 }
 
-const newIn = ({ writes = [] }: Plan, kind: RowKind): number => writes.filter((put) => put.kind === kind && put.from === 0).length;
+const newIn = ({ writes = [] }: Plan, kind: RowKind): number =>
+  writes.filter((put) => put.kind === kind && put.from === 0).length;
 
 /** The most finished rows that one commit removes. */
 const MOST_LEAVING = 500;
 
-/** The finished rows that leave for those of a plan; null if there are not enough. A row that only changes is never refused. */
-function roomFor(call: Call<unknown>, kind: RowKind, made: Plan, quota: Passing, now: number): Stored[] | null {
+/**
+ * The finished rows that leave for those of a plan; null if there are not enough. A row that only changes is
+ * never refused.
+ */
+function roomFor(
+  call: Call<unknown>,
+  kind: RowKind,
+  made: Plan,
+  quota: Passing,
+  now: number,
+): Stored[] | null {
   const { core, caller } = call;
   const { stored } = core.rows;
   const changes = changesOf(call, kind, made);
   // What the service itself starts is not refused: an automatic sync waits for the one before it.
   const isCounted = ({ row }: Put) => core.rows.stored.of(kind, row as never) !== null;
-  const isNew = caller.kind !== 'system' && (made.writes ?? []).some((put) => put.kind === kind && put.from === 0 && isCounted(put));
+  const isNew =
+    caller.kind !== 'system' &&
+    (made.writes ?? []).some((put) => put.kind === kind && put.from === 0 && isCounted(put));
   const leaving = new Map<string, Stored>();
   for (const root of [...new Set(changes.map((one) => one.root)), null]) {
     const bounds = root === null ? quota.org : quota.root;
     const own = changes.filter((one) => root === null || one.root === root);
     // safety: open-rows-bounded
-    if (isNew && bounds.open !== undefined && stored.open(kind, root, now) + sum(own).count > bounds.open) return null;
-    const over = [stored.usage(kind, root), sum(own)].reduce(plus, { count: -bounds.count, bytes: -bounds.bytes });
+    if (isNew && bounds.open !== undefined && stored.open(kind, root, now) + sum(own).count > bounds.open)
+      return null;
+    const over = [stored.usage(kind, root), sum(own)].reduce(plus, {
+      count: -bounds.count,
+      bytes: -bounds.bytes,
+    });
     if (over.count <= 0 && over.bytes <= 0) continue;
     const finished = stored.finished(kind, root, now, MOST_LEAVING);
     const busy = intents(core).touched();
@@ -157,7 +199,9 @@ function changesOf({ core, caller }: Call<unknown>, kind: RowKind, { writes = []
     const after = rows.stored.of(kind, row as never, kind === 'secret' ? root : undefined);
     if (!after) return [];
     const before = rows.get(kind, row.id);
-    return before ? { ...after, count: 0, bytes: after.bytes - (rows.stored.of(kind, before as never)?.bytes ?? 0) } : after;
+    return before
+      ? { ...after, count: 0, bytes: after.bytes - (rows.stored.of(kind, before as never)?.bytes ?? 0) }
+      : after;
   });
 }
 

@@ -1,6 +1,7 @@
-// Rate limits: a number of requests in any 60 seconds, counted exactly. The counter is a log of times in memory; since every counted
-// request is one audit entry, a starting gate rebuilds it from there, and counting needs no writes. Requests over the limit are counted per
-// credential and minute, and become one audit entry when the minute is over.
+// Rate limits: a number of requests in any 60 seconds, counted exactly. The counter is a log of times in
+// memory; since every counted request is one audit entry, a starting gate rebuilds it from there, and
+// counting needs no writes. Requests over the limit are counted per credential and minute, and become one
+// audit entry when the minute is over.
 import type { Draft } from '../audit/entry';
 import type { Core } from '../core';
 import { linksOf } from '../identity/lineage';
@@ -19,8 +20,15 @@ export interface RateLimitState {
 }
 
 export interface RateLimit {
-  /** Takes one from each allowance, or from none if one is used up. Returns the state of the tightest. `no`: only returns the state. */
-  take(allowances: Allowance[], now: number, no?: 'no'): { ok: boolean; state: RateLimitState; retry_after: number };
+  /**
+   * Takes one from each allowance, or from none if one is used up. Returns the state of the tightest. `no`:
+   * only returns the state.
+   */
+  take(
+    allowances: Allowance[],
+    now: number,
+    no?: 'no',
+  ): { ok: boolean; state: RateLimitState; retry_after: number };
   /** Counts a request over the limit; the `draft` of the first one in its minute is kept. */
   refuse(id: string, draft: Draft, status: number, now: number): void;
   /** Appends the entries of past minutes. Returns when the next one is due, or null. */
@@ -81,7 +89,9 @@ function createRateLimit({ storage: { sql }, rows, auditLog }: Core): RateLimit 
       }));
       const state = shown.reduce((tightest, next) => (next.remaining < tightest.remaining ? next : tightest));
       // When one more is allowed: once enough requests have left the window to be below the limit.
-      const waits = spent.map(({ times, limit }) => secondsUntil((times[times.length - limit] as number) + WINDOW, at));
+      const waits = spent.map(({ times, limit }) =>
+        secondsUntil((times[times.length - limit] as number) + WINDOW, at),
+      );
       return { ok, state, retry_after: ok ? 0 : Math.max(...waits) };
     },
     refuse(id, draft, status, at) {
@@ -97,7 +107,10 @@ function createRateLimit({ storage: { sql }, rows, auditLog }: Core): RateLimit 
     flush(at) {
       const minute = Math.floor(at / WINDOW);
       for (const row of sql
-        .exec<{ count: number; status: number; draft: string }>('select * from refused where minute < ? order by minute', minute)
+        .exec<{ count: number; status: number; draft: string }>(
+          'select * from refused where minute < ? order by minute',
+          minute,
+        )
         .toArray())
         auditLog.append(JSON.parse(row.draft), row.status, at, row.count);
       sql.exec('delete from refused where minute < ?', minute);

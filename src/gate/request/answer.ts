@@ -1,6 +1,7 @@
-// Handles one request in the gate: identifies the caller, applies the rate limit, has the operation performed (perform.ts), and writes one
-// audit entry. Invariants: refusals follow the order of the API contract; no response is sent before its audit entry is written, because the
-// Durable Object holds the reply until the entry is durable.
+// Handles one request in the gate: identifies the caller, applies the rate limit, has the operation performed
+// (perform.ts), and writes one audit entry. Invariants: refusals follow the order of the API contract; no
+// response is sent before its audit entry is written, because the Durable Object holds the reply until the
+// entry is durable.
 
 import type { FullNeed } from '../../auth/actions';
 import type { Caller } from '../../auth/authorize';
@@ -46,14 +47,17 @@ export async function answer(shared: Core, { operations, actions }: Abilities, a
   if (!operation || !need) throw new Error(`no operation ${ask.operation} of ${ask.action}`);
   const arrived: Arrived = { core, ask, operation, need, ...roomOf(core) };
   underWay.set(core.rows, (underWay.get(core.rows) ?? 0) + 1);
-  const answered = await answerOf(arrived).finally(() => underWay.set(core.rows, (underWay.get(core.rows) ?? 1) - 1));
+  const answered = await answerOf(arrived).finally(() =>
+    underWay.set(core.rows, (underWay.get(core.rows) ?? 1) - 1),
+  );
   // A job must not wait for itself.
   // safety: no-reply-before-permits-end
   if (operation.change && ask.bearer !== 'system') await permits(core).settled();
   return { rate_limit: null, credential: null, replay: null, ...answered, d1_calls: d1.calls };
 }
 
-const answerOf = async (arrived: Arrived): Promise<Answer> => (await unable(arrived)) ?? (await identified(arrived));
+const answerOf = async (arrived: Arrived): Promise<Answer> =>
+  (await unable(arrived)) ?? (await identified(arrived));
 
 /** How many requests are under way, by the rows of a gate: each writes an entry in the end. */
 const underWay = new WeakMap<Core['rows'], number>();
@@ -65,8 +69,18 @@ function roomOf({ auditLog, rows }: Core): Pick<Arrived, 'isFull' | 'isReserveFu
   return { isFull: entries >= MOST_ENTRIES, isReserveFull: entries >= MOST_ENTRIES + RESERVE };
 }
 
-/** Answers that do not depend on the caller: while a change is in doubt, for a report of an integrity violation, or when no audit entry can be written. */
-async function unable({ core, ask, operation, need, isFull, isReserveFull }: Arrived): Promise<Answer | null> {
+/**
+ * Answers that do not depend on the caller: while a change is in doubt, for a report of an integrity
+ * violation, or when no audit entry can be written.
+ */
+async function unable({
+  core,
+  ask,
+  operation,
+  need,
+  isFull,
+  isReserveFull,
+}: Arrived): Promise<Answer | null> {
   if (intents(core).unsettled().length) {
     const settling = settle(core);
     if (!isApart(core, ask, operation)) await settling;
@@ -99,14 +113,21 @@ async function identified(arrived: Arrived): Promise<Answer> {
   if (done) return done;
   const { rate_limit, refusal } = limit(core, ask, known);
   if (refusal) return { outcome: fail(refusal), rate_limit, credential: known.caller.id || null };
-  const who = known.lookUp ? await known.lookUp().catch((error: unknown) => refusalOfError(error, ask)) : known;
+  const who = known.lookUp
+    ? await known.lookUp().catch((error: unknown) => refusalOfError(error, ask))
+    : known;
   if ('code' in who) return { outcome: fail(who), rate_limit };
   return { ...(await admitted(arrived, who)), rate_limit };
 }
 
-/** The result of this same request if it was already performed, whatever has ended since then. It is counted only once. */
+/**
+ * The result of this same request if it was already performed, whatever has ended since then. It is counted
+ * only once.
+ */
 function alreadyDone(core: Core, ask: Ask, { caller, allowances }: Identity): Answer | null {
-  const done = ask.repeated ? findStored(storedResponses(core), ask, replayRootOf(core, ask, caller), core.now()) : null;
+  const done = ask.repeated
+    ? findStored(storedResponses(core), ask, replayRootOf(core, ask, caller), core.now())
+    : null;
   // safety: repeated-request-answered-as-done
   if (!done || !('same' in done) || !done.same) return null;
   const rate_limit = allowances.length ? rateLimit(core).take(allowances, core.now(), 'no').state : null;
@@ -114,7 +135,11 @@ function alreadyDone(core: Core, ask: Ask, { caller, allowances }: Identity): An
 }
 
 /** Counts the request against the rate limits of the caller, and refuses it if one of them is reached. */
-function limit(core: Core, ask: Ask, who: Identity): { rate_limit: RateLimitState | null; refusal: Refusal | null } {
+function limit(
+  core: Core,
+  ask: Ask,
+  who: Identity,
+): { rate_limit: RateLimitState | null; refusal: Refusal | null } {
   const [used, ...ancestors] = who.allowances;
   if (!used || ask.again) return { rate_limit: null, refusal: null };
   const taken = rateLimit(core).take(who.allowances, core.now());
@@ -129,7 +154,10 @@ function limit(core: Core, ask: Ask, who: Identity): { rate_limit: RateLimitStat
   return { rate_limit: taken.state, refusal };
 }
 
-/** 401 for a credential that has ended or comes without the proof of its device, 404 if the path names another organisation. */
+/**
+ * 401 for a credential that has ended or comes without the proof of its device, 404 if the path names another
+ * organisation.
+ */
 function notAdmitted(core: Core, ask: Ask, who: Identity): Refusal | null {
   const { finding, path_org, org } = ask;
   const expired = finding && statusOf(finding) === 401 ? finding : null;
@@ -144,7 +172,9 @@ async function admitted(arrived: Arrived, who: Identity): Promise<Answer> {
   const call = callOf(arrived, who.caller);
   const draft: DraftOf = (about) => draftOf(ask, who.caller, { ...call.subject, ...about });
   // safety: no-admission-during-panic
-  const inDoubt = who.links.some((id) => intents(core).isOpen(id)) ? refuse('UNAVAILABLE', { retry_after: 1 }) : null;
+  const inDoubt = who.links.some((id) => intents(core).isOpen(id))
+    ? refuse('UNAVAILABLE', { retry_after: 1 })
+    : null;
   // safety: no-admission-in-doubt
   const refusal = notAdmitted(core, ask, who) ?? inDoubt;
   if (!refusal) spend(core, ask, who.caller.device);
@@ -155,8 +185,16 @@ async function admitted(arrived: Arrived, who: Identity): Promise<Answer> {
 /** Statuses of refusals that are stored under an Idempotency-Key. */
 const STORED = new Set([400, 404, 409, 410, 422]);
 
-/** Writes the audit entry, and stores the response if it has a key: in one turn, so that both become durable together or not at all. */
-function record({ core, ask, operation, isFull }: Arrived, caller: Caller, draft: DraftOf, outcome: OperationOutcome): Answer {
+/**
+ * Writes the audit entry, and stores the response if it has a key: in one turn, so that both become durable
+ * together or not at all.
+ */
+function record(
+  { core, ask, operation, isFull }: Arrived,
+  caller: Caller,
+  draft: DraftOf,
+  outcome: OperationOutcome,
+): Answer {
   const credential = caller.id || null;
   const { audited, audit, reveals: _, replay, events = [], ...bare } = outcome;
   if (isFull && bare.kind === 'refused') return { outcome: full, credential };
@@ -168,14 +206,19 @@ function record({ core, ask, operation, isFull }: Arrived, caller: Caller, draft
     const isStored = (bare.kind === 'ok' || STORED.has(status)) && !isAboutKeys(bare);
     const payer = quotaRootOf(core, caller);
     if (!replay && ask.idempotency && ask.keys && isStored && storedResponses(core).hasRoom(payer))
-      storedResponses(core).save(responseToStore(ask, { root: replayRootOf(core, ask, caller), payer }, bare, null, core.now()));
+      storedResponses(core).save(
+        responseToStore(ask, { root: replayRootOf(core, ask, caller), payer }, bare, null, core.now()),
+      );
   }
   if (ask.idempotency || operation.change) core.schedule.at('replays', core.now() + storedFor(ask));
   if (core.auditLog.size() >= SEGMENT) core.schedule.at('segments', core.now() + WINDOW + SLACK);
   return { outcome: bare, credential, ...(replay && { replay }) };
 }
 
-/** Whether changes in doubt do not affect this request: a read of a secret that is not in doubt need not wait for D1. */
+/**
+ * Whether changes in doubt do not affect this request: a read of a secret that is not in doubt need not wait
+ * for D1.
+ */
 function isApart(core: Core, { org, named, bearer }: Ask, { change }: Operation): boolean {
   const { isOpen } = intents(core);
   if (
@@ -216,9 +259,13 @@ const metBy = ({ request: { id, ip, user_agent } }: Ask) => ({ request_id: id, i
 
 /** Whether the org exists, and no change that deletes it is in progress: then it has a key. */
 const isWhole = (core: Core) =>
-  locks(core).run([core.org], async () => core.rows.get('org', core.org)?.deleted_at === null && !intents(core).isOpen(core.org));
+  locks(core).run(
+    [core.org],
+    async () => core.rows.get('org', core.org)?.deleted_at === null && !intents(core).isOpen(core.org),
+  );
 
-const isAboutKeys = (outcome: Outcome) => outcome.kind === 'refused' && outcome.refusal.code.startsWith('IDEMPOTENCY');
+const isAboutKeys = (outcome: Outcome) =>
+  outcome.kind === 'refused' && outcome.refusal.code.startsWith('IDEMPOTENCY');
 
 /** The same database, with a counter for the calls of one request. */
 function counted(database: Core['database'], trace: { calls: number }): Core['database'] {

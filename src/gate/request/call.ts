@@ -1,5 +1,6 @@
-// What the Worker and a gate exchange, the RPC methods of a gate, and the type of an operation. Invariant: everything here is plain data that can
-// be sent by RPC; a refusal is a value, never an exception; it contains no plaintext of a secret or a token.
+// What the Worker and a gate exchange, the RPC methods of a gate, and the type of an operation. Invariant:
+// everything here is plain data that can be sent by RPC; a refusal is a value, never an exception; it
+// contains no plaintext of a secret or a token.
 import type { Action, FullNeed } from '../../auth/actions';
 import type { Caller } from '../../auth/authorize';
 import type { Proof } from '../../auth/dpop';
@@ -23,11 +24,13 @@ export interface LentKeys {
 }
 
 /**
- * What the path itself names, by kind: the target first, then what it belongs to. An environment is an id or a slug, or null for the default
- * one; a secret is named by its name there or by its id. Checked before anything in the body. A malformed name becomes an empty text, which
- * names nothing.
+ * What the path itself names, by kind: the target first, then what it belongs to. An environment is an id or
+ * a slug, or null for the default one; a secret is named by its name there or by its id. Checked before
+ * anything in the body. A malformed name becomes an empty text, which names nothing.
  */
-export type Named = { [Kind in Exclude<keyof typeof forms, 'environment'>]?: string } & { environment?: string | null };
+export type Named = { [Kind in Exclude<keyof typeof forms, 'environment'>]?: string } & {
+  environment?: string | null;
+};
 
 export interface RequestFacts {
   id: string;
@@ -45,10 +48,17 @@ export interface Ask {
   /** The name of the operation that performs the action. */
   operation: string;
   /**
-   * The caller: a token; a member that the Worker has authenticated; the service itself, for a job; the holder of a link, by its id and the
-   * digest of its key; or a trust, for a workload whose token the Worker has verified or, with `refused`, has rejected.
+   * The caller: a token; a member that the Worker has authenticated; the service itself, for a job; the
+   * holder of a link, by its id and the digest of its key; or a trust, for a workload whose token the Worker
+   * has verified or, with `refused`, has rejected.
    */
-  bearer: TokenRef | 'bootstrap' | 'system' | { member: string } | { link: string; hash: string } | { trust: string; refused?: true };
+  bearer:
+    | TokenRef
+    | 'bootstrap'
+    | 'system'
+    | { member: string }
+    | { link: string; hash: string }
+    | { trust: string; refused?: true };
   /** The contents of the DPoP header, if any; and whether the token was sent with the DPoP scheme. */
   proof?: Proof;
   isDpop?: true;
@@ -62,11 +72,15 @@ export interface Ask {
   idempotency: { key: string; digest: string } | null;
   /** The If-Match header of a route that changes a resource with a revision. */
   if_match?: string | null;
-  /** The one-time values of the response: JSON of their places and of the values, encrypted with a key derived from the caller's token. */
+  /**
+   * The one-time values of the response: JSON of their places and of the values, encrypted with a key derived
+   * from the caller's token.
+   */
   one_time: string | null;
   /**
-   * Identifies the request if it uses an approval (`id`) or must be recorded as waiting for one: method, path, and a keyed digest of these,
-   * the body and `call`, its X-Access-Call. `call` is here and not in `request`, so that no audit entry has it.
+   * Identifies the request if it uses an approval (`id`) or must be recorded as waiting for one: method,
+   * path, and a keyed digest of these, the body and `call`, its X-Access-Call. `call` is here and not in
+   * `request`, so that no audit entry has it.
    */
   approval?: { id: string | null; method: string; path: string; digest: string; call?: string };
   /** `again`: a further round of a request that the gate answered with `more`. */
@@ -130,8 +144,8 @@ export interface Call<I = unknown> extends Arrived {
   /** The target in the audit entry: see `Operation.subject`. Set only by the gate's request handling. */
   subject: Subject;
   /**
-   * Whether the action concerns only the caller and so needs no scope. While the audit log is full it needs one, because anyone's requests
-   * could fill the rest.
+   * Whether the action concerns only the caller and so needs no scope. While the audit log is full it needs
+   * one, because anyone's requests could fill the rest.
    */
   isExempt(): boolean;
   /** A refusal if the caller or the rules have changed since admission. */
@@ -149,8 +163,8 @@ export interface Found {
 /** An operation: a read returns an outcome, a change returns a plan, built while its rows are locked. */
 export interface Operation<I = unknown> {
   /**
-   * The target in the audit entry, in addition to what the path names. Computed when the caller is identified, and again under the locks of
-   * a change. What only the change knows is in its plan's `audit`.
+   * The target in the audit entry, in addition to what the path names. Computed when the caller is
+   * identified, and again under the locks of a change. What only the change knows is in its plan's `audit`.
    */
   subject?(call: Call<I>): Partial<Subject>;
   /** True if the action concerns only the caller and so needs no scope. */
@@ -158,8 +172,8 @@ export interface Operation<I = unknown> {
   /** 403 for other things that the path names, besides secrets and environments. Checked before the body. */
   reach?(call: Call<I>): Refusal | null;
   /**
-   * 403 for things that only the body names; otherwise data for the plan, or null. Called before a stored response is replayed, and again
-   * under the locks of a change.
+   * 403 for things that only the body names; otherwise data for the plan, or null. Called before a stored
+   * response is replayed, and again under the locks of a change.
    */
   authorize?(call: Call<I>, now: number): Refusal | object | null;
   read?(call: Call<I>): OperationOutcome | Promise<OperationOutcome>;
@@ -177,14 +191,16 @@ export interface Operation<I = unknown> {
 }
 
 /**
- * `diverged`: D1 does not hold what this gate left there. `newer`: a newer release has upgraded its storage. `behind`: D1 has
- * later changes than this gate. `another`: its storage is that of another organisation. `clock`: the clock is behind the audit log.
+ * `diverged`: D1 does not hold what this gate left there. `newer`: a newer release has upgraded its storage.
+ * `behind`: D1 has later changes than this gate. `another`: its storage is that of another organisation.
+ * `clock`: the clock is behind the audit log.
  */
 export type Vitals = 'well' | 'diverged' | 'newer' | 'behind' | 'another' | 'clock';
 
 export const isRefusal = (value: object): value is Refusal => 'code' in value;
 
-export const refusalIn = (judged: object | null | undefined): Refusal | null => (judged && isRefusal(judged) ? judged : null);
+export const refusalIn = (judged: object | null | undefined): Refusal | null =>
+  judged && isRefusal(judged) ? judged : null;
 
 /** What the gate of the health check holds: when a probe was last sent and came, and the last survey. */
 export interface Pulse {

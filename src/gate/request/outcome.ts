@@ -1,12 +1,16 @@
-// The outcome of an operation: a success, a refusal, or a request to the Worker to create something first. Invariant: an outcome is plain
-// data that can be sent by RPC; a refusal is a value, never an exception.
+// The outcome of an operation: a success, a refusal, or a request to the Worker to create something first.
+// Invariant: an outcome is plain data that can be sent by RPC; a refusal is a value, never an exception.
 import { ApiError, type Refusal, refuse } from '../../errors';
 
-export type Outcome<T = unknown> = { kind: 'ok'; status: number; data: T; etag?: string } | { kind: 'refused'; refusal: Refusal } | More<T>;
+export type Outcome<T = unknown> =
+  | { kind: 'ok'; status: number; data: T; etag?: string }
+  | { kind: 'refused'; refusal: Refusal }
+  | More<T>;
 
 /**
- * What the gate needs before it can answer: a `value` that only the Worker can make (a generated or encrypted one), or the `digest` of the request,
- * under which it waits for approval; or that it has given a `page`, and there is another. The Worker calls again with the same request id.
+ * What the gate needs before it can answer: a `value` that only the Worker can make (a generated or encrypted
+ * one), or the `digest` of the request, under which it waits for approval; or that it has given a `page`, and
+ * there is another. The Worker calls again with the same request id.
  */
 export interface More<T = unknown> {
   kind: 'more';
@@ -17,7 +21,12 @@ export interface More<T = unknown> {
 export const wants = <T>(what: More['wants'], data: T): More<T> => ({ kind: 'more', wants: what, data });
 
 /** A success, 200 unless `extra` has another status. */
-export const ok = <T>(data: T, extra?: { status?: number; etag?: string }) => ({ kind: 'ok' as const, status: 200, data, ...extra });
+export const ok = <T>(data: T, extra?: { status?: number; etag?: string }) => ({
+  kind: 'ok' as const,
+  status: 200,
+  data,
+  ...extra,
+});
 
 export const fail = (refusal: Refusal) => ({ kind: 'refused', refusal }) as const;
 

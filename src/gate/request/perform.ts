@@ -1,6 +1,6 @@
-// Performs an admitted request: replays its stored response, or authorises it and runs its operation. A read that an approval policy holds
-// and every change pass through `commit`. Invariants: refusals follow the order of the API contract; whatever is revealed or changed was
-// checked against the approval policies first.
+// Performs an admitted request: replays its stored response, or authorises it and runs its operation. A read
+// that an approval policy holds and every change pass through `commit`. Invariants: refusals follow the order
+// of the API contract; whatever is revealed or changed was checked against the approval policies first.
 
 import { type Caller, mayAct } from '../../auth/authorize';
 import { ApiError, type Refusal, refuse, statusOf } from '../../errors';
@@ -10,7 +10,15 @@ import { identifyAgain } from '../identity/identify';
 import { commit } from '../journal/commit';
 import type { Plan } from '../journal/plan';
 import { payerOf, quotaRootOf } from '../limits/quota-root';
-import { type Arrived, type Ask, type Call, isRefusal, type Operation, type OperationOutcome, refusalIn } from './call';
+import {
+  type Arrived,
+  type Ask,
+  type Call,
+  isRefusal,
+  type Operation,
+  type OperationOutcome,
+  refusalIn,
+} from './call';
 import { fail, wants } from './outcome';
 import { findStored, noRoom, replayRootOf, storedUnder } from './replay';
 import { storedResponses } from './response-store';
@@ -38,13 +46,19 @@ export function callOf(arrived: Arrived, caller: Caller): Call<unknown> {
 
 /** 403 if the caller may not do this, or not with the resource in the path. */
 const authorise = (call: Call<unknown>): Refusal | null =>
-  mayAct(call.caller, call.need, call.ask.request.ip, call.isExempt()) ?? mayReachNamed(call) ?? call.operation.reach?.(call) ?? null;
+  mayAct(call.caller, call.need, call.ask.request.ip, call.isExempt()) ??
+  mayReachNamed(call) ??
+  call.operation.reach?.(call) ??
+  null;
 
 /** The target for the audit entry, as far as it is known before the operation runs. */
 const subjectOf = (call: Call<unknown>): Subject =>
   call.ask.input === null ? namedSubject(call) : { ...namedSubject(call), ...call.operation.subject?.(call) };
 
-/** Performs the operation, or replays a stored response. A request with an Idempotency-Key is marked as running in the meantime. */
+/**
+ * Performs the operation, or replays a stored response. A request with an Idempotency-Key is marked as
+ * running in the meantime.
+ */
 export async function perform(call: Call<unknown>, draft: DraftOf): Promise<OperationOutcome> {
   const { core, ask, operation } = call;
   const key = storedUnder(ask, replayRootOf(core, ask, call.caller));
@@ -63,7 +77,8 @@ export async function perform(call: Call<unknown>, draft: DraftOf): Promise<Oper
     if (stored) return stored;
     call.subject = subject;
     // safety: idempotency-in-progress
-    if (ask.idempotency) storedResponses(core).running.set(key, { request: ask.request.id, since: core.now() });
+    if (ask.idempotency)
+      storedResponses(core).running.set(key, { request: ask.request.id, since: core.now() });
     const exceeds = finding ?? refusalIn(operation.authorize?.(call, core.now()));
     if (exceeds) return fail(exceeds);
     const outcome = await (operation.change
@@ -74,11 +89,15 @@ export async function perform(call: Call<unknown>, draft: DraftOf): Promise<Oper
   } catch (error) {
     return fail(refusalOfError(error, ask));
   } finally {
-    if (!isAwaited && storedResponses(core).running.get(key)?.request === ask.request.id) storedResponses(core).running.delete(key);
+    if (!isAwaited && storedResponses(core).running.get(key)?.request === ask.request.id)
+      storedResponses(core).running.delete(key);
   }
 }
 
-/** The stored response of the same request, or a refusal; null if there is none. A request without a key can have only its own. */
+/**
+ * The stored response of the same request, or a refusal; null if there is none. A request without a key can
+ * have only its own.
+ */
 function replay(call: Call<unknown>): OperationOutcome | null {
   const { core, ask, caller, operation } = call;
   if (!ask.idempotency && !(operation.change && ask.repeated)) return null;
@@ -89,10 +108,16 @@ function replay(call: Call<unknown>): OperationOutcome | null {
     const exceeds = ask.input === null ? null : refusalIn(operation.authorize?.(call, core.now()));
     return exceeds ? fail(exceeds) : { ...kept.outcome, replay: { one_time: kept.one_time } };
   }
-  return ask.idempotency && operation.change && !storedResponses(core).hasRoom(quotaRootOf(core, caller)) ? fail(noRoom) : null;
+  return ask.idempotency && operation.change && !storedResponses(core).hasRoom(quotaRootOf(core, caller))
+    ? fail(noRoom)
+    : null;
 }
 
-async function change(call: Call<unknown>, change: NonNullable<Operation['change']>, draft: DraftOf): Promise<OperationOutcome> {
+async function change(
+  call: Call<unknown>,
+  change: NonNullable<Operation['change']>,
+  draft: DraftOf,
+): Promise<OperationOutcome> {
   const fetched = await inTurns(call.core, payerOf(call), () => change.before?.(call));
   return commit(call, draft, {
     locks: () => [...change.locks(call), ...approvalLocks(call)],
@@ -111,7 +136,14 @@ async function read(call: Call<unknown>, draft: DraftOf): Promise<OperationOutco
   const { ask, need, operation } = call;
   if (ask.approval && need.reveals) return readHeld(call, draft);
   const outcome = await operation.read?.(call);
-  if (!need.reveals || !outcome || outcome.kind === 'refused' || outcome.data === null || outcome.reveals === 'unheld') return outcome;
+  if (
+    !need.reveals ||
+    !outcome ||
+    outcome.kind === 'refused' ||
+    outcome.data === null ||
+    outcome.reveals === 'unheld'
+  )
+    return outcome;
   if (!outcome.reveals) throw new Error(`${ask.action} does not say what it reveals`);
   const { isHeld, bypassed } = mayRevealAll(call, outcome.reveals);
   if (bypassed.length) return { ...outcome, audit: { ...outcome.audit, bypassed_policies: bypassed } };
@@ -135,7 +167,8 @@ const readHeld = (call: Call<unknown>, draft: DraftOf): Promise<OperationOutcome
       const governed = reveals ? governedRead(call, reveals, made, now) : made;
       // The final answer uses the approval, not the intermediate data for the Worker.
       // safety: approval-used-by-answer
-      if (outcome.kind === 'ok' || isRefusal(governed) || 'wants' in governed || governed.refusal) return governed;
+      if (outcome.kind === 'ok' || isRefusal(governed) || 'wants' in governed || governed.refusal)
+        return governed;
       return wants(outcome.wants, data);
     },
   });
@@ -146,7 +179,8 @@ const approvalLocks = ({ ask: { approval }, caller }: Call<unknown>): string[] =
   approval ? [`approval:${caller.root}:${approval.digest}`, approval.id ?? 'approvals'] : [];
 
 /** The refusal for whatever an operation threw. */
-export const refusalOfError = (error: unknown, ask: Ask): Refusal => (error instanceof ApiError ? error.refusal : unexpected(error, ask));
+export const refusalOfError = (error: unknown, ask: Ask): Refusal =>
+  error instanceof ApiError ? error.refusal : unexpected(error, ask);
 
 /** An internal error: logged without the data of the request, and not described to the caller. */
 function unexpected(error: unknown, ask: Ask): Refusal {

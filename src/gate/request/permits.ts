@@ -1,10 +1,14 @@
-// Permits to begin calls to targets, in memory: a job that writes elsewhere asks for one, and begins its calls while it lasts. Invariant:
-// once a commit has ended what a permit was given for, no change is answered before the permit has run out. So no call begins after the
-// reply to a cancellation, a revocation or a deletion, however slow the target is.
+// Permits to begin calls to targets, in memory: a job that writes elsewhere asks for one, and begins its
+// calls while it lasts. Invariant: once a commit has ended what a permit was given for, no change is answered
+// before the permit has run out. So no call begins after the reply to a cancellation, a revocation or a
+// deletion, however slow the target is.
 
 import { part } from '../part';
 
-/** How long a permit lasts for its holder, counted from when it was asked for: longer after one that had run out on its way. */
+/**
+ * How long a permit lasts for its holder, counted from when it was asked for: longer after one that had run
+ * out on its way.
+ */
 const SHORTEST = 250;
 export const permitLasts = (tries: number): number => SHORTEST * 2 ** Math.min(tries, 3);
 export const LONGEST_PERMIT = permitLasts(Number.POSITIVE_INFINITY);
@@ -43,12 +47,16 @@ export function createPermits(): Permits {
       }
     },
     async settled() {
-      for (let wait = remaining(ended); wait > 0; wait = remaining(ended)) await new Promise((resolve) => setTimeout(resolve, wait));
+      for (let wait = remaining(ended); wait > 0; wait = remaining(ended))
+        await new Promise((resolve) => setTimeout(resolve, wait));
     },
   };
 }
 
-/** Milliseconds until the last of these times, at most a short step, since permits are given back; forgets those that are over. */
+/**
+ * Milliseconds until the last of these times, at most a short step, since permits are given back; forgets
+ * those that are over.
+ */
 function remaining(ended: Map<string, number>): number {
   const now = Date.now();
   for (const [holder, until] of ended) if (until <= now) ended.delete(holder);

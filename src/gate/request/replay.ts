@@ -1,6 +1,7 @@
-// Stored responses: for 24 hours under the Idempotency-Key of a POST, and for a few minutes under the request id of every change, so the
-// Worker can repeat a call whose response was lost. Encrypted; one-time values inside are also encrypted with a key derived from the
-// caller's token. Invariant: a response is stored in the same turn as the effect that it reports.
+// Stored responses: for 24 hours under the Idempotency-Key of a POST, and for a few minutes under the request
+// id of every change, so the Worker can repeat a call whose response was lost. Encrypted; one-time values
+// inside are also encrypted with a key derived from the caller's token. Invariant: a response is stored in
+// the same turn as the effect that it reports.
 import type { Caller } from '../../auth/authorize';
 import { fromUtf8, utf8 } from '../../crypto/bytes';
 import { sha256 } from '../../crypto/digest';
@@ -13,15 +14,18 @@ import type { Outcome } from './outcome';
 import type { StoredResponse, StoredResponses } from './response-store';
 import { readOutcome, writeOutcome } from './rollout';
 
-/** How long the response of a change without a key is stored, in milliseconds: the Worker may repeat a call whose response was lost. */
+/**
+ * How long the response of a change without a key is stored, in milliseconds: the Worker may repeat a call
+ * whose response was lost.
+ */
 const LOST_REPLY = 300_000;
 
 /** How long the response of a request is stored. */
 export const storedFor = ({ idempotency }: Ask): number => (idempotency ? DAY : LOST_REPLY);
 
 /**
- * Whose Idempotency-Keys a caller uses: those of its root. Those of a trust end once it accepts other tokens, so that whoever changes that
- * finds no response to the workloads of before.
+ * Whose Idempotency-Keys a caller uses: those of its root. Those of a trust end once it accepts other tokens,
+ * so that whoever changes that finds no response to the workloads of before.
  */
 export function replayRootOf({ rows }: Pick<Core, 'rows'>, { idempotency }: Ask, { root }: Caller): string {
   const trust = idempotency ? rows.get('credential', root)?.trust : null;
@@ -31,7 +35,10 @@ export function replayRootOf({ rows }: Pick<Core, 'rows'>, { idempotency }: Ask,
   return `${root}:${sha256(JSON.stringify([issuer, audiences, claims, keys]))}`;
 }
 
-/** The key under which a response is stored: the Idempotency-Key, which belongs to a root (`replayRootOf`), or the request id. */
+/**
+ * The key under which a response is stored: the Idempotency-Key, which belongs to a root (`replayRootOf`), or
+ * the request id.
+ */
 export const storedUnder = (ask: Ask, root: string): string =>
   // safety: retry-known-by-request-id, idempotency-key-per-root
   ask.idempotency ? `key:${root}:${ask.idempotency.key}` : `request:${ask.request.id}`;
@@ -42,7 +49,10 @@ export const noRoom = refuse('LIMIT_REACHED', {
     'The stored responses of this member or API key, and of what it created, have reached 64 MiB. Send requests without an Idempotency-Key, or wait until older responses expire after 24 hours.',
 });
 
-/** Encrypts a response for storage, which counts for `payer`. The details of a validation error are left out: they quote the request and are recalculated. */
+/**
+ * Encrypts a response for storage, which counts for `payer`. The details of a validation error are left out:
+ * they quote the request and are recalculated.
+ */
 export function responseToStore(
   ask: Ask,
   { root, payer }: { root: string; payer: string },
@@ -79,11 +89,13 @@ export function findStored(
   const kept = storedResponses.find(key, now);
   const same = kept?.request === ask.request.id;
   // safety: idempotency-key-digest
-  if (kept && ask.idempotency && kept.digest !== ask.idempotency.digest) return refuse('IDEMPOTENCY_KEY_REUSED');
+  if (kept && ask.idempotency && kept.digest !== ask.idempotency.digest)
+    return refuse('IDEMPOTENCY_KEY_REUSED');
   if (kept && ask.keys) {
     const opened = decrypt(ask.keys.answer, 'kept answer', [ask.org, key], kept.answer);
     const text = opened && fromUtf8(opened);
-    if (text) return { outcome: withDetails(readOutcome(JSON.parse(text)), ask), one_time: kept.one_time, same };
+    if (text)
+      return { outcome: withDetails(readOutcome(JSON.parse(text)), ask), one_time: kept.one_time, same };
     return refuse('INTERNAL');
   }
   const running = storedResponses.running.get(key);
@@ -94,4 +106,6 @@ export function findStored(
 
 /** Restores the details of a stored validation error: the same request has the same errors. */
 const withDetails = (outcome: Outcome, { finding }: Ask): Outcome =>
-  outcome.kind === 'refused' && finding?.code === outcome.refusal.code ? { ...outcome, refusal: finding } : outcome;
+  outcome.kind === 'refused' && finding?.code === outcome.refusal.code
+    ? { ...outcome, refusal: finding }
+    : outcome;

@@ -1,6 +1,6 @@
-// Stored responses: under an Idempotency-Key for 24 hours, and under the request id of every change for a few minutes. They arrive
-// encrypted. Invariants: the storage of a root and of an organisation is bounded; expired responses are deleted promptly. The table keeps
-// its original name, `replays`.
+// Stored responses: under an Idempotency-Key for 24 hours, and under the request id of every change for a few
+// minutes. They arrive encrypted. Invariants: the storage of a root and of an organisation is bounded;
+// expired responses are deleted promptly. The table keeps its original name, `replays`.
 /** A response to be stored, encrypted before anything is written, so it can be part of an intent. */
 export interface StoredResponse {
   key: string;
@@ -21,7 +21,10 @@ export interface StoredResponses {
   save(keep: StoredResponse): void;
   /** Destroys the stored one-time values of a resource. */
   forget(resource: string): void;
-  /** Whether a root may store one more response under a key, in addition to those that commits are about to store. */
+  /**
+   * Whether a root may store one more response under a key, in addition to those that commits are about to
+   * store.
+   */
   hasRoom(root: string, storing?: readonly StoredResponse[]): boolean;
   /** Deletes up to `limit` expired ones. Returns when the next expires, or null. */
   sweep(now: number, limit: number): number | null;
@@ -30,7 +33,8 @@ export interface StoredResponses {
 }
 
 /**
- * The most bytes of responses for a root's keys, and for an organisation; above the latter, only roots that store little can store more.
+ * The most bytes of responses for a root's keys, and for an organisation; above the latter, only roots that
+ * store little can store more.
  */
 const MOST_ROOT = 64 * 1024 * 1024;
 const MOST_ALL = 4 * 1024 * 1024 * 1024;
@@ -38,13 +42,16 @@ const LITTLE = 1024 * 1024;
 /** The size of a row in addition to its texts. */
 const ROW = 200;
 
-const sizeOf = ({ key, answer, one_time }: StoredResponse): number => ROW + key.length + answer.length + (one_time?.length ?? 0);
+const sizeOf = ({ key, answer, one_time }: StoredResponse): number =>
+  ROW + key.length + answer.length + (one_time?.length ?? 0);
 
 export function createStoredResponses(sql: SqlStorage): StoredResponses {
   sql.exec(`create table if not exists replays (key text primary key, request text not null, digest text not null, answer text not null, one_time text,
     resource text, keep_until integer not null, root text not null default '', bytes integer not null default 0) without rowid`);
   sql.exec('create index if not exists replays_age on replays (keep_until)');
-  sql.exec('create index if not exists replays_resource on replays (resource) where resource is not null and one_time is not null');
+  sql.exec(
+    'create index if not exists replays_resource on replays (resource) where resource is not null and one_time is not null',
+  );
   const stored = createTally(sql);
   return {
     find: (key, now) =>
@@ -81,7 +88,11 @@ export function createStoredResponses(sql: SqlStorage): StoredResponses {
       return bytes < MOST_ROOT && (stored.all() + sum(storing) < MOST_ALL || bytes < LITTLE);
     },
     sweep(now, limit) {
-      stored.drop('key in (select key from replays where keep_until <= ? order by keep_until limit ?)', now, limit);
+      stored.drop(
+        'key in (select key from replays where keep_until <= ? order by keep_until limit ?)',
+        now,
+        limit,
+      );
       return sql.exec<{ n: number | null }>('select min(keep_until) n from replays').one().n;
     },
     running: new Map(),
@@ -98,7 +109,9 @@ function createTally(sql: SqlStorage) {
     if (sum > 0) roots.set(root, sum);
     else roots.delete(root);
   };
-  for (const { root, bytes } of sql.exec<{ root: string; bytes: number }>('select root, sum(bytes) bytes from replays group by root'))
+  for (const { root, bytes } of sql.exec<{ root: string; bytes: number }>(
+    'select root, sum(bytes) bytes from replays group by root',
+  ))
     add(root, bytes);
   return {
     add,

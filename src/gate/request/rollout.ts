@@ -1,13 +1,18 @@
-// Compatibility between releases. During a deployment, Workers meet gates of the previous and the next release, and stored responses of the
-// previous release are replayed for a day. Release 0.4.0 has `ok` instead of an outcome's `kind`, `budget` instead of `rate_limit`, and
-// `alarm` instead of `violation`: both are written, and either is read. Invariant: everything sent between the Worker and a gate, or stored
-// as a response, passes through this module.
+// Compatibility between releases. During a deployment, Workers meet gates of the previous and the next
+// release, and stored responses of the previous release are replayed for a day. Release 0.4.0 has `ok`
+// instead of an outcome's `kind`, `budget` instead of `rate_limit`, and `alarm` instead of `violation`: both
+// are written, and either is read. Invariant: everything sent between the Worker and a gate, or stored as a
+// response, passes through this module.
 
 import type { Ask, Reply } from './call';
 import type { More, Outcome } from './outcome';
 
 type Stored = Outcome & { ok?: true | false | 'more' };
-type Sent = Omit<Reply, 'rate_limit'> & { outcome: Stored; rate_limit?: Reply['rate_limit']; budget?: Reply['rate_limit'] };
+type Sent = Omit<Reply, 'rate_limit'> & {
+  outcome: Stored;
+  rate_limit?: Reply['rate_limit'];
+  budget?: Reply['rate_limit'];
+};
 type Asked = Ask & { alarm?: Ask['violation'] };
 
 const oks = { ok: true, refused: false, more: 'more' } as const;
@@ -18,13 +23,18 @@ export function readOutcome({ ok, ...outcome }: Stored): Outcome {
   const kind = outcome.kind ?? (ok === 'more' ? 'more' : ok ? 'ok' : 'refused');
   if (kind !== 'more') return { ...(outcome as object), kind } as Outcome;
   // Release 0.4.0 tells what it wants by its data.
-  const { data, wants = (data as { approval?: true } | null)?.approval ? 'digest' : 'value' } = outcome as Partial<More> & {
-    data: unknown;
-  };
+  const { data, wants = (data as { approval?: true } | null)?.approval ? 'digest' : 'value' } =
+    outcome as Partial<More> & {
+      data: unknown;
+    };
   return { kind, wants, data };
 }
 
-export const writeReply = (reply: Reply): Reply & Sent => ({ ...reply, outcome: writeOutcome(reply.outcome), budget: reply.rate_limit });
+export const writeReply = (reply: Reply): Reply & Sent => ({
+  ...reply,
+  outcome: writeOutcome(reply.outcome),
+  budget: reply.rate_limit,
+});
 
 export const readReply = ({ budget = null, rate_limit = budget, ...reply }: Sent): Reply => ({
   ...reply,
@@ -33,8 +43,8 @@ export const readReply = ({ budget = null, rate_limit = budget, ...reply }: Sent
 });
 
 /**
- * A 0.4.0 gate would ignore `device_id` and create an unbound credential. It does not know an operation with this suffix, so it creates
- * none.
+ * A 0.4.0 gate would ignore `device_id` and create an unbound credential. It does not know an operation with
+ * this suffix, so it creates none.
  */
 const BOUND = '.bound';
 const isBound = ({ input }: Ask): boolean => (input as { device_id?: unknown } | null)?.device_id != null;

@@ -1,5 +1,5 @@
-// The environment and secret in a request's path, and whether the caller can reach them. Invariant: by name, something outside the caller's
-// reach looks non-existent; by id, a refusal reveals nothing stored.
+// The environment and secret in a request's path, and whether the caller can reach them. Invariant: by name,
+// something outside the caller's reach looks non-existent; by id, a refusal reveals nothing stored.
 import { mayReach } from '../../auth/authorize';
 import type { Refusal } from '../../errors';
 import { noSubject, type Subject } from '../audit/entry';
@@ -44,6 +44,7 @@ export function namedSubject({ core, ask }: Call<unknown>): Subject {
   }
   [subject.resource = null] = Object.values(others);
   if (name) subject.resource_name = name;
-  if (environment !== undefined && environment !== '' && name !== '') subject.environment = environmentOf(core, environment)?.slug ?? null;
+  if (environment !== undefined && environment !== '' && name !== '')
+    subject.environment = environmentOf(core, environment)?.slug ?? null;
   return subject;
 }

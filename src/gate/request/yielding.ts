@@ -1,12 +1,16 @@
-// Work in turns: comparing names with policies takes as many turns of the gate as it needs, and other requests are served in between.
-// Invariants: a turn has a budget of matching steps; what a turn found out is cached, so that running the work again continues it; a root has
-// few requests at a time that need more than one turn, so that those of others wait for few.
+// Work in turns: comparing names with policies takes as many turns of the gate as it needs, and other
+// requests are served in between. Invariants: a turn has a budget of matching steps; what a turn found out is
+// cached, so that running the work again continues it; a root has few requests at a time that need more than
+// one turn, so that those of others wait for few.
 import { ApiError, refuse } from '../../errors';
 import type { Core } from '../core';
 
 /** The matching steps of one turn: 20 to 50 ms. */
 export const TURN = 5_000_000;
-/** The most turns of one request: enough for every bulk read. A repeat of an import continues with what they found out. */
+/**
+ * The most turns of one request: enough for every bulk read. A repeat of an import continues with what they
+ * found out.
+ */
 const MOST_TURNS = 250;
 
 /** The most requests of one root at a time that need more than one turn. */
@@ -18,7 +22,10 @@ export class TurnSpent extends Error {}
 /** The steps that a gate has spent in the current turn. */
 const spent = new WeakMap<Core['rows'], number>();
 
-/** Spends matching steps, or throws `TurnSpent` if the turn has too few left. At least one name is compared in each turn. */
+/**
+ * Spends matching steps, or throws `TurnSpent` if the turn has too few left. At least one name is compared in
+ * each turn.
+ */
 export function spend(rows: Core['rows'], steps: number): void {
   const before = spent.get(rows) ?? 0;
   // safety: policy-steps-bounded
@@ -29,7 +36,10 @@ export function spend(rows: Core['rows'], steps: number): void {
 /** How many requests of each root need more than one turn at present. */
 const long = new WeakMap<Core['rows'], Map<string, number>>();
 
-/** Counts a further request of a root that needs more than one turn; answers how it is counted no more. 429 where there are too many. */
+/**
+ * Counts a further request of a root that needs more than one turn; answers how it is counted no more. 429
+ * where there are too many.
+ */
 function enterLong(rows: Core['rows'], root: string): () => void {
   const counts = long.get(rows) ?? new Map<string, number>();
   long.set(rows, counts);
@@ -38,7 +48,8 @@ function enterLong(rows: Core['rows'], root: string): () => void {
   if (before >= MOST_LONG)
     throw new ApiError(
       refuse('RATE_LIMITED', {
-        message: 'Three other requests of this member or API key compare many names with many policies. Wait until one has finished.',
+        message:
+          'Three other requests of this member or API key compare many names with many policies. Wait until one has finished.',
         retry_after: 2,
       }),
     );
@@ -57,8 +68,9 @@ export const pause = () => new Promise<void>((done) => setTimeout(done, 0));
 export const beginTurn = ({ rows }: Pick<Core, 'rows'>): void => void spent.set(rows, 0);
 
 /**
- * Judges names by policies, again in another turn whenever the steps of one are spent, and then acts on the verdict in the same turn. 503
- * OVERLOADED if it needs too many turns, 429 RATE_LIMITED where too many requests of its root do. `root`: null for work of the service itself.
+ * Judges names by policies, again in another turn whenever the steps of one are spent, and then acts on the
+ * verdict in the same turn. 503 OVERLOADED if it needs too many turns, 429 RATE_LIMITED where too many
+ * requests of its root do. `root`: null for work of the service itself.
  */
 export async function inTurns<T, R = T>(
   core: Pick<Core, 'rows'>,
@@ -90,7 +102,8 @@ export async function inTurns<T, R = T>(
   }
   throw new ApiError(
     refuse('OVERLOADED', {
-      message: 'This request compares many names with many policies and has not finished. Repeat it: it continues where it stopped.',
+      message:
+        'This request compares many names with many policies and has not finished. Repeat it: it continues where it stopped.',
       retry_after: 1,
     }),
   );

@@ -1,5 +1,5 @@
-// The ciphertext cache. A version's ciphertext never changes, so a cached one is never stale; only the secret's row decides whether it may
-// be returned. Bounded: the least recently read are evicted first.
+// The ciphertext cache. A version's ciphertext never changes, so a cached one is never stale; only the
+// secret's row decides whether it may be returned. Bounded: the least recently read are evicted first.
 
 import QuickLRU from 'quick-lru';
 import type { VersionRow } from '../../db/schema';
@@ -29,7 +29,10 @@ export function createCiphertextCache(sql: SqlStorage, mostBytes = MOST_BYTES): 
   sql.exec('create index if not exists seals_read on seals (read_at)');
   let bytes = sql.exec<{ n: number }>('select coalesce(sum(bytes), 0) n from seals').one().n;
   const remove = (where: string, ...params: (string | number)[]) => {
-    for (const gone of sql.exec<Gone>(`delete from seals where ${where} returning secret, version, bytes`, ...params)) {
+    for (const gone of sql.exec<Gone>(
+      `delete from seals where ${where} returning secret, version, bytes`,
+      ...params,
+    )) {
       bytes -= gone.bytes;
       parsed.delete(`${gone.secret} ${gone.version}`);
     }
@@ -41,10 +44,15 @@ export function createCiphertextCache(sql: SqlStorage, mostBytes = MOST_BYTES): 
       const known = parsed.get(`${secret} ${version}`);
       if (known && now - known.at <= FRESH) return known.version;
       const found = sql
-        .exec<{ body: string; read_at: number }>('select body, read_at from seals where secret = ? and version = ?', secret, version)
+        .exec<{ body: string; read_at: number }>(
+          'select body, read_at from seals where secret = ? and version = ?',
+          secret,
+          version,
+        )
         .toArray()[0];
       if (!found) return null;
-      if (now - found.read_at > FRESH) sql.exec('update seals set read_at = ? where secret = ? and version = ?', now, secret, version);
+      if (now - found.read_at > FRESH)
+        sql.exec('update seals set read_at = ? where secret = ? and version = ?', now, secret, version);
       const row = JSON.parse(found.body) as VersionRow;
       if (found.body.length <= SMALL) parsed.set(`${secret} ${version}`, { version: row, at: now });
       return row;
@@ -60,10 +68,12 @@ export function createCiphertextCache(sql: SqlStorage, mostBytes = MOST_BYTES): 
         now,
       );
       if (rowsWritten) bytes += body.length;
-      while (bytes > mostBytes) remove('(secret, version) in (select secret, version from seals order by read_at limit 16)');
+      while (bytes > mostBytes)
+        remove('(secret, version) in (select secret, version from seals order by read_at limit 16)');
     },
     clear: () => remove('1'),
-    drop: (secret, version = Number.MAX_SAFE_INTEGER) => remove('secret = ? and version <= ?', secret, version),
+    drop: (secret, version = Number.MAX_SAFE_INTEGER) =>
+      remove('secret = ? and version <= ?', secret, version),
   };
 }
 

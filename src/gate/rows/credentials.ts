@@ -1,11 +1,12 @@
-// Queries about credentials on the gate's rows: how many are live by their own rows, and which a panic has revoked. Invariant: live
-// credentials are counted from indexes; whether their ancestors are live is for the caller to judge.
+// Queries about credentials on the gate's rows: how many are live by their own rows, and which a panic has
+// revoked. Invariant: live credentials are counted from indexes; whether their ancestors are live is for the
+// caller to judge.
 import type { OrgRow } from '../../db/schema';
 
 export interface CredentialQueries {
   /**
-   * How many credentials, except short-lived ones, are live by their own row and generation, by the parent they are revoked together with;
-   * null for those without one.
+   * How many credentials, except short-lived ones, are live by their own row and generation, by the parent
+   * they are revoked together with; null for those without one.
    */
   liveBelow(now: number, org: OrgRow): { parent: string | null; n: number }[];
   /** How many session tokens and browser sessions are live by their own rows. */

@@ -1,6 +1,7 @@
-// Which credentials descend from which: who created them, in which browser session, and which they are revoked together with. Answered from
-// indexes on the gate's rows, so it never scans an organisation's credentials. Invariant: a credential whose row leaves the gate still leads to
-// what it created, as long as that is here (`former-makers.ts`).
+// Which credentials descend from which: who created them, in which browser session, and which they are
+// revoked together with. Answered from indexes on the gate's rows, so it never scans an organisation's
+// credentials. Invariant: a credential whose row leaves the gate still leads to what it created, as long as
+// that is here (`former-makers.ts`).
 import QuickLRU from 'quick-lru';
 import { part } from '../part';
 
@@ -21,13 +22,22 @@ export interface Below {
 export interface Descendants {
   /** Credentials, except session tokens, that any of these created, also as a browser session. */
   madeBy(makers: string[], now: number): Made[];
-  /** Credentials that any of these created or that are revoked together with any of these, and which one led to each. */
+  /**
+   * Credentials that any of these created or that are revoked together with any of these, and which one led
+   * to each.
+   */
   below(parents: string[], now: number): Iterable<Below>;
-  /** Whether an API key or trust has at least this many session tokens that are live by their own rows, and were made within `lives`. */
+  /**
+   * Whether an API key or trust has at least this many session tokens that are live by their own rows, and
+   * were made within `lives`.
+   */
   hasSessions(key: string, atLeast: number, now: number, lives?: number): boolean;
   /** The ids of a member's browser sessions that have not been revoked. */
   browserSessions(member: string): string[];
-  /** Schedules the sweep of everything revoked together with these credentials, no later than its own sweep time. */
+  /**
+   * Schedules the sweep of everything revoked together with these credentials, no later than its own sweep
+   * time.
+   */
   orphan(credentials: string[], at: number): void;
 }
 
@@ -36,11 +46,17 @@ const MOST_COUNTED = 1000;
 
 function createIndexes(sql: SqlStorage): void {
   const index = (name: string, columns: string, where: string) =>
-    sql.exec(`create index if not exists ${name} on rows (${columns}) where kind = 'credential' and ${where}`);
+    sql.exec(
+      `create index if not exists ${name} on rows (${columns}) where kind = 'credential' and ${where}`,
+    );
   index('rows_dies_with', "body ->> 'dies_with', id", "body ->> 'dies_with' is not null");
   index('rows_created_by', "body ->> 'created_by', id", "space <> 'session'");
   index('rows_created_in', "body ->> 'created_in', id", "body ->> 'created_in' is not null");
-  index('rows_sessions', "body ->> 'dies_with', body ->> 'expires_at'", "space = 'session' and body ->> 'revoked_at' is null");
+  index(
+    'rows_sessions',
+    "body ->> 'dies_with', body ->> 'expires_at'",
+    "space = 'session' and body ->> 'revoked_at' is null",
+  );
   index('rows_browser', "body ->> 'member_id'", "space = 'browser' and body ->> 'revoked_at' is null");
 }
 
@@ -88,7 +104,8 @@ export function createDescendants(sql: SqlStorage, edits: () => number): Descend
     hasSessions(key, atLeast, now, lives) {
       const counting = lives === undefined ? key : `${key} ${lives}`;
       const before = counted.get(counting);
-      // No more tokens can have been added since the count than rows were written; if that is too few, skip counting.
+      // No more tokens can have been added since the count than rows were written; if that is too few, skip
+      // counting.
       if (before && before.at <= now && before.n + edits() - before.edits < atLeast) return false;
       const n = liveSessions(key, now, lives);
       counted.set(counting, { n, edits: edits(), at: now });

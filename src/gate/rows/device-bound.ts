@@ -1,5 +1,6 @@
-// Which credentials, except session tokens, are bound to which devices: to revoke them with a device. Answered from a covering index on the
-// gate's rows, so it never scans an organisation's credentials, most of which are not bound.
+// Which credentials, except session tokens, are bound to which devices: to revoke them with a device.
+// Answered from a covering index on the gate's rows, so it never scans an organisation's credentials, most of
+// which are not bound.
 import type { OrgRow } from '../../db/schema';
 import { part } from '../part';
 

@@ -1,11 +1,15 @@
-// Who created a credential whose row has left the gate, as long as something that it created is here: a containment follows what was created
-// through it (`descendants.ts`). Invariant: nothing is kept that leads to no credential in the gate, and the number is bounded.
+// Who created a credential whose row has left the gate, as long as something that it created is here: a
+// containment follows what was created through it (`descendants.ts`). Invariant: nothing is kept that leads
+// to no credential in the gate, and the number is bounded.
 import { oldestLeave } from '../limits/oldest-leave';
 import { type RootReader, rootOfCredential } from '../limits/quota-root';
 import { part } from '../part';
 
 export interface FormerMakers {
-  /** Remembers those of these credentials, whose rows are about to leave the gate, that created something which stays. */
+  /**
+   * Remembers those of these credentials, whose rows are about to leave the gate, that created something
+   * which stays.
+   */
   leave(credentials: string[], now: number): void;
   /** Forgets those that lead nowhere any more. */
   sweep(): void;
@@ -15,8 +19,9 @@ export interface FormerMakers {
 export const makerQuota = { org: 60_000, root: 20_000 };
 
 /**
- * Whether a credential created one that is in the gate, or one that is remembered here. The indexes are those of `descendants.ts`. They are on
- * expressions, so the id must have no affinity (`+column`): otherwise SQLite reads each index from end to end.
+ * Whether a credential created one that is in the gate, or one that is remembered here. The indexes are those
+ * of `descendants.ts`. They are on expressions, so the id must have no affinity (`+column`): otherwise SQLite
+ * reads each index from end to end.
  */
 const leads = (id: string) => `(
   exists (select 1 from rows r indexed by rows_created_by where r.kind = 'credential' and r.space <> 'session' and r.body ->> 'created_by' = ${id})
@@ -41,11 +46,14 @@ export function createFormerMakers(sql: SqlStorage, rows: RootReader): FormerMak
         now,
         JSON.stringify(roots),
       );
-      for (const root of new Set(roots.map(([, root]) => root as string))) oldestLeave(sql, 'former_makers', 'id', makerQuota, root);
+      for (const root of new Set(roots.map(([, root]) => root as string)))
+        oldestLeave(sql, 'former_makers', 'id', makerQuota, root);
     },
     sweep() {
       // One that led only to others here goes with a later run.
-      sql.exec(`delete from former_makers where id in (select x.id from former_makers x where not ${leads('+x.id')})`);
+      sql.exec(
+        `delete from former_makers where id in (select x.id from former_makers x where not ${leads('+x.id')})`,
+      );
     },
     clear: () => void sql.exec('delete from former_makers'),
   };

@@ -1,5 +1,5 @@
-// Lists of rows, page by page in id order, which is creation order. Invariant: a page examines a bounded number of rows, so a list with few
-// matches takes more pages, not more time per page.
+// Lists of rows, page by page in id order, which is creation order. Invariant: a page examines a bounded
+// number of rows, so a list with few matches takes more pages, not more time per page.
 
 import type { RowKind, RowTypes } from '../../db/rows';
 import type { Core } from '../core';

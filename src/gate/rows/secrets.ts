@@ -1,5 +1,6 @@
-// Queries about secrets on the gate's rows: their names in order, for lists and folders; those with a rotation period; and those with a given
-// value. Invariant: each query is answered from an index, so its cost does not depend on the number of other secrets.
+// Queries about secrets on the gate's rows: their names in order, for lists and folders; those with a
+// rotation period; and those with a given value. Invariant: each query is answered from an index, so its cost
+// does not depend on the number of other secrets.
 import QuickLRU from 'quick-lru';
 import { rowOf } from '../../db/rows';
 import type { SecretRow } from '../../db/schema';
@@ -14,26 +15,38 @@ const LISTS = 16;
 const MOST_NAMES = 1000;
 
 export interface SecretQueries {
-  /** Names and ids of up to `limit` secrets of an environment whose names have this prefix and come after `after`, in name order. */
+  /**
+   * Names and ids of up to `limit` secrets of an environment whose names have this prefix and come after
+   * `after`, in name order.
+   */
   named(environment: string, prefix: string, after: string, limit: number): readonly Named[];
   /**
-   * The first of the next `most` names, in the order of `named`, with a `/` after its first `length` characters. If there is none, `last`
-   * is where to continue, or null at the end. `looked` is the number of examined names.
+   * The first of the next `most` names, in the order of `named`, with a `/` after its first `length`
+   * characters. If there is none, `last` is where to continue, or null at the end. `looked` is the number of
+   * examined names.
    */
   nested(
     place: { environment: string; prefix: string; length: number },
     after: string,
     most: number,
   ): { found: { name: string; id: string } | null; last: string | null; looked: number };
-  /** The live secrets whose current value has one of these keyed digests, with the environment and name of each. */
-  withFingerprints(fingerprints: readonly string[]): Iterable<{ id: string; environment: string; name: string; fingerprint: string }>;
+  /**
+   * The live secrets whose current value has one of these keyed digests, with the environment and name of
+   * each.
+   */
+  withFingerprints(
+    fingerprints: readonly string[],
+  ): Iterable<{ id: string; environment: string; name: string; fingerprint: string }>;
   /** The names of the live secrets of an environment. */
   names(environment: string): string[];
   /** Up to `limit` live secrets after an id that have `rotate_every_seconds`, in id order. */
   rotating(id: string, limit: number): SecretRow[];
 }
 
-/** Selects the names with a prefix that come after a given name, in order. Only one lower bound: of two, SQLite would seek to one and scan to the other. */
+/**
+ * Selects the names with a prefix that come after a given name, in order. Only one lower bound: of two,
+ * SQLite would seek to one and scan to the other.
+ */
 const namesFrom = (prefix: string, after: string): string =>
   `from rows where kind = 'secret' and space = ? and key ${after >= prefix ? '>' : '>='} ? and key < ? order by key`;
 const rangeOf = (environment: string, prefix: string, after: string): [string, string, string] => [
@@ -48,7 +61,8 @@ export function createSecretQueries(sql: SqlStorage, edits: () => number): Secre
   sql.exec(
     "create index if not exists rows_rotating on rows (id) where kind = 'secret' and key is not null and body ->> 'rotate_every_seconds' is not null",
   );
-  // Programs read the same environment again and again: the lists of names, each valid until a secret's row is written.
+  // Programs read the same environment again and again: the lists of names, each valid until a secret's row
+  // is written.
   const lists = new QuickLRU<string, { edits: number; names: readonly Named[] }>({ maxSize: LISTS });
 
   return {
@@ -77,12 +91,16 @@ export function createSecretQueries(sql: SqlStorage, edits: () => number): Secre
       );
       const [found = null] = names.toArray();
       if (found) return { found, last: found.name, looked: names.rowsRead };
-      const [last] = sql.exec<{ key: string }>(`select key ${namesFrom(prefix, after)} limit 1 offset ?`, ...range, most - 1).toArray();
+      const [last] = sql
+        .exec<{ key: string }>(`select key ${namesFrom(prefix, after)} limit 1 offset ?`, ...range, most - 1)
+        .toArray();
       return { found, last: last?.key ?? null, looked: names.rowsRead };
     },
     *withFingerprints(fingerprints) {
       // Only an organisation that scans pays for this index, at each change of a secret.
-      sql.exec("create index if not exists rows_fingerprint on rows (body ->> 'fingerprint') where kind = 'secret' and key is not null");
+      sql.exec(
+        "create index if not exists rows_fingerprint on rows (body ->> 'fingerprint') where kind = 'secret' and key is not null",
+      );
       for (let at = 0; at < fingerprints.length; at += 1000)
         yield* sql.exec<{ id: string; environment: string; name: string; fingerprint: string }>(
           `select rows.id, space environment, rows.key name, value fingerprint from json_each(?) cross join rows indexed by rows_fingerprint
@@ -92,7 +110,10 @@ export function createSecretQueries(sql: SqlStorage, edits: () => number): Secre
     },
     names: (environment) =>
       sql
-        .exec<{ key: string }>("select key from rows where kind = 'secret' and space = ? and key is not null", environment)
+        .exec<{ key: string }>(
+          "select key from rows where kind = 'secret' and space = ? and key is not null",
+          environment,
+        )
         .toArray()
         .map(({ key }) => key),
     rotating: (id, limit) =>

@@ -1,5 +1,6 @@
-// How many session tokens each root has in the gate, ended ones included until they leave. Counted when the gate starts, then as they come
-// and go: minting writes nothing more. Invariant: a token is counted for the root of its parent until it leaves, also if the parent has left.
+// How many session tokens each root has in the gate, ended ones included until they leave. Counted when the
+// gate starts, then as they come and go: minting writes nothing more. Invariant: a token is counted for the
+// root of its parent until it leaves, also if the parent has left.
 import type { CredentialRow } from '../../db/schema';
 import { type RootReader, rootOfCredential } from '../limits/quota-root';
 

@@ -1,6 +1,7 @@
-// The rows of an organisation that decisions depend on, complete and durable: organisation, environments, members and their grants,
-// credentials, and the state of secrets (not their ciphertext). Invariants: only a settled commit (or the recovery of a lost gate) writes
-// here; a deleted row leaves a tombstone with its revision, so an old copy restored to D1, with a correct MAC, has no effect.
+// The rows of an organisation that decisions depend on, complete and durable: organisation, environments,
+// members and their grants, credentials, and the state of secrets (not their ciphertext). Invariants: only a
+// settled commit (or the recovery of a lost gate) writes here; a deleted row leaves a tombstone with its
+// revision, so an old copy restored to D1, with a correct MAC, has no effect.
 import QuickLRU from 'quick-lru';
 import { DAY, kindOf, type RowKind, type RowTypes, rowOf, sweepAt } from '../../db/rows';
 import type { CredentialRow } from '../../db/schema';
@@ -23,7 +24,9 @@ export interface Rows extends SecretQueries, CredentialQueries {
   find<K extends RowKind>(kind: K, space: string, key: string): RowTypes[K] | null;
   /** Up to `limit` rows of a kind after an id, in id order. */
   after<K extends RowKind>(kind: K, id: string, limit: number): RowTypes[K][];
-  /** Up to `limit` rows of a kind whose ids have this prefix, newest first; only those before an id, if given. */
+  /**
+   * Up to `limit` rows of a kind whose ids have this prefix, newest first; only those before an id, if given.
+   */
   newest<K extends RowKind>(kind: K, prefix: string, limit: number, before?: string | null): RowTypes[K][];
   /** All rows of a kind in a space: the grants of a grantee, the teams of a member. */
   within<K extends RowKind>(kind: K, space: string): readonly RowTypes[K][];
@@ -37,12 +40,15 @@ export interface Rows extends SecretQueries, CredentialQueries {
   forget(kind: RowKind, id: string): void;
   /** Deletes all rows of some kinds: their organisation was deleted. */
   clear(kinds: RowKind[]): void;
-  /** Up to `limit` rows that may be swept, and when the next one may. `age`: for all but sessions, if it is behind the clock. */
+  /**
+   * Up to `limit` rows that may be swept, and when the next one may. `age`: for all but sessions, if it is
+   * behind the clock.
+   */
   sweepable(now: number, limit: number, age?: number): { rows: Sweepable[]; next: number | null };
   count(kind: RowKind): number;
   /**
-   * How often a row other than a secret was written: while it stays the same, so does the validity of credentials, except for expiry. Or
-   * how often a row of one kind was written.
+   * How often a row other than a secret was written: while it stays the same, so does the validity of
+   * credentials, except for expiry. Or how often a row of one kind was written.
    */
   edits(kind?: RowKind): number;
   /** Whether a row of this id existed and was permanently deleted. */
@@ -61,14 +67,18 @@ export interface Rows extends SecretQueries, CredentialQueries {
 const BURIED = 400 * DAY;
 
 /** Sessions are many and end soon, so they are swept by the clock in any case. */
-const SWEPT_BY_AGE = "and (sweep_at <= ? or (kind = 'credential' and body ->> '$.kind' in ('session', 'browser')))";
+const SWEPT_BY_AGE =
+  "and (sweep_at <= ? or (kind = 'credential' and body ->> '$.kind' in ('session', 'browser')))";
 
 interface Parsed {
   kind: RowKind;
   row: { id: string };
 }
 
-/** How many rows stay parsed in memory, most of 1 to 3 kB, and the longest of them in characters: a gate shares 128 MB with others. */
+/**
+ * How many rows stay parsed in memory, most of 1 to 3 kB, and the longest of them in characters: a gate
+ * shares 128 MB with others.
+ */
 const RECENT = 2000;
 const LONGEST_KEPT = 8192;
 /** How many lists of a space stay parsed in memory, each at most as long as the longest row. */
@@ -82,14 +92,17 @@ export function createRows(sql: SqlStorage, quota = tombstoneQuota): Rows {
   sql.exec('create unique index if not exists rows_key on rows (kind, space, key) where key is not null');
   const tombstones = createTombstones(sql, quota);
   const counts = new Map<string, number>();
-  for (const { kind, n } of sql.exec<{ kind: string; n: number }>('select kind, count(*) n from rows where body is not null group by kind'))
+  for (const { kind, n } of sql.exec<{ kind: string; n: number }>(
+    'select kind, count(*) n from rows where body is not null group by kind',
+  ))
     counts.set(kind, n);
 
-  // Recently read rows, parsed, and the ids behind keys. A failed transaction resets the gate, so cached rows always equal stored rows. Row
-  // objects are never modified.
+  // Recently read rows, parsed, and the ids behind keys. A failed transaction resets the gate, so cached rows
+  // always equal stored rows. Row objects are never modified.
   const parsed = new QuickLRU<string, Parsed>({ maxSize: RECENT });
   const ids = new QuickLRU<string, string>({ maxSize: RECENT });
-  // Each change looks for its own new id, and a slug is looked for as an id first: what was not found is remembered until it is written.
+  // Each change looks for its own new id, and a slug is looked for as an id first: what was not found is
+  // remembered until it is written.
   const absent = new QuickLRU<string, true>({ maxSize: RECENT });
   // The short lists of spaces, each valid until a row of its kind is written.
   const listed = new QuickLRU<string, { edits: number; rows: readonly object[] }>({ maxSize: LISTED });
@@ -103,7 +116,10 @@ export function createRows(sql: SqlStorage, quota = tombstoneQuota): Rows {
     // safety: parsed-rows-bounded
     if (body.length <= LONGEST_KEPT) parsed.set(row.id, { kind, row });
   };
-  const parse = <T extends { id: string }>(kind: RowKind, found: { body: string | null } | undefined): T | null => {
+  const parse = <T extends { id: string }>(
+    kind: RowKind,
+    found: { body: string | null } | undefined,
+  ): T | null => {
     if (!found?.body) return null;
     const row = rowOf(kind, found.body) as unknown as T;
     keep(kind, row, found.body);
@@ -114,7 +130,8 @@ export function createRows(sql: SqlStorage, quota = tombstoneQuota): Rows {
       .exec<{ body: string }>(`select body from rows where kind = ? and ${query}`, kind, ...params)
       .toArray()
       .map(({ body }) => rowOf(kind, body));
-  const one = (query: string, ...params: string[]) => sql.exec<{ body: string | null }>(query, ...params).toArray()[0];
+  const one = (query: string, ...params: string[]) =>
+    sql.exec<{ body: string | null }>(query, ...params).toArray()[0];
   const get = <K extends RowKind>(kind: K, id: string) => {
     const known = parsed.get(id);
     if (known?.kind === kind) return known.row as RowTypes[K];
@@ -128,7 +145,10 @@ export function createRows(sql: SqlStorage, quota = tombstoneQuota): Rows {
     const place = `${kind} ${space} ${key}`;
     const id = ids.get(place);
     if (id !== undefined) return get(kind, id);
-    const row = parse<RowTypes[K]>(kind, one('select body from rows where kind = ? and space = ? and key = ?', kind, space, key));
+    const row = parse<RowTypes[K]>(
+      kind,
+      one('select body from rows where kind = ? and space = ? and key = ?', kind, space, key),
+    );
     if (row) ids.set(place, row.id);
     return row;
   };
@@ -156,7 +176,11 @@ export function createRows(sql: SqlStorage, quota = tombstoneQuota): Rows {
     // safety: list-ends-with-a-write
     if (known?.edits === now) return known.rows as readonly RowTypes[K][];
     const bodies = sql
-      .exec<{ body: string }>('select body from rows where kind = ? and space = ? and key is not null', kind, space)
+      .exec<{ body: string }>(
+        'select body from rows where kind = ? and space = ? and key is not null',
+        kind,
+        space,
+      )
       .toArray();
     const rows = bodies.map(({ body }) => rowOf(kind, body));
     const isShort = bodies.reduce((sum, { body }) => sum + body.length, 0) <= LONGEST_KEPT;
@@ -223,7 +247,11 @@ export function createRows(sql: SqlStorage, quota = tombstoneQuota): Rows {
     forget(kind, id) {
       drop(kind, id);
       const [gone] = sql
-        .exec<{ body: string | null; space: string | null }>('delete from rows where kind = ? and id = ? returning body, space', kind, id)
+        .exec<{ body: string | null; space: string | null }>(
+          'delete from rows where kind = ? and id = ? returning body, space',
+          kind,
+          id,
+        )
         .toArray();
       if (gone?.body === null) tombstones.note(gone.space, -1);
     },
@@ -253,7 +281,9 @@ export function createRows(sql: SqlStorage, quota = tombstoneQuota): Rows {
     }),
     count: (kind) => counts.get(kind) ?? 0,
     edits: (kind) => (kind === undefined ? edits : (editsOf.get(kind) ?? 0)),
-    isBuried: (kind, id) => sql.exec('select 1 from rows where kind = ? and id = ? and body is null', kind, id).toArray().length > 0,
+    isBuried: (kind, id) =>
+      sql.exec('select 1 from rows where kind = ? and id = ? and body is null', kind, id).toArray().length >
+      0,
     sealedBytes: () => stored.usage('secret', null).bytes,
     stored,
     rootOf: stored.rootOf,

@@ -1,7 +1,15 @@
-// How much each root stores of each kind of row that it can create. Invariants: written in the turn in which the row is; a row keeps its
-// root after the credential that made it is forgotten.
+// How much each root stores of each kind of row that it can create. Invariants: written in the turn in which
+// the row is; a row keeps its root after the credential that made it is forgotten.
 import QuickLRU from 'quick-lru';
-import { isBrief, kindOf, type RowKind, type RowReader, type RowTypes, rowKinds, type Usage } from '../../db/rows';
+import {
+  isBrief,
+  kindOf,
+  type RowKind,
+  type RowReader,
+  type RowTypes,
+  rowKinds,
+  type Usage,
+} from '../../db/rows';
 import type { CredentialRow, SecretRow } from '../../db/schema';
 import { rootOfCredential } from '../limits/quota-root';
 
@@ -14,7 +22,10 @@ export interface Stored extends Usage {
 }
 
 export interface StoredRows {
-  /** What is counted of a row as it would be stored; null if it is not counted. `root`: of a new row whose columns do not say who made it. */
+  /**
+   * What is counted of a row as it would be stored; null if it is not counted. `root`: of a new row whose
+   * columns do not say who made it.
+   */
   of<K extends RowKind>(kind: K, row: RowTypes[K], root?: string): Stored | null;
   note<K extends RowKind>(kind: K, row: RowTypes[K], root?: string): void;
   forget(kind: RowKind, id: string): void;
@@ -41,7 +52,10 @@ const RECENT = 2000;
 /** What is known of a counted row. */
 type Counted = Pick<Stored, 'root' | 'bytes' | 'ends'>;
 
-/** The kinds that are counted: those that say who made a row. Session tokens and browser sessions are not: see session-counts.ts. */
+/**
+ * The kinds that are counted: those that say who made a row. Session tokens and browser sessions are not: see
+ * session-counts.ts.
+ */
 const countedKinds = (): RowKind[] => rowKinds().filter((kind) => kindOf(kind).maker);
 
 /** Notes an end for all credentials that end with one, through every link. */
@@ -56,18 +70,27 @@ function createTables(sql: SqlStorage): void {
     primary key (kind, id)) without rowid`);
   // Most rows are secrets, which never finish: they are in neither index. Earlier ones had them.
   for (const name of ['stored_rows_root', 'stored_rows_ends']) sql.exec(`drop index if exists ${name}`);
-  sql.exec("create index if not exists stored_rows_of_root on stored_rows (kind, root, ends) where kind <> 'secret'");
-  sql.exec("create index if not exists stored_rows_finished on stored_rows (kind, ends) where kind <> 'secret'");
+  sql.exec(
+    "create index if not exists stored_rows_of_root on stored_rows (kind, root, ends) where kind <> 'secret'",
+  );
+  sql.exec(
+    "create index if not exists stored_rows_finished on stored_rows (kind, ends) where kind <> 'secret'",
+  );
 }
 
-/** Each change asks several times for the roots of its caller and of its rows. A row that is not counted is remembered too. */
+/**
+ * Each change asks several times for the roots of its caller and of its rows. A row that is not counted is
+ * remembered too.
+ */
 function recentlyCounted(all: Query) {
   const recent = new QuickLRU<string, Counted | null>({ maxSize: RECENT });
   const known = (kind: RowKind, id: string): Counted | null => {
     const place = `${kind} ${id}`;
     const before = recent.get(place);
     if (before !== undefined) return before;
-    const found = all<Counted>('select root, bytes, ends from stored_rows where kind = ? and id = ?', kind, id)[0] ?? null;
+    const found =
+      all<Counted>('select root, bytes, ends from stored_rows where kind = ? and id = ?', kind, id)[0] ??
+      null;
     recent.set(place, found);
     return found;
   };
@@ -75,7 +98,10 @@ function recentlyCounted(all: Query) {
 }
 
 /** Opens the counts. `rows`: the rows of the gate, which are counted if they never were. */
-export function createStoredRows(sql: SqlStorage, rows: RowReader & { all<K extends RowKind>(kind: K): RowTypes[K][] }): StoredRows {
+export function createStoredRows(
+  sql: SqlStorage,
+  rows: RowReader & { all<K extends RowKind>(kind: K): RowTypes[K][] },
+): StoredRows {
   createTables(sql);
   const all: Query = (query, ...params) => sql.exec<never>(query, ...params).toArray();
   const sums = createSums(all);
@@ -90,7 +116,11 @@ export function createStoredRows(sql: SqlStorage, rows: RowReader & { all<K exte
   );
   const forget = (kind: RowKind, id: string) => {
     recent.delete(`${kind} ${id}`);
-    const [gone] = all<Stored>('delete from stored_rows where kind = ? and id = ? returning root, bytes', kind, id);
+    const [gone] = all<Stored>(
+      'delete from stored_rows where kind = ? and id = ? returning root, bytes',
+      kind,
+      id,
+    );
     if (gone) sums.add(kind, gone.root, -1, -gone.bytes);
   };
   const note: StoredRows['note'] = (kind, row, root) => {
@@ -102,7 +132,11 @@ export function createStoredRows(sql: SqlStorage, rows: RowReader & { all<K exte
       'insert into stored_rows values (?, ?, ?, ?, ?) on conflict do update set bytes = excluded.bytes, ends = excluded.ends',
       ...[kind, row.id, stored.root, stored.bytes, stored.ends],
     );
-    recent.set(`${kind} ${row.id}`, { root: before?.root ?? stored.root, bytes: stored.bytes, ends: stored.ends });
+    recent.set(`${kind} ${row.id}`, {
+      root: before?.root ?? stored.root,
+      bytes: stored.bytes,
+      ends: stored.ends,
+    });
     sums.add(kind, stored.root, before ? 0 : 1, stored.bytes - (before?.bytes ?? 0));
   };
   const clear = (kind: RowKind) => {
@@ -139,7 +173,8 @@ type Query = <T extends object>(query: string, ...params: SqlStorageValue[]) => 
 
 /** Which rows have finished. */
 function createFinished(all: Query): Pick<StoredRows, 'open' | 'finished'> {
-  const among = (root: string | null) => `kind = ?${root === null ? '' : ' and root = ?'} and kind <> 'secret'`;
+  const among = (root: string | null) =>
+    `kind = ?${root === null ? '' : ' and root = ?'} and kind <> 'secret'`;
   const named = (kind: RowKind, root: string | null) => (root === null ? [kind] : [kind, root]);
   return {
     open: (kind, root, now) =>
@@ -181,7 +216,10 @@ function createSums(all: Query) {
 }
 
 /** What is counted of a row. */
-function measure(all: Query, rootOf: <K extends RowKind>(kind: K, row: RowTypes[K], root?: string) => string): StoredRows['of'] {
+function measure(
+  all: Query,
+  rootOf: <K extends RowKind>(kind: K, row: RowTypes[K], root?: string) => string,
+): StoredRows['of'] {
   /** The bytes that a finished sync has in the table of results. */
   const resultsOf = (sync: string) =>
     all<{ n: number }>(

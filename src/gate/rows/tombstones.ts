@@ -1,5 +1,6 @@
-// How many tombstones of deleted rows a gate keeps, in all and of what each root created: the newest. The column `space` of a tombstone names
-// the root. Invariant: a root that creates and deletes without end pushes out its own tombstones, not those of others.
+// How many tombstones of deleted rows a gate keeps, in all and of what each root created: the newest. The
+// column `space` of a tombstone names the root. Invariant: a root that creates and deletes without end pushes
+// out its own tombstones, not those of others.
 import type { TableQuota } from '../limits/oldest-leave';
 
 export interface Tombstones {
@@ -51,7 +52,8 @@ export function createTombstones(sql: SqlStorage, quota: TableQuota): Tombstones
     forgetOldest(limit) {
       let left = limit;
       // safety: tombstones-of-root-bounded
-      for (const [root, n] of [...roots]) if (root !== null) left -= forget('and space = ?', Math.min(left, n - quota.root), root);
+      for (const [root, n] of [...roots])
+        if (root !== null) left -= forget('and space = ?', Math.min(left, n - quota.root), root);
       forget('', Math.min(left, all - quota.org));
       return all > quota.org || [...roots].some(([root, n]) => root !== null && n > quota.root);
     },

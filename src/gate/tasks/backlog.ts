@@ -1,5 +1,6 @@
-// What waits in a gate: entries and events that have not moved on, deliveries that are due, changes in doubt. It grows while D1, the queue or
-// a receiver is away. Invariants: a count reads a bounded number of rows; a gate warns of each kind at most once a minute.
+// What waits in a gate: entries and events that have not moved on, deliveries that are due, changes in doubt.
+// It grows while D1, the queue or a receiver is away. Invariants: a count reads a bounded number of rows; a
+// gate warns of each kind at most once a minute.
 import type { Core } from '../core';
 import { intents } from '../journal/intents';
 import { part } from '../part';
@@ -77,9 +78,12 @@ export function createBacklogs(core: Core): Backlogs {
       )
         found.changes_in_doubt = 0;
       for (const [kind, count] of Object.entries(found) as [keyof Backlog, number][]) {
-        if (count < warnings[kind] || now - (warned.get(kind) ?? Number.NEGATIVE_INFINITY) < BETWEEN_WARNINGS) continue;
+        if (count < warnings[kind] || now - (warned.get(kind) ?? Number.NEGATIVE_INFINITY) < BETWEEN_WARNINGS)
+          continue;
         warned.set(kind, now);
-        console.warn(JSON.stringify({ level: 'warn', event: 'backlog', org, kind, count, warns_from: warnings[kind] }));
+        console.warn(
+          JSON.stringify({ level: 'warn', event: 'backlog', org, kind, count, warns_from: warnings[kind] }),
+        );
       }
     },
   };

@@ -1,7 +1,8 @@
-// Expiry: raises that a secret or a credential will expire, 7 days and 1 day ahead, and that a secret has expired. Invariants: when to raise is
-// written in the turn in which the expiry is set, so none is forgotten; an event, its audit entry and the deletion of that note are one turn, so
-// an interrupted run neither loses nor repeats an event; after an outage, events that are still true are raised late, but no warning comes after
-// the expiry.
+// Expiry: raises that a secret or a credential will expire, 7 days and 1 day ahead, and that a secret has
+// expired. Invariants: when to raise is written in the turn in which the expiry is set, so none is forgotten;
+// an event, its audit entry and the deletion of that note are one turn, so an interrupted run neither loses
+// nor repeats an event; after an outage, events that are still true are raised late, but no warning comes
+// after the expiry.
 import { newId } from '../../db/ids';
 import { DAY, isBrief } from '../../db/rows';
 import type { CredentialRow, SecretRow } from '../../db/schema';
@@ -46,7 +47,8 @@ export async function tellExpiries(core: Core, now: number): Promise<number | nu
         .filter(({ id }) => ids.includes(id))) {
         // safety: expiry-told-once
         expiries(core).announced(expiry);
-        const announcement = expiry.kind === 'secret' ? ofSecret(core, expiry, now) : ofCredential(core, expiry, now);
+        const announcement =
+          expiry.kind === 'secret' ? ofSecret(core, expiry, now) : ofCredential(core, expiry, now);
         if (announcement) announce(core, expiry.id, announcement, request, now);
       }
     });
@@ -60,7 +62,8 @@ const aheadOf = (expires_at: number, lead: number) => ({
 });
 
 /** Whether a warning is too late, or a restore has postponed the expiry. */
-const isPast = (expires_at: number, lead: number, now: number) => (lead > 0 && expires_at <= now) || expires_at - lead > now;
+const isPast = (expires_at: number, lead: number, now: number) =>
+  (lead > 0 && expires_at <= now) || expires_at - lead > now;
 
 function ofSecret(core: Core, { id, lead }: Expiry, now: number): Announcement | null {
   const row = core.rows.get('secret', id);
@@ -79,16 +82,26 @@ function ofSecret(core: Core, { id, lead }: Expiry, now: number): Announcement |
 function ofCredential(core: Core, { id, lead }: Expiry, now: number): Announcement | null {
   const row = core.rows.get('credential', id);
   // safety: only-live-credentials-expire
-  if (!row || row.expires_at === null || isPast(row.expires_at, lead, now) || !isAlive(core, row)) return null;
+  if (!row || row.expires_at === null || isPast(row.expires_at, lead, now) || !isAlive(core, row))
+    return null;
   return {
-    event: { type: 'CREDENTIAL_EXPIRING', data: { ...credentialData(row), ...aheadOf(row.expires_at, lead) } },
+    event: {
+      type: 'CREDENTIAL_EXPIRING',
+      data: { ...credentialData(row), ...aheadOf(row.expires_at, lead) },
+    },
     action: 'credential.expiring',
     environment: null,
     version: null,
   };
 }
 
-function announce(core: Core, id: string, { event, action, environment, version }: Announcement, request: string, now: number): void {
+function announce(
+  core: Core,
+  id: string,
+  { event, action, environment, version }: Announcement,
+  request: string,
+  now: number,
+): void {
   core.outbox.put(event, now);
   const { name } = event.data as { name: string };
   core.auditLog.append(
@@ -109,7 +122,10 @@ function announce(core: Core, id: string, { event, action, environment, version 
   );
 }
 
-/** How long before an expiry an event is raised; 0 is the expiry itself, which raises no event for a credential. */
+/**
+ * How long before an expiry an event is raised; 0 is the expiry itself, which raises no event for a
+ * credential.
+ */
 const LEADS = { secret: [7 * DAY, DAY, 0], credential: [7 * DAY, DAY] } as const;
 
 export interface Expiry {
@@ -127,7 +143,10 @@ export interface Expiries {
   /** When the next is due, or null. */
   next(): number | null;
   announced(expiry: Expiry): void;
-  /** Rebuilds from all rows, only with events due in the future, because these rows were not written by a change here. */
+  /**
+   * Rebuilds from all rows, only with events due in the future, because these rows were not written by a
+   * change here.
+   */
   begin(now: number): void;
 }
 
@@ -160,7 +179,8 @@ export function createExpiries(sql: SqlStorage, meta: Meta): Expiries {
       if (before) sql.exec('delete from expiries where id = ?', id);
       if (expires === null) return null;
       const times = LEADS[kind].map((lead) => ({ lead, due: expires - lead })).filter(({ due }) => due > at);
-      for (const { lead, due } of times) sql.exec('insert into expiries values (?, ?, ?, ?)', id, lead, kind, due);
+      for (const { lead, due } of times)
+        sql.exec('insert into expiries values (?, ?, ?, ?)', id, lead, kind, due);
       return times.length ? Math.min(...times.map(({ due }) => due)) : null;
     },
     due: (now, limit) =>
@@ -192,7 +212,8 @@ export const expiry: Declared = {
   tasks: { expiry: tellExpiries },
   follows: {
     secret: (core, change) => follow(core, 'secret', change),
-    credential: (core, change) => void (change.after && !isBrief(change.after.kind) && follow(core, 'credential', change)),
+    credential: (core, change) =>
+      void (change.after && !isBrief(change.after.kind) && follow(core, 'credential', change)),
   },
   sweep(core, now) {
     if (expiries(core).next() !== null) core.schedule.at('expiry', now);

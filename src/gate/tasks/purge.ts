@@ -1,6 +1,7 @@
-// Purging: deletes rows that have ended permanently, in D1 first, and leaves tombstones: secrets past their restore period, credentials that ended
-// long ago, expired grants, everything of a deleted organisation. Invariants: each run is bounded and can be interrupted at any point; a row of a
-// commit in doubt stays until the commit is settled; what refuses the tokens of a deleted organisation stays.
+// Purging: deletes rows that have ended permanently, in D1 first, and leaves tombstones: secrets past their
+// restore period, credentials that ended long ago, expired grants, everything of a deleted organisation.
+// Invariants: each run is bounded and can be interrupted at any point; a row of a commit in doubt stays until
+// the commit is settled; what refuses the tokens of a deleted organisation stays.
 import { isBrief, REMEMBERED, type RowKind, rowKinds, tableName } from '../../db/rows';
 import type { OrgRow } from '../../db/schema';
 import { ageAt } from '../audit/age';
@@ -19,7 +20,10 @@ import type { Sweepable } from '../rows/store';
 /** The most rows that one run purges. */
 export const BATCH = 200;
 
-/** Purges overdue rows: permanently deleted secrets, long-ended credentials, expired grants, sessions that D1 keeps, tombstones. */
+/**
+ * Purges overdue rows: permanently deleted secrets, long-ended credentials, expired grants, sessions that D1
+ * keeps, tombstones.
+ */
 export async function purgeRows(core: Core, now: number): Promise<number | null> {
   const ids = core.rows.sweepable(now, BATCH, ageAt(core, now)).rows.map(({ id }) => id);
   // Locked, because one of them may be changing.
@@ -30,12 +34,15 @@ async function purgeLocked(core: Core, now: number, locked: ReadonlySet<string>)
   // A row of a commit in doubt stays until the commit is settled.
   if (intents(core).unsettled().length) return now + 5000;
   const rows = core.rows.sweepable(now, BATCH, ageAt(core, now)).rows.filter(({ id }) => locked.has(id));
-  const isSession = ({ kind, id }: Sweepable) => kind === 'credential' && isBrief(core.rows.get('credential', id)?.kind ?? 'api_key');
+  const isSession = ({ kind, id }: Sweepable) =>
+    kind === 'credential' && isBrief(core.rows.get('credential', id)?.kind ?? 'api_key');
   const brief = rows.filter((row) => row.buried || isSession(row));
   const rest = rows.filter((row) => !brief.includes(row));
   if (!(await purge(core, rest))) return now + 5000;
   core.storage.transactionSync(() => {
-    const credentials = brief.filter(({ kind, buried }) => kind === 'credential' && !buried).map(({ id }) => id);
+    const credentials = brief
+      .filter(({ kind, buried }) => kind === 'credential' && !buried)
+      .map(({ id }) => id);
     // Credentials revoked together with them are kept for just as long.
     for (const id of credentials) follow(core, 'credential', id);
     leave(core, credentials, now + REMEMBERED);
@@ -45,7 +52,10 @@ async function purgeLocked(core: Core, now: number, locked: ReadonlySet<string>)
   return next === null ? null : Math.max(next, rows.length === BATCH ? now : now + WINDOW);
 }
 
-/** Deletes what the gate holds about credentials outside their rows, which are about to leave. `at`: until when those that ended with them stay. */
+/**
+ * Deletes what the gate holds about credentials outside their rows, which are about to leave. `at`: until
+ * when those that ended with them stay.
+ */
 export function leave(core: Core, ids: string[], at: number): void {
   formerMakers(core).leave(ids, core.now());
   descendants(core).orphan(ids, at);
@@ -57,7 +67,13 @@ export function leave(core: Core, ids: string[], at: number): void {
 
 /** Tells what follows a row that it leaves. */
 const follow = (core: Core, kind: RowKind, id: string): void =>
-  core.rules.follow<RowKind>(core, kind, { id, before: core.rows.get(kind, id), after: null, at: core.now(), action: null });
+  core.rules.follow<RowKind>(core, kind, {
+    id,
+    before: core.rows.get(kind, id),
+    after: null,
+    at: core.now(),
+    action: null,
+  });
 
 /** Deletes rows, in D1 first, and leaves tombstones. Returns whether it is done. */
 export async function purge(core: Core, rows: readonly { kind: RowKind; id: string }[]): Promise<boolean> {
@@ -90,7 +106,9 @@ export async function purge(core: Core, rows: readonly { kind: RowKind; id: stri
 /** Whether credentials revoked by the last panic are past their retention and still here. */
 export function isPastOver(core: Core, now: number): boolean {
   const { generation, panicked_at } = core.rows.get('org', core.org) ?? {};
-  return panicked_at != null && panicked_at + REMEMBERED <= now && core.meta.get('cleared') !== String(generation);
+  return (
+    panicked_at != null && panicked_at + REMEMBERED <= now && core.meta.get('cleared') !== String(generation)
+  );
 }
 
 /** Purges credentials that a panic revoked, in batches: they have no end in their own rows. */
@@ -129,7 +147,10 @@ export async function endOrg(core: Core, now: number): Promise<number | null> {
     });
     if (left.length === 0) continue;
     await core.database.write([
-      { sql: `delete from ${table} where rowid in (select rowid from ${table} where org_id = ? limit 500)`, params: [core.org] },
+      {
+        sql: `delete from ${table} where rowid in (select rowid from ${table} where org_id = ? limit 500)`,
+        params: [core.org],
+      },
     ]);
     return now + 1000;
   }

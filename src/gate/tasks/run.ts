@@ -1,4 +1,5 @@
-// Runs the tasks of a gate, by its schedule. Invariant: each task is bounded, can be interrupted at any point, and simply runs again.
+// Runs the tasks of a gate, by its schedule. Invariant: each task is bounded, can be interrupted at any
+// point, and simply runs again.
 import type { Core } from '../core';
 import { WINDOW } from '../limits/rate-limit';
 import { backlogs } from './backlog';

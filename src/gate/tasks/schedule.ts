@@ -1,5 +1,5 @@
-// The schedule: which task is due when, in one table, behind the Durable Object's single alarm. Nothing depends on punctuality: expired
-// things are refused by time, and tasks only clean up.
+// The schedule: which task is due when, in one table, behind the Durable Object's single alarm. Nothing
+// depends on punctuality: expired things are refused by time, and tasks only clean up.
 
 /** The name of a task that a room or a domain declares. */
 export type Task = string;

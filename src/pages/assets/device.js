@@ -34,7 +34,9 @@
   function sleep() {
     clearTimeout(waking);
     // A button that is busy wakes when its work is done.
-    asleep = deciding.filter((button) => asleep.includes(button) || button.getAttribute('aria-disabled') !== 'true');
+    asleep = deciding.filter(
+      (button) => asleep.includes(button) || button.getAttribute('aria-disabled') !== 'true',
+    );
     for (const button of asleep) button.setAttribute('aria-disabled', 'true');
     waking = setTimeout(() => {
       for (const button of asleep) button.removeAttribute('aria-disabled');
@@ -113,9 +115,18 @@
   onClick(
     find('confirm'),
     'Confirming…',
-    decide('confirm', callConfirmed, 'The terminal is signed in', 'Return to your terminal. You can close this page.'),
+    decide(
+      'confirm',
+      callConfirmed,
+      'The terminal is signed in',
+      'Return to your terminal. You can close this page.',
+    ),
   );
-  onClick(find('deny'), 'Denying…', decide('deny', call, 'The login was denied', 'The terminal was not signed in.'));
+  onClick(
+    find('deny'),
+    'Denying…',
+    decide('deny', call, 'The login was denied', 'The terminal was not signed in.'),
+  );
   window.addEventListener('focus', sleep);
   document.addEventListener('visibilitychange', sleep);
   // A press of the mouse gives the focus too, right before its click: the page had it for longer.

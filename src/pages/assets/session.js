@@ -12,7 +12,12 @@ window.createSession = ({ onSignedIn, onSignedOut }) => {
 
   /** An error response, with the service's own message. */
   class Refused extends Error {
-    constructor({ code, message } = { code: 'INTERNAL', message: 'The service sent an unexpected response. Try again.' }) {
+    constructor(
+      { code, message } = {
+        code: 'INTERNAL',
+        message: 'The service sent an unexpected response. Try again.',
+      },
+    ) {
       super(message);
       this.code = code;
     }
@@ -22,7 +27,10 @@ window.createSession = ({ onSignedIn, onSignedOut }) => {
     const answer = await fetch(API + path, {
       method,
       credentials: 'same-origin',
-      headers: { ...(body && { 'Content-Type': 'application/json' }), ...(token && { Authorization: `Bearer ${token}` }) },
+      headers: {
+        ...(body && { 'Content-Type': 'application/json' }),
+        ...(token && { Authorization: `Bearer ${token}` }),
+      },
       body: body && JSON.stringify(body),
     });
     if (answer.status === 204) return null;
@@ -40,17 +48,21 @@ window.createSession = ({ onSignedIn, onSignedOut }) => {
   /** What went wrong, and what to do about it. */
   function wordsFor(error) {
     const byCode = {
-      ENROLMENT_GONE: 'This link was used, has expired or was replaced by a newer one. Ask the person who invited you for a new link.',
-      UNAUTHENTICATED: 'This passkey was not accepted. Try another passkey, or ask an owner of your organisation for a new enrolment link.',
+      ENROLMENT_GONE:
+        'This link was used, has expired or was replaced by a newer one. Ask the person who invited you for a new link.',
+      UNAUTHENTICATED:
+        'This passkey was not accepted. Try another passkey, or ask an owner of your organisation for a new enrolment link.',
       RATE_LIMITED: 'Too many attempts from your network. Wait a minute and try again.',
     };
-    const cancelled = 'The passkey was not used: the request was cancelled or timed out. Try again when you are ready.';
+    const cancelled =
+      'The passkey was not used: the request was cancelled or timed out. Try again when you are ready.';
     const byName = {
       NotAllowedError: cancelled,
       AbortError: cancelled,
       InvalidStateError: 'This device already has one of your passkeys. Sign in with it.',
       NotSupportedError: 'This device cannot create a passkey. Try another device or a security key.',
-      SecurityError: 'Passkeys do not work at this address. Open this page at the address your administrator gave you.',
+      SecurityError:
+        'Passkeys do not work at this address. Open this page at the address your administrator gave you.',
       TypeError: 'Cannot reach the service. Check your connection and try again.',
     };
     if (error instanceof Refused) return byCode[error.code] ?? error.message;
@@ -84,7 +96,8 @@ window.createSession = ({ onSignedIn, onSignedOut }) => {
       signIn(await alone(() => call('POST', '/auth/refresh')));
       return true;
     } catch (error) {
-      if (!(error instanceof Refused) || !/^(UNAUTHENTICATED|TOKEN_)/.test(error.code)) timer = setTimeout(renew, 10_000);
+      if (!(error instanceof Refused) || !/^(UNAUTHENTICATED|TOKEN_)/.test(error.code))
+        timer = setTimeout(renew, 10_000);
       else if (token) signOut('Your session has ended. Sign in again.');
       return false;
     }
@@ -143,7 +156,10 @@ window.createSession = ({ onSignedIn, onSignedOut }) => {
     }
     if (!window.SimpleWebAuthnBrowser.browserSupportsWebAuthn()) {
       find('act').hidden = true;
-      say('This browser does not support passkeys. Use a current version of Chrome, Edge, Firefox or Safari.', true);
+      say(
+        'This browser does not support passkeys. Use a current version of Chrome, Edge, Firefox or Safari.',
+        true,
+      );
       return false;
     }
     find('act').disabled = false;

@@ -70,8 +70,14 @@
     const { code, message = 'The service sent an unexpected response. Try again.' } = json.error ?? {};
     if (code === 'PASSPHRASE_WRONG') return askForPassphrase();
     if (code === 'SHARE_GONE')
-      return end('This link is no longer valid', 'It was used, has expired or was revoked. Ask the person who sent it for a new one.');
-    say(code === 'RATE_LIMITED' ? 'Too many attempts from your network. Wait a minute and try again.' : message, true);
+      return end(
+        'This link is no longer valid',
+        'It was used, has expired or was revoked. Ask the person who sent it for a new one.',
+      );
+    say(
+      code === 'RATE_LIMITED' ? 'Too many attempts from your network. Wait a minute and try again.' : message,
+      true,
+    );
   }
 
   find('ask').addEventListener('submit', async (event) => {
@@ -88,7 +94,11 @@
     }
   });
 
-  if (!key) return end('This link is incomplete', 'Open the whole link again, including everything after the # sign.');
+  if (!key)
+    return end(
+      'This link is incomplete',
+      'Open the whole link again, including everything after the # sign.',
+    );
   act.disabled = false;
   // Another link in the same tab is another page.
   addEventListener('hashchange', () => location.hash && location.reload());

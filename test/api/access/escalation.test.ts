@@ -1,8 +1,9 @@
-// No way up: whatever credential someone starts with, and whatever they then do with it and with all that it gets them, nobody ends with
-// authority that the start did not have: in scope, environment, name, time or number. Nor does anybody change the passkeys of a member who may
-// do more than they may; and a browser session without a fresh confirmation, an owner's too, changes no passkey, re-enrols nobody and makes
-// no owner. Judged by a reference of its own, a few lines long, on what the service says of each credential and member; not by the functions
-// that decide.
+// No way up: whatever credential someone starts with, and whatever they then do with it and with all that it
+// gets them, nobody ends with authority that the start did not have: in scope, environment, name, time or
+// number. Nor does anybody change the passkeys of a member who may do more than they may; and a browser
+// session without a fresh confirmation, an owner's too, changes no passkey, re-enrols nobody and makes no
+// owner. Judged by a reference of its own, a few lines long, on what the service says of each credential and
+// member; not by the functions that decide.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type Browser, ORIGIN, signIn } from '../../support/browser';
@@ -27,13 +28,26 @@ const SCOPES = [
     'secrets:write',
     'secrets:rotate',
   ],
-  ...['secrets:delete', 'tokens:read', 'tokens:write', 'members:read', 'members:write', 'teams:read', 'teams:write', 'audit:read'],
+  ...[
+    'secrets:delete',
+    'tokens:read',
+    'tokens:write',
+    'members:read',
+    'members:write',
+    'teams:read',
+    'teams:write',
+    'audit:read',
+  ],
 ];
 const ENVIRONMENTS = ['development', 'staging', 'production'];
 const NAMES = ['a', 'b', 'app/a', 'app/b', 'app/deep/a', 'ax', 'other'];
 const PATTERNS = ['*', 'a', 'a*', 'app/*', 'app/?', '?', '*/a', 'app/*/a', 'other'];
 /** What a provider token does, by the scope that does the same. */
-const PROVIDED: Record<string, string> = { issue: 'secrets:write', rotate: 'secrets:rotate', revoke: 'secrets:delete' };
+const PROVIDED: Record<string, string> = {
+  issue: 'secrets:write',
+  rotate: 'secrets:rotate',
+  revoke: 'secrets:delete',
+};
 const GRANTED: Record<string, string[]> = {
   read: ['secrets:list', 'secrets:read'],
   write: ['secrets:list', 'secrets:read', 'secrets:write', 'secrets:rotate'],
@@ -48,7 +62,9 @@ interface Part {
 }
 
 const covers = (held: string[], scope: string) =>
-  held.some((one) => one === '*' || one === scope || one === `${scope.split(':')[0]}:*` || PROVIDED[one] === scope);
+  held.some(
+    (one) => one === '*' || one === scope || one === `${scope.split(':')[0]}:*` || PROVIDED[one] === scope,
+  );
 const isNamed = (patterns: string[], name: string) =>
   patterns.some((pattern) =>
     new RegExp(
@@ -103,16 +119,24 @@ async function everybody(owner: Caller): Promise<Map<string, Map<string, number>
   for (const { id, scopes, expires_at } of (await list('/break-glass-tokens')) as Shown[])
     all.set(id, reachOf([{ scopes, environments: null, secrets: null, until: until(expires_at) }]));
   const roles = new Map<string, string[]>(
-    ((await owner.get('/roles')).json.data as { role: string; scopes: string[] }[]).map((one) => [one.role, one.scopes]),
+    ((await owner.get('/roles')).json.data as { role: string; scopes: string[] }[]).map((one) => [
+      one.role,
+      one.scopes,
+    ]),
   );
   const teams = (await list('/teams')) as { id: string }[];
   const inTeam = new Map<string, string[]>();
   for (const { id } of teams)
     inTeam.set(
       id,
-      ((await list(`/teams/${id}/members`)) as { id: string; member_id?: string }[]).map((one) => one.member_id ?? one.id),
+      ((await list(`/teams/${id}/members`)) as { id: string; member_id?: string }[]).map(
+        (one) => one.member_id ?? one.id,
+      ),
     );
-  const grants = (await list('/grants')) as (Shown & { grantee: { type: string; id: string }; permission: string })[];
+  const grants = (await list('/grants')) as (Shown & {
+    grantee: { type: string; id: string };
+    permission: string;
+  })[];
   for (const { id, role } of (await list('/members')) as { id: string; role: string }[]) {
     const mine = grants.filter(({ grantee }) => grantee.id === id || inTeam.get(grantee.id)?.includes(id));
     const reach = reachOf([
@@ -141,7 +165,11 @@ async function passkeysOf(owner: Caller): Promise<Map<string, string>> {
 
 /** Who is an owner, and who waits to enrol since when. */
 async function standingOf(owner: Caller) {
-  const members = (await owner.get('/members?limit=100')).json.data as { id: string; role: string; enrolment: unknown }[];
+  const members = (await owner.get('/members?limit=100')).json.data as {
+    id: string;
+    role: string;
+    enrolment: unknown;
+  }[];
   return {
     owners: members.filter(({ role }) => role === 'owner').map(({ id }) => id),
     enrolments: new Map(members.map(({ id, enrolment }) => [id, JSON.stringify(enrolment)])),
@@ -161,7 +189,8 @@ async function reachOfToken(token: string): Promise<Map<string, number> | null> 
 
 // ---------------------------------------------------------------- what is tried
 
-const subset = <T>(values: readonly T[], most: number) => fc.subarray([...values], { minLength: 1, maxLength: most });
+const subset = <T>(values: readonly T[], most: number) =>
+  fc.subarray([...values], { minLength: 1, maxLength: most });
 const holding = fc.record(
   {
     scopes: fc.oneof(subset(SCOPES, 6), subset(['*', 'secrets:*', 'tokens:*', 'members:*', 'teams:*'], 3)),
@@ -174,9 +203,22 @@ const holding = fc.record(
 type Holding = typeof holding extends fc.Arbitrary<infer T> ? T : never;
 
 const start = fc.record({
-  kind: fc.constantFrom('api_key', 'session', 'agent', 'provider', 'break_glass', 'owner', 'admin', 'developer', 'viewer'),
+  kind: fc.constantFrom(
+    'api_key',
+    'session',
+    'agent',
+    'provider',
+    'break_glass',
+    'owner',
+    'admin',
+    'developer',
+    'viewer',
+  ),
   holding,
-  /** Of a member: whether the session was confirmed more than five minutes ago, and the passkey is not at hand: a stolen JWT. */
+  /**
+   * Of a member: whether the session was confirmed more than five minutes ago, and the passkey is not at
+   * hand: a stolen JWT.
+   */
   stolen: fc.boolean(),
 });
 type Start = typeof start extends fc.Arbitrary<infer T> ? T : never;
@@ -209,7 +251,10 @@ const move = fc.record({
 
 const iso = (seconds: number | undefined) =>
   seconds === undefined ? {} : { expires_at: new Date(Date.now() + seconds * 1000).toISOString() };
-const bounds = ({ environments, secrets }: Holding) => ({ ...(environments && { environments }), ...(secrets && { secrets }) });
+const bounds = ({ environments, secrets }: Holding) => ({
+  ...(environments && { environments }),
+  ...(secrets && { secrets }),
+});
 let people = 0;
 
 /** A credential of a kind with about that holding, made by the owner; null where there is none. */
@@ -217,11 +262,18 @@ async function begin(
   owner: Caller,
   { kind, holding: wish }: Pick<Start, 'kind' | 'holding'>,
 ): Promise<{ id: string; token: string; browser?: Browser } | null> {
-  const key = () => newKey(owner, { scopes: wish.scopes, ...bounds(wish), ...iso(kind === 'api_key' ? wish.seconds : undefined) });
+  const key = () =>
+    newKey(owner, {
+      scopes: wish.scopes,
+      ...bounds(wish),
+      ...iso(kind === 'api_key' ? wish.seconds : undefined),
+    });
   if (kind === 'api_key') return key();
   if (kind === 'session') {
     const parent = await key();
-    const { json } = await parent.o.post('/access-tokens', { ttlSeconds: Math.min(86_400, wish.seconds ?? 600) });
+    const { json } = await parent.o.post('/access-tokens', {
+      ttlSeconds: Math.min(86_400, wish.seconds ?? 600),
+    });
     return json.token ? json : null;
   }
   if (kind === 'agent')
@@ -238,12 +290,28 @@ async function begin(
     return { id: browser.member.id, token: browser.token, browser };
   }
   if (kind === 'provider')
-    return (await owner.post('/provider-tokens', { name: 'p', scopes: ['issue', 'rotate', 'revoke'], ...bounds(wish) })).json;
+    return (
+      await owner.post('/provider-tokens', {
+        name: 'p',
+        scopes: ['issue', 'rotate', 'revoke'],
+        ...bounds(wish),
+      })
+    ).json;
   return (await owner.post('/break-glass-tokens', { reason: 'a rehearsed emergency' })).json;
 }
 
-const plain = { who: 0, target: 0, holding: { scopes: ['*'] }, role: 'owner', permission: 'write', rate: 120 } as const;
-/** Ways that have been thought of: a key that acts as an owner for somebody who is none, made or rotated; what outlives an agent. */
+const plain = {
+  who: 0,
+  target: 0,
+  holding: { scopes: ['*'] },
+  role: 'owner',
+  permission: 'write',
+  rate: 120,
+} as const;
+/**
+ * Ways that have been thought of: a key that acts as an owner for somebody who is none, made or rotated; what
+ * outlives an agent.
+ */
 const known: [Start, (typeof move extends fc.Arbitrary<infer T> ? T : never)[]][] = [
   ...(['key', 'rotate key'] as const).map((first): (typeof known)[number] => [
     { kind: 'admin', holding: { scopes: ['*'] }, stolen: false },
@@ -254,12 +322,12 @@ const known: [Start, (typeof move extends fc.Arbitrary<infer T> ? T : never)[]][
     ],
   ]),
   // A stolen JWT of an owner, on each member in turn.
-  ...(['add passkey', 'rename passkey', 'remove passkey', 're-enrol', 'invite', 'change role', 'panic'] as const).map(
-    (what): (typeof known)[number] => [
-      { kind: 'owner', holding: { scopes: ['*'] }, stolen: true },
-      [0, 1, 2].map((target) => ({ ...plain, holding: { scopes: ['*'] }, do: what, target })),
-    ],
-  ),
+  ...(
+    ['add passkey', 'rename passkey', 'remove passkey', 're-enrol', 'invite', 'change role', 'panic'] as const
+  ).map((what): (typeof known)[number] => [
+    { kind: 'owner', holding: { scopes: ['*'] }, stolen: true },
+    [0, 1, 2].map((target) => ({ ...plain, holding: { scopes: ['*'] }, do: what, target })),
+  ]),
   // An admin who has confirmed, on each member in turn.
   ...(['add passkey', 'rename passkey', 'remove passkey'] as const).map((what): (typeof known)[number] => [
     { kind: 'admin', holding: { scopes: ['*'] }, stolen: false },
@@ -268,10 +336,15 @@ const known: [Start, (typeof move extends fc.Arbitrary<infer T> ? T : never)[]][
       ...[0, 1, 2].map((target) => ({ ...plain, holding: { scopes: ['*'] }, do: what, target })),
     ],
   ]),
-  [{ kind: 'agent', holding: { scopes: ['*'] }, stolen: false }, [{ ...plain, holding: { scopes: ['*'] }, do: 'change agent' }]],
+  [
+    { kind: 'agent', holding: { scopes: ['*'] }, stolen: false },
+    [{ ...plain, holding: { scopes: ['*'] }, do: 'change agent' }],
+  ],
 ];
 
-it('privilege escalation: no sequence of calls gives more authority than the first credential had', { timeout: 300_000 }, async () => {
+it('privilege escalation: no sequence of calls gives more authority than the first credential had', {
+  timeout: 300_000,
+}, async () => {
   await fc.assert(
     fc.asyncProperty(start, fc.array(move, { minLength: 1, maxLength: 14 }), async (from, moves) => {
       const owner = await newOrg();
@@ -279,9 +352,14 @@ it('privilege escalation: no sequence of calls gives more authority than the fir
       await newKey(owner, { scopes: ['secrets:read', 'tokens:write'], secrets: ['other'] });
       await owner.post('/agent-credentials', { name: 'theirs', scopes: ['secrets:list'] });
       await owner.post('/members', { email: `there${++people}@example.com`, name: 'M', role: 'viewer' });
-      for (const { id } of (await owner.get('/members')).json.data) for (let i = 0; i < 2; i++) await addPasskey(owner, id);
+      for (const { id } of (await owner.get('/members')).json.data)
+        for (let i = 0; i < 2; i++) await addPasskey(owner, id);
       const team = (await owner.post('/teams', { name: 't' })).json;
-      await owner.post('/grants', { grantee: { type: 'team', id: team.id }, permission: 'write', secrets: ['app/*'] });
+      await owner.post('/grants', {
+        grantee: { type: 'team', id: team.id },
+        permission: 'write',
+        secrets: ['app/*'],
+      });
       const begun = await begin(owner, from);
       if (!begun?.token) return;
       const before = await everybody(owner);
@@ -295,7 +373,8 @@ it('privilege escalation: no sequence of calls gives more authority than the fir
       /** Members whom they may become, by an enrolment that they were shown. */
       const become = new Set<string>();
       for (const one of moves) {
-        // An API key that an owner makes needs no confirmation: what is judged of a stolen JWT is what it does itself.
+        // An API key that an owner makes needs no confirmation: what is judged of a stolen JWT is what it
+        // does itself.
         const mine = callerOf(owner.id, (isStolen ? begun.token : tokens[one.who % tokens.length]) as string);
         faults.clock = isStolen ? Date.now() + 360_000 : null;
         const { seconds, scopes } = one.holding;
@@ -309,9 +388,16 @@ it('privilege escalation: no sequence of calls gives more authority than the fir
             case 'key':
               return mine.post('/api-keys', { ...common, ...iso(seconds) });
             case 'session':
-              return mine.post('/access-tokens', { ttlSeconds: Math.min(86_400, seconds ?? 60), ...(one.target % 2 && { scopes }) });
+              return mine.post('/access-tokens', {
+                ttlSeconds: Math.min(86_400, seconds ?? 60),
+                ...(one.target % 2 && { scopes }),
+              });
             case 'agent':
-              return mine.post('/agent-credentials', { ...common, rate_limit: one.rate, ...(seconds && { ttlSeconds: seconds }) });
+              return mine.post('/agent-credentials', {
+                ...common,
+                rate_limit: one.rate,
+                ...(seconds && { ttlSeconds: seconds }),
+              });
             case 'provider':
               return mine.post('/provider-tokens', {
                 name: 'p',
@@ -319,7 +405,10 @@ it('privilege escalation: no sequence of calls gives more authority than the fir
                 ...bounds(one.holding),
               });
             case 'break-glass':
-              return mine.post('/break-glass-tokens', { reason: 'because I would like to', ttlSeconds: 14_400 });
+              return mine.post('/break-glass-tokens', {
+                reason: 'because I would like to',
+                ttlSeconds: 14_400,
+              });
             case 'change agent':
               return mine.patch(`/agent-credentials/${await pick('/agent-credentials')}`, {
                 ...(one.rate > 1 && { scopes }),
@@ -332,7 +421,11 @@ it('privilege escalation: no sequence of calls gives more authority than the fir
             case 'rotate key':
               return mine.post(`/api-keys/${await pick('/api-keys')}/rotate`, { overlap_seconds: 600 });
             case 'invite':
-              return mine.post('/members', { email: `new${++people}@example.com`, name: 'N', role: one.role });
+              return mine.post('/members', {
+                email: `new${++people}@example.com`,
+                name: 'N',
+                role: one.role,
+              });
             case 'change role':
               return mine.patch(`/members/${await pick('/members')}`, { role: one.role });
             case 're-enrol':
@@ -340,12 +433,19 @@ it('privilege escalation: no sequence of calls gives more authority than the fir
             case 'grant': {
               const type = one.target % 2 ? 'member' : 'team';
               const id = await pick(type === 'member' ? '/members' : '/teams');
-              return mine.post('/grants', { grantee: { type, id }, permission: one.permission, ...bounds(one.holding), ...iso(seconds) });
+              return mine.post('/grants', {
+                grantee: { type, id },
+                permission: one.permission,
+                ...bounds(one.holding),
+                ...iso(seconds),
+              });
             }
             case 'team':
               return mine.post('/teams', { name: 'mine' });
             case 'join':
-              return mine.post(`/teams/${await pick('/teams')}/members`, { member_id: await pick('/members') });
+              return mine.post(`/teams/${await pick('/teams')}/members`, {
+                member_id: await pick('/members'),
+              });
             case 'environment':
               return mine.post('/environments', { name: `e${++people}` });
             case 'default':
@@ -392,7 +492,8 @@ it('privilege escalation: no sequence of calls gives more authority than the fir
         for (const [id, was] of keys) expect(afterKeys.get(id), `passkeys of ${id}`).toBe(was);
         // A change of role ends an enrolment that waits.
         for (const [id, was] of standing.enrolments)
-          if (now.enrolments.get(id) !== 'null') expect(now.enrolments.get(id), `enrolment of ${id}`).toBe(was);
+          if (now.enrolments.get(id) !== 'null')
+            expect(now.enrolments.get(id), `enrolment of ${id}`).toBe(was);
       }
 
       for (const token of tokens) {
@@ -406,16 +507,21 @@ it('privilege escalation: no sequence of calls gives more authority than the fir
           expect(beyond(before.get(id) ?? new Map(), had), `${id}, whose passkeys were changed`).toBe(null);
       for (const [id, reach] of after) {
         const stood = before.get(id);
-        expect(beyond(reach, had, ...(stood ? [stood] : [])), `${id}, who ${stood ? 'was there' : 'is new'}`).toBe(null);
+        expect(
+          beyond(reach, had, ...(stood ? [stood] : [])),
+          `${id}, who ${stood ? 'was there' : 'is new'}`,
+        ).toBe(null);
       }
-      for (const id of become) expect(beyond(after.get(id) ?? new Map(), had), `member ${id}, whose enrolment was shown`).toBe(null);
+      for (const id of become)
+        expect(beyond(after.get(id) ?? new Map(), had), `member ${id}, whose enrolment was shown`).toBe(null);
 
       // What ends with its maker ends with the start.
       if (from.kind !== 'session' && from.kind !== 'agent') return;
       await owner.del(`/${from.kind === 'session' ? 'access-tokens' : 'agent-credentials'}/${begun.id}`);
       for (const token of tokens) expect((await send('GET', '/api/v1/whoami', { token })).status).toBe(401);
       const left = await everybody(owner);
-      for (const [id, reach] of left) expect(beyond(reach, before.get(id) ?? new Map()), `${id}, afterwards`).toBe(null);
+      for (const [id, reach] of left)
+        expect(beyond(reach, before.get(id) ?? new Map()), `${id}, afterwards`).toBe(null);
     }),
     { numRuns: 25, examples: known },
   );

@@ -1,5 +1,6 @@
-// A walk over every route by callers that hold every scope, limited in environments and names: they learn nothing of what lies outside, in
-// no answer, header or audit entry, and change none of it. A member's role is limited to environments alone.
+// A walk over every route by callers that hold every scope, limited in environments and names: they learn
+// nothing of what lies outside, in no answer, header or audit entry, and change none of it. A member's role
+// is limited to environments alone.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { routes } from '../../../src/domains';
 import { shows } from '../../../src/domains/audit/view';
@@ -24,13 +25,23 @@ afterEach(() => vi.unstubAllGlobals());
 
 const LIMITS = { environments: ['development'], secrets: ['dev_*'] };
 
-/** An organisation in which things of every kind concern an environment outside the limits, and, for `byName`, names outside them. */
+/**
+ * An organisation in which things of every kind concern an environment outside the limits, and, for `byName`,
+ * names outside them.
+ */
 async function furnish(byName = true) {
   const { o, ann, bob } = await newOffice();
   const admin = await signIn(o, 'admin', { environments: LIMITS.environments });
-  const environment = (await o.post('/environments', { name: 'Hidden place', slug: 'hidden-place' })).json.id as string;
+  const environment = (await o.post('/environments', { name: 'Hidden place', slug: 'hidden-place' })).json
+    .id as string;
   const make = (name: string, where: string) =>
-    newSecret(o, { name, value: `hidden value of ${name}`, environment: where, description: 'hidden description', tags: { of: 'hidden' } });
+    newSecret(o, {
+      name,
+      value: `hidden value of ${name}`,
+      environment: where,
+      description: 'hidden description',
+      tags: { of: 'hidden' },
+    });
   const secret = await make('HIDDEN_ONE', environment);
   const near = byName ? 'development' : environment;
   const beside = await make('HIDDEN_BESIDE', near);
@@ -44,21 +55,32 @@ async function furnish(byName = true) {
   const key = await newKey(o, { name: 'apart', scopes: ['*'], ...within });
   await key.o.get(`/secrets/${secret.id}`);
   const connection = { kind: 'sync', platform: 'heroku', name: 'App', config: herokuConfig };
-  const integration = (await o.post('/integrations', { ...connection, environments: [environment] })).json.id as string;
+  const integration = (await o.post('/integrations', { ...connection, environments: [environment] })).json
+    .id as string;
   const everywhere = (await o.post('/integrations', connection)).json.id as string;
   const syncs: string[] = [];
   for (const environmentId of [environment, 'development'])
-    syncs.push((await o.post('/integrations/sync', { integrationId: everywhere, environmentId })).json.syncId);
+    syncs.push(
+      (await o.post('/integrations/sync', { integrationId: everywhere, environmentId })).json.syncId,
+    );
   await syncAll(o);
-  const link = (await o.post(`/secrets/${secret.id}/share`, { kind: 'link', expires_in: 3600, max_views: 3 })).json;
-  await o.post('/integrations/import', { source: 'svc', onConflict: 'skip', environmentId: environment, data: { HIDDEN_IMPORTED: 'x' } });
+  const link = (await o.post(`/secrets/${secret.id}/share`, { kind: 'link', expires_in: 3600, max_views: 3 }))
+    .json;
+  await o.post('/integrations/import', {
+    source: 'svc',
+    onConflict: 'skip',
+    environmentId: environment,
+    data: { HIDDEN_IMPORTED: 'x' },
+  });
   await o.get(`/environments/${environment}/values`);
   await o.post('/integrations/generate', { format: 'json', environmentId: 'development' });
   await o.get(`/secrets/by-name/HIDDEN_ONE?environment=hidden-place`);
   await o.post('/scans', { text: 'hidden value of HIDDEN_ONE' });
   const old = await newKey(o, { name: 'old', scopes: ['*'], ...within });
   await old.o.get(`/secrets/${secret.id}`);
-  const incident = (await o.post(`/credentials/${old.id}/contain`, {})).json?.incident?.id ?? (await o.get('/incidents')).json.data[0]?.id;
+  const incident =
+    (await o.post(`/credentials/${old.id}/contain`, {})).json?.incident?.id ??
+    (await o.get('/incidents')).json.data[0]?.id;
   const ids: Record<string, string> = {
     environments: environment,
     secrets: secret.id,
@@ -85,7 +107,12 @@ async function furnish(byName = true) {
     '{passkey_id}': 'psk_0',
     '{delivery_id}': 'dlv_0',
   };
-  await newPolicy(o, 'approval', { operations: ['secret.delete'], required: 1, approvers: { role: 'admin' } }, { applies_to: of });
+  await newPolicy(
+    o,
+    'approval',
+    { operations: ['secret.delete'], required: 1, approvers: { role: 'admin' } },
+    { applies_to: of },
+  );
   const approval = (await wide.o.del(`/secrets/${secret.id}`)).json.error.approval.id as string;
   ids.approvals = approval;
   expect(Object.entries(ids).filter(([, id]) => !id)).toEqual([]);
@@ -98,27 +125,40 @@ const pathOf = (path: string, { o, ids }: World, other: Record<string, string>) 
     .replace('{org_id}', o.id)
     .replace(
       /([a-z-]+)\/\{(\w+)\}/g,
-      (_, collection, parameter) => `${collection}/${other[collection] ?? ids[`{${parameter}}`] ?? ids[collection] ?? 'none'}`,
+      (_, collection, parameter) =>
+        `${collection}/${other[collection] ?? ids[`{${parameter}}`] ?? ids[collection] ?? 'none'}`,
     );
 
 /** Bodies that name by id what is outside, besides those that name nothing. */
 const reaching = ({ environment, secret, ids, everywhere }: World): Record<string, unknown[]> => ({
   'POST /orgs/{org_id}/secrets': [{ name: 'dev_X', type: 'generic', value: 'v', environment }],
   'POST /orgs/{org_id}/api-keys': [{ name: 'k', scopes: ['secrets:read'], environments: [environment] }],
-  'POST /orgs/{org_id}/agent-credentials': [{ name: 'a', scopes: ['secrets:read'], environments: [environment] }],
+  'POST /orgs/{org_id}/agent-credentials': [
+    { name: 'a', scopes: ['secrets:read'], environments: [environment] },
+  ],
   'POST /orgs/{org_id}/provider-tokens': [{ name: 'p', scopes: ['issue'], environments: [environment] }],
   'POST /orgs/{org_id}/access-tokens': [{ ttlSeconds: 60, environments: [environment] }],
   'POST /orgs/{org_id}/members': [
     { email: 'x@example.com', name: 'x', role: 'viewer', environments: [environment] },
     { email: 'y@example.com', name: 'y', role: 'viewer', environments: ['development'] },
   ],
-  'PATCH /orgs/{org_id}/members/{id}': [{ environments: ['development'] }, { environments: [environment] }, { environments: null }],
-  'POST /orgs/{org_id}/grants': [{ grantee: { type: 'member', id: ids.members }, permission: 'read', environments: [environment] }],
+  'PATCH /orgs/{org_id}/members/{id}': [
+    { environments: ['development'] },
+    { environments: [environment] },
+    { environments: null },
+  ],
+  'POST /orgs/{org_id}/grants': [
+    { grantee: { type: 'member', id: ids.members }, permission: 'read', environments: [environment] },
+  ],
   'POST /orgs/{org_id}/integrations': [
     { kind: 'sync', platform: 'heroku', name: 'x', config: herokuConfig },
     { kind: 'sync', platform: 'heroku', name: 'x', config: herokuConfig, environments: [environment] },
   ],
-  'PATCH /orgs/{org_id}/integrations/{id}': [{ auto: true }, { prune: true }, { environments: ['development'] }],
+  'PATCH /orgs/{org_id}/integrations/{id}': [
+    { auto: true },
+    { prune: true },
+    { environments: ['development'] },
+  ],
   'POST /orgs/{org_id}/integrations/sync': [environment, 'development'].flatMap((environmentId) =>
     [{}, { prune: true }, { dryRun: true, prune: true }].flatMap((more) => [
       { integrationId: everywhere, environmentId, ...more },
@@ -126,22 +166,51 @@ const reaching = ({ environment, secret, ids, everywhere }: World): Record<strin
       { platform: 'heroku', config: herokuConfig, environmentId, ...more },
     ]),
   ),
-  'POST /orgs/{org_id}/integrations/generate': [environment, 'development'].map((environmentId) => ({ format: 'json', environmentId })),
+  'POST /orgs/{org_id}/integrations/generate': [environment, 'development'].map((environmentId) => ({
+    format: 'json',
+    environmentId,
+  })),
   'POST /orgs/{org_id}/integrations/import': [environment, 'development'].flatMap((environmentId) =>
-    ['skip', 'overwrite', 'fail'].map((onConflict) => ({ source: 'svc', onConflict, environmentId, data: { dev_ONE: 'mine' } })),
+    ['skip', 'overwrite', 'fail'].map((onConflict) => ({
+      source: 'svc',
+      onConflict,
+      environmentId,
+      data: { dev_ONE: 'mine' },
+    })),
   ),
   'POST /orgs/{org_id}/trusts': [
-    { name: 'x', issuer: 'https://issuer.example.com', claims: { sub: 'x' }, scopes: ['scans:read'], environments: [environment] },
+    {
+      name: 'x',
+      issuer: 'https://issuer.example.com',
+      claims: { sub: 'x' },
+      scopes: ['scans:read'],
+      environments: [environment],
+    },
   ],
   'POST /orgs/{org_id}/scans': [{ text: `hid${'den value of HIDDEN_ONE'}` }, { text: secret.value }],
 });
 
 const queries: Record<string, string[]> = {
-  '/orgs/{org_id}/secrets': ['?environment=ENV', '?delimiter=/', '?environment=development&delimiter=/', '?sort=name', '?id=SECRET'],
+  '/orgs/{org_id}/secrets': [
+    '?environment=ENV',
+    '?delimiter=/',
+    '?environment=development&delimiter=/',
+    '?sort=name',
+    '?id=SECRET',
+  ],
   '/orgs/{org_id}/secrets/by-name/{name}': ['?environment=ENV'],
-  '/orgs/{org_id}/audit-log': ['?format=ndjson', '?resource=SECRET', '?resource=ENV', '?action=secret.read', '?actor=system'],
+  '/orgs/{org_id}/audit-log': [
+    '?format=ndjson',
+    '?resource=SECRET',
+    '?resource=ENV',
+    '?action=secret.read',
+    '?actor=system',
+  ],
   '/orgs/{org_id}/members/{id}/access': ['?action=secrets:read&environment=ENV&secret=dev_ONE'],
-  '/orgs/{org_id}/environments/compare': ['?environments=ENV,development', '?environments=development,production'],
+  '/orgs/{org_id}/environments/compare': [
+    '?environments=ENV,development',
+    '?environments=development,production',
+  ],
   '/orgs/{org_id}/events': ['?limit=100'],
   '/orgs/{org_id}/integrations/syncs': ['?limit=1'],
 };
@@ -166,7 +235,8 @@ async function* walk(world: World, caller: Caller): AsyncGenerator<Asked> {
     if (route.path.startsWith('/auth') || route.path.endsWith('/stream') || route.path === '/orgs') continue;
     const name = `${route.method.toUpperCase()} ${route.path}`;
     for (const [n, other] of others.entries()) {
-      if (n > 0 && !Object.keys(other).some((collection) => route.path.includes(`${collection}/{id}`))) continue;
+      if (n > 0 && !Object.keys(other).some((collection) => route.path.includes(`${collection}/{id}`)))
+        continue;
       for (const body of [bodies[name], ...(more[name] ?? [])])
         for (const query of ['', ...(queries[route.path] ?? [])]) {
           const path = `${route.isPage ? '' : '/api/v1'}${pathOf(route.path, world, other)}${query.replace('ENV', environment).replace('SECRET', ids.secrets as string)}`;
@@ -191,9 +261,19 @@ async function outsideOf({ o, environment, beside, secret, ids, everywhere, sync
   const secrets = [secret.id, beside.id];
   return {
     environments: await all('select * from environments where org_id = ? and id = ?', environment),
-    secrets: await all("select * from secrets where org_id = ? and (environment_id = ? or name not like 'dev_%') order by id", environment),
-    versions: await all('select * from secret_versions where org_id = ? and secret_id in (?, ?) order by secret_id, version', ...secrets),
-    integrations: await all('select * from integrations where org_id = ? and id in (?, ?)', ids.integrations as string, everywhere),
+    secrets: await all(
+      "select * from secrets where org_id = ? and (environment_id = ? or name not like 'dev_%') order by id",
+      environment,
+    ),
+    versions: await all(
+      'select * from secret_versions where org_id = ? and secret_id in (?, ?) order by secret_id, version',
+      ...secrets,
+    ),
+    integrations: await all(
+      'select * from integrations where org_id = ? and id in (?, ?)',
+      ids.integrations as string,
+      everywhere,
+    ),
     syncs: await all('select * from syncs where org_id = ? and id in (?, ?)', ...syncs),
     policies: await all('select * from policies where org_id = ? order by id'),
     approvals: await all('select * from approvals where org_id = ? and id = ?', ids.approvals as string),
@@ -224,12 +304,18 @@ it.each(Object.keys(kinds))(
       // What the request itself says is no news.
       const texts = told(answer).match(/[\w/-]*hidden[\w/*-]*/gi) ?? [];
       const news = texts.filter((text) => !request.includes(text));
-      if (news.length) found.push(`${answer.status} ${request.slice(0, 200)}: ${[...new Set(news)].join(' ')}`);
+      if (news.length)
+        found.push(`${answer.status} ${request.slice(0, 200)}: ${[...new Set(news)].join(' ')}`);
     };
     for await (const asked of walk(world, caller)) look(asked);
     await syncAll(world.o);
     // What it did is in the log, and in what it can list of it, also once the log has moved to D1.
-    for (const path of ['/audit-log?limit=100', '/audit-log?format=ndjson', '/integrations/syncs', '/events?limit=100'])
+    for (const path of [
+      '/audit-log?limit=100',
+      '/audit-log?format=ndjson',
+      '/integrations/syncs',
+      '/events?limit=100',
+    ])
       look({ name: path, request: path, answer: await caller.get(path) });
     await send('POST', `/api/v1/orgs/${world.o.id}/audit-log/archive`, { token: BOOTSTRAP, body: {} });
     look({ name: 'archived', request: '/audit-log', answer: await caller.get('/audit-log?format=ndjson') });
@@ -244,9 +330,16 @@ it.each(Object.keys(kinds))(
 it('limits: what others are limited to is shown as far as the caller reaches, and its own in full', async () => {
   const { o, ids } = await furnish();
   const narrow = await newKey(o, { scopes: ['*'], environments: ['development'], secrets: ['dev_*'] });
-  const child = await newAgent(narrow.o, { scopes: ['secrets:read'], environments: ['development'], secrets: ['dev_API_*', 'dev_?'] });
+  const child = await newAgent(narrow.o, {
+    scopes: ['secrets:read'],
+    environments: ['development'],
+    secrets: ['dev_API_*', 'dev_?'],
+  });
   const limitsIn = ({ json }: Answer) => [json.environments, json.secrets];
-  expect(limitsIn(await narrow.o.get(`/agent-credentials/${child.id}`))).toEqual([['development'], ['dev_API_*', 'dev_?']]);
+  expect(limitsIn(await narrow.o.get(`/agent-credentials/${child.id}`))).toEqual([
+    ['development'],
+    ['dev_API_*', 'dev_?'],
+  ]);
   expect(limitsIn(await narrow.o.get(`/api-keys/${narrow.id}`))).toEqual([['development'], ['dev_*']]);
   expect(limitsIn(await narrow.o.get(`/api-keys/${ids['api-keys']}`))).toEqual([[], []]);
   expect(limitsIn(await o.get(`/api-keys/${ids['api-keys']}`))).toEqual([['hidden-place'], ['HIDDEN_*']]);
@@ -255,7 +348,10 @@ it('limits: what others are limited to is shown as far as the caller reaches, an
   // Of what a credential reaches, the caller counts what it reaches itself.
   const reach = async (by: Caller) => (await by.get(`/credentials/${wide.id}/graph`)).json.reach.environments;
   expect(await reach(narrow.o)).toEqual([{ environment: 'development', secrets: 2 }]);
-  expect((await reach(o)).find(({ environment }: { environment: string }) => environment === 'development').secrets).toBe(3);
+  expect(
+    (await reach(o)).find(({ environment }: { environment: string }) => environment === 'development')
+      .secrets,
+  ).toBe(3);
 });
 
 it('limits: a limited key renames members, and narrows and ends what reaches further; it widens nothing and removes nobody', async () => {
@@ -264,18 +360,24 @@ it('limits: a limited key renames members, and narrows and ends what reaches fur
   const member = await newMember(o, 'viewer');
   const key = await newKey(o, { scopes: ['*'] });
   const agent = await newAgent(o, { scopes: ['secrets:*'], rate_limit: 60 });
-  const statuses = async (...calls: Promise<Answer>[]) => (await Promise.all(calls)).map(({ status }) => status);
+  const statuses = async (...calls: Promise<Answer>[]) =>
+    (await Promise.all(calls)).map(({ status }) => status);
   const at = `/members/${member.id}`;
-  expect(await statuses(narrow.patch(at, { name: 'Renamed' }), narrow.patch(at, { email: 'renamed@example.com' }))).toEqual([200, 200]);
+  expect(
+    await statuses(narrow.patch(at, { name: 'Renamed' }), narrow.patch(at, { email: 'renamed@example.com' })),
+  ).toEqual([200, 200]);
   expect((await o.get(at)).json).toMatchObject({ name: 'Renamed', email: 'renamed@example.com' });
   expect(await statuses(narrow.patch(at, { role: 'auditor' }), narrow.del(at))).toEqual([403, 403]);
   const invitation = { email: 'new@example.com', name: 'New', role: 'viewer' };
   expect((await narrow.post('/members', invitation)).status).toBe(403);
   const of = `/agent-credentials/${agent.id}`;
   expect((await narrow.patch(of, { scopes: ['secrets:read'], secrets: ['app_*'] })).status).toBe(200);
-  for (const more of [{ scopes: ['*'] }, { secrets: null }, { rate_limit: 1000 }]) expect((await narrow.patch(of, more)).status).toBe(403);
+  for (const more of [{ scopes: ['*'] }, { secrets: null }, { rate_limit: 1000 }])
+    expect((await narrow.patch(of, more)).status).toBe(403);
   expect((await narrow.post(`/api-keys/${key.id}/rotate`, {})).status).toBe(403);
-  expect(await statuses(narrow.del(of), narrow.post(`/credentials/${key.id}/contain`, {}))).toEqual([204, 200]);
+  expect(await statuses(narrow.del(of), narrow.post(`/credentials/${key.id}/contain`, {}))).toEqual([
+    204, 200,
+  ]);
   for (const ended of [agent, key]) expect((await ended.o.get('/secrets')).status).toBe(401);
 });
 
@@ -284,7 +386,8 @@ it('limits: a caller sees that it was refused, and neither the name nor the envi
   const narrow = await newKey(o, { scopes: ['*'], ...LIMITS });
   for (const { id } of [secret, beside]) await narrow.o.get(`/secrets/${id}`);
   await narrow.o.get('/secrets/by-name/dev_ONE?environment=development');
-  const entries = async (by: Caller) => (await by.get(`/audit-log?actor=${narrow.id}&action=secret.read`)).json.data;
+  const entries = async (by: Caller) =>
+    (await by.get(`/audit-log?actor=${narrow.id}&action=secret.read`)).json.data;
   const [ok, ...refused] = await entries(narrow.o);
   expect([ok.resource_name, ok.environment, ok.hash.length]).toEqual(['dev_ONE', 'development', 64]);
   expect(
@@ -312,9 +415,9 @@ it('limits: an entry is shown only to who reaches the former name of its secret 
     environment: 'development',
     resource_name: 'dev_A',
   };
-  expect(['dev_B', 'HIDDEN', undefined].map((former_name) => shows(view, { ...entry, ...(former_name && { former_name }) }))).toEqual([
-    true,
-    false,
-    true,
-  ]);
+  expect(
+    ['dev_B', 'HIDDEN', undefined].map((former_name) =>
+      shows(view, { ...entry, ...(former_name && { former_name }) }),
+    ),
+  ).toEqual([true, false, true]);
 });

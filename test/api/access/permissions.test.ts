@@ -13,7 +13,16 @@ import { faults } from '../../support/faults';
 import { newIssuer, newTrust } from '../../support/issuers';
 import { newGrant, newMember, newTeam } from '../../support/people';
 import { newPolicy } from '../../support/policies';
-import { type Answer, BOOTSTRAP, type Caller, codeOf, newOrg, newSecret, send, useWorld } from '../../support/world';
+import {
+  type Answer,
+  BOOTSTRAP,
+  type Caller,
+  codeOf,
+  newOrg,
+  newSecret,
+  send,
+  useWorld,
+} from '../../support/world';
 
 useWorld();
 
@@ -80,10 +89,16 @@ async function furnish(): Promise<World> {
 type Able = Exclude<(typeof actions)[Action]['kinds'][number], 'trust'>;
 const NOTHING = ['scans:read'];
 
-/** A caller of each kind that can be made by a call. `most` holds all that its kind can, within limits if there are some; `least` nothing that matters. */
+/**
+ * A caller of each kind that can be made by a call. `most` holds all that its kind can, within limits if
+ * there are some; `least` nothing that matters.
+ */
 const make: Record<
   Able,
-  { most(o: World['o'], limits?: Record<string, unknown>): Promise<string>; least?(o: Caller, but: readonly string[]): Promise<string> }
+  {
+    most(o: World['o'], limits?: Record<string, unknown>): Promise<string>;
+    least?(o: Caller, but: readonly string[]): Promise<string>;
+  }
 > = {
   system: { most: async () => BOOTSTRAP },
   api_key: {
@@ -101,13 +116,19 @@ const make: Record<
   provider: {
     most: async (o, limits) => (await newProvider(o, limits)).token,
     least: async (o, but) =>
-      (await newProvider(o, { scopes: ['issue', 'rotate', 'revoke'].filter((scope) => !but.includes(scope)) })).token,
+      (
+        await newProvider(o, {
+          scopes: ['issue', 'rotate', 'revoke'].filter((scope) => !but.includes(scope)),
+        })
+      ).token,
   },
   member: {
     most: async (o) => o.person,
     // Some scopes every role holds: then there is nobody.
     least: async (o, but) => {
-      const role = (['viewer', 'auditor'] as const).find((one) => !but.some((scope) => covers(roleScopes[one], scope)));
+      const role = (['viewer', 'auditor'] as const).find(
+        (one) => !but.some((scope) => covers(roleScopes[one], scope)),
+      );
       return role ? (await signIn(o, role)).token : '';
     },
   },
@@ -135,7 +156,9 @@ for (const [at, route] of routes.filter(({ public: isPublic }) => !isPublic).ent
   const need = actions[route.action];
   const byBootstrap = need.kinds.includes('system');
   const able = makeable.filter((kind) => need.kinds.includes(kind));
-  const place = ['/secrets/{id}', '{name}', '{environment}', '/environments/{id}'].find((part) => route.path.includes(part));
+  const place = ['/secrets/{id}', '{name}', '{environment}', '/environments/{id}'].find((part) =>
+    route.path.includes(part),
+  );
 
   describe(`permission: ${name}`, () => {
     const furnished = () => {
@@ -175,7 +198,8 @@ for (const [at, route] of routes.filter(({ public: isPublic }) => !isPublic).ent
     const mayDo = ({ o }: World) => most(able[0] ?? 'api_key', o);
     /** What a caller of a kind is told where its scopes, environments or names do not suffice. */
     const isOfSecrets = need.scopes.some((scope) => scope.startsWith('secrets:'));
-    const lacking = (kind: Able): Code => (kind === 'agent' && need.reveals && isOfSecrets ? 'SECRET_ACCESS_DENIED' : 'INSUFFICIENT_SCOPE');
+    const lacking = (kind: Able): Code =>
+      kind === 'agent' && need.reveals && isOfSecrets ? 'SECRET_ACCESS_DENIED' : 'INSUFFICIENT_SCOPE';
 
     it('authentication: refuses a request without a token, and a junk, forged, truncated, lengthened or re-prefixed token, and the wrong bootstrap token', async () => {
       const world = await furnished();
@@ -217,9 +241,16 @@ for (const [at, route] of routes.filter(({ public: isPublic }) => !isPublic).ent
         const answer = await call(world, world.other.token);
         expectRefusal(answer, 'NOT_FOUND');
         const none = { ...world, o: { ...world.o, id: `${world.o.id.slice(0, -6)}000000` } } as World;
-        expect((await call(none, world.other.token)).text.replaceAll(none.o.id, '')).toBe(answer.text.replaceAll(world.o.id, ''));
-        const entries = (await world.other.get('/audit-log')).json.data as { request_id: string; status: number }[];
-        expect(entries.find((entry) => entry.request_id === answer.headers.get('request-id'))?.status).toBe(404);
+        expect((await call(none, world.other.token)).text.replaceAll(none.o.id, '')).toBe(
+          answer.text.replaceAll(world.o.id, ''),
+        );
+        const entries = (await world.other.get('/audit-log')).json.data as {
+          request_id: string;
+          status: number;
+        }[];
+        expect(entries.find((entry) => entry.request_id === answer.headers.get('request-id'))?.status).toBe(
+          404,
+        );
       });
     }
 
@@ -240,7 +271,8 @@ for (const [at, route] of routes.filter(({ public: isPublic }) => !isPublic).ent
     if (others.length) {
       it(`kind: refuses ${others.join(', ')}, regardless of their permissions`, async () => {
         const world = await furnished();
-        for (const kind of others) expectRefusal(await call(world, await most(kind, world.o)), 'CREDENTIAL_KIND_NOT_ALLOWED');
+        for (const kind of others)
+          expectRefusal(await call(world, await most(kind, world.o)), 'CREDENTIAL_KIND_NOT_ALLOWED');
       });
     }
 
@@ -253,7 +285,10 @@ for (const [at, route] of routes.filter(({ public: isPublic }) => !isPublic).ent
           { expires_at: new Date(Date.now() + 86_400_000).toISOString() },
           { allowed_addresses: ['0.0.0.0/0', '::/0'] },
         ])
-          expectRefusal(await call(world, (await newKey(world.o, { scopes: ['*'], ...limits })).token), 'INSUFFICIENT_SCOPE');
+          expectRefusal(
+            await call(world, (await newKey(world.o, { scopes: ['*'], ...limits })).token),
+            'INSUFFICIENT_SCOPE',
+          );
       });
     }
 
@@ -262,9 +297,15 @@ for (const [at, route] of routes.filter(({ public: isPublic }) => !isPublic).ent
         const world = await furnished();
         for (const kind of able) {
           if (!make[kind].least || kind === 'member') continue;
-          expectRefusal(await call(world, await most(kind, world.o, { environments: ['staging'] })), lacking(kind));
+          expectRefusal(
+            await call(world, await most(kind, world.o, { environments: ['staging'] })),
+            lacking(kind),
+          );
           if (place.includes('secrets') || place.includes('name'))
-            expectRefusal(await call(world, await most(kind, world.o, { secrets: ['other/*'] })), lacking(kind));
+            expectRefusal(
+              await call(world, await most(kind, world.o, { secrets: ['other/*'] })),
+              lacking(kind),
+            );
         }
       });
     }
@@ -272,7 +313,10 @@ for (const [at, route] of routes.filter(({ public: isPublic }) => !isPublic).ent
     if (!byBootstrap) {
       it('allowed addresses: refuses a key that is used from an address outside of them', async () => {
         const world = await furnished();
-        expectRefusal(await call(world, await most('api_key', world.o, { allowed_addresses: ['198.51.100.0/24'] })), 'ADDRESS_NOT_ALLOWED');
+        expectRefusal(
+          await call(world, await most('api_key', world.o, { allowed_addresses: ['198.51.100.0/24'] })),
+          'ADDRESS_NOT_ALLOWED',
+        );
       });
     }
 
@@ -287,7 +331,10 @@ for (const [at, route] of routes.filter(({ public: isPublic }) => !isPublic).ent
       it('validation: refuses a body of another type, a malformed or too large one, and an unknown field', async () => {
         const world = await furnished();
         const token = await mayDo(world);
-        expectRefusal(await call(world, token, { body: '{}', headers: { 'Content-Type': 'text/plain' } }), 'UNSUPPORTED_MEDIA_TYPE');
+        expectRefusal(
+          await call(world, token, { body: '{}', headers: { 'Content-Type': 'text/plain' } }),
+          'UNSUPPORTED_MEDIA_TYPE',
+        );
         expectRefusal(await call(world, token, { body: '{' }), 'MALFORMED_JSON');
         expectRefusal(await call(world, token, { body: ' '.repeat(1_048_577) }), 'PAYLOAD_TOO_LARGE');
         const answer = await call(world, token, { body: { ...(bodies[name] as object), org_id: 'x' } });
@@ -299,9 +346,11 @@ for (const [at, route] of routes.filter(({ public: isPublic }) => !isPublic).ent
       const world = await furnished();
       const weak = await most('api_key', world.o, { scopes: ['integrations:notify'] });
       const held = async () =>
-        (await Promise.all(['/secrets', '/members', '/teams', '/grants', '/devices'].map((list) => world.o.get(list)))).map(
-          ({ text }) => text,
-        );
+        (
+          await Promise.all(
+            ['/secrets', '/members', '/teams', '/grants', '/devices'].map((list) => world.o.get(list)),
+          )
+        ).map(({ text }) => text);
       const before = await held();
       if (need.scopes.length) await call(world, weak);
       await call(world, world.other.token);
@@ -310,39 +359,47 @@ for (const [at, route] of routes.filter(({ public: isPublic }) => !isPublic).ent
   });
 }
 
-describe.each(routes.filter(({ public: isPublic }) => isPublic))('permission: $method $path, without authentication,', (route) => {
-  const body = bodies[`${route.method.toUpperCase()} ${route.path}`];
-  const path = `${route.isPage ? '' : '/api/v1'}${route.path}`;
-  const call = (sent: unknown, headers: Record<string, string> = {}, query = '') =>
-    send('POST', `${path}${query}`, { body: sent, headers: { 'CF-Connecting-IP': address, ...headers } });
+describe.each(routes.filter(({ public: isPublic }) => isPublic))(
+  'permission: $method $path, without authentication,',
+  (route) => {
+    const body = bodies[`${route.method.toUpperCase()} ${route.path}`];
+    const path = `${route.isPage ? '' : '/api/v1'}${route.path}`;
+    const call = (sent: unknown, headers: Record<string, string> = {}, query = '') =>
+      send('POST', `${path}${query}`, { body: sent, headers: { 'CF-Connecting-IP': address, ...headers } });
 
-  it('validation: refuses a body of another type, a malformed or too large one, and an unknown field, without a call of the gate', async () => {
-    const before = faults.gate;
-    expect(codeOf(await call('{}', { 'Content-Type': 'text/plain' }))).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE']);
-    expect(codeOf(await call('{'))).toEqual([400, 'MALFORMED_JSON']);
-    expect(codeOf(await call(' '.repeat(1_048_577)))).toEqual([413, 'PAYLOAD_TOO_LARGE']);
-    expect(codeOf(await call({ ...(body as object), surprise: 'x' }))).toEqual([400, 'VALIDATION_FAILED']);
-    expect(codeOf(await call(body, {}, '?surprise=1'))).toEqual([400, 'VALIDATION_FAILED']);
-    expect(codeOf(await call(body, { 'X-Access-Reason': '' }))).toEqual([400, 'VALIDATION_FAILED']);
-    expect(faults.gate).toBe(before);
-  });
+    it('validation: refuses a body of another type, a malformed or too large one, and an unknown field, without a call of the gate', async () => {
+      const before = faults.gate;
+      expect(codeOf(await call('{}', { 'Content-Type': 'text/plain' }))).toEqual([
+        415,
+        'UNSUPPORTED_MEDIA_TYPE',
+      ]);
+      expect(codeOf(await call('{'))).toEqual([400, 'MALFORMED_JSON']);
+      expect(codeOf(await call(' '.repeat(1_048_577)))).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+      expect(codeOf(await call({ ...(body as object), surprise: 'x' }))).toEqual([400, 'VALIDATION_FAILED']);
+      expect(codeOf(await call(body, {}, '?surprise=1'))).toEqual([400, 'VALIDATION_FAILED']);
+      expect(codeOf(await call(body, { 'X-Access-Reason': '' }))).toEqual([400, 'VALIDATION_FAILED']);
+      expect(faults.gate).toBe(before);
+    });
 
-  it('method: refuses others with 405', async () => {
-    const answer = await send('PUT', path, { body: {} });
-    expect([...codeOf(answer), answer.headers.get('allow')]).toEqual([
-      405,
-      'METHOD_NOT_ALLOWED',
-      route.isPage ? 'GET, HEAD, POST' : 'POST',
-    ]);
-  });
-});
+    it('method: refuses others with 405', async () => {
+      const answer = await send('PUT', path, { body: {} });
+      expect([...codeOf(answer), answer.headers.get('allow')]).toEqual([
+        405,
+        'METHOD_NOT_ALLOWED',
+        route.isPage ? 'GET, HEAD, POST' : 'POST',
+      ]);
+    });
+  },
+);
 
 describe('permission: a session token', () => {
   it('cannot rotate an API key, not even its parent', async () => {
     const o = await newOrg();
     const token = await newSession(o);
     for (const overlap_seconds of [0, 600])
-      expect((await token.o.post(`/api-keys/${o.keyId}/rotate`, { overlap_seconds })).json.error.code).toBe('CREDENTIAL_KIND_NOT_ALLOWED');
+      expect((await token.o.post(`/api-keys/${o.keyId}/rotate`, { overlap_seconds })).json.error.code).toBe(
+        'CREDENTIAL_KIND_NOT_ALLOWED',
+      );
     expect((await o.get('/api-keys')).json.data).toHaveLength(1);
   });
 });
@@ -381,10 +438,16 @@ describe('permission: the organisation as a whole', () => {
         ['POST', '/environments', { name: 'QA' }],
         ['DELETE', '/environments/staging', undefined],
       ] as const)
-        expect(codeOf(await limited.call(method, path, body)), `${method} ${path}`).toEqual([403, 'INSUFFICIENT_SCOPE']);
+        expect(codeOf(await limited.call(method, path, body)), `${method} ${path}`).toEqual([
+          403,
+          'INSUFFICIENT_SCOPE',
+        ]);
     }
     const { usage: _, ...org } = (await o.get('')).json;
-    expect([org, (await o.get('/environments')).text]).toEqual([{ ...before[0], usage: undefined }, before[1]]);
+    expect([org, (await o.get('/environments')).text]).toEqual([
+      { ...before[0], usage: undefined },
+      before[1],
+    ]);
   });
 });
 
@@ -393,8 +456,11 @@ describe('rate limit: every route', () => {
     faults.clock = Date.now();
     const world = await furnish();
     const key = await newKey(world.o, { scopes: ['*'] });
-    for (let i = 0; i < 1200; i += 100) await Promise.all(Array.from({ length: 100 }, () => key.o.get('/environments')));
-    for (const route of routes.filter(({ action, public: isPublic }) => !isPublic && !actions[action].kinds.includes('system'))) {
+    for (let i = 0; i < 1200; i += 100)
+      await Promise.all(Array.from({ length: 100 }, () => key.o.get('/environments')));
+    for (const route of routes.filter(
+      ({ action, public: isPublic }) => !isPublic && !actions[action].kinds.includes('system'),
+    )) {
       const path = route.path
         .replace('{org_id}', world.o.id)
         .replace('{id}', 'x')
@@ -409,9 +475,13 @@ describe('rate limit: every route', () => {
   });
 
   it('delays an address that guesses at the bootstrap token after twenty attempts, and never the right token', async () => {
-    const guess = () => send('GET', '/api/v1/orgs', { token: 'wrong', headers: { 'CF-Connecting-IP': '192.0.2.77' } });
+    const guess = () =>
+      send('GET', '/api/v1/orgs', { token: 'wrong', headers: { 'CF-Connecting-IP': '192.0.2.77' } });
     for (let i = 0; i < 20; i++) expect((await guess()).status).toBe(401);
     expect((await guess()).status).toBe(429);
-    expect((await send('GET', '/api/v1/orgs', { token: BOOTSTRAP, headers: { 'CF-Connecting-IP': '192.0.2.77' } })).status).toBe(200);
+    expect(
+      (await send('GET', '/api/v1/orgs', { token: BOOTSTRAP, headers: { 'CF-Connecting-IP': '192.0.2.77' } }))
+        .status,
+    ).toBe(200);
   });
 });

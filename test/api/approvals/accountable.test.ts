@@ -1,4 +1,5 @@
-// Policies whose approvers are the members accountable for an agent: one person's check on a program, which is no second person's.
+// Policies whose approvers are the members accountable for an agent: one person's check on a program, which
+// is no second person's.
 
 import { describe, expect, it } from 'vitest';
 import { approvalIn, newApprovalPolicy, newOffice } from '../../support/approvals';
@@ -18,8 +19,11 @@ async function newDesk(operations = ['secret.read']) {
   const { o, bob } = office;
   const secret = await newSecret(o, { name: 'HELD' });
   const policy = await newApprovalPolicy(o, operations, { applies_to: { names: ['HELD'] }, ...ACCOUNTABLE });
-  const agent = await newAgent(bob.o, { scopes: ['secrets:read', 'secrets:write', 'tokens:read', 'tokens:write', 'policies:write'] });
-  const read = (by = agent.o, id?: string) => by.get(`/secrets/${secret.id}`, id ? { 'Approval-Id': id } : undefined);
+  const agent = await newAgent(bob.o, {
+    scopes: ['secrets:read', 'secrets:write', 'tokens:read', 'tokens:write', 'policies:write'],
+  });
+  const read = (by = agent.o, id?: string) =>
+    by.get(`/secrets/${secret.id}`, id ? { 'Approval-Id': id } : undefined);
   return { ...office, secret, policy, agent, read };
 }
 
@@ -29,7 +33,9 @@ describe('accountable approvers: of an agent', () => {
   it('the member accountable for the agent approves alone, confirmed, and others cannot', async () => {
     const { ann, bob, read } = await newDesk();
     const { id } = approvalIn(await read());
-    expect((await ann.o.post(`/approvals/${id}/approve`)).json.error.message).toContain('Only members accountable for the agent');
+    expect((await ann.o.post(`/approvals/${id}/approve`)).json.error.message).toContain(
+      'Only members accountable for the agent',
+    );
     const shown = (await bob.o.get(`/approvals/${id}`)).json;
     expect([shown.may_decide, shown.required, shown.policies[0].accountable]).toEqual([true, 1, true]);
     expect((await bob.o.post(`/approvals/${id}/approve`)).status).toBe(200);
@@ -48,7 +54,8 @@ describe('accountable approvers: of an agent', () => {
 
   it('holds agents and what they created, and lets everybody else pass', async () => {
     const { o, ann, bob, asked, agent, read } = await newDesk();
-    for (const by of [o, ann.o, bob.o, asked, (await newSession(asked)).o]) expect((await read(by)).status).toBe(200);
+    for (const by of [o, ann.o, bob.o, asked, (await newSession(asked)).o])
+      expect((await read(by)).status).toBe(200);
     const sub = await newAgent(agent.o, { scopes: ['secrets:read'] });
     const key = await newKey(agent.o, { scopes: ['secrets:read'] });
     for (const by of [agent.o, sub.o, key.o, (await newSession(key.o)).o])
@@ -85,17 +92,34 @@ describe('accountable approvers: what an agent makes others do', () => {
     const limits = { scopes: ['secrets:list'], environments: ['staging'], secrets: ['APP_*'] };
     const trust = await newTrust(bob.o, issuer, limits);
     const wider = [
-      ...[{ scopes: ['secrets:list', 'secrets:read'] }, { environments: ['staging', 'production'] }, { environments: null }],
+      ...[
+        { scopes: ['secrets:list', 'secrets:read'] },
+        { environments: ['staging', 'production'] },
+        { environments: null },
+      ],
       ...[{ secrets: ['*'] }, { secrets: null }, { ttlSeconds: 86_400 }],
     ];
-    const accepting = [{ claims: { sub: 'repo:acme/*' } }, { claims: { sub: ['repo:acme/app:*', 'repo:mallory/app:*'] } }, { jwks: null }];
+    const accepting = [
+      { claims: { sub: 'repo:acme/*' } },
+      { claims: { sub: ['repo:acme/app:*', 'repo:mallory/app:*'] } },
+      { jwks: null },
+    ];
     for (const fields of [...wider, ...accepting])
-      expect(codeOf(await agent.patch(`/trusts/${trust.id}`, fields)), JSON.stringify(fields)).toEqual([403, 'SCOPE_EXCEEDS_PARENT']);
+      expect(codeOf(await agent.patch(`/trusts/${trust.id}`, fields)), JSON.stringify(fields)).toEqual([
+        403,
+        'SCOPE_EXCEEDS_PARENT',
+      ]);
     // Its own trust is judged like the agent, also once a person has made it accept other tokens.
     const own = await newTrust(agent, issuer);
-    expect(codeOf(await read((await newWorkload(o, own, await issuer.sign())).o))).toEqual([403, 'APPROVAL_REQUIRED']);
+    expect(codeOf(await read((await newWorkload(o, own, await issuer.sign())).o))).toEqual([
+      403,
+      'APPROVAL_REQUIRED',
+    ]);
     expect((await bob.o.patch(`/trusts/${own.id}`, { claims: { sub: 'repo:acme/*' } })).status).toBe(200);
-    expect(codeOf(await read((await newWorkload(o, own, await issuer.sign())).o))).toEqual([403, 'APPROVAL_REQUIRED']);
+    expect(codeOf(await read((await newWorkload(o, own, await issuer.sign())).o))).toEqual([
+      403,
+      'APPROVAL_REQUIRED',
+    ]);
   });
 });
 
@@ -107,8 +131,14 @@ describe('accountable approvers: the policy', () => {
     expect(made.warning).toBe(WARNING);
     expect((await o.patch(`/policies/${made.id}`, { name: 'programs' })).json.warning).toBe(WARNING);
     expect((await o.get(`/policies/${made.id}`)).json.warning).toBeUndefined();
-    for (const wrong of [{ required: 2 }, { approvers: { accountable: false } }, { approvers: { accountable: true, role: 'owner' } }])
-      expect((await o.post('/policies', { name: 'x', kind: 'approval', config: { ...config, ...wrong } })).status).toBe(400);
+    for (const wrong of [
+      { required: 2 },
+      { approvers: { accountable: false } },
+      { approvers: { accountable: true, role: 'owner' } },
+    ])
+      expect(
+        (await o.post('/policies', { name: 'x', kind: 'approval', config: { ...config, ...wrong } })).status,
+      ).toBe(400);
     // Replacing a second person by it weakens a policy, which that policy holds.
     const strict = await newApprovalPolicy(o, ['secret.read']);
     expect(codeOf(await o.patch(`/policies/${strict}`, { config }))).toEqual([403, 'APPROVAL_REQUIRED']);

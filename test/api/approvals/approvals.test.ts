@@ -34,13 +34,22 @@ describe('approval: a read', () => {
     // Whoever is accountable for the request decides nothing.
     expect(codeOf(await approve(bob, approval.id))).toEqual([403, 'INSUFFICIENT_SCOPE']);
     const shown = (await ann.o.get(`/approvals/${approval.id}`)).json;
-    expect(shown).toMatchObject({ status: 'pending', may_decide: true, summary: 'The API key "deploy" asks to read the secret DB.' });
+    expect(shown).toMatchObject({
+      status: 'pending',
+      may_decide: true,
+      summary: 'The API key "deploy" asks to read the secret DB.',
+    });
     expect(shown.target).toEqual({ id: secret.id, name: 'DB', environment: 'production' });
-    expect((await ann.o.get('/approvals?waiting_for=me')).json.data.map(({ id }: { id: string }) => id)).toEqual([approval.id]);
+    expect(
+      (await ann.o.get('/approvals?waiting_for=me')).json.data.map(({ id }: { id: string }) => id),
+    ).toEqual([approval.id]);
     expect((await bob.o.get('/approvals?waiting_for=me')).json.data).toEqual([]);
     const approved = await approve(ann, approval.id);
     expect([approved.status, approved.json.status]).toEqual([200, 'approved']);
-    expect(approvalIn(await asked.get(`/secrets/${secret.id}`))).toMatchObject({ id: approval.id, status: 'approved' });
+    expect(approvalIn(await asked.get(`/secrets/${secret.id}`))).toMatchObject({
+      id: approval.id,
+      status: 'approved',
+    });
     const read = await asked.get(`/secrets/${secret.id}`, under(approval.id));
     expect([read.status, read.json.value]).toEqual([200, secret.value]);
     expect(codeOf(await asked.get(`/secrets/${secret.id}`, under(approval.id)))).toEqual(MISMATCH);
@@ -105,7 +114,9 @@ describe('approval: Approval-Id', () => {
     await newApprovalPolicy(o, ['secret.update']);
     const { id } = approvalIn(await asked.patch(`/secrets/${secret.id}`, { value: 'new' }));
     await approve(ann, id);
-    const answers = await Promise.all(Array.from({ length: 100 }, () => asked.patch(`/secrets/${secret.id}`, { value: 'new' }, under(id))));
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, () => asked.patch(`/secrets/${secret.id}`, { value: 'new' }, under(id))),
+    );
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(answers.filter((answer) => codeOf(answer)[1] === 'APPROVAL_MISMATCH')).toHaveLength(99);
     expect((await o.get(`/secrets/${secret.id}/versions`)).json.data).toHaveLength(2);
@@ -126,7 +137,8 @@ describe('approval: Approval-Id', () => {
     const { o, ann, asked } = await newOffice();
     const secret = await newSecret(o);
     await newApprovalPolicy(o, ['secret.update']);
-    const patch = (headers: Record<string, string>) => asked.patch(`/secrets/${secret.id}`, { value: 'new' }, headers);
+    const patch = (headers: Record<string, string>) =>
+      asked.patch(`/secrets/${secret.id}`, { value: 'new' }, headers);
     const { id } = approvalIn(await patch({}));
     await approve(ann, id);
     expect(codeOf(await patch({ ...under(id), 'If-Match': '"v9"' }))).toEqual([412, 'VERSION_CONFLICT']);
@@ -145,12 +157,21 @@ describe('approval: every path to the same effect', () => {
     const team = (await o.post('/teams', { name: 't' })).json.id;
     await newApprovalPolicy(
       o,
-      ['secret.read', 'secret.update', 'secret.delete', 'break_glass.create', 'provider_token.create', 'team.change', 'member.change'],
+      [
+        'secret.read',
+        'secret.update',
+        'secret.delete',
+        'break_glass.create',
+        'provider_token.create',
+        'team.change',
+        'member.change',
+      ],
       { applies_to: { names: ['prod/*'] } },
     );
     const member = (await o.get('/members')).json.data[1].id;
     const one = `/secrets/${secret.id}`;
-    const held = async (answer: Promise<{ status: number; json: unknown }>) => expect(codeOf((await answer) as never)).toEqual(HELD);
+    const held = async (answer: Promise<{ status: number; json: unknown }>) =>
+      expect(codeOf((await answer) as never)).toEqual(HELD);
     await held(asked.get(one));
     await held(asked.get(`${one}?version=1`));
     await held(asked.get('/secrets/by-name/prod%2Fdb'));
@@ -167,7 +188,9 @@ describe('approval: every path to the same effect', () => {
     await held(asked.post(`/secrets/${deleted.id}/restore`));
     await held(asked.post('/provider-tokens', { name: 'p', scopes: ['issue'], secrets: ['pro*'] }));
     await held(o.post('/break-glass-tokens', { reason: 'the database is down' }));
-    await held(o.post('/grants', { grantee: { type: 'member', id: member }, permission: 'read', secrets: ['*db'] }));
+    await held(
+      o.post('/grants', { grantee: { type: 'member', id: member }, permission: 'read', secrets: ['*db'] }),
+    );
     await held(o.post(`/teams/${team}/members`, { member_id: member }));
     await held(o.del(`/teams/${team}`));
     await held(o.post('/members', { email: 'eve@example.com', name: 'Eve', role: 'viewer' }));
@@ -175,7 +198,9 @@ describe('approval: every path to the same effect', () => {
     const values = (await asked.get('/environments/production/values')).json;
     expect([values.values, values.withheld]).toEqual([{ plain: other.value }, ['prod/db']]);
     // What is outside of the policy goes on as before.
-    expect((await asked.post('/provider-tokens', { name: 'p', scopes: ['issue'], secrets: ['dev/*'] })).status).toBe(201);
+    expect(
+      (await asked.post('/provider-tokens', { name: 'p', scopes: ['issue'], secrets: ['dev/*'] })).status,
+    ).toBe(201);
     expect((await asked.patch(`/secrets/${other.id}`, { value: 'x' })).status).toBe(200);
     expect((await o.get(one)).json.error.code).toBe('APPROVAL_REQUIRED');
     expect((await o.get(`${one}/versions`)).json.data).toHaveLength(2);
@@ -225,7 +250,11 @@ describe('approval: deciders', () => {
     const first = approvalIn(await bob.o.get(`/secrets/${a.id}`));
     const one = await approve(cat, first.id);
     const again = await approve(cat, first.id);
-    expect([one.json.status, again.json.status, again.json.approvals.length]).toEqual(['pending', 'pending', 1]);
+    expect([one.json.status, again.json.status, again.json.approvals.length]).toEqual([
+      'pending',
+      'pending',
+      1,
+    ]);
     expect((await approve(dan, first.id)).json.status).toBe('approved');
     expect((await bob.o.get(`/secrets/${a.id}`, under(first.id))).status).toBe(200);
     const second = approvalIn(await bob.o.get(`/secrets/${b.id}`));

@@ -1,5 +1,6 @@
-// No way around an approval policy: whatever is called, by whom and in whatever order, while nobody approves, no held value leaves, no held secret
-// changes, and the policy stands as it was. The first test walks every route of the API, so that a route that comes later is walked too.
+// No way around an approval policy: whatever is called, by whom and in whatever order, while nobody approves,
+// no held value leaves, no held secret changes, and the policy stands as it was. The first test walks every
+// route of the API, so that a route that comes later is walked too.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { SecretRow } from '../../../src/db/schema';
@@ -30,12 +31,18 @@ const VALUE = 'held-value-4711';
 async function agentsOf(o: Caller) {
   const agent = (await newAgent(o, { scopes: ['*'] })).o;
   const key = (await newKey(agent)).o;
-  return { agent, sub: (await newAgent(agent, { scopes: ['*'] })).o, key, session: (await newSession(key)).o };
+  return {
+    agent,
+    sub: (await newAgent(agent, { scopes: ['*'] })).o,
+    key,
+    session: (await newSession(key)).o,
+  };
 }
 
 /**
- * An org with a policy that holds everything of the secrets under `held/`, and what else a path or body can name. The approvers are owners, or
- * the members accountable for agents: then only agents and what they created are held.
+ * An org with a policy that holds everything of the secrets under `held/`, and what else a path or body can
+ * name. The approvers are owners, or the members accountable for agents: then only agents and what they
+ * created are held.
  */
 async function newFortress(approvers: 'owners' | 'accountable' = 'owners') {
   const { o, bob, asked } = await newOffice();
@@ -52,14 +59,25 @@ async function newFortress(approvers: 'owners' | 'accountable' = 'owners') {
     glass: (await newBreakGlass(o)).o,
   };
   const isOfAgents = approvers === 'accountable';
-  const policy = await newApprovalPolicy(o, GUARDED, isOfAgents ? { config: { approvers: { accountable: true } } } : {});
-  const ids = { secret: secret.id, member: member.id, team, policy, key: (await newKey(o, { scopes: ['secrets:read'] })).id };
+  const policy = await newApprovalPolicy(
+    o,
+    GUARDED,
+    isOfAgents ? { config: { approvers: { accountable: true } } } : {},
+  );
+  const ids = {
+    secret: secret.id,
+    member: member.id,
+    team,
+    policy,
+    key: (await newKey(o, { scopes: ['secrets:read'] })).id,
+  };
   const before = await inCore(o, ({ rows }) => rows.get('secret', secret.id) as SecretRow);
   /** What has been got past the policy, or null. */
   const breach = async (): Promise<string | null> => {
     const [row, rule, org] = await inCore(
       o,
-      ({ rows }) => [rows.get('secret', secret.id), rows.get('policy', policy), rows.get('org', o.id)] as const,
+      ({ rows }) =>
+        [rows.get('secret', secret.id), rows.get('policy', policy), rows.get('org', o.id)] as const,
     );
     if (row?.revision !== before.revision) return `the secret has changed: ${JSON.stringify(row)}`;
     if (rule?.revision !== 1) return `the policy has changed: ${JSON.stringify(rule)}`;
@@ -82,7 +100,8 @@ const bodies: Record<string, unknown> = {
 /** The body for a route: that above, or its example in the OpenAPI document, if it takes one. */
 async function examples(): Promise<(path: string, method: string) => unknown> {
   const { paths } = (await send('GET', `${API}/openapi.json`)).json;
-  return (path, method) => bodies[`${method} ${path}`] ?? paths[path]?.[method]?.requestBody?.content?.['application/json']?.example;
+  return (path, method) =>
+    bodies[`${method} ${path}`] ?? paths[path]?.[method]?.requestBody?.content?.['application/json']?.example;
 }
 
 /** The path of a route, with what is held in the place of each parameter. */
@@ -99,7 +118,10 @@ function pathOf({ ids, o }: Fortress, path: string): string {
     .replace('{name}', 'held/db')
     .replace('{environment}', 'production')
     .replace('{member_id}', ids.member)
-    .replace(/([a-z-]+)\/\{id\}/, (_, collection: string) => `${collection}/${byCollection[collection] ?? ids.secret}`)
+    .replace(
+      /([a-z-]+)\/\{id\}/,
+      (_, collection: string) => `${collection}/${byCollection[collection] ?? ids.secret}`,
+    )
     .replace(/\{\w+\}/, ids.key);
 }
 
@@ -112,8 +134,12 @@ it.each(['owners', 'accountable'] as const)(
     let sent = 0;
     // What ends credentials comes last.
     const last = /panic|contain|api-keys|access-tokens|agent|break-glass|auth|delete/;
-    const order = [...routes].sort((a, b) => Number(last.test(`${a.method} ${a.path}`)) - Number(last.test(`${b.method} ${b.path}`)));
-    for (const route of order.filter(({ path, public: open }) => !open && !path.startsWith('/deployment') && !path.endsWith('/stream')))
+    const order = [...routes].sort(
+      (a, b) => Number(last.test(`${a.method} ${a.path}`)) - Number(last.test(`${b.method} ${b.path}`)),
+    );
+    for (const route of order.filter(
+      ({ path, public: open }) => !open && !path.startsWith('/deployment') && !path.endsWith('/stream'),
+    ))
       for (const caller of Object.values(fortress.callers)) {
         // A minute later, so that no rate limit refuses.
         if (++sent % 100 === 0) faults.clock = (faults.clock ?? Date.now()) + 60_000;
@@ -129,10 +155,18 @@ it.each(['owners', 'accountable'] as const)(
     for (const one of held) {
       const [method = '', path = ''] = one.split(' ');
       const { $ref, description } = paths[path][method].responses['403'];
-      expect(description ?? components.responses[$ref.split('/').at(-1)].description, one).toContain('APPROVAL_REQUIRED');
+      expect(description ?? components.responses[$ref.split('/').at(-1)].description, one).toContain(
+        'APPROVAL_REQUIRED',
+      );
     }
     const secret = '/orgs/{org_id}/secrets/{id}';
-    for (const one of [`get ${secret}`, `patch ${secret}`, `delete ${secret}`, `post ${secret}/rotate`, `post ${secret}/rollback`])
+    for (const one of [
+      `get ${secret}`,
+      `patch ${secret}`,
+      `delete ${secret}`,
+      `post ${secret}/rotate`,
+      `post ${secret}/rollback`,
+    ])
       expect([...held]).toContain(one);
     for (const one of [
       'get /orgs/{org_id}/secrets/by-name/{name}',
@@ -154,19 +188,27 @@ const attempts: Record<string, (fortress: Fortress, by: Caller) => Promise<Answe
   rename: ({ ids }, by) => by.patch(`/secrets/${ids.secret}`, { name: 'free' }),
   retype: ({ ids }, by) => by.patch(`/secrets/${ids.secret}`, { type: 'generic' }),
   overwrite: (_, by) => by.call('PUT', '/secrets/by-name/held%2Fdb', { value: 'x' }),
-  'share by a link': ({ ids }, by) => by.post(`/secrets/${ids.secret}/share`, { kind: 'link', expires_in: 60, max_views: 1 }),
+  'share by a link': ({ ids }, by) =>
+    by.post(`/secrets/${ids.secret}/share`, { kind: 'link', expires_in: 60, max_views: 1 }),
   'share by a grant': ({ ids }, by) =>
-    by.post(`/secrets/${ids.secret}/share`, { kind: 'grant', grantee: { type: 'team', id: ids.team }, permission: 'write' }),
+    by.post(`/secrets/${ids.secret}/share`, {
+      kind: 'grant',
+      grantee: { type: 'team', id: ids.team },
+      permission: 'write',
+    }),
   rotate: ({ ids }, by) => by.post(`/secrets/${ids.secret}/rotate`, {}),
   'roll back': ({ ids }, by) => by.post(`/secrets/${ids.secret}/rollback`, { version: 1 }),
   delete: ({ ids }, by) => by.del(`/secrets/${ids.secret}?permanent=true`),
   'disable the policy': ({ ids }, by) => by.patch(`/policies/${ids.policy}`, { enabled: false }),
-  'narrow the policy': ({ ids }, by) => by.patch(`/policies/${ids.policy}`, { applies_to: { names: ['none'] } }),
+  'narrow the policy': ({ ids }, by) =>
+    by.patch(`/policies/${ids.policy}`, { applies_to: { names: ['none'] } }),
   'delete the policy': ({ ids }, by) => by.del(`/policies/${ids.policy}`),
-  'invite an owner': (_, by) => by.post('/members', { email: `e${Math.random()}@example.com`, name: 'E', role: 'owner' }),
+  'invite an owner': (_, by) =>
+    by.post('/members', { email: `e${Math.random()}@example.com`, name: 'E', role: 'owner' }),
   promote: ({ ids }, by) => by.patch(`/members/${ids.member}`, { role: 'admin' }),
   'enrol for somebody': ({ ids }, by) => by.post(`/members/${ids.member}/enrolments`),
-  grant: ({ ids }, by) => by.post('/grants', { grantee: { type: 'team', id: ids.team }, permission: 'write' }),
+  grant: ({ ids }, by) =>
+    by.post('/grants', { grantee: { type: 'team', id: ids.team }, permission: 'write' }),
   'join a team': ({ ids }, by) => by.post(`/teams/${ids.team}/members`, { member_id: ids.member }),
   'create an agent': (_, by) => by.post('/agent-credentials', { name: 'a', scopes: ['secrets:read'] }),
   'create a key': (_, by) => by.post('/api-keys', { name: 'k', scopes: ['secrets:*'] }),
@@ -191,7 +233,10 @@ it('bypass: no sequence of calls without an approval gets past a policy', async 
       const fortress = await newFortress();
       const callers = Object.values(fortress.callers);
       for (const [name, who] of calls) {
-        const answer = await (attempts[name] as (typeof attempts)[string])(fortress, callers[who % callers.length] as Caller);
+        const answer = await (attempts[name] as (typeof attempts)[string])(
+          fortress,
+          callers[who % callers.length] as Caller,
+        );
         expect(answer.text, name).not.toContain(VALUE);
         // What it was given is used from here on.
         if (answer.json?.token) callers.push(fortress.o.as(answer.json.token));

@@ -1,10 +1,19 @@
-// Approvals of what ends: once a requester has ended, its approvals are void, are shown as such, and leave nothing behind.
+// Approvals of what ends: once a requester has ended, its approvals are void, are shown as such, and leave
+// nothing behind.
 import { describe, expect, it } from 'vitest';
 import type { TeamMemberRow } from '../../../src/db/schema';
 import { approvalDetails } from '../../../src/gate/approvals/details';
 import { endApprovals } from '../../../src/gate/approvals/state';
 import { revision } from '../../../src/gate/journal/writes';
-import { approvalIn, approve, newApprovalPolicy, newOffice, plantApproval, settle, under } from '../../support/approvals';
+import {
+  approvalIn,
+  approve,
+  newApprovalPolicy,
+  newOffice,
+  plantApproval,
+  settle,
+  under,
+} from '../../support/approvals';
 import { another, type Browser, change, newBrowser, ORIGIN, signIn } from '../../support/browser';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { newDevice, provenBy } from '../../support/device';
@@ -54,7 +63,8 @@ describe('approval: a requester who ends', () => {
     for (const id of ids.slice(0, 3)) expect(codeOf(await approve(ann, id))).toEqual([409, 'CONFLICT']);
     faults.clock = Date.now() + 3_700_000;
     expect(await statusOf(ids[3] as string)).toBe('void');
-    const list = async (query: string) => (await o.get(`/approvals?${query}`)).json.data.map(({ id }: { id: string }) => id).sort();
+    const list = async (query: string) =>
+      (await o.get(`/approvals?${query}`)).json.data.map(({ id }: { id: string }) => id).sort();
     expect(await list('status=void')).toEqual([...ids].sort());
     expect(await list('status=pending')).toEqual([]);
     expect(codeOf(await o.get(path, under(ids[1] as string)))).toEqual(MISMATCH);
@@ -78,12 +88,15 @@ describe('approval: a requester who ends', () => {
     const byBrowser = await held(second.o);
     for (const id of [byToken, byBrowser]) await plantApproval(o, id);
     const browser = await inCore(o, ({ rows }) => rows.get('approval', byBrowser)?.requester.credential);
-    for (const id of [session.id, browser]) expect((await o.post(`/credentials/${id}/contain`, {})).status).toBe(200);
+    for (const id of [session.id, browser])
+      expect((await o.post(`/credentials/${id}/contain`, {})).status).toBe(200);
     expect([await statusOf(byToken), await statusOf(byBrowser)]).toEqual(['void', 'void']);
     // The root of both goes on, and cannot use them.
     expect(codeOf(await asked.get(path, under(byToken)))).toEqual(MISMATCH);
     expect(codeOf(await bob.o.get(path, under(byBrowser)))).toEqual(MISMATCH);
-    await inCore(o, ({ rows, storage }) => storage.transactionSync(() => rows.forget('credential', session.id)));
+    await inCore(o, ({ rows, storage }) =>
+      storage.transactionSync(() => rows.forget('credential', session.id)),
+    );
     expect(await statusOf(byToken)).toBe('void');
     expect(codeOf(await asked.get(path, under(byToken)))).toEqual(MISMATCH);
   });
@@ -98,7 +111,9 @@ describe('approval: a requester who ends', () => {
     expect((await o.post(`/devices/${device_id}/block`)).status).toBe(200);
     expect(await statusOf(id)).toBe('void');
     expect(codeOf(await asked.get(path, under(id)))).toEqual(MISMATCH);
-    await inCore(o, ({ rows, storage }) => storage.transactionSync(() => rows.forget('credential', session.id)));
+    await inCore(o, ({ rows, storage }) =>
+      storage.transactionSync(() => rows.forget('credential', session.id)),
+    );
     expect(await statusOf(id)).toBe('void');
   });
 
@@ -106,7 +121,9 @@ describe('approval: a requester who ends', () => {
     const { o, bob, path, held, statusOf } = await newHeld();
     const lost = newBrowser(await newPasskey(ORIGIN));
     const { json: options } = await bob.o.post(`/members/${bob.member.id}/passkeys/options`);
-    const { json: added } = await bob.o.post(`/members/${bob.member.id}/passkeys`, { response: await lost.passkey.create(options) });
+    const { json: added } = await bob.o.post(`/members/${bob.member.id}/passkeys`, {
+      response: await lost.passkey.create(options),
+    });
     await lost.login();
     const id = await held(lost.o);
     await plantApproval(o, id);
@@ -121,7 +138,11 @@ describe('approval: a requester who ends', () => {
     const ids = [await held(session.o), await held(bob.o)];
     const kept = await held(asked);
     expect((await o.post('/panic', { reason: 'a laptop was stolen' })).status).toBe(200);
-    expect(await Promise.all([...ids, kept].map(statusOf))).toEqual(['void', 'void', kept === ids[0] ? 'void' : 'pending']);
+    expect(await Promise.all([...ids, kept].map(statusOf))).toEqual([
+      'void',
+      'void',
+      kept === ids[0] ? 'void' : 'pending',
+    ]);
     expect(codeOf(await asked.get(path, under(ids[0] as string)))).toEqual(MISMATCH);
   });
 });
@@ -133,7 +154,9 @@ describe('approval: a decision that ends', () => {
     const lost = newBrowser(await newPasskey(ORIGIN));
     const { ann, asked } = held;
     const { json: options } = await ann.o.post(`/members/${ann.member.id}/passkeys/options`);
-    const { json: added } = await ann.o.post(`/members/${ann.member.id}/passkeys`, { response: await lost.passkey.create(options) });
+    const { json: added } = await ann.o.post(`/members/${ann.member.id}/passkeys`, {
+      response: await lost.passkey.create(options),
+    });
     await lost.login();
     const id = await held.held(asked);
     expect((await approve(lost, id)).json.status).toBe('approved');
@@ -155,7 +178,10 @@ describe('approval: a decision that ends', () => {
     expect((await asked.get(path, under(again))).status).toBe(200);
   });
 
-  /** A policy decided by a team of two, and how one of them leaves the team and joins it again: with approvals, and known to all for long. */
+  /**
+   * A policy decided by a team of two, and how one of them leaves the team and joins it again: with
+   * approvals, and known to all for long.
+   */
   async function newPanel(required: number) {
     const { o, asked } = await newOffice();
     const cat = await signIn(o, 'admin');

@@ -1,7 +1,16 @@
-// Deciders whose role is limited to environments: they decide, and are shown, what concerns those alone, when they decide and when it counts.
+// Deciders whose role is limited to environments: they decide, and are shown, what concerns those alone, when
+// they decide and when it counts.
 
 import { describe, expect, it } from 'vitest';
-import { approvalIn, approve, colleague, newApprovalPolicy, newOffice, settle, under } from '../../support/approvals';
+import {
+  approvalIn,
+  approve,
+  colleague,
+  newApprovalPolicy,
+  newOffice,
+  settle,
+  under,
+} from '../../support/approvals';
 import { newAgent } from '../../support/credentials';
 import { newGrant, newMember, newTeam } from '../../support/people';
 import { type Caller, codeOf, newSecret, useWorld } from '../../support/world';
@@ -12,7 +21,10 @@ const LACKS = [403, 'INSUFFICIENT_SCOPE'];
 const IMPOSSIBLE = [422, 'APPROVAL_IMPOSSIBLE'];
 const BY_ADMINS = { approvers: { role: 'admin' } };
 
-/** An office with a secret in each of two environments, of which admins approve every deletion, and an admin of the first. */
+/**
+ * An office with a secret in each of two environments, of which admins approve every deletion, and an admin
+ * of the first.
+ */
 async function newDesk() {
   const office = await newOffice();
   const { o, asked } = office;
@@ -24,7 +36,8 @@ async function newDesk() {
   return { ...office, near, far, dev, policy, ask };
 }
 
-const listed = async (by: Caller, query = '') => (await by.get(`/approvals${query}`)).json.data.map(({ id }: { id: string }) => id);
+const listed = async (by: Caller, query = '') =>
+  (await by.get(`/approvals${query}`)).json.data.map(({ id }: { id: string }) => id);
 
 describe('approvals: a decider with environments', () => {
   it('decides for those, and is shown no others', async () => {
@@ -72,7 +85,11 @@ describe('approvals: a decider with environments', () => {
     await newApprovalPolicy(o, ['secret.share', 'team.change'], { config: { approvers: { role: 'admin' } } });
     const viewer = await newMember(o, 'viewer');
     const grant = (environments?: string[]) =>
-      asked.post('/grants', { grantee: { type: 'member', id: viewer.id }, permission: 'read', ...(environments && { environments }) });
+      asked.post('/grants', {
+        grantee: { type: 'member', id: viewer.id },
+        permission: 'read',
+        ...(environments && { environments }),
+      });
     const both = approvalIn(await grant(['development', 'production'])).id;
     const all = approvalIn(await grant()).id;
     const one = approvalIn(await grant(['development'])).id;
@@ -86,14 +103,22 @@ describe('approvals: a decider with environments', () => {
   it('narrowing an approver of the role that decides is held by the policy itself', async () => {
     const { o, dev } = await newDesk();
     for (const environments of [['staging'], ['development', 'staging'], null])
-      expect(codeOf(await o.patch(`/members/${dev.member.id}`, { environments }))).toEqual([403, 'APPROVAL_REQUIRED']);
+      expect(codeOf(await o.patch(`/members/${dev.member.id}`, { environments }))).toEqual([
+        403,
+        'APPROVAL_REQUIRED',
+      ]);
   });
 
   it('decides on a member of those environments, and on a policy of those', async () => {
     const { o, asked, dev } = await newDesk();
     await newApprovalPolicy(o, ['member.change', 'policy.change'], { config: BY_ADMINS });
     const invite = (environments?: string[]) =>
-      asked.post('/members', { email: 'v@x.io', name: 'v', role: 'viewer', ...(environments && { environments }) });
+      asked.post('/members', {
+        email: 'v@x.io',
+        name: 'v',
+        role: 'viewer',
+        ...(environments && { environments }),
+      });
     expect(codeOf(await invite(['development']))).toEqual([403, 'SCOPE_EXCEEDS_PARENT']);
     const make = (environments?: string[]) =>
       asked.post('/policies', {
@@ -107,7 +132,14 @@ describe('approvals: a decider with environments', () => {
     expect((await approve(dev, one)).status).toBe(200);
     expect(codeOf(await approve(dev, all))).toEqual(LACKS);
     const viewer = async (environments?: string[]) =>
-      approvalIn(await o.post('/members', { email: 'w@x.io', name: 'w', role: 'viewer', ...(environments && { environments }) })).id;
+      approvalIn(
+        await o.post('/members', {
+          email: 'w@x.io',
+          name: 'w',
+          role: 'viewer',
+          ...(environments && { environments }),
+        }),
+      ).id;
     const near = await viewer(['development']);
     const wide = await viewer();
     expect((await approve(dev, near)).status).toBe(200);
@@ -133,7 +165,10 @@ describe('approvals: a decider with environments', () => {
 describe('approvals: possible', () => {
   it('approvers count in each environment that the policy applies to', async () => {
     const { o } = await newOffice();
-    const team = await newTeam(o, (await newMember(o, 'admin', { environments: ['development', 'staging'] })).id);
+    const team = await newTeam(
+      o,
+      (await newMember(o, 'admin', { environments: ['development', 'staging'] })).id,
+    );
     const create = (environments?: string[], fields = {}) =>
       o.post('/policies', {
         name: 'p',
@@ -146,12 +181,16 @@ describe('approvals: possible', () => {
     expect(status).toBe(201);
     for (const environments of [undefined, ['production'], ['development', 'production']])
       expect(codeOf(await create(environments))).toEqual(IMPOSSIBLE);
-    expect(codeOf(await create(['development'], { operations: ['secret.read', 'team.change'] }))).toEqual(IMPOSSIBLE);
+    expect(codeOf(await create(['development'], { operations: ['secret.read', 'team.change'] }))).toEqual(
+      IMPOSSIBLE,
+    );
     const path = `/policies/${json.id}`;
     for (const applies_to of [{ environments: ['production'] }, {}])
       expect(codeOf(await o.patch(path, { applies_to }))).toEqual(IMPOSSIBLE);
     expect((await o.patch(path, { applies_to: { environments: ['staging'] } })).status).toBe(200);
-    await o.post(`/teams/${team}/members`, { member_id: (await newMember(o, 'admin', { environments: ['production'] })).id });
+    await o.post(`/teams/${team}/members`, {
+      member_id: (await newMember(o, 'admin', { environments: ['production'] })).id,
+    });
     expect((await create(['development', 'production'])).status).toBe(201);
     expect(codeOf(await create(['development', 'production'], { required: 2 }))).toEqual(IMPOSSIBLE);
   });
@@ -162,8 +201,16 @@ describe('approvals: possible', () => {
     const team = await newTeam(o, dev.id);
     const policy = { operations: ['secret.read'], required: 1, approvers: { team_id: team } };
     const invite = (environments: string[] | undefined, n: number) =>
-      ann.o.post('/members', { email: `m${n}@example.com`, name: 'M', role: 'admin', ...(environments && { environments }) });
-    await newApprovalPolicy(o, policy.operations, { config: policy, applies_to: { environments: ['development'] } });
+      ann.o.post('/members', {
+        email: `m${n}@example.com`,
+        name: 'M',
+        role: 'admin',
+        ...(environments && { environments }),
+      });
+    await newApprovalPolicy(o, policy.operations, {
+      config: policy,
+      applies_to: { environments: ['development'] },
+    });
     const HELD = [403, 'APPROVAL_REQUIRED'];
     expect((await invite(['staging'], 1)).status).toBe(201);
     for (const [n, environments] of [['development'], ['development', 'staging'], undefined].entries())

@@ -1,4 +1,5 @@
-// What guards approval policies: nobody opens the door alone, by changing a policy, its approvers, or who may decide.
+// What guards approval policies: nobody opens the door alone, by changing a policy, its approvers, or who may
+// decide.
 import { afterEach, describe, expect, it } from 'vitest';
 import { approvalIn, approve, colleague, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { newAgent, newBreakGlass, newKey } from '../../support/credentials';
@@ -41,7 +42,9 @@ describe('approval policy: its environments', () => {
     const { o, asked } = await newOffice();
     for (const slug of ['free', 'held', 'off']) await o.post('/environments', { name: slug, slug });
     await newApprovalPolicy(o, ['secret.read'], { applies_to: { environments: ['off'] }, enabled: false });
-    await newApprovalPolicy(o, ['policy.change', 'secret.delete'], { applies_to: { environments: ['held'] } });
+    await newApprovalPolicy(o, ['policy.change', 'secret.delete'], {
+      applies_to: { environments: ['held'] },
+    });
     const deleted = async (slug: string) => (await asked.del(`/environments/${slug}`)).status;
     expect([await deleted('free'), await deleted('held'), await deleted('off')]).toEqual([204, 403, 204]);
   });
@@ -49,7 +52,8 @@ describe('approval policy: its environments', () => {
   it('attack: the default environment is not changed around a policy that names it or the new one', async () => {
     const { o, ann, bob } = await newOffice();
     const agent = (await newAgent(bob.o, { scopes: ['org:write'] })).o;
-    const to = (slug: string, by = agent, id?: string) => by.patch('', { default_environment: slug }, id ? under(id) : undefined);
+    const to = (slug: string, by = agent, id?: string) =>
+      by.patch('', { default_environment: slug }, id ? under(id) : undefined);
     await newApprovalPolicy(o, ['secret.read'], { applies_to: { environments: ['production'] } });
     const { id } = approvalIn(await to('staging'));
     const shown = (await ann.o.get(`/approvals/${id}`)).json;
@@ -91,7 +95,12 @@ describe('approval policy: its environments', () => {
       begun.resolve();
       await held.promise;
     };
-    const policy = o.post('/policies', { name: 'p', kind: 'approval', applies_to: { environments: ['live'] }, config: READS });
+    const policy = o.post('/policies', {
+      name: 'p',
+      kind: 'approval',
+      applies_to: { environments: ['live'] },
+      config: READS,
+    });
     await begun.promise;
     const deletion = asked.del('/environments/live');
     // Without the lock on the policies in force it would end now.
@@ -104,8 +113,14 @@ describe('approval policy: its environments', () => {
 describe('approval policy: changes of it', () => {
   it('that weaken it are held by the policy itself, and others are not', async () => {
     const { o, ann, asked } = await newOffice();
-    const id = await newApprovalPolicy(o, ['secret.read', 'secret.update'], { applies_to: { names: ['a*', 'b*'] } });
-    const config = { operations: ['secret.read', 'secret.update'], required: 1, approvers: { role: 'owner' } };
+    const id = await newApprovalPolicy(o, ['secret.read', 'secret.update'], {
+      applies_to: { names: ['a*', 'b*'] },
+    });
+    const config = {
+      operations: ['secret.read', 'secret.update'],
+      required: 1,
+      approvers: { role: 'owner' },
+    };
     const change = (body: object) => asked.patch(`/policies/${id}`, body);
     for (const body of [
       { enabled: false },
@@ -126,7 +141,10 @@ describe('approval policy: changes of it', () => {
       expect([(await change(body)).status, body]).toEqual([200, body]);
     const held = approvalIn(await asked.del(`/policies/${id}`));
     const shown = (await ann.o.get(`/approvals/${held.id}`)).json;
-    expect([shown.operation, shown.summary]).toEqual(['policy.change', 'The API key "deploy" asks to delete the policy "other".']);
+    expect([shown.operation, shown.summary]).toEqual([
+      'policy.change',
+      'The API key "deploy" asks to delete the policy "other".',
+    ]);
     await approve(ann, held.id);
     expect((await asked.del(`/policies/${id}`, undefined, under(held.id))).status).toBe(204);
     // It held this approval; now nothing is held.
@@ -146,7 +164,9 @@ describe('approval policy: changes of it', () => {
   it('policy.change holds every change of policies, new ones included', async () => {
     const { o } = await newOffice();
     await newApprovalPolicy(o, ['policy.change']);
-    expect(codeOf(await o.post('/policies', { name: 'x', kind: 'naming', config: { pattern: 'x' } }))).toEqual(HELD);
+    expect(
+      codeOf(await o.post('/policies', { name: 'x', kind: 'naming', config: { pattern: 'x' } })),
+    ).toEqual(HELD);
   });
 
   it('deleting the organisation is held', async () => {
@@ -185,14 +205,23 @@ describe('approval policy: its approvers', () => {
 
   it('impossible: a policy that can never have enough approvers is refused', async () => {
     const o = await newOrg();
-    const config = (fields: object) => ({ operations: ['secret.read'], required: 1, approvers: { role: 'owner' }, ...fields });
-    const create = (fields: object) => o.post('/policies', { name: 'p', kind: 'approval', config: config(fields) });
+    const config = (fields: object) => ({
+      operations: ['secret.read'],
+      required: 1,
+      approvers: { role: 'owner' },
+      ...fields,
+    });
+    const create = (fields: object) =>
+      o.post('/policies', { name: 'p', kind: 'approval', config: config(fields) });
     expect(codeOf(await create({ required: 2 }))).toEqual([422, 'APPROVAL_IMPOSSIBLE']);
     expect(codeOf(await create({ approvers: { role: 'developer' } }))).toEqual([422, 'APPROVAL_IMPOSSIBLE']);
     await newMember(o, 'owner');
     const made = await create({ required: 2 });
     expect(made.status).toBe(201);
-    expect(codeOf(await o.patch(`/policies/${made.json.id}`, { config: config({ required: 3 }) }))).toEqual([422, 'APPROVAL_IMPOSSIBLE']);
+    expect(codeOf(await o.patch(`/policies/${made.json.id}`, { config: config({ required: 3 }) }))).toEqual([
+      422,
+      'APPROVAL_IMPOSSIBLE',
+    ]);
   });
 
   it('fails closed with too few approvers, and says who can fix it', async () => {
@@ -234,7 +263,8 @@ describe('approval: who is accountable', () => {
     const key = await newKey(bob.o, { scopes: ['secrets:*'] });
     const rotated = (await cat.o.post(`/api-keys/${key.id}/rotate`, {})).json;
     const { id } = approvalIn(await o.as(rotated.token).get(`/secrets/${secret.id}`));
-    for (const browser of [bob, cat]) expect(codeOf(await approve(browser, id))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    for (const browser of [bob, cat])
+      expect(codeOf(await approve(browser, id))).toEqual([403, 'INSUFFICIENT_SCOPE']);
   });
 });
 
@@ -256,7 +286,10 @@ describe('approval: break-glass', () => {
     expect(compared.status, compared.text).toBe(200);
     const entries = (await o.get(`/audit-log?actor=${glass.id}`)).json.data;
     expect(
-      entries.map((entry: { bypassed_policies?: string[]; emergency: boolean }) => [entry.bypassed_policies, entry.emergency]),
+      entries.map((entry: { bypassed_policies?: string[]; emergency: boolean }) => [
+        entry.bypassed_policies,
+        entry.emergency,
+      ]),
     ).toEqual([
       [[open], true],
       [undefined, true],

@@ -1,4 +1,5 @@
-// Approvals under time and concurrency: what races, what expires, and what changes between a request and its use.
+// Approvals under time and concurrency: what races, what expires, and what changes between a request and its
+// use.
 import { describe, expect, it } from 'vitest';
 import type { ApprovalRow, MemberRow } from '../../../src/db/schema';
 import { revision } from '../../../src/gate/journal/writes';
@@ -20,8 +21,11 @@ describe('approval: concurrency', () => {
     const secret = await newSecret(o);
     await newApprovalPolicy(o, ['secret.read', 'secret.update']);
     const reads = await Promise.all(Array.from({ length: 20 }, () => asked.get(`/secrets/${secret.id}`)));
-    const writes = await Promise.all(Array.from({ length: 20 }, () => asked.patch(`/secrets/${secret.id}`, { value: 'x' })));
-    for (const answers of [reads, writes]) expect(new Set(answers.map((answer) => approvalIn(answer).id)).size).toBe(1);
+    const writes = await Promise.all(
+      Array.from({ length: 20 }, () => asked.patch(`/secrets/${secret.id}`, { value: 'x' })),
+    );
+    for (const answers of [reads, writes])
+      expect(new Set(answers.map((answer) => approvalIn(answer).id)).size).toBe(1);
     expect((await asked.get('/approvals')).json.data).toHaveLength(2);
   });
 
@@ -36,7 +40,9 @@ describe('approval: concurrency', () => {
       const { id } = approvalIn(await asked.patch(`/secrets/${secret.id}`, body));
       await Promise.all([approve(cat, id), approve(dan, id), asked.post(`/approvals/${id}/cancel`)]);
       const { status, decisions } = (await asked.get(`/approvals/${id}`)).json;
-      const used = await Promise.all([1, 2, 3].map(() => asked.patch(`/secrets/${secret.id}`, body, under(id))));
+      const used = await Promise.all(
+        [1, 2, 3].map(() => asked.patch(`/secrets/${secret.id}`, body, under(id))),
+      );
       expect(used.filter((answer) => answer.status === 200)).toHaveLength(status === 'approved' ? 1 : 0);
       expect(['approved', 'cancelled']).toContain(status);
       expect(decisions.length).toBeLessThanOrEqual(2);
@@ -49,7 +55,11 @@ describe('approval: concurrency', () => {
     const policy = await newApprovalPolicy(o, ['secret.update'], { config: { required: 1 } });
     const { id } = approvalIn(await asked.patch(`/secrets/${secret.id}`, { value: 'x' }));
     await approve(ann, id);
-    const config = { operations: ['secret.update', 'secret.read'], required: 1, approvers: { role: 'owner' } };
+    const config = {
+      operations: ['secret.update', 'secret.read'],
+      required: 1,
+      approvers: { role: 'owner' },
+    };
     const [used, tightened] = await Promise.all([
       asked.patch(`/secrets/${secret.id}`, { value: 'x' }, under(id)),
       o.patch(`/policies/${policy}`, { config }),
@@ -57,7 +67,9 @@ describe('approval: concurrency', () => {
     expect(tightened.status).toBe(200);
     expect([200, 409]).toContain(used.status);
     expect(codeOf(await asked.patch(`/secrets/${secret.id}`, { value: 'x' }, under(id)))).toEqual(MISMATCH);
-    expect((await o.get(`/secrets/${secret.id}/versions`)).json.data).toHaveLength(used.status === 200 ? 2 : 1);
+    expect((await o.get(`/secrets/${secret.id}/versions`)).json.data).toHaveLength(
+      used.status === 200 ? 2 : 1,
+    );
   });
 });
 
@@ -89,7 +101,11 @@ describe('approval: changes between the request and its use', () => {
     expect((await approve(cat, id)).json.status).toBe('approved');
     await change(o.id, (call, now) => {
       const row = call.core.rows.get('member', cat.member.id) as MemberRow;
-      return { status: 200, data: null, writes: [revision(call, 'member', row, { connections: [[bob.member.id, now]] })] };
+      return {
+        status: 200,
+        data: null,
+        writes: [revision(call, 'member', row, { connections: [[bob.member.id, now]] })],
+      };
     });
     expect(codeOf(await asked.get(`/secrets/${secret.id}`, under(id)))).toEqual(MISMATCH);
   });
@@ -121,9 +137,18 @@ describe('approval: bounds', () => {
   it('calls of a provider token are never held', async () => {
     const { o } = await newOffice();
     const provider = await newProvider(o);
-    await newApprovalPolicy(o, ['secret.read', 'secret.update', 'secret.rotate', 'secret.delete', 'provider_token.create']);
+    await newApprovalPolicy(o, [
+      'secret.read',
+      'secret.update',
+      'secret.rotate',
+      'secret.delete',
+      'provider_token.create',
+    ]);
     const call = (verb: string, body: object) =>
-      send('POST', `/api/v1/provider/${verb}`, { token: provider.token, body: { secretName: 'DB', environment: 'production', ...body } });
+      send('POST', `/api/v1/provider/${verb}`, {
+        token: provider.token,
+        body: { secretName: 'DB', environment: 'production', ...body },
+      });
     expect((await call('issue', { value: 'a', ttlSeconds: 60 })).status).toBe(201);
     expect((await call('rotate', { newValue: 'b' })).status).toBe(200);
     expect((await call('revoke', {})).status).toBe(200);
@@ -154,14 +179,24 @@ describe('approval: bounds', () => {
         policies: [],
         decisions: [],
       };
-      const rest = { request_id: 'req', ip: '', created_at: now, expires_at: now + DAY, revision: 1, mac: '' };
+      const rest = {
+        request_id: 'req',
+        ip: '',
+        created_at: now,
+        expires_at: now + DAY,
+        revision: 1,
+        mac: '',
+      };
       for (let i = 0; i < 100; i++) {
         const row = { ...shared, ...lists, ...rest, id: `apr_${i}`, digest: `digest-${i}`, ended_at: null };
         core.rows.put('approval', row as unknown as ApprovalRow);
       }
       return { status: 200, data: null };
     });
-    expect(codeOf(await asked.patch(`/secrets/${secret.id}`, { value: 'x' }))).toEqual([409, 'LIMIT_REACHED']);
+    expect(codeOf(await asked.patch(`/secrets/${secret.id}`, { value: 'x' }))).toEqual([
+      409,
+      'LIMIT_REACHED',
+    ]);
   });
 
   it('shows a limited credential only its own approvals', async () => {
@@ -171,7 +206,8 @@ describe('approval: bounds', () => {
     const agent = await newAgent(o, { scopes: ['secrets:read', 'approvals:read'], secrets: ['app/*'] });
     const mine = approvalIn(await agent.o.get(`/secrets/${secret.id}`));
     const other = approvalIn(await asked.get(`/secrets/${secret.id}`));
-    const ids = async (caller: Caller) => (await caller.get('/approvals')).json.data.map(({ id }: { id: string }) => id);
+    const ids = async (caller: Caller) =>
+      (await caller.get('/approvals')).json.data.map(({ id }: { id: string }) => id);
     expect(await ids(agent.o)).toEqual([mine.id]);
     expect(codeOf(await agent.o.get(`/approvals/${other.id}`))).toEqual([404, 'NOT_FOUND']);
     expect((await ids(o)).sort()).toEqual([mine.id, other.id].sort());

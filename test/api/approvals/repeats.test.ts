@@ -1,4 +1,5 @@
-// Approvals that may be repeated: a read, by the credential that asked, for as long as policies and approvers allow, and nothing else.
+// Approvals that may be repeated: a read, by the credential that asked, for as long as policies and approvers
+// allow, and nothing else.
 import { describe, expect, it } from 'vitest';
 import type { MemberRow } from '../../../src/db/schema';
 import { revision } from '../../../src/gate/journal/writes';
@@ -16,7 +17,10 @@ const INVALID = [400, 'VALIDATION_FAILED'];
 const HELD = [403, 'APPROVAL_REQUIRED'];
 
 const approveFor = (browser: Browser, id: string, valid_for_seconds?: unknown) =>
-  browser.o.post(`/approvals/${id}/approve`, valid_for_seconds === undefined ? undefined : { valid_for_seconds });
+  browser.o.post(
+    `/approvals/${id}/approve`,
+    valid_for_seconds === undefined ? undefined : { valid_for_seconds },
+  );
 
 async function newRepeatable(operations = ['secret.read'], config: object = { max_valid_seconds: 3600 }) {
   const office = await newOffice();
@@ -29,12 +33,21 @@ describe('approval: valid_for_seconds', () => {
   it('approval: the same credential repeats the call until the time has passed, and each use names the approval', async () => {
     const { o, ann, asked, secret, path } = await newRepeatable();
     const { id } = approvalIn(await asked.get(path));
-    expect((await asked.get(`/approvals/${id}`)).json).toMatchObject({ max_valid_seconds: 3600, valid_for_seconds: 0 });
-    expect((await approveFor(ann, id, 600)).json).toMatchObject({ status: 'approved', valid_for_seconds: 600 });
+    expect((await asked.get(`/approvals/${id}`)).json).toMatchObject({
+      max_valid_seconds: 3600,
+      valid_for_seconds: 0,
+    });
+    expect((await approveFor(ann, id, 600)).json).toMatchObject({
+      status: 'approved',
+      valid_for_seconds: 600,
+    });
     const reads = await Promise.all([1, 2, 3, 4, 5].map(() => asked.get(path, under(id))));
     expect(reads.map(({ json }) => json.value)).toEqual(Array(5).fill(secret.value));
     expect((await asked.get(`/approvals/${id}`)).json.status).toBe('approved');
-    const entries = (await o.get('/audit-log?action=secret.read&limit=100')).json.data as { status: number; approval?: string }[];
+    const entries = (await o.get('/audit-log?action=secret.read&limit=100')).json.data as {
+      status: number;
+      approval?: string;
+    }[];
     expect(entries.filter(({ status, approval }) => status === 200 && approval === id)).toHaveLength(5);
     // Another session of the same root is another credential; another call is another call.
     expect(codeOf(await (await newSession(asked)).o.get(path, under(id)))).toEqual(MISMATCH);
@@ -75,7 +88,11 @@ describe('approval: valid_for_seconds', () => {
   it('approval: a sync is sent once, although it reads', async () => {
     const { o, ann, bob } = await newRepeatable();
     const sync = (headers?: Record<string, string>) =>
-      bob.o.post('/integrations/sync', { platform: 'heroku', config: herokuConfig, environmentId: 'production' }, headers);
+      bob.o.post(
+        '/integrations/sync',
+        { platform: 'heroku', config: herokuConfig, environmentId: 'production' },
+        headers,
+      );
     const { id } = approvalIn(await sync());
     expect((await o.get(`/approvals/${id}`)).json.max_valid_seconds).toBe(0);
     expect(codeOf(await approveFor(ann, id, 60))).toEqual(INVALID);
@@ -85,12 +102,16 @@ describe('approval: valid_for_seconds', () => {
   });
 
   it('approval: no more than every policy that holds the call allows, and only for reading', async () => {
-    const { o, ann, bob, asked, path, secret } = await newRepeatable(['secret.read', 'secret.update', 'secret.share'], {
-      max_valid_seconds: 3600,
-      repeat_writes: true,
-    });
+    const { o, ann, bob, asked, path, secret } = await newRepeatable(
+      ['secret.read', 'secret.update', 'secret.share'],
+      {
+        max_valid_seconds: 3600,
+        repeat_writes: true,
+      },
+    );
     const read = approvalIn(await asked.get(path)).id;
-    for (const seconds of [3601, 0, -1, 1.5, '60', 28_801]) expect(codeOf(await approveFor(ann, read, seconds))).toEqual(INVALID);
+    for (const seconds of [3601, 0, -1, 1.5, '60', 28_801])
+      expect(codeOf(await approveFor(ann, read, seconds))).toEqual(INVALID);
     const link = { kind: 'link', expires_in: 60, max_views: 1 };
     const grant = { kind: 'grant', grantee: { type: 'member', id: bob.member.id }, permission: 'read' };
     for (const held of [
@@ -99,7 +120,11 @@ describe('approval: valid_for_seconds', () => {
       await bob.o.post(`${path}/share`, grant),
     ])
       expect(codeOf(await approveFor(ann, approvalIn(held).id, 60))).toEqual(INVALID);
-    await newApprovalPolicy(o, ['secret.read'], { config: { max_valid_seconds: 60 }, name: 'stricter', applies_to: { names: ['DB'] } });
+    await newApprovalPolicy(o, ['secret.read'], {
+      config: { max_valid_seconds: 60 },
+      name: 'stricter',
+      applies_to: { names: ['DB'] },
+    });
     const both = approvalIn(await asked.get(path)).id;
     expect(both).not.toBe(read);
     expect(codeOf(await approveFor(ann, both, 61))).toEqual(INVALID);
@@ -127,7 +152,10 @@ describe('approval: valid_for_seconds', () => {
     ] as const) {
       const { id } = approvalIn(await office.asked.get(path));
       await approveFor(cat, id, first);
-      expect((await approveFor(dan, id, second)).json).toMatchObject({ status: 'approved', valid_for_seconds: valid });
+      expect((await approveFor(dan, id, second)).json).toMatchObject({
+        status: 'approved',
+        valid_for_seconds: valid,
+      });
       expect((await office.asked.get(path, under(id))).status).toBe(200);
       expect((await office.asked.get(path, under(id))).status).toBe(valid ? 200 : 409);
       await office.asked.post(`/approvals/${id}/cancel`);
@@ -137,7 +165,13 @@ describe('approval: valid_for_seconds', () => {
   it('policy: allowing more repetition weakens it, and is held by the policy itself', async () => {
     const { o, policy } = await newRepeatable();
     const config = (fields: object) => ({
-      config: { operations: ['secret.read'], required: 1, approvers: { role: 'owner' }, max_valid_seconds: 3600, ...fields },
+      config: {
+        operations: ['secret.read'],
+        required: 1,
+        approvers: { role: 'owner' },
+        max_valid_seconds: 3600,
+        ...fields,
+      },
     });
     for (const more of [{ max_valid_seconds: 3601 }, { repeat_writes: true }])
       expect(codeOf(await o.patch(`/policies/${policy}`, config(more)))).toEqual(HELD);

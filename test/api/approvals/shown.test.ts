@@ -1,4 +1,5 @@
-// What deciders are shown of a held request: enough to judge it, never a value, and to nobody else who can list approvals.
+// What deciders are shown of a held request: enough to judge it, never a value, and to nobody else who can
+// list approvals.
 import { expect, it, vi } from 'vitest';
 import { hostOf } from '../../../src/adapters/sync/hosts';
 import { tuple } from '../../../src/crypto/bytes';
@@ -16,7 +17,15 @@ import { type Answer, type Caller, codeOf, db, newSecret, useWorld } from '../..
 
 useWorld();
 
-const ALL = ['secret.read', 'secret.rotate', 'secret.share', 'break_glass.create', 'policy.change', 'team.change', 'member.change'];
+const ALL = [
+  'secret.read',
+  'secret.rotate',
+  'secret.share',
+  'break_glass.create',
+  'policy.change',
+  'team.change',
+  'member.change',
+];
 
 it('approval: deciders are shown where, to whom and what, and no value or credential', async () => {
   const { o, ann, bob } = await newOffice();
@@ -37,16 +46,29 @@ it('approval: deciders are shown where, to whom and what, and no value or creden
   const shown = async (answer: Answer): Promise<Record<string, string>> => {
     const { json, text } = await ann.o.get(`/approvals/${approvalIn(answer).id}`);
     for (const hidden of ['a-held-value', 'another-value', TOKEN]) expect(text).not.toContain(hidden);
-    return Object.fromEntries(json.shown.map(({ name, value }: { name: string; value: string }) => [name, value]));
+    return Object.fromEntries(
+      json.shown.map(({ name, value }: { name: string; value: string }) => [name, value]),
+    );
   };
   const env = 'production';
-  expect(await shown(await by.get(`/secrets/${secret.id}`))).toMatchObject({ Secret: 'DB', Environment: env });
-  expect(await shown(await by.patch(`/secrets/${secret.id}`, { value: 'another-value', description: 'new words' }))).toMatchObject({
+  expect(await shown(await by.get(`/secrets/${secret.id}`))).toMatchObject({
+    Secret: 'DB',
+    Environment: env,
+  });
+  expect(
+    await shown(
+      await by.patch(`/secrets/${secret.id}`, { value: 'another-value', description: 'new words' }),
+    ),
+  ).toMatchObject({
     Secret: 'DB',
     Value: 'replaced; the new version is 2',
     'description after': 'new words',
   });
-  expect(await shown(await by.post('/integrations/sync', { platform: 'heroku', config: herokuConfig, environmentId: env }))).toEqual({
+  expect(
+    await shown(
+      await by.post('/integrations/sync', { platform: 'heroku', config: herokuConfig, environmentId: env }),
+    ),
+  ).toEqual({
     Platform: 'heroku',
     Host: 'api.heroku.com',
     appName: 'demo-app',
@@ -56,27 +78,46 @@ it('approval: deciders are shown where, to whom and what, and no value or creden
     Environment: env,
     Type: 'generic',
   });
-  expect(await shown(await by.post('/integrations/sync', { integrationId, environmentId: env, prune: true }))).toMatchObject({
+  expect(
+    await shown(await by.post('/integrations/sync', { integrationId, environmentId: env, prune: true })),
+  ).toMatchObject({
     Host: 'git.example.com',
     projectId: 'a/b',
     Connection: `lab (${integrationId})`,
     'Deletes what is gone': 'yes',
   });
-  expect(await shown(await by.post('/integrations/generate', { format: 'dotenv', environmentId: env }))).toMatchObject({
+  expect(
+    await shown(await by.post('/integrations/generate', { format: 'dotenv', environmentId: env })),
+  ).toMatchObject({
     Format: 'dotenv',
     Secret: 'DB',
   });
-  expect(await shown(await by.post(`/secrets/${secret.id}/share`, { kind: 'link', expires_in: 60, max_views: 3 }))).toMatchObject({
+  expect(
+    await shown(await by.post(`/secrets/${secret.id}/share`, { kind: 'link', expires_in: 60, max_views: 3 })),
+  ).toMatchObject({
     Secret: 'DB',
     Views: '3',
     Passphrase: 'no',
   });
   expect(
     await shown(
-      await by.post('/grants', { grantee: { type: 'team', id: team }, permission: 'write', environments: [env], secrets: ['D*'] }),
+      await by.post('/grants', {
+        grantee: { type: 'team', id: team },
+        permission: 'write',
+        environments: [env],
+        secrets: ['D*'],
+      }),
     ),
-  ).toMatchObject({ Grantee: expect.stringContaining(team), Permission: 'write', Environments: env, Names: 'D*', Expires: 'never' });
-  expect(await shown(await by.post('/break-glass-tokens', { reason: 'the database is down', ttlSeconds: 600 }))).toMatchObject({
+  ).toMatchObject({
+    Grantee: expect.stringContaining(team),
+    Permission: 'write',
+    Environments: env,
+    Names: 'D*',
+    Expires: 'never',
+  });
+  expect(
+    await shown(await by.post('/break-glass-tokens', { reason: 'the database is down', ttlSeconds: 600 })),
+  ).toMatchObject({
     Reason: 'the database is down',
     Expires: expect.stringContaining('T'),
   });
@@ -89,7 +130,10 @@ it('approval: deciders are shown where, to whom and what, and no value or creden
     'Role before': 'developer',
     'Role after': 'viewer',
   });
-  expect(await shown(await by.del(`/teams/${team}/members/${cat.id}`))).toMatchObject({ Member: expect.any(String), Change: 'removed' });
+  expect(await shown(await by.del(`/teams/${team}/members/${cat.id}`))).toMatchObject({
+    Member: expect.any(String),
+    Change: 'removed',
+  });
 });
 
 it('approval: only its root and who may decide it are shown what it does', async () => {
@@ -104,7 +148,8 @@ it('approval: only its root and who may decide it are shown what it does', async
     (await by.get('/approvals')).json.data[0].shown !== null,
   ];
   for (const by of [asked, ann.o]) expect(await seen(by)).toEqual([true, true]);
-  // An admin is no approver of the policy; the member accountable for the key did not ask in a session of theirs; a key decides nothing.
+  // An admin is no approver of the policy; the member accountable for the key did not ask in a session of
+  // theirs; a key decides nothing.
   for (const by of [dan.o, bob.o, auditor, o]) expect(await seen(by)).toEqual([false, false]);
   const approved = await approve(ann, id);
   expect(approved.json).toMatchObject({ status: 'approved', shown: null });
@@ -125,17 +170,32 @@ it('approval: what deciders are shown is encrypted at rest, is no row of D1, and
     ),
   );
   for (const text of stored) expect(text).not.toContain('words of the request');
-  expect((await asked.get(`/approvals/${id}`)).json.shown).toContainEqual({ name: 'description after', value: 'words of the request' });
+  expect((await asked.get(`/approvals/${id}`)).json.shown).toContainEqual({
+    name: 'description after',
+    value: 'words of the request',
+  });
   const fill = (root: string, bytes: number) =>
     inCore(o, (core) =>
       core.storage.transactionSync(() =>
-        approvalDetails(core).save({ id: `apr_${root}`, root, credential: '', sealed: 'x'.repeat(bytes), until: 9e15 }),
+        approvalDetails(core).save({
+          id: `apr_${root}`,
+          root,
+          credential: '',
+          sealed: 'x'.repeat(bytes),
+          until: 9e15,
+        }),
       ),
     );
-  const root = await inCore(o, (core) => rootOfCredential(core, core.rows.get('approval', id)?.root as string));
+  const root = await inCore(o, (core) =>
+    rootOfCredential(core, core.rows.get('approval', id)?.root as string),
+  );
   for (let i = 0; i < 16; i++) await fill(i === 0 ? root : `other${i}`, 1024 ** 2);
   expect(approvalIn(await ask('again')).status).toBe('pending');
-  await inCore(o, ({ storage }) => void storage.sql.exec('update approval_details set bytes = 16777000 where id = ?', `apr_${root}`));
+  await inCore(
+    o,
+    ({ storage }) =>
+      void storage.sql.exec('update approval_details set bytes = 16777000 where id = ?', `apr_${root}`),
+  );
   expect(codeOf(await ask('a third time'))).toEqual([409, 'LIMIT_REACHED']);
   await inCore(o, ({ storage }) => {
     storage.sql.exec('update approval_details set bytes = 0 where root = ?', root);
@@ -150,7 +210,11 @@ it('approval: a decider in a terminal session is shown nothing', async () => {
   await newApprovalPolicy(o, ['secret.read']);
   const { id } = approvalIn(await asked.get(`/secrets/${secret.id}`));
   const terminal = await signInTerminal(ann);
-  expect((await o.as(terminal.token).get(`/approvals/${id}`)).json).toMatchObject({ status: 'pending', may_decide: false, shown: null });
+  expect((await o.as(terminal.token).get(`/approvals/${id}`)).json).toMatchObject({
+    status: 'pending',
+    may_decide: false,
+    shown: null,
+  });
 });
 
 it('approval: requests that ask at the same time keep the bounds', async () => {
@@ -184,7 +248,9 @@ it('approval: X-Access-Call is shown whole, and the approval is for no other cal
   // A request without the header has the digest of earlier releases: their approvals keep working.
   const parts = ['approval', 'GET', `/api/v1/orgs/${o.id}/secrets/${secret.id}`, new Uint8Array()];
   const { digest } = await keysOf(o);
-  expect((await ann.o.get(`/approvals/${plain.id}`)).json.request.digest).toBe(hmacHex(digest, tuple(...parts)));
+  expect((await ann.o.get(`/approvals/${plain.id}`)).json.request.digest).toBe(
+    hmacHex(digest, tuple(...parts)),
+  );
   const { json } = await ann.o.get(`/approvals/${id}`);
   expect(json.shown[0]).toEqual({ name: 'Call', value: call });
   expect(json.shown[1].name).toBe('Secret');
@@ -206,39 +272,58 @@ it('approval: X-Access-Call is in no audit entry, event or row, and in the answe
   const logged = vi.spyOn(console, 'log');
   const refused = await asked.patch(`/secrets/${secret.id}`, { value: 'x' }, headers);
   const { id } = approvalIn(refused);
-  expect((await asked.get(`/approvals/${id}`)).json.shown[0]).toEqual({ name: 'Call', value: 'planted-call' });
+  expect((await asked.get(`/approvals/${id}`)).json.shown[0]).toEqual({
+    name: 'Call',
+    value: 'planted-call',
+  });
   expect((await asked.get(`/secrets/${secret.id}`, headers)).status).toBe(200);
   const tables = (
-    await db.prepare("select name from sqlite_schema where type = 'table' and name not like '\\_%' escape '\\'").all<{ name: string }>()
+    await db
+      .prepare("select name from sqlite_schema where type = 'table' and name not like '\\_%' escape '\\'")
+      .all<{ name: string }>()
   ).results;
   const rows = await Promise.all(
-    tables.map(async ({ name }) => JSON.stringify((await db.prepare(`select * from "${name}"`).all()).results)),
+    tables.map(async ({ name }) =>
+      JSON.stringify((await db.prepare(`select * from "${name}"`).all()).results),
+    ),
   );
   const kept = await inGate(o, (_gate, { storage: { sql } }) =>
     sql
-      .exec<{ name: string }>("select name from sqlite_schema where type = 'table' and name not like '\\_cf%' escape '\\'")
+      .exec<{ name: string }>(
+        "select name from sqlite_schema where type = 'table' and name not like '\\_cf%' escape '\\'",
+      )
       .toArray()
       .map(({ name }) => JSON.stringify(sql.exec(`select * from "${name}"`).toArray())),
   );
   expect(rows.length).toBeGreaterThan(10);
   expect(kept.length).toBeGreaterThan(5);
-  const told = [refused, await o.get('/audit-log'), await o.get('/events'), await o.get('/approvals')].map(({ text }) => text);
-  for (const text of [...rows, ...kept, ...told, JSON.stringify(logged.mock.calls)]) expect(text).not.toContain('planted-call');
+  const told = [refused, await o.get('/audit-log'), await o.get('/events'), await o.get('/approvals')].map(
+    ({ text }) => text,
+  );
+  for (const text of [...rows, ...kept, ...told, JSON.stringify(logged.mock.calls)])
+    expect(text).not.toContain('planted-call');
   logged.mockRestore();
 });
 
 it('idempotency: another X-Access-Call is another request', async () => {
   const { o } = await newOffice();
   const post = (call: string | null) =>
-    o.post('/teams', { name: 'ops' }, { 'Idempotency-Key': 'k', ...(call !== null && { 'X-Access-Call': call }) });
+    o.post(
+      '/teams',
+      { name: 'ops' },
+      { 'Idempotency-Key': 'k', ...(call !== null && { 'X-Access-Call': call }) },
+    );
   const first = await post('one');
   expect(first.status).toBe(201);
   expect((await post('one')).json).toEqual(first.json);
-  for (const other of ['two', null]) expect(codeOf(await post(other))).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
+  for (const other of ['two', null])
+    expect(codeOf(await post(other))).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
 });
 
 it('approval: the host shown is the one that the deployment calls', () => {
   expect(hostOf('heroku', {}, 'https://proxy.example.com/heroku')).toBe('proxy.example.com');
-  expect(hostOf('kubernetes', { apiServer: 'https://k8s.example.com:6443' }, undefined)).toBe('k8s.example.com:6443');
+  expect(hostOf('kubernetes', { apiServer: 'https://k8s.example.com:6443' }, undefined)).toBe(
+    'k8s.example.com:6443',
+  );
   expect(hostOf('aws-ssm', { region: 'cn-north-1' }, undefined)).toBe('ssm.cn-north-1.amazonaws.com.cn');
 });

@@ -1,5 +1,6 @@
-// What an approval rests on: of each operation that can be held, every row that decides what the call would do is changed between approval
-// and use, and the approval is void. Without a change the same call succeeds, so that no other refusal is taken for it.
+// What an approval rests on: of each operation that can be held, every row that decides what the call would
+// do is changed between approval and use, and the approval is void. Without a change the same call succeeds,
+// so that no other refusal is taken for it.
 import { expect, it } from 'vitest';
 import { approvalIn, newApprovalPolicy, newOffice, plantApproval, under } from '../../support/approvals';
 import { newAgent, newKey, newSession } from '../../support/credentials';
@@ -26,28 +27,53 @@ interface Case {
   changes: Record<string, (world: World) => Promise<Answer>>;
 }
 
-const changeSecret = { secret: ({ o, secret }: World) => o.patch(`/secrets/${secret.id}`, { description: 'changed' }) };
-const changeEnvironment = { environment: ({ o, env }: World) => o.patch(`/environments/${env.id}`, { name: 'Changed' }) };
+const changeSecret = {
+  secret: ({ o, secret }: World) => o.patch(`/secrets/${secret.id}`, { description: 'changed' }),
+};
+const changeEnvironment = {
+  environment: ({ o, env }: World) => o.patch(`/environments/${env.id}`, { name: 'Changed' }),
+};
 const changeMember = { member: ({ o, member }: World) => o.patch(`/members/${member}`, { name: 'Changed' }) };
-const fillTeam = { members: async ({ o, team }: World) => o.post(`/teams/${team}/members`, { member_id: (await newMember(o)).id }) };
+const fillTeam = {
+  members: async ({ o, team }: World) =>
+    o.post(`/teams/${team}/members`, { member_id: (await newMember(o)).id }),
+};
 const renameTeam = { team: ({ o, team }: World) => o.patch(`/teams/${team}`, { name: 'Changed' }) };
 const one = ({ secret }: World) => `/secrets/${secret.id}`;
 
 const ofSecrets: Case[] = [
   { name: 'read', ask: (w, h) => w.o.get(one(w), h), changes: changeSecret },
-  { name: 'by name', ask: (w, h) => w.o.get(`/secrets/by-name/${w.secret.name}?environment=${w.env.slug}`, h), changes: changeSecret },
   {
-    name: 'generate',
-    ask: (w, h) => w.o.post('/integrations/generate', { format: 'dotenv', environmentId: w.env.slug, names: [w.secret.name] }, h),
+    name: 'by name',
+    ask: (w, h) => w.o.get(`/secrets/by-name/${w.secret.name}?environment=${w.env.slug}`, h),
     changes: changeSecret,
   },
-  { name: 'update', ask: (w, h) => w.o.patch(one(w), { value: 'x' }, h), changes: { description: changeSecret.secret } },
+  {
+    name: 'generate',
+    ask: (w, h) =>
+      w.o.post(
+        '/integrations/generate',
+        { format: 'dotenv', environmentId: w.env.slug, names: [w.secret.name] },
+        h,
+      ),
+    changes: changeSecret,
+  },
+  {
+    name: 'update',
+    ask: (w, h) => w.o.patch(one(w), { value: 'x' }, h),
+    changes: { description: changeSecret.secret },
+  },
   { name: 'rotate', ask: (w, h) => w.o.post(`${one(w)}/rotate`, { value: 'y' }, h), changes: changeSecret },
-  { name: 'roll back', ask: (w, h) => w.o.post(`${one(w)}/rollback`, { version: 1 }, h), changes: changeSecret },
+  {
+    name: 'roll back',
+    ask: (w, h) => w.o.post(`${one(w)}/rollback`, { version: 1 }, h),
+    changes: changeSecret,
+  },
   { name: 'delete', ask: (w, h) => w.o.call('DELETE', one(w), undefined, h), changes: changeSecret },
   {
     name: 'put by name',
-    ask: (w, h) => w.o.call('PUT', `/secrets/by-name/${w.secret.name}?environment=${w.env.slug}`, { value: 'x' }, h),
+    ask: (w, h) =>
+      w.o.call('PUT', `/secrets/by-name/${w.secret.name}?environment=${w.env.slug}`, { value: 'x' }, h),
     changes: changeSecret,
   },
   {
@@ -67,30 +93,53 @@ const ofSecrets: Case[] = [
   },
   {
     name: 'share with a team',
-    ask: (w, h) => w.o.post(`${one(w)}/share`, { kind: 'grant', grantee: { type: 'team', id: w.team }, permission: 'read' }, h),
+    ask: (w, h) =>
+      w.o.post(
+        `${one(w)}/share`,
+        { kind: 'grant', grantee: { type: 'team', id: w.team }, permission: 'read' },
+        h,
+      ),
     changes: { ...fillTeam, ...renameTeam, ...changeEnvironment },
   },
   {
     name: 'grant',
-    ask: (w, h) => w.o.post('/grants', { grantee: { type: 'member', id: w.member }, permission: 'read', environments: [w.env.slug] }, h),
+    ask: (w, h) =>
+      w.o.post(
+        '/grants',
+        { grantee: { type: 'member', id: w.member }, permission: 'read', environments: [w.env.slug] },
+        h,
+      ),
     changes: { ...changeMember, ...changeEnvironment },
   },
   {
     name: 'provider token',
-    ask: (w, h) => w.o.post('/provider-tokens', { name: 'p', scopes: ['issue'], environments: [w.env.slug] }, h),
+    ask: (w, h) =>
+      w.o.post('/provider-tokens', { name: 'p', scopes: ['issue'], environments: [w.env.slug] }, h),
     changes: changeEnvironment,
   },
 ];
 
-const approvers = (w: World) => ({ operations: ['secret.read'], required: 1, approvers: { team_id: w.team } });
+const approvers = (w: World) => ({
+  operations: ['secret.read'],
+  required: 1,
+  approvers: { team_id: w.team },
+});
 const ofPolicies: Case[] = [
   {
     name: 'create a policy',
     ask: (w, h) =>
-      w.o.post('/policies', { name: 'p', kind: 'approval', applies_to: { environments: [w.env.slug] }, config: approvers(w) }, h),
+      w.o.post(
+        '/policies',
+        { name: 'p', kind: 'approval', applies_to: { environments: [w.env.slug] }, config: approvers(w) },
+        h,
+      ),
     changes: { ...fillTeam, ...changeEnvironment },
   },
-  { name: 'change a policy', ask: (w, h) => w.o.patch(`/policies/${w.policy}`, { config: approvers(w) }, h), changes: fillTeam },
+  {
+    name: 'change a policy',
+    ask: (w, h) => w.o.patch(`/policies/${w.policy}`, { config: approvers(w) }, h),
+    changes: fillTeam,
+  },
 ];
 const ofTeams: Case[] = [
   {
@@ -98,11 +147,23 @@ const ofTeams: Case[] = [
     ask: (w, h) => w.o.post(`/teams/${w.crew}/members`, { member_id: w.member }, h),
     changes: { ...changeMember, team: ({ o, crew }) => o.patch(`/teams/${crew}`, { name: 'Changed' }) },
   },
-  { name: 'delete a team', ask: (w, h) => w.o.call('DELETE', `/teams/${w.team}`, undefined, h), changes: renameTeam },
+  {
+    name: 'delete a team',
+    ask: (w, h) => w.o.call('DELETE', `/teams/${w.team}`, undefined, h),
+    changes: renameTeam,
+  },
 ];
 const ofMembers: Case[] = [
-  { name: 'change a role', ask: (w, h) => w.o.patch(`/members/${w.member}`, { role: 'viewer' }, h), changes: changeMember },
-  { name: 'remove a member', ask: (w, h) => w.o.call('DELETE', `/members/${w.member}`, undefined, h), changes: changeMember },
+  {
+    name: 'change a role',
+    ask: (w, h) => w.o.patch(`/members/${w.member}`, { role: 'viewer' }, h),
+    changes: changeMember,
+  },
+  {
+    name: 'remove a member',
+    ask: (w, h) => w.o.call('DELETE', `/members/${w.member}`, undefined, h),
+    changes: changeMember,
+  },
 ];
 
 let count = 0;
@@ -144,15 +205,25 @@ async function walk(operations: string[], cases: Case[]): Promise<void> {
       }
       const shown = (await o.get(`/approvals/${id}`)).json;
       const used = await ask(world, under(id));
-      if (change) expect([shown.status, ...codeOf(used)], `${name}: ${what}`).toEqual(['void', 409, 'APPROVAL_MISMATCH']);
+      if (change)
+        expect([shown.status, ...codeOf(used)], `${name}: ${what}`).toEqual([
+          'void',
+          409,
+          'APPROVAL_MISMATCH',
+        ]);
       else expect(used.status, `${name}: ${used.text}`).toBeLessThan(300);
     }
 }
 
 it('approval: is void once the secret, grantee, team or environment has changed', () =>
-  walk(['secret.read', 'secret.rotate', 'secret.delete', 'secret.share', 'provider_token.create'], ofSecrets));
-it('approval: of a policy is void once its team, members or environments have changed', () => walk(['policy.change'], ofPolicies));
-it('approval: of a team is void once the team or the member has changed', () => walk(['team.change'], ofTeams));
+  walk(
+    ['secret.read', 'secret.rotate', 'secret.delete', 'secret.share', 'provider_token.create'],
+    ofSecrets,
+  ));
+it('approval: of a policy is void once its team, members or environments have changed', () =>
+  walk(['policy.change'], ofPolicies));
+it('approval: of a team is void once the team or the member has changed', () =>
+  walk(['team.change'], ofTeams));
 it('approval: of a member is void once the member has changed', () => walk(['member.change'], ofMembers));
 
 it('approval: of a share with an agent is void once the agent has changed', async () => {
@@ -161,10 +232,16 @@ it('approval: of a share with an agent is void once the agent has changed', asyn
   const agent = await newAgent(o, { scopes: ['secrets:list'] });
   await newApprovalPolicy(o, ['secret.share']);
   const ask = (headers = {}) =>
-    o.post(`/secrets/${secret.id}/share`, { kind: 'grant', grantee: { type: 'agent', id: agent.id }, permission: 'read' }, headers);
+    o.post(
+      `/secrets/${secret.id}/share`,
+      { kind: 'grant', grantee: { type: 'agent', id: agent.id }, permission: 'read' },
+      headers,
+    );
   const { id } = approvalIn(await ask());
   await plantApproval(o, id);
-  expect((await o.patch(`/agent-credentials/${agent.id}`, { scopes: ['secrets:list', 'audit:read'] })).status).toBe(200);
+  expect(
+    (await o.patch(`/agent-credentials/${agent.id}`, { scopes: ['secrets:list', 'audit:read'] })).status,
+  ).toBe(200);
   expect(codeOf(await ask(under(id)))).toEqual([409, 'APPROVAL_MISMATCH']);
 });
 
@@ -172,7 +249,11 @@ it('approval: of a grant is void once its maker holds more than deciders were sh
   const { o } = await newOffice();
   const member = await newMember(o);
   await newApprovalPolicy(o, ['secret.share']);
-  const wider = { secrets: { secrets: ['*'] }, environments: { environments: ['staging', 'production'] }, lifetime: { ttlSeconds: 7200 } };
+  const wider = {
+    secrets: { secrets: ['*'] },
+    environments: { environments: ['staging', 'production'] },
+    lifetime: { ttlSeconds: 7200 },
+  };
   for (const [what, change] of [['nothing', null] as const, ...Object.entries(wider)]) {
     const agent = await newAgent(o, {
       scopes: ['members:write', 'secrets:list', 'secrets:read'],
@@ -180,7 +261,8 @@ it('approval: of a grant is void once its maker holds more than deciders were sh
       environments: ['staging'],
       secrets: ['APP_*'],
     });
-    const ask = (headers = {}) => agent.o.post('/grants', { grantee: { type: 'member', id: member.id }, permission: 'read' }, headers);
+    const ask = (headers = {}) =>
+      agent.o.post('/grants', { grantee: { type: 'member', id: member.id }, permission: 'read' }, headers);
     const { id } = approvalIn(await ask());
     await plantApproval(o, id);
     if (change) expect((await o.patch(`/agent-credentials/${agent.id}`, change)).status, what).toBe(200);
@@ -192,7 +274,10 @@ it('approval: of a grant is void once its maker holds more than deciders were sh
 
 it('approval: of a provider token is void once its maker may call from more addresses', async () => {
   const { o } = await newOffice();
-  const maker = await newKey(o, { scopes: ['tokens:write', 'secrets:write'], allowed_addresses: ['0.0.0.0/0', '::/0'] });
+  const maker = await newKey(o, {
+    scopes: ['tokens:write', 'secrets:write'],
+    allowed_addresses: ['0.0.0.0/0', '::/0'],
+  });
   await newApprovalPolicy(o, ['provider_token.create']);
   const ask = (headers = {}) => maker.o.post('/provider-tokens', { name: 'p', scopes: ['issue'] }, headers);
   const { id } = approvalIn(await ask());
@@ -205,9 +290,12 @@ it('approval: of a grant that ends with a session is void for what would not', a
   const { o } = await newOffice();
   const member = await newMember(o);
   await newApprovalPolicy(o, ['secret.share']);
-  const maker = await newKey(o, { scopes: ['members:write', 'secrets:list', 'secrets:read', 'tokens:write'] });
+  const maker = await newKey(o, {
+    scopes: ['members:write', 'secrets:list', 'secrets:read', 'tokens:write'],
+  });
   const session = await newSession(maker.o);
-  const ask = (by: Caller, headers = {}) => by.post('/grants', { grantee: { type: 'member', id: member.id }, permission: 'read' }, headers);
+  const ask = (by: Caller, headers = {}) =>
+    by.post('/grants', { grantee: { type: 'member', id: member.id }, permission: 'read' }, headers);
   const one = approvalIn(await ask(session.o)).id;
   const other = approvalIn(await ask(maker.o)).id;
   // Asked by the key, it is another request: the one of the session was replaced.
@@ -236,8 +324,16 @@ it('approval: of a place in a team, and of a role, is void once that gives more'
   const { o } = await newOffice();
   const member = await newMember(o);
   const asks: [string, 'team' | 'member', (id: string, headers?: object) => Promise<Answer>][] = [
-    ['team.change', 'team', (team, headers) => o.call('POST', `/teams/${team}/members`, { member_id: member.id }, { ...headers })],
-    ['member.change', 'member', (id, headers) => o.call('PATCH', `/members/${id}`, { role: 'auditor' }, { ...headers })],
+    [
+      'team.change',
+      'team',
+      (team, headers) => o.call('POST', `/teams/${team}/members`, { member_id: member.id }, { ...headers }),
+    ],
+    [
+      'member.change',
+      'member',
+      (id, headers) => o.call('PATCH', `/members/${id}`, { role: 'auditor' }, { ...headers }),
+    ],
   ];
   for (const [operation, type, ask] of asks) {
     const grantee = type === 'team' ? await newTeam(o) : (await newMember(o)).id;

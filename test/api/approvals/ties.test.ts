@@ -1,4 +1,5 @@
-// Ties: nobody decides for themselves by way of somebody whom they brought in, in either direction and through any number of people.
+// Ties: nobody decides for themselves by way of somebody whom they brought in, in either direction and
+// through any number of people.
 import { afterEach, describe, expect, it } from 'vitest';
 import type { CredentialRow, MemberRow } from '../../../src/db/schema';
 import { keeperOf } from '../../../src/gate/approvals/ties';
@@ -21,14 +22,21 @@ afterEach(() => {
 const DENIED = [403, 'INSUFFICIENT_SCOPE'];
 const MISMATCH = [409, 'APPROVAL_MISMATCH'];
 
-/** An organisation whose owner and admins have been there for long. Once it is closed, an admin has to approve reads of a secret. */
+/**
+ * An organisation whose owner and admins have been there for long. Once it is closed, an admin has to approve
+ * reads of a secret.
+ */
 async function newHouse() {
   const { o, browser: ann } = await newSignedIn();
   const bob = await signIn(o, 'admin');
   const cat = await signIn(o, 'admin');
   await settle(o);
   const secret = await newSecret(o, { name: 'DB' });
-  const close = () => newApprovalPolicy(o, ['secret.read'], { config: { approvers: { role: 'admin' } }, applies_to: { names: ['DB'] } });
+  const close = () =>
+    newApprovalPolicy(o, ['secret.read'], {
+      config: { approvers: { role: 'admin' } },
+      applies_to: { names: ['DB'] },
+    });
   const ask = async (by: Caller): Promise<string> => approvalIn(await by.get(`/secrets/${secret.id}`)).id;
   /** Whether somebody may decide what another asks for: true, or why not. */
   const decides = async (by: Browser, id: string): Promise<true | string> => {
@@ -99,7 +107,8 @@ describe('tie: a removed member', () => {
     const puppet = await invitee(further.o);
     await close();
     const id = await ask(puppet.o);
-    for (const { member } of [further, middle]) expect((await o.del(`/members/${member.id}`)).status).toBe(200);
+    for (const { member } of [further, middle])
+      expect((await o.del(`/members/${member.id}`)).status).toBe(200);
     expect(await decides(bob, id)).toContain('Within the last seven days');
     expect(await decides(cat, id)).toBe(true);
   });
@@ -128,18 +137,28 @@ async function ownerOfLong(o: Caller): Promise<Browser> {
   await change(o.id, (call) => ({
     status: 200,
     data: null,
-    writes: [revision(call, 'member', call.core.rows.get('member', browser.member.id) as MemberRow, { connections: [] })],
+    writes: [
+      revision(call, 'member', call.core.rows.get('member', browser.member.id) as MemberRow, {
+        connections: [],
+      }),
+    ],
   }));
   return browser;
 }
 
 it('tie: those of removed members are bounded', async () => {
   const { o, ann, bob } = await newHouse();
-  const connections = Array.from({ length: 1000 }, (_, n): [string, number, string] => [bob.member.id, Date.now(), `mem_${n}`]);
+  const connections = Array.from({ length: 1000 }, (_, n): [string, number, string] => [
+    bob.member.id,
+    Date.now(),
+    `mem_${n}`,
+  ]);
   await change(o.id, (call) => ({
     status: 200,
     data: null,
-    writes: [revision(call, 'member', call.core.rows.get('member', ann.member.id) as MemberRow, { connections })],
+    writes: [
+      revision(call, 'member', call.core.rows.get('member', ann.member.id) as MemberRow, { connections }),
+    ],
   }));
   const invite = (email: string) => ann.o.post('/members', { email, name: 'New', role: 'viewer' });
   expect(codeOf(await invite('x@example.com'))).toEqual([409, 'LIMIT_REACHED']);
@@ -179,7 +198,8 @@ describe('tie: a promotion, re-enrolment or addition to an approving team', () =
     const zoe = await ownerOfLong(o);
     const secret = await newSecret(o, { name: 'TWO' });
     await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['TWO'] } });
-    const recover = (email: string) => send('POST', `/api/v1/orgs/${o.id}/recovery`, { token: BOOTSTRAP, body: { reason: 'lost', email } });
+    const recover = (email: string) =>
+      send('POST', `/api/v1/orgs/${o.id}/recovery`, { token: BOOTSTRAP, body: { reason: 'lost', email } });
     const id = approvalIn(await ann.o.get(`/secrets/${secret.id}`)).id;
     const mayDecide = async () => (await zoe.o.get(`/approvals/${id}`)).json.may_decide;
     expect(await mayDecide()).toBe(true);
@@ -270,7 +290,9 @@ describe('approval: nobody accountable', () => {
     await close();
     const id = await ask(key);
     const shown = (await ann.o.get(`/approvals/${id}`)).json;
-    expect(shown.requester.accountable.map(({ member_id }: { member_id: string }) => member_id)).toEqual([ann.member.id]);
+    expect(shown.requester.accountable.map(({ member_id }: { member_id: string }) => member_id)).toEqual([
+      ann.member.id,
+    ]);
     expect(shown.may_decide).toBe(false);
     expect(await decides(ann, id)).toContain('accountable');
     expect(await decides(bob, id)).toBe(true);
@@ -285,7 +307,11 @@ describe('approval: nobody accountable', () => {
     await change(o.id, (call) => ({
       status: 200,
       data: null,
-      writes: [revision(call, 'credential', call.core.rows.get('credential', api_key.id) as CredentialRow, { accountable: [] })],
+      writes: [
+        revision(call, 'credential', call.core.rows.get('credential', api_key.id) as CredentialRow, {
+          accountable: [],
+        }),
+      ],
     }));
     // Whom it brings in is tied to the owners, as nobody else is known to stand behind it.
     const dan = await invitee(o.as(api_key.token), 'admin');
@@ -294,6 +320,9 @@ describe('approval: nobody accountable', () => {
     await close();
     const id = await ask(o.as(api_key.token));
     const answer = await approve(bob, id);
-    expect([...codeOf(answer), answer.json.error.message]).toEqual([...DENIED, expect.stringContaining('No member is accountable')]);
+    expect([...codeOf(answer), answer.json.error.message]).toEqual([
+      ...DENIED,
+      expect.stringContaining('No member is accountable'),
+    ]);
   });
 });

@@ -1,4 +1,5 @@
-// Who widens somebody else's agent or trust is accountable for what it does, and decides none of its requests.
+// Who widens somebody else's agent or trust is accountable for what it does, and decides none of its
+// requests.
 import { expect, it } from 'vitest';
 import { colleague, newOffice } from '../../support/approvals';
 import { newAgent } from '../../support/credentials';
@@ -11,7 +12,10 @@ useWorld();
 it('attack: who widens an agent becomes accountable for it; who narrows it does not', async () => {
   const { o } = await newOffice();
   const other = await colleague(o, 'admin');
-  const agent = await newAgent(o, { scopes: ['secrets:list', 'secrets:read'], environments: ['development'] });
+  const agent = await newAgent(o, {
+    scopes: ['secrets:list', 'secrets:read'],
+    environments: ['development'],
+  });
   const accountable = () => inCore(o, ({ rows }) => rows.get('credential', agent.id)?.accountable ?? []);
   const before = await accountable();
   expect(before).not.toContain(other.member.id);
@@ -25,7 +29,10 @@ it('attack: who widens a trust becomes accountable for it; who narrows it does n
   const { o } = await newOffice();
   const other = await colleague(o, 'admin');
   const issuer = await newIssuer();
-  const trust = await newTrust(o, issuer, { scopes: ['secrets:list', 'secrets:read'], environments: ['development'] });
+  const trust = await newTrust(o, issuer, {
+    scopes: ['secrets:list', 'secrets:read'],
+    environments: ['development'],
+  });
   const accountable = () => inCore(o, ({ rows }) => rows.get('credential', trust.id)?.accountable ?? []);
   const before = await accountable();
   const narrowed = await other.o.patch(`/trusts/${trust.id}`, { secrets: ['a'] });

@@ -1,4 +1,5 @@
-// Checkpoints of the audit log: what is signed and when, who can check it, and that what was signed cannot be taken back unnoticed.
+// Checkpoints of the audit log: what is signed and when, who can check it, and that what was signed cannot be
+// taken back unnoticed.
 import canonicalize from 'canonicalize';
 import { describe, expect, it } from 'vitest';
 import { sha256 } from '../../../src/crypto/digest';
@@ -16,9 +17,18 @@ useWorld();
 const list = async (o: Caller, query = '') => (await o.get(`/audit-log/checkpoints${query}`)).json;
 
 /** Whether a checkpoint is genuine, as an outsider finds out: with the public key alone. */
-async function isGenuine(o: Caller, { org, sequence, hash, time, signature }: Record<string, string | number>) {
+async function isGenuine(
+  o: Caller,
+  { org, sequence, hash, time, signature }: Record<string, string | number>,
+) {
   const { jwk } = (await o.get('/audit-log/key')).json;
-  const key = await crypto.subtle.importKey('jwk', { kty: jwk.kty, crv: jwk.crv, x: jwk.x }, 'Ed25519', false, ['verify']);
+  const key = await crypto.subtle.importKey(
+    'jwk',
+    { kty: jwk.kty, crv: jwk.crv, x: jwk.x },
+    'Ed25519',
+    false,
+    ['verify'],
+  );
   const message = new TextEncoder().encode(canonicalize({ org, sequence, hash, time }));
   return crypto.subtle.verify('Ed25519', key, Uint8Array.fromBase64(signature as string), message);
 }
@@ -44,7 +54,9 @@ describe('audit checkpoints', () => {
     expect(await isGenuine(o, { ...data[0], sequence: 1 })).toBe(false);
     const first = await list(o, '?limit=1');
     expect([first.data, first.has_more]).toEqual([[data[0]], true]);
-    expect((await list(o, `?limit=1&cursor=${encodeURIComponent(first.next_cursor)}`)).data).toEqual([data[1]]);
+    expect((await list(o, `?limit=1&cursor=${encodeURIComponent(first.next_cursor)}`)).data).toEqual([
+      data[1],
+    ]);
     const lines = (await o.get('/audit-log/checkpoints?format=ndjson')).text.trim().split('\n');
     expect(lines.map((line) => JSON.parse(line))).toEqual(data);
   });
@@ -53,7 +65,14 @@ describe('audit checkpoints', () => {
     const o = await newOrg();
     const other = await newOrg();
     const { key_id, jwk, pem } = (await o.get('/audit-log/key')).json;
-    expect(jwk).toEqual({ kty: 'OKP', crv: 'Ed25519', x: expect.stringMatching(/^[\w-]{43}$/), kid: key_id, use: 'sig', alg: 'EdDSA' });
+    expect(jwk).toEqual({
+      kty: 'OKP',
+      crv: 'Ed25519',
+      x: expect.stringMatching(/^[\w-]{43}$/),
+      kid: key_id,
+      use: 'sig',
+      alg: 'EdDSA',
+    });
     expect(pem).toMatch(/^-----BEGIN PUBLIC KEY-----\n[A-Za-z0-9+/=]{60}\n-----END PUBLIC KEY-----\n$/);
     faults.isolate++;
     expect((await o.get('/audit-log/key')).json.key_id).toBe(key_id);
@@ -88,7 +107,9 @@ describe('audit checkpoints', () => {
     const { json } = await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP });
     await signWaiting(o);
     expect((await rowsOf('audit_checkpoints', o)).map(({ sequence }) => sequence)).toEqual([json.head]);
-    expect((await rowsOf('audit_segments', o))[0]?.last_hash).toBe((await rowsOf('audit_checkpoints', o))[0]?.hash);
+    expect((await rowsOf('audit_segments', o))[0]?.last_hash).toBe(
+      (await rowsOf('audit_checkpoints', o))[0]?.hash,
+    );
   });
 
   it('are an event once a day', async () => {
@@ -136,12 +157,19 @@ describe('audit checkpoints', () => {
       input: { signed: [forged, { ...forged, sequence: sequence - 1 }] },
     });
     expect((await inGate(o, (gate) => gate.call(ask))).outcome.kind).toBe('ok');
-    expect((await rowsOf('audit_checkpoints', o)).map((row) => [row.sequence, row.hash])).toEqual([[sequence, hash]]);
+    expect((await rowsOf('audit_checkpoints', o)).map((row) => [row.sequence, row.hash])).toEqual([
+      [sequence, hash],
+    ]);
   });
 
   it('permission: no credential can sign or store one', async () => {
     const o = await newOrg();
-    const ask = await askOf(o, 'audit.checkpoint', { kind: 'api_key', org: o.id, hash: sha256(o.token) }, { path_org: null });
+    const ask = await askOf(
+      o,
+      'audit.checkpoint',
+      { kind: 'api_key', org: o.id, hash: sha256(o.token) },
+      { path_org: null },
+    );
     const { outcome } = await inGate(o, (gate) => gate.call(ask));
     expect(outcome).toMatchObject({ kind: 'refused', refusal: { code: 'CREDENTIAL_KIND_NOT_ALLOWED' } });
   });

@@ -1,4 +1,5 @@
-// Who read a secret last: each reader once, kept without a write a request, and shown to those who may see the audit entries.
+// Who read a secret last: each reader once, kept without a write a request, and shown to those who may see
+// the audit entries.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { readers as keptReaders, MOST_READERS } from '../../../src/gate/audit/readers';
 import { append } from '../../support/audit';
@@ -16,14 +17,16 @@ beforeEach(() => {
 const later = () => {
   faults.clock = (faults.clock as number) + MINUTE;
 };
-const readers = async (o: Caller, id: string, query = '') => (await o.get(`/secrets/${id}/readers${query}`)).json;
+const readers = async (o: Caller, id: string, query = '') =>
+  (await o.get(`/secrets/${id}/readers${query}`)).json;
 /** Moves the log to D1 and starts the gate anew: what is left was written down. */
 const moveOn = async (o: Caller) => {
   await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP });
   await evict(o);
 };
 type Shown = { actor: { id: string; kind: string }; version: number; count: number; via: string };
-const brief = ({ data }: { data: Shown[] }) => data.map(({ actor, version, count, via }) => [actor.id, version, count, via]);
+const brief = ({ data }: { data: Shown[] }) =>
+  data.map(({ actor, version, count, via }) => [actor.id, version, count, via]);
 
 describe('secret readers', () => {
   it('name each credential once, the last first, with time, version and count; sessions of a key are one reader', async () => {
@@ -47,7 +50,10 @@ describe('secret readers', () => {
     ];
     const shown = await readers(o, id);
     expect(brief(shown)).toEqual(expected);
-    expect(shown.data[1]).toMatchObject({ actor: { kind: 'session', parent_id: key.id }, last_read_at: expect.stringMatching(/Z$/) });
+    expect(shown.data[1]).toMatchObject({
+      actor: { kind: 'session', parent_id: key.id },
+      last_read_at: expect.stringMatching(/Z$/),
+    });
     // From what was written down, from entries that still lie in the gate, and from both.
     await evict(o);
     expect(await readers(o, id)).toEqual(shown);
@@ -103,7 +109,8 @@ describe('secret readers', () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     await o.get(`/secrets/${id}`);
-    const rows = () => inCore(o, ({ storage }) => storage.sql.exec<{ n: number }>('select count(*) n from readers').one().n);
+    const rows = () =>
+      inCore(o, ({ storage }) => storage.sql.exec<{ n: number }>('select count(*) n from readers').one().n);
     for (let n = 0; n < 5; n++) await o.get(`/secrets/${id}`);
     expect(await rows()).toBe(0);
     expect(brief(await readers(o, id))).toEqual([[o.keyId, 1, 6, 'read']]);

@@ -1,4 +1,5 @@
-// Retention of the audit log: what goes, when, and what has to happen first; the chain stays verifiable from the cut.
+// Retention of the audit log: what goes, when, and what has to happen first; the chain stays verifiable from
+// the cut.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { runTasks } from '../../../src/gate/tasks/run';
 import { append, rowsOf, signWaiting, verify } from '../../support/audit';
@@ -40,8 +41,10 @@ const retainOn = async (o: Caller, day: number) => {
   }
 };
 
-const segments = async (o: Caller) => (await rowsOf<{ last_sequence: number }>('audit_segments', o)).map((row) => row.last_sequence);
-const checkpoints = async (o: Caller) => (await rowsOf<{ sequence: number }>('audit_checkpoints', o)).map((row) => row.sequence);
+const segments = async (o: Caller) =>
+  (await rowsOf<{ last_sequence: number }>('audit_segments', o)).map((row) => row.last_sequence);
+const checkpoints = async (o: Caller) =>
+  (await rowsOf<{ sequence: number }>('audit_checkpoints', o)).map((row) => row.sequence);
 const setTo = (o: Caller, audit_retention_days: number | null) => o.patch('', { audit_retention_days });
 const exportOf = async (o: Caller) =>
   (await o.get('/audit-log/export')).text
@@ -112,8 +115,12 @@ describe('audit retention: set by the organisation', () => {
     for (const days of [89, 3651, 90.5, '90']) expect((await setTo(o, days as number)).status).toBe(400);
     expect((await setTo(o, 90)).json.audit_retention_days).toBe(90);
     expect((await setTo(o, null)).json.audit_retention_days).toBe(null);
-    expect((await o.patch('', { audit_retention_days: 3650 }, { 'X-Access-Reason': 'the law' })).status).toBe(200);
-    const reasons = (await o.get('/audit-log?action=org.update&outcome=success')).json.data.map(({ reason }: { reason: string }) => reason);
+    expect((await o.patch('', { audit_retention_days: 3650 }, { 'X-Access-Reason': 'the law' })).status).toBe(
+      200,
+    );
+    const reasons = (await o.get('/audit-log?action=org.update&outcome=success')).json.data.map(
+      ({ reason }: { reason: string }) => reason,
+    );
     expect(reasons).toEqual([
       'audit_retention_days: null to 3650. the law',
       'audit_retention_days: 90 to null',
@@ -126,7 +133,10 @@ describe('audit retention: set by the organisation', () => {
     const { o: admin } = await newKey(o, { scopes: ['org:*', 'audit:*'] });
     expect(codeOf(await setTo(admin, 90))).toEqual([403, 'INSUFFICIENT_SCOPE']);
     const confirmation = { sequence: 1, hash: 'a'.repeat(64) };
-    expect(codeOf(await admin.post('/audit-log/export/confirm', confirmation))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    expect(codeOf(await admin.post('/audit-log/export/confirm', confirmation))).toEqual([
+      403,
+      'INSUFFICIENT_SCOPE',
+    ]);
     const { session } = await newSignedInMember(o);
     faults.clock = start + 10 * 60_000;
     const { outcome } = await byMember(o, session, 'org.update', {
@@ -144,13 +154,16 @@ describe('audit retention: set by the organisation', () => {
     expect((await segments(o)).slice(0, 2)).toEqual([first, second]);
     faults.clock = start + 91 * DAY;
     const lines = await exportOf(o);
-    expect(lines.slice(0, -1).map(({ sequence }) => sequence)).toEqual(Array.from({ length: first }, (_, i) => i + 1));
+    expect(lines.slice(0, -1).map(({ sequence }) => sequence)).toEqual(
+      Array.from({ length: first }, (_, i) => i + 1),
+    );
     const { checkpoint } = lines.at(-1);
     const { data } = (await o.get('/audit-log/checkpoints?limit=100')).json;
     expect(data).toContainEqual(checkpoint);
     expect([checkpoint.sequence, checkpoint.hash]).toEqual([first, lines.at(-2).hash]);
 
-    const confirm = (sequence: number, hash: string) => o.post('/audit-log/export/confirm', { sequence, hash });
+    const confirm = (sequence: number, hash: string) =>
+      o.post('/audit-log/export/confirm', { sequence, hash });
     expect(codeOf(await confirm(first, 'a'.repeat(64)))).toEqual([409, 'CONFLICT']);
     expect(codeOf(await confirm(first - 1, lines[first - 2].hash))).toEqual([409, 'CONFLICT']);
     const [, later] = await rowsOf('audit_segments', o);
@@ -159,7 +172,10 @@ describe('audit retention: set by the organisation', () => {
     expect((await segments(o))[0]).toBe(first);
     faults.clock = start + 93 * DAY;
     for (let again = 0; again < 2; again++)
-      expect((await confirm(first, checkpoint.hash)).json).toEqual({ exported_through: first, deleted_through: 0 });
+      expect((await confirm(first, checkpoint.hash)).json).toEqual({
+        exported_through: first,
+        deleted_through: 0,
+      });
     await retainOn(o, 94);
     expect([(await segments(o))[0], (await checkpoints(o))[0]]).toEqual([second, first]);
     expect(await verify(o)).toMatchObject({ ok: true, checked_from: first + 1 });
@@ -175,7 +191,10 @@ describe('audit retention: set by the organisation', () => {
     await setTo(o, 90);
     faults.clock = start + 200 * DAY;
     expect((await exportOf(o)).at(-1)).toHaveProperty('checkpoint');
-    await db.prepare('delete from audit_segments where org_id = ? and last_sequence = ?').bind(o.id, first).run();
+    await db
+      .prepare('delete from audit_segments where org_id = ? and last_sequence = ?')
+      .bind(o.id, first)
+      .run();
     await expect(exportOf(o)).rejects.toThrow();
   });
 
@@ -185,7 +204,10 @@ describe('audit retention: set by the organisation', () => {
     const second = await segmentOn(o, 1);
     await setTo(o, 90);
     faults.clock = start + 200 * DAY;
-    await db.prepare('delete from audit_segments where org_id = ? and last_sequence = ?').bind(o.id, second).run();
+    await db
+      .prepare('delete from audit_segments where org_id = ? and last_sequence = ?')
+      .bind(o.id, second)
+      .run();
     await expect(exportOf(o)).rejects.toThrow();
   });
 
@@ -204,7 +226,8 @@ describe('audit log: taken over from a release before', () => {
     const first = await segmentOn(o, 0);
     const second = await segmentOn(o, 100);
     const missing = [{ from: first + 1, to: first + 2, reason: 'restore' as const }];
-    // As 0.4.0 left it: no cut, no ends of segments, no checkpoints; a lost stretch that is noted in the gate alone.
+    // As 0.4.0 left it: no cut, no ends of segments, no checkpoints; a lost stretch that is noted in the gate
+    // alone.
     await inCore(o, ({ meta, storage }) => {
       meta.forget('cut');
       meta.set('lost', JSON.stringify(missing));

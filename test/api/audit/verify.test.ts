@@ -1,4 +1,5 @@
-// Verify, where somebody who can write the database has tampered with the audit log or its checkpoints: each way is found.
+// Verify, where somebody who can write the database has tampered with the audit log or its checkpoints: each
+// way is found.
 import { exports } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
 import { fromBase64, fromUtf8, toBase64, utf8 } from '../../../src/crypto/bytes';
@@ -21,9 +22,15 @@ const run = (sql: string, ...params: unknown[]) =>
     .run();
 type Row = Record<string, string | number>;
 const put = (table: string, row: Row) =>
-  run(`insert or replace into ${table} (${Object.keys(row)}) values (${Object.keys(row).map(() => '?')})`, ...Object.values(row));
+  run(
+    `insert or replace into ${table} (${Object.keys(row)}) values (${Object.keys(row).map(() => '?')})`,
+    ...Object.values(row),
+  );
 
-/** An organisation whose log lies in three segments of D1, with a checkpoint at the end of each, and a few entries in the gate. */
+/**
+ * An organisation whose log lies in three segments of D1, with a checkpoint at the end of each, and a few
+ * entries in the gate.
+ */
 async function newLog() {
   const o = await newOrg();
   const ends: number[] = [];
@@ -43,14 +50,20 @@ const broken = async (o: Caller) => {
 /** Rewrites a segment with right hashes, from an entry on. */
 async function rewrite(o: Caller, last: number, change: (entry: Entry) => Entry) {
   const row = (await rowsOf('audit_segments', o)).find(({ last_sequence }) => last_sequence === last) as Row;
-  const entries = JSON.parse(fromUtf8(await gunzip(fromBase64(row.entries as string) as Uint8Array)) as string) as Entry[];
+  const entries = JSON.parse(
+    fromUtf8(await gunzip(fromBase64(row.entries as string) as Uint8Array)) as string,
+  ) as Entry[];
   let prev = row.prev_hash as string;
   const changed = entries.map((entry) => {
     const next = { ...change(entry), prev_hash: prev };
     prev = hashOf(next) as string;
     return { ...next, hash: prev };
   });
-  await put('audit_segments', { ...row, last_hash: prev, entries: toBase64(await gzip(utf8(JSON.stringify(changed)))) });
+  await put('audit_segments', {
+    ...row,
+    last_hash: prev,
+    entries: toBase64(await gzip(utf8(JSON.stringify(changed)))),
+  });
 }
 
 describe('audit verify: checkpoints', () => {
@@ -95,7 +108,9 @@ describe('audit verify: checkpoints', () => {
 
   it('find a log that was rewritten with right hashes, at the entry that was signed', async () => {
     const { o, ends } = await newLog();
-    await rewrite(o, ends[0], (entry) => (entry.sequence === 3 ? { ...entry, action: 'nothing.happened' } : entry));
+    await rewrite(o, ends[0], (entry) =>
+      entry.sequence === 3 ? { ...entry, action: 'nothing.happened' } : entry,
+    );
     expect(await broken(o)).toEqual([ends[0], 'checkpoint_differs']);
   });
 });
@@ -104,8 +119,13 @@ describe('audit verify: entries in the database', () => {
   const tampered = async (change: (entries: Entry[]) => Entry[]) => {
     const { o, ends } = await newLog();
     const row = (await rowsOf('audit_segments', o))[1] as Row;
-    const entries = JSON.parse(fromUtf8(await gunzip(fromBase64(row.entries as string) as Uint8Array)) as string) as Entry[];
-    await put('audit_segments', { ...row, entries: toBase64(await gzip(utf8(JSON.stringify(change(entries))))) });
+    const entries = JSON.parse(
+      fromUtf8(await gunzip(fromBase64(row.entries as string) as Uint8Array)) as string,
+    ) as Entry[];
+    await put('audit_segments', {
+      ...row,
+      entries: toBase64(await gzip(utf8(JSON.stringify(change(entries))))),
+    });
     return [(await broken(o)) as [number, string], ends[0]] as const;
   };
   const at = (n: number, change: (entry: Entry) => Entry) => (entries: Entry[]) =>
@@ -148,11 +168,15 @@ describe('audit verify: entries in the database', () => {
     await loseStorage(o);
     const verdict = await verify(o);
     expect(verdict).toMatchObject({ ok: true, checkpoints: 1 });
-    expect(verdict.missing).toEqual([{ from: ends[0] + 1, to: expect.any(Number), reason: 'gate_lost', confirmed_through: newest }]);
+    expect(verdict.missing).toEqual([
+      { from: ends[0] + 1, to: expect.any(Number), reason: 'gate_lost', confirmed_through: newest },
+    ]);
     expect(verdict.missing[0].to).toBe(newest + 110_000);
     // For whoever reads the log without the service, an entry says so.
     const told = (await exported(o)).filter(({ missing }) => missing);
-    expect(told.map(({ missing }) => missing)).toEqual([[{ from: ends[0] + 1, reason: 'gate_lost', to: verdict.missing[0].to }]]);
+    expect(told.map(({ missing }) => missing)).toEqual([
+      [{ from: ends[0] + 1, reason: 'gate_lost', to: verdict.missing[0].to }],
+    ]);
   });
 
   it('a gate lost again before its entries moved: no sequence is reused, and each gap is reported', async () => {
@@ -162,7 +186,10 @@ describe('audit verify: entries in the database', () => {
     const used = await inCore(o, ({ auditLog }) => auditLog.head().sequence);
     await loseStorage(o);
     const { ok, missing } = await verify(o);
-    expect([ok, missing.map(({ reason }: { reason: string }) => reason)]).toEqual([true, ['gate_lost', 'gate_lost']]);
+    expect([ok, missing.map(({ reason }: { reason: string }) => reason)]).toEqual([
+      true,
+      ['gate_lost', 'gate_lost'],
+    ]);
     expect(missing[1].to).toBeGreaterThan(used);
   });
 
@@ -172,7 +199,10 @@ describe('audit verify: entries in the database', () => {
     await checkpoint(o);
     const signed = (await rowsOf('audit_checkpoints', o)).at(-1)?.sequence as number;
     await append(o, 2);
-    await inCore(o, ({ storage }) => storage.sql.exec('delete from audit where sequence >= ?', signed - 3).rowsWritten);
+    await inCore(
+      o,
+      ({ storage }) => storage.sql.exec('delete from audit where sequence >= ?', signed - 3).rowsWritten,
+    );
     await evict(o);
     expect((await broken(o))?.[1]).toBe('cut_off');
     await append(o, 5);
@@ -183,10 +213,16 @@ describe('audit verify: entries in the database', () => {
 describe('audit log: canonical JSON, filters and views', () => {
   it('an entry is hashed over its canonical JSON, with the fields of approvals and break-glass', async () => {
     const o = await newOrg();
-    await append(o, 1, () => ({ approval: 'apr_1', bypassed_policies: ['pol_1', 'pol_2'], reason: 'ü "\\" \u{1f600}' }));
+    await append(o, 1, () => ({
+      approval: 'apr_1',
+      bypassed_policies: ['pol_1', 'pol_2'],
+      reason: 'ü "\\" \u{1f600}',
+    }));
     await newSecret(o);
     for (const entry of await exported(o)) expect([entry.format, entry.hash]).toEqual([2, hashOf(entry)]);
-    const stored = await inCore(o, ({ storage }) => storage.sql.exec<{ body: string }>('select body from audit').toArray());
+    const stored = await inCore(o, ({ storage }) =>
+      storage.sql.exec<{ body: string }>('select body from audit').toArray(),
+    );
     // What is stored is the text that was hashed, and the hash behind it.
     for (const { body } of stored) {
       const { hash, ...entry } = JSON.parse(body);
@@ -211,7 +247,15 @@ describe('audit log: canonical JSON, filters and views', () => {
         time: new Date().toISOString(),
         actor: { kind: 'api_key', id: 'k', parent_id: null, name: 'n' },
       };
-      const rest = { action: 'secret.list', resource: null, outcome: 'success', status: 200, count: 1, emergency: false, prev_hash: hash };
+      const rest = {
+        action: 'secret.list',
+        resource: null,
+        outcome: 'success',
+        status: 200,
+        count: 1,
+        emergency: false,
+        prev_hash: hash,
+      };
       const old = { ...entry, ...rest } as unknown as Entry;
       const made = hashOf(old) as string;
       const body = JSON.stringify({ ...old, hash: made });
@@ -246,9 +290,12 @@ describe('audit log: canonical JSON, filters and views', () => {
     faults.bound = (sql, params) => {
       if (sql.includes('from "audit_segments"') && params.includes(o.id)) reads++;
     };
-    const response = await exports.default.fetch(`http://localhost/api/v1/orgs/${o.id}/audit-log?format=ndjson`, {
-      headers: { Authorization: `Bearer ${o.token}` },
-    });
+    const response = await exports.default.fetch(
+      `http://localhost/api/v1/orgs/${o.id}/audit-log?format=ndjson`,
+      {
+        headers: { Authorization: `Bearer ${o.token}` },
+      },
+    );
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
     let text = '';
     let largest = 0;
@@ -283,17 +330,23 @@ describe('audit log: canonical JSON, filters and views', () => {
       for (const caller of [o, key.o]) for (let n = 0; n < 2; n++) await caller.get(`/secrets/${secret}`);
     await key.o.get(`/secrets/${id}?version=9`);
     const all = await exported(o);
-    const wanted = all.filter((entry) => entry.actor.id === key.id && entry.resource === id && entry.outcome === 'success');
+    const wanted = all.filter(
+      (entry) => entry.actor.id === key.id && entry.resource === id && entry.outcome === 'success',
+    );
     expect(wanted.length).toBe(2);
     const [newest, oldest] = wanted as [Entry, Entry];
     const query = `actor=${key.id}&action=secret.read&resource=${id}&outcome=success&from=${oldest.time}&to=${new Date(Date.parse(newest.time) + 1).toISOString()}`;
     for (let place = 0; place < 2; place++) {
       expect((await o.get(`/audit-log?${query}`)).json.data).toEqual(wanted);
-      expect((await o.get(`/audit-log?${query}&format=ndjson`)).text).toBe(wanted.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+      expect((await o.get(`/audit-log?${query}&format=ndjson`)).text).toBe(
+        wanted.map((entry) => `${JSON.stringify(entry)}\n`).join(''),
+      );
       expect((await o.get(`/audit-log?${query.replace('success', 'failed')}`)).json.data).toEqual([]);
       const several = query.replace('secret.read', 'secret.delete,secret.read');
       expect((await o.get(`/audit-log?${several}`)).json.data).toEqual(wanted);
-      expect((await o.get(`/audit-log?${query.replace('secret.read', 'secret.delete,secret.list')}`)).json.data).toEqual([]);
+      expect(
+        (await o.get(`/audit-log?${query.replace('secret.read', 'secret.delete,secret.list')}`)).json.data,
+      ).toEqual([]);
       await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP });
     }
     expect((await o.get(`/audit-log?action=${Array(201).fill('a').join(',')}`)).status).toBe(400);

@@ -27,7 +27,8 @@ async function oldOrg(days = 400): Promise<Caller> {
 const daysAgo = (days: number) => {
   faults.clock = NOW - days * DAY;
 };
-const of = (o: Caller, id: Parameters<typeof found>[1], query = '') => newReport(o, query).then((report) => found(report, id));
+const of = (o: Caller, id: Parameters<typeof found>[1], query = '') =>
+  newReport(o, query).then((report) => found(report, id));
 
 describe('compliance report: secrets', () => {
   it('overdue for rotation are those whose own period or policy is over', async () => {
@@ -49,7 +50,9 @@ describe('compliance report: secrets', () => {
       expect(await of(o, 'secrets-rotation-overdue'), String(days)).toEqual({ status, of: names });
     }
     const { evidence } = finding(await newReport(o), 'secrets-rotation-overdue');
-    expect(evidence.map(({ time }) => time)).toEqual([170, 140].map((days) => new Date(NOW - days * DAY).toISOString()));
+    expect(evidence.map(({ time }) => time)).toEqual(
+      [170, 140].map((days) => new Date(NOW - days * DAY).toISOString()),
+    );
   });
 
   it('overdue by a schedule are those that it has called since their last value', async () => {
@@ -113,7 +116,8 @@ describe('compliance report: secrets', () => {
   it('unread for 90 days are those not read on their own, by name or in bulk', async () => {
     const o = await oldOrg();
     const ids = new Map<string, string>();
-    for (const name of ['unread', 'by-id', 'by-name', 'app/bulk']) ids.set(name, (await newSecret(o, { name })).id);
+    for (const name of ['unread', 'by-id', 'by-name', 'app/bulk'])
+      ids.set(name, (await newSecret(o, { name })).id);
     daysAgo(311);
     expect(await of(o, 'secrets-unread')).toEqual({ status: 'pass', of: [] });
     daysAgo(310);
@@ -183,7 +187,10 @@ describe('compliance report: credentials', () => {
     await newKey(o, { name: 'ends', scopes: ['*'], ttlSeconds: 86_400 });
     await newAgent(o, { name: 'agent' });
     await newProvider(o, { name: 'issuer' });
-    expect(await of(o, 'credentials-without-expiry')).toEqual({ status: 'warn', of: ['first key', 'issuer'] });
+    expect(await of(o, 'credentials-without-expiry')).toEqual({
+      status: 'warn',
+      of: ['first key', 'issuer'],
+    });
     daysAgo(35);
     expect((await of(o, 'credentials-without-expiry')).status).toBe('fail');
   });
@@ -194,7 +201,10 @@ describe('compliance report: credentials', () => {
     const agent = await newAgent(key.o, { name: 'below' });
     expect((await agent.o.get('/secrets')).status).toBe(200);
     const { inventory } = await newReport(o);
-    expect(inventory.credentials.find(({ kind }) => kind === 'agent')).toMatchObject({ live: 1, without_expiry: 0 });
+    expect(inventory.credentials.find(({ kind }) => kind === 'agent')).toMatchObject({
+      live: 1,
+      without_expiry: 0,
+    });
     daysAgo(4);
     expect((await newReport(o)).inventory.credentials.find(({ kind }) => kind === 'agent')?.live).toBe(0);
     expect(codeOf(await agent.o.get('/secrets'))).toEqual([401, 'TOKEN_EXPIRED']);
@@ -319,7 +329,8 @@ const newApproval = (o: Caller, fields: Partial<ApprovalRow>) =>
       }),
     ],
   }));
-const approvedBy = (...members: string[]) => members.map((member) => ({ member, decision: 'approve' as const, at: NOW }));
+const approvedBy = (...members: string[]) =>
+  members.map((member) => ({ member, decision: 'approve' as const, at: NOW }));
 
 describe('compliance report: approvals', () => {
   it('need a policy to pass, and are listed with those who decided', async () => {
@@ -330,7 +341,10 @@ describe('compliance report: approvals', () => {
     const { evidence, status, tested } = finding(await newReport(o), 'approvals');
     expect(status).toBe('warn');
     expect(tested).toContain('no approval policy is enabled');
-    expect(evidence[0]).toMatchObject({ name: 'app/key', facts: { requester_name: 'deploy', status: 'used' } });
+    expect(evidence[0]).toMatchObject({
+      name: 'app/key',
+      facts: { requester_name: 'deploy', status: 'used' },
+    });
     expect(evidence[0]?.people?.map(({ name, decision }) => [name, decision])).toEqual([
       ['Bea', 'approve'],
       [null, 'approve'],
@@ -371,7 +385,10 @@ describe('compliance report: break-glass tokens', () => {
     const { status, evidence } = finding(await newReport(o), 'break-glass-use');
     expect(status).toBe('warn');
     expect(evidence).toHaveLength(1);
-    expect(evidence[0]).toMatchObject({ id: token.id, facts: { reason: 'the database is on fire', uses: 3, refused: 1 } });
+    expect(evidence[0]).toMatchObject({
+      id: token.id,
+      facts: { reason: 'the database is on fire', uses: 3, refused: 1 },
+    });
     expect(evidence[0]?.detail).toContain('secret.read 2');
   });
 
@@ -425,7 +442,10 @@ describe('compliance report: the audit log', () => {
     await moveLog(o, 5);
     const { status, examined, evidence } = finding(await newReport(o), 'refused-administration');
     expect([status, examined, evidence.length]).toEqual(['warn', 10, 1]);
-    expect(evidence[0]).toMatchObject({ id: key.id, facts: { action: 'member.list', requests: 10, actor_name: 'curious' } });
+    expect(evidence[0]).toMatchObject({
+      id: key.id,
+      facts: { action: 'member.list', requests: 10, actor_name: 'curious' },
+    });
   });
 
   it('a panic and a containment are reported', async () => {
@@ -435,7 +455,10 @@ describe('compliance report: the audit log', () => {
     await o.post(`/credentials/${key.id}/contain`);
     await o.post('/panic', { reason: 'a laptop was stolen' });
     const { status, evidence } = finding(await newReport(o), 'emergency-operations');
-    expect([status, evidence.map(({ facts }) => facts.action)]).toEqual(['warn', ['org.panic', 'credential.contain']]);
+    expect([status, evidence.map(({ facts }) => facts.action)]).toEqual([
+      'warn',
+      ['org.panic', 'credential.contain'],
+    ]);
     expect(evidence[0]?.facts.reason).toBe('a laptop was stolen');
   });
 
@@ -443,7 +466,10 @@ describe('compliance report: the audit log', () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     expect((await of(o, 'integrity-alarms')).status).toBe('pass');
-    await db.prepare('update secret_versions set value_sealed = ? where secret_id = ?').bind('AAAA', id).run();
+    await db
+      .prepare('update secret_versions set value_sealed = ? where secret_id = ?')
+      .bind('AAAA', id)
+      .run();
     await inCore(o, (core) => ciphertexts(core).clear());
     expect((await o.get(`/secrets/${id}`)).status).toBeGreaterThanOrEqual(500);
     expect((await of(o, 'integrity-alarms')).status).toBe('fail');
@@ -456,7 +482,10 @@ describe('compliance report: the audit log', () => {
     const chain = finding(await newReport(o), 'audit-chain');
     expect(chain.status).not.toBe('fail');
     expect(chain.examined).toBeGreaterThanOrEqual(6);
-    await db.prepare("update audit_segments set entries = 'AAAA' where org_id = ? and first_sequence = 4").bind(o.id).run();
+    await db
+      .prepare("update audit_segments set entries = 'AAAA' where org_id = ? and first_sequence = 4")
+      .bind(o.id)
+      .run();
     const { status, evidence } = finding(await newReport(o), 'audit-chain');
     expect([status, evidence[0]?.facts.sequence]).toEqual(['fail', 4]);
   });
@@ -466,11 +495,17 @@ describe('compliance report: the audit log', () => {
     await change(o.id, (call) => {
       const org = call.core.rows.get('org', o.id);
       if (!org) throw new Error('no org');
-      return { status: 200, data: null, writes: [{ ...insertion(call, 'org', { ...org, audit_retention_days: 90 }), from: org.revision }] };
+      return {
+        status: 200,
+        data: null,
+        writes: [{ ...insertion(call, 'org', { ...org, audit_retention_days: 90 }), from: org.revision }],
+      };
     });
     const report = await newReport(o);
     expect(report.inventory.audit_log.retention_days).toBe(90);
-    expect(finding(report, 'audit-chain').evidence.map(({ detail }) => detail)).toContain('Entries are kept for 90 days.');
+    expect(finding(report, 'audit-chain').evidence.map(({ detail }) => detail)).toContain(
+      'Entries are kept for 90 days.',
+    );
   });
 
   it('webhooks: those that were disabled by failures are found', async () => {
@@ -480,8 +515,13 @@ describe('compliance report: the audit log', () => {
     expect(none.tested).toContain('no webhooks are configured');
     const webhook = await newWebhook(o);
     expect(finding(await newReport(o), 'delivery-failures').status).toBe('pass');
-    await inCore(o, ({ rows }) => rows.put('webhook', { ...(rows.get('webhook', webhook.id) as WebhookRow), disabled: 'gone' }));
+    await inCore(o, ({ rows }) =>
+      rows.put('webhook', { ...(rows.get('webhook', webhook.id) as WebhookRow), disabled: 'gone' }),
+    );
     const { status, evidence } = finding(await newReport(o), 'delivery-failures');
-    expect([status, evidence]).toMatchObject(['warn', [{ id: webhook.id, name: webhook.host, facts: { reason: 'gone' } }]]);
+    expect([status, evidence]).toMatchObject([
+      'warn',
+      [{ id: webhook.id, name: webhook.host, facts: { reason: 'gone' } }],
+    ]);
   });
 });

@@ -26,8 +26,14 @@ describe('compliance report: the response', () => {
     expect(report.generated_at).toBe(iso(now));
     expect(report.findings.map(({ id }) => id)).toEqual(findingIds);
     const by = (status: string) => report.findings.filter((one) => one.status === status).length;
-    expect(report.summary).toEqual({ pass: by('pass'), warn: by('warn'), fail: by('fail'), not_applicable: by('not_applicable') });
-    for (const { tested, remedy } of report.findings) expect([tested, remedy].map((text) => /\.$/.test(text))).toEqual([true, true]);
+    expect(report.summary).toEqual({
+      pass: by('pass'),
+      warn: by('warn'),
+      fail: by('fail'),
+      not_applicable: by('not_applicable'),
+    });
+    for (const { tested, remedy } of report.findings)
+      expect([tested, remedy].map((text) => /\.$/.test(text))).toEqual([true, true]);
   });
 
   it('maps each finding to controls of both frameworks, and gives each control the worst of its findings', async () => {
@@ -37,7 +43,10 @@ describe('compliance report: the response', () => {
       expect([controls.soc2.length > 0, controls.iso27001.length > 0], id).toEqual([true, true]);
       for (const framework of ['soc2', 'iso27001'] as const)
         for (const name of controls[framework])
-          expect(report.controls.find((one) => one.framework === framework && one.id === name)?.findings, name).toContain(id);
+          expect(
+            report.controls.find((one) => one.framework === framework && one.id === name)?.findings,
+            name,
+          ).toContain(id);
     }
     const order = ['fail', 'warn', 'pass', 'not_applicable'];
     for (const { id, status, findings } of report.controls) {
@@ -110,9 +119,15 @@ describe('compliance report: the period', () => {
     const o = await newOrg();
     const now = Date.now();
     faults.clock = now;
-    expect((await o.get(at(now - 400 * DAY, now))).json.period).toEqual({ from: iso(now - 400 * DAY), to: iso(now) });
+    expect((await o.get(at(now - 400 * DAY, now))).json.period).toEqual({
+      from: iso(now - 400 * DAY),
+      to: iso(now),
+    });
     expect((await o.get(at(now - DAY, null))).json.period).toEqual({ from: iso(now - DAY), to: iso(now) });
-    expect((await o.get(at(null, now - DAY))).json.period).toEqual({ from: iso(now - 91 * DAY), to: iso(now - DAY) });
+    expect((await o.get(at(null, now - DAY))).json.period).toEqual({
+      from: iso(now - 91 * DAY),
+      to: iso(now - DAY),
+    });
   });
 });
 

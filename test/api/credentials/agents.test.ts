@@ -1,4 +1,5 @@
-// Agents: credentials limited to what each needs. What one may read, how often, for how long, what it may hand on, and what ends with it.
+// Agents: credentials limited to what each needs. What one may read, how often, for how long, what it may
+// hand on, and what ends with it.
 import { describe, expect, it } from 'vitest';
 import type { CredentialRow } from '../../../src/db/schema';
 import { lastUsed } from '../../../src/gate/limits/last-used';
@@ -7,7 +8,16 @@ import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { ageTo, evict, inCore } from '../../support/gate';
 import { DAY } from '../../support/time';
-import { type Answer, type Caller, codeOf, newOrg, newSecret, send, useWorld, whoami } from '../../support/world';
+import {
+  type Answer,
+  type Caller,
+  codeOf,
+  newOrg,
+  newSecret,
+  send,
+  useWorld,
+  whoami,
+} from '../../support/world';
 
 useWorld();
 
@@ -46,7 +56,11 @@ describe('agent: create, list, read, update and delete', () => {
     const lives = Date.parse(shown.expires_at) - before;
     expect([lives >= 3_600_000, lives < 3_660_000]).toEqual([true, true]);
 
-    expect((await o.get('/agent-credentials')).json).toEqual({ data: [shown], next_cursor: null, has_more: false });
+    expect((await o.get('/agent-credentials')).json).toEqual({
+      data: [shown],
+      next_cursor: null,
+      has_more: false,
+    });
     expect((await o.get(`/agent-credentials/${shown.id}`)).json).toEqual(shown);
     expect((await whoami(o.as(token))).json).toMatchObject({
       default_environment: null,
@@ -56,8 +70,17 @@ describe('agent: create, list, read, update and delete', () => {
       ...same,
     });
 
-    const changed = await o.patch(`/agent-credentials/${shown.id}`, { name: 'other', scopes: ['secrets:list'], rate_limit: 60 });
-    expect([changed.status, changed.json.name, changed.json.scopes, changed.json.rate_limit]).toEqual([200, 'other', ['secrets:list'], 60]);
+    const changed = await o.patch(`/agent-credentials/${shown.id}`, {
+      name: 'other',
+      scopes: ['secrets:list'],
+      rate_limit: 60,
+    });
+    expect([changed.status, changed.json.name, changed.json.scopes, changed.json.rate_limit]).toEqual([
+      200,
+      'other',
+      ['secrets:list'],
+      60,
+    ]);
     expect(changed.json.token).toBeUndefined();
 
     expect((await o.del(`/agent-credentials/${shown.id}`)).status).toBe(204);
@@ -65,7 +88,10 @@ describe('agent: create, list, read, update and delete', () => {
     expect(codeOf(await whoami(o.as(token)))).toEqual([401, 'TOKEN_REVOKED']);
     expect((await o.get('/agent-credentials')).json.data).toEqual([]);
     expect((await o.get(`/agent-credentials/${shown.id}`)).json.revoked_at).toMatch(/Z$/);
-    expect(codeOf(await o.patch(`/agent-credentials/${shown.id}`, { name: 'x' }))).toEqual([404, 'NOT_FOUND']);
+    expect(codeOf(await o.patch(`/agent-credentials/${shown.id}`, { name: 'x' }))).toEqual([
+      404,
+      'NOT_FOUND',
+    ]);
   });
 
   it('takes the limits of its creator by default', async () => {
@@ -79,7 +105,12 @@ describe('agent: create, list, read, update and delete', () => {
     });
     const { status, json } = await key.o.post('/agent-credentials', { name: 'a', scopes: ['secrets:read'] });
     expect(status).toBe(201);
-    expect(json).toMatchObject({ environments: ['staging'], secrets: ['app/*'], allowed_addresses: ['203.0.113.0/24'], rate_limit: 120 });
+    expect(json).toMatchObject({
+      environments: ['staging'],
+      secrets: ['app/*'],
+      allowed_addresses: ['203.0.113.0/24'],
+      rate_limit: 120,
+    });
     expect(json.expires_at).toBe((await o.get(`/api-keys/${key.id}`)).json.expires_at);
   });
 
@@ -123,11 +154,19 @@ describe('agent: create, list, read, update and delete', () => {
   it('answers 404 for an environment that does not exist', async () => {
     const o = await newOrg();
     const { id } = await newAgent(o);
-    expect(codeOf(await o.post('/agent-credentials', { name: 'a', scopes: ['secrets:read'], environments: ['nowhere'] }))).toEqual([
+    expect(
+      codeOf(
+        await o.post('/agent-credentials', {
+          name: 'a',
+          scopes: ['secrets:read'],
+          environments: ['nowhere'],
+        }),
+      ),
+    ).toEqual([404, 'NOT_FOUND']);
+    expect(codeOf(await o.patch(`/agent-credentials/${id}`, { environments: ['nowhere'] }))).toEqual([
       404,
       'NOT_FOUND',
     ]);
-    expect(codeOf(await o.patch(`/agent-credentials/${id}`, { environments: ['nowhere'] }))).toEqual([404, 'NOT_FOUND']);
   });
 
   it('accepts the token with the prefix svc_agent_ too, also for stored responses', async () => {
@@ -136,12 +175,21 @@ describe('agent: create, list, read, update and delete', () => {
     const spelled = agent.token.replace('svcag_', 'svc_agent_');
     expect((await whoami(o.as(spelled))).json.id).toBe(agent.id);
     expect(codeOf(await whoami(o.as(`${spelled.slice(0, -1)}!`)))).toEqual([401, 'UNAUTHENTICATED']);
-    expect(codeOf(await whoami(o.as(`svc_agent_${o.token.slice('svc_live_'.length)}`)))).toEqual([401, 'UNAUTHENTICATED']);
+    expect(codeOf(await whoami(o.as(`svc_agent_${o.token.slice('svc_live_'.length)}`)))).toEqual([
+      401,
+      'UNAUTHENTICATED',
+    ]);
     const make = (token: string) =>
-      o.as(token).post('/agent-credentials', { name: 'b', scopes: ['secrets:read'] }, { 'Idempotency-Key': 'once' });
+      o
+        .as(token)
+        .post('/agent-credentials', { name: 'b', scopes: ['secrets:read'] }, { 'Idempotency-Key': 'once' });
     const first = await make(agent.token);
     const again = await make(spelled);
-    expect([again.status, again.headers.get('idempotency-replayed'), again.text]).toEqual([201, 'true', first.text]);
+    expect([again.status, again.headers.get('idempotency-replayed'), again.text]).toEqual([
+      201,
+      'true',
+      first.text,
+    ]);
     await o.del(`/agent-credentials/${agent.id}`);
     expect(codeOf(await whoami(o.as(spelled)))).toEqual([401, 'TOKEN_REVOKED']);
   });
@@ -149,7 +197,11 @@ describe('agent: create, list, read, update and delete', () => {
 
 describe('permission: an agent that reads a value', () => {
   /** Every way in which a value is read. */
-  const reads = (id: string, name: string, environment: string): Record<string, (o: Caller) => Promise<Answer>> => ({
+  const reads = (
+    id: string,
+    name: string,
+    environment: string,
+  ): Record<string, (o: Caller) => Promise<Answer>> => ({
     'by id': (o) => o.get(`/secrets/${id}`),
     'an earlier version': (o) => o.get(`/secrets/${id}?version=1`),
     'by name': (o) => o.get(`/secrets/by-name/${name}?environment=${environment}`),
@@ -159,7 +211,10 @@ describe('permission: an agent that reads a value', () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'A' });
     const agent = await newAgent(o, { scopes: ['secrets:list', 'secrets:write', 'secrets:rotate'] });
-    const ways = { ...reads(id, 'A', 'production'), 'all at once': (o: Caller) => o.get('/environments/production/values') };
+    const ways = {
+      ...reads(id, 'A', 'production'),
+      'all at once': (o: Caller) => o.get('/environments/production/values'),
+    };
     for (const [way, ask] of Object.entries(ways)) {
       const answer = await ask(agent.o);
       expect([way, ...codeOf(answer)]).toEqual([way, ...DENIED]);
@@ -167,7 +222,8 @@ describe('permission: an agent that reads a value', () => {
         expect(answer.json.error.message).toContain(part);
       const page = await send('GET', new URL(answer.json.error.docs).pathname);
       expect(page.status).toBe(200);
-      for (const part of ['secrets:read', 'PATCH /api/v1/orgs/:org_id/agent-credentials/:id']) expect(page.text).toContain(part);
+      for (const part of ['secrets:read', 'PATCH /api/v1/orgs/:org_id/agent-credentials/:id'])
+        expect(page.text).toContain(part);
       const [entry] = (await o.get('/audit-log?limit=1&outcome=denied')).json.data;
       expect(entry).toMatchObject({ outcome: 'denied', status: 403, actor: { kind: 'agent', id: agent.id } });
     }
@@ -177,7 +233,8 @@ describe('permission: an agent that reads a value', () => {
 
     // As it was told: whoever holds tokens:write, and what is granted, does.
     await o.patch(`/agent-credentials/${agent.id}`, { scopes: ['secrets:read'] });
-    for (const [way, ask] of Object.entries(ways)) expect([way, (await ask(agent.o)).status]).toEqual([way, 200]);
+    for (const [way, ask] of Object.entries(ways))
+      expect([way, (await ask(agent.o)).status]).toEqual([way, 200]);
   });
 
   it('is denied outside its environments and names by every read', async () => {
@@ -208,9 +265,12 @@ describe('permission: an agent that reads a value', () => {
     await newSecret(o, { name: 'KEPT' });
     const agent = await newAgent(o, { environments: ['production'], secrets: ['app/*'] });
     const bare = (answer: Answer, word: string) => answer.text.replaceAll(word, '');
-    const ask = (name: string, environment: string) => agent.o.get(`/secrets/by-name/${name}?environment=${environment}`);
+    const ask = (name: string, environment: string) =>
+      agent.o.get(`/secrets/by-name/${name}?environment=${environment}`);
     expect(bare(await ask('KEPT', 'production'), 'KEPT')).toBe(bare(await ask('NONE', 'production'), 'NONE'));
-    expect(bare(await ask('app/a', 'staging'), 'staging')).toBe(bare(await ask('app/a', 'nowhere'), 'nowhere'));
+    expect(bare(await ask('app/a', 'staging'), 'staging')).toBe(
+      bare(await ask('app/a', 'nowhere'), 'nowhere'),
+    );
     expect(codeOf(await ask('app/none', 'production'))).toEqual([404, 'NOT_FOUND']);
   });
 });
@@ -224,19 +284,25 @@ describe('permission: what an agent can see', () => {
     const first = await newAgent(o, { secrets: ['a/*'], environments: ['production'] });
     const second = await newAgent(o, { secrets: ['b/*'] });
     const both = await newAgent(o, { secrets: ['a/*', 'b/*'] });
-    const values = (o: Caller, etag = '') => o.get('/environments/production/values', etag ? { 'If-None-Match': etag } : {});
+    const values = (o: Caller, etag = '') =>
+      o.get('/environments/production/values', etag ? { 'If-None-Match': etag } : {});
     const one = await values(first.o);
     const two = await values(second.o);
     const three = await values(both.o);
     expect(one.json.values).toEqual({ 'a/1': a.value });
     expect(two.json.values).toEqual({ 'b/1': b.value });
     expect(three.json.values).toEqual({ 'a/1': a.value, 'b/1': b.value });
-    const tags = [one, two, three].map(({ headers }) => headers.get('etag') as string) as [string, string, string];
+    const tags = [one, two, three].map(({ headers }) => headers.get('etag') as string) as [
+      string,
+      string,
+      string,
+    ];
     expect(new Set(tags).size).toBe(3);
     // Another's ETag is not its own.
     expect((await values(first.o, tags[1])).status).toBe(200);
 
-    const names = async (o: Caller) => ((await o.get('/secrets')).json.data as { name: string }[]).map(({ name }) => name).sort();
+    const names = async (o: Caller) =>
+      ((await o.get('/secrets')).json.data as { name: string }[]).map(({ name }) => name).sort();
     expect(await names(first.o)).toEqual(['a/1']);
     expect(await names(second.o)).toEqual(['b/1']);
 
@@ -244,7 +310,9 @@ describe('permission: what an agent can see', () => {
     await o.patch(`/secrets/${b.id}`, { value: 'changed' });
     await newSecret(o, { name: 'b/2' });
     expect((await values(first.o, tags[0])).status).toBe(304);
-    expect([(await values(second.o, tags[1])).status, (await values(both.o, tags[2])).status]).toEqual([200, 200]);
+    expect([(await values(second.o, tags[1])).status, (await values(both.o, tags[2])).status]).toEqual([
+      200, 200,
+    ]);
     await o.patch(`/secrets/${a.id}`, { value: 'changed' });
     expect((await values(first.o, tags[0])).json.values).toEqual({ 'a/1': 'changed' });
 
@@ -263,12 +331,18 @@ describe('permission: what an agent can see', () => {
     const whole = await agent.o.get('/environments/production/values');
     expect(Object.keys(whole.json.values)).toEqual(['a', 'b']);
     expect((await o.patch(`/agent-credentials/${agent.id}`, { secrets: ['a'] })).status).toBe(200);
-    const less = await agent.o.get('/environments/production/values', { 'If-None-Match': whole.headers.get('etag') as string });
+    const less = await agent.o.get('/environments/production/values', {
+      'If-None-Match': whole.headers.get('etag') as string,
+    });
     expect([less.status, less.json.values]).toEqual([200, { a: a.value }]);
     expect(codeOf(await agent.o.get(`/secrets/${b.id}`))).toEqual(DENIED);
     await o.patch(`/agent-credentials/${agent.id}`, { environments: ['staging'] });
     expect(codeOf(await agent.o.get(`/secrets/${a.id}`))).toEqual(DENIED);
-    await o.patch(`/agent-credentials/${agent.id}`, { environments: null, secrets: null, scopes: ['secrets:list'] });
+    await o.patch(`/agent-credentials/${agent.id}`, {
+      environments: null,
+      secrets: null,
+      scopes: ['secrets:list'],
+    });
     expect(codeOf(await agent.o.get(`/secrets/${a.id}`))).toEqual(DENIED);
     await o.del(`/agent-credentials/${agent.id}`);
     expect(codeOf(await agent.o.get('/secrets'))).toEqual([401, 'TOKEN_REVOKED']);
@@ -300,7 +374,10 @@ describe('agent: update', () => {
       { rate_limit: 6000, scopes: ['secrets:read'] },
     ])
       expect([fields, ...codeOf(await change(clerk, fields))]).toEqual([fields, ...EXCEEDS]);
-    expect((await o.get(`/agent-credentials/${agent.id}`)).json).toMatchObject({ scopes: ['secrets:*'], secrets: ['app/*'] });
+    expect((await o.get(`/agent-credentials/${agent.id}`)).json).toMatchObject({
+      scopes: ['secrets:*'],
+      secrets: ['app/*'],
+    });
     for (const fields of [
       { allowed_addresses: ['203.0.113.0/24'] },
       { secrets: ['app/db/*'] },
@@ -319,25 +396,54 @@ describe('agent: update', () => {
     expect(codeOf(await change(clerk, { allowed_addresses: null }))).toEqual(EXCEEDS);
     // Once narrowed it is not widened back by the same hands; by the owner's it is.
     expect(codeOf(await change(clerk, { scopes: ['secrets:*'] }))).toEqual(EXCEEDS);
-    expect((await change(o, { scopes: ['*'], environments: null, secrets: null, ttlSeconds: null, allowed_addresses: null })).status).toBe(
-      200,
-    );
-    expect((await whoami(agent.o)).json).toMatchObject({ scopes: ['*'], environments: null, secrets: null, expires_at: null });
+    expect(
+      (
+        await change(o, {
+          scopes: ['*'],
+          environments: null,
+          secrets: null,
+          ttlSeconds: null,
+          allowed_addresses: null,
+        })
+      ).status,
+    ).toBe(200);
+    expect((await whoami(agent.o)).json).toMatchObject({
+      scopes: ['*'],
+      environments: null,
+      secrets: null,
+      expires_at: null,
+    });
   });
 
   it('privilege escalation: an agent cannot give itself scopes, lifetime or rate limit', async () => {
     const o = await newOrg();
-    const agent = await newAgent(o, { scopes: ['tokens:write', 'secrets:read'], secrets: ['app/*'], ttlSeconds: 3600, rate_limit: 50 });
+    const agent = await newAgent(o, {
+      scopes: ['tokens:write', 'secrets:read'],
+      secrets: ['app/*'],
+      ttlSeconds: 3600,
+      rate_limit: 50,
+    });
     const child = await newAgent(agent.o, { scopes: ['tokens:write', 'secrets:read'] });
     const fresh = await newAgent(o, { scopes: ['secrets:read'], secrets: ['app/*'], ttlSeconds: 600 });
     for (const by of [agent.o, child.o]) {
-      for (const fields of [{ scopes: ['*'] }, { secrets: null }, { ttlSeconds: null }, { ttlSeconds: 7200 }, { rate_limit: 51 }])
-        expect([fields, ...codeOf(await by.patch(`/agent-credentials/${agent.id}`, fields))]).toEqual([fields, ...EXCEEDS]);
+      for (const fields of [
+        { scopes: ['*'] },
+        { secrets: null },
+        { ttlSeconds: null },
+        { ttlSeconds: 7200 },
+        { rate_limit: 51 },
+      ])
+        expect([fields, ...codeOf(await by.patch(`/agent-credentials/${agent.id}`, fields))]).toEqual([
+          fields,
+          ...EXCEEDS,
+        ]);
       // Nor what would outlive it to hold more, though no more than it holds.
       expect(codeOf(await by.patch(`/agent-credentials/${fresh.id}`, { ttlSeconds: 900 }))).toEqual(EXCEEDS);
     }
     expect((await agent.o.patch(`/agent-credentials/${agent.id}`, { rate_limit: 20 })).status).toBe(200);
-    expect(codeOf(await agent.o.patch(`/agent-credentials/${agent.id}`, { rate_limit: 50 }))).toEqual(EXCEEDS);
+    expect(codeOf(await agent.o.patch(`/agent-credentials/${agent.id}`, { rate_limit: 50 }))).toEqual(
+      EXCEEDS,
+    );
     expect((await agent.o.patch(`/agent-credentials/${child.id}`, { rate_limit: 6000 })).status).toBe(200);
     expect((await o.patch(`/agent-credentials/${agent.id}`, { rate_limit: 6000 })).status).toBe(200);
   });
@@ -350,7 +456,11 @@ describe('agent: update', () => {
     const child = await newAgent(agent.o, { scopes: ['secrets:*', 'tokens:write'] });
     const key = await newKey(child.o, { scopes: ['secrets:read'], secrets: ['b', 'app/?'] });
     const session = await newSession(key.o);
-    await o.patch(`/agent-credentials/${agent.id}`, { scopes: ['secrets:read'], secrets: ['app/*'], environments: ['production'] });
+    await o.patch(`/agent-credentials/${agent.id}`, {
+      scopes: ['secrets:read'],
+      secrets: ['app/*'],
+      environments: ['production'],
+    });
     for (const { o: made, scopes } of [
       { o: child.o, scopes: ['secrets:read'] },
       { o: key.o, scopes: ['secrets:read'] },
@@ -371,16 +481,41 @@ describe('agent: descendants', () => {
   it('hold no more than the agent, and end with it, at every depth', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'app/a' });
-    const agent = await newAgent(o, { scopes: ['tokens:write', 'secrets:read'], secrets: ['app/*'], ttlSeconds: 3600 });
-    expect(codeOf(await agent.o.post('/agent-credentials', { name: 'x', scopes: ['secrets:write'] }))).toEqual(EXCEEDS);
-    expect(codeOf(await agent.o.post('/agent-credentials', { name: 'x', scopes: ['secrets:read'], secrets: ['*'] }))).toEqual(EXCEEDS);
-    expect(codeOf(await agent.o.post('/agent-credentials', { name: 'x', scopes: ['secrets:read'], ttlSeconds: 7200 }))).toEqual(EXCEEDS);
+    const agent = await newAgent(o, {
+      scopes: ['tokens:write', 'secrets:read'],
+      secrets: ['app/*'],
+      ttlSeconds: 3600,
+    });
+    expect(
+      codeOf(await agent.o.post('/agent-credentials', { name: 'x', scopes: ['secrets:write'] })),
+    ).toEqual(EXCEEDS);
+    expect(
+      codeOf(
+        await agent.o.post('/agent-credentials', { name: 'x', scopes: ['secrets:read'], secrets: ['*'] }),
+      ),
+    ).toEqual(EXCEEDS);
+    expect(
+      codeOf(
+        await agent.o.post('/agent-credentials', { name: 'x', scopes: ['secrets:read'], ttlSeconds: 7200 }),
+      ),
+    ).toEqual(EXCEEDS);
     expect(codeOf(await agent.o.post('/provider-tokens', { name: 'x', scopes: ['issue'] }))).toEqual(EXCEEDS);
-    expect(codeOf(await agent.o.post('/access-tokens', { ttlSeconds: 60 }))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
-    expect(codeOf(await agent.o.post(`/api-keys/${o.keyId}/rotate`, {}))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
+    expect(codeOf(await agent.o.post('/access-tokens', { ttlSeconds: 60 }))).toEqual([
+      403,
+      'CREDENTIAL_KIND_NOT_ALLOWED',
+    ]);
+    expect(codeOf(await agent.o.post(`/api-keys/${o.keyId}/rotate`, {}))).toEqual([
+      403,
+      'CREDENTIAL_KIND_NOT_ALLOWED',
+    ]);
 
     const child = await newAgent(agent.o, { scopes: ['tokens:write', 'secrets:read'] });
-    expect(child).toMatchObject({ parent_id: agent.id, created_by: agent.id, secrets: ['app/*'], expires_at: agent.expires_at });
+    expect(child).toMatchObject({
+      parent_id: agent.id,
+      created_by: agent.id,
+      secrets: ['app/*'],
+      expires_at: agent.expires_at,
+    });
     const key = await newKey(child.o, { scopes: ['tokens:write', 'secrets:read'] });
     const session = await newSession(key.o);
     const last = await newAgent(session.o, { scopes: ['secrets:read'] });
@@ -391,7 +526,9 @@ describe('agent: descendants', () => {
     for (const made of all) expect(codeOf(await made.get(`/secrets/${id}`))).toEqual([401, 'TOKEN_REVOKED']);
     expect((await o.get('/agent-credentials')).json.data).toEqual([]);
     expect((await o.get('/access-tokens')).json.data).toEqual([]);
-    expect(((await o.get('/api-keys')).json.data as { id: string }[]).map((row) => row.id)).toEqual([o.keyId]);
+    expect(((await o.get('/api-keys')).json.data as { id: string }[]).map((row) => row.id)).toEqual([
+      o.keyId,
+    ]);
   });
 
   it('expire with the agent', async () => {
@@ -407,7 +544,10 @@ describe('agent: descendants', () => {
     const o = await newOrg();
     let last = await newAgent(o, { scopes: ['tokens:write'] });
     for (let links = 1; links < 16; links++) last = await newAgent(last.o, { scopes: ['tokens:write'] });
-    expect(codeOf(await last.o.post('/agent-credentials', { name: 'x', scopes: ['tokens:write'] }))).toEqual([409, 'LIMIT_REACHED']);
+    expect(codeOf(await last.o.post('/agent-credentials', { name: 'x', scopes: ['tokens:write'] }))).toEqual([
+      409,
+      'LIMIT_REACHED',
+    ]);
   });
 
   it('count as live until the agent ends, and are purged ninety days later', async () => {
@@ -418,7 +558,8 @@ describe('agent: descendants', () => {
     await inCore(o, ({ rows, storage }) => {
       const row = rows.get('credential', made.id) as CredentialRow;
       storage.transactionSync(() => {
-        for (let n = 0; n < 9_997; n++) rows.put('credential', { ...row, id: id(n), token_hash: `hash ${n}` });
+        for (let n = 0; n < 9_997; n++)
+          rows.put('credential', { ...row, id: id(n), token_hash: `hash ${n}` });
       });
     });
     const more = () => o.post('/agent-credentials', { name: 'more', scopes: ['secrets:read'] });
@@ -460,7 +601,11 @@ describe('rate limit: an agent', () => {
     expect(await burst(usual.o, 130)).toBe(120);
     expect(await burst(slow.o, 10)).toBe(3);
     const over = await whoami(slow.o);
-    expect([...codeOf(over), over.headers.get('ratelimit-policy')]).toEqual([429, 'RATE_LIMITED', '"credential";q=3;w=60']);
+    expect([...codeOf(over), over.headers.get('ratelimit-policy')]).toEqual([
+      429,
+      'RATE_LIMITED',
+      '"credential";q=3;w=60',
+    ]);
     expect(Number(over.headers.get('retry-after'))).toBeGreaterThan(0);
     await o.patch(`/agent-credentials/${slow.id}`, { rate_limit: 5 });
     expect(await burst(slow.o, 10)).toBe(2);
@@ -483,9 +628,11 @@ describe('rate limit: an agent', () => {
     expect(await left(key.o)).toBe(20 - 3 - 7);
     expect(await left(child.o)).toBe(20 - 3 - 8);
     expect(await burst(child.o, 20)).toBe(20 - 3 - 9 + 1);
-    for (const { o: spent } of [agent, child, key, session]) expect(codeOf(await whoami(spent))).toEqual([429, 'RATE_LIMITED']);
+    for (const { o: spent } of [agent, child, key, session])
+      expect(codeOf(await whoami(spent))).toEqual([429, 'RATE_LIMITED']);
     await evict(o);
-    for (const { o: spent } of [agent, child, key, session]) expect(codeOf(await whoami(spent))).toEqual([429, 'RATE_LIMITED']);
+    for (const { o: spent } of [agent, child, key, session])
+      expect(codeOf(await whoami(spent))).toEqual([429, 'RATE_LIMITED']);
     // Their maker's own is untouched by them.
     expect(Number((await o.get('/environments')).headers.get('x-ratelimit-limit'))).toBe(1200);
     expect((await o.get('/environments')).status).toBe(200);
@@ -559,7 +706,9 @@ describe('last use: a credential', () => {
     const o = await newOrg();
     const session = await newSession(o, { ttlSeconds: 60 });
     await session.o.get('/secrets');
-    await inCore(o, (core) => core.storage.transactionSync(() => lastUsed(core).flush(core.auditLog.head().sequence)));
+    await inCore(o, (core) =>
+      core.storage.transactionSync(() => lastUsed(core).flush(core.auditLog.head().sequence)),
+    );
     const kept = () =>
       inCore(o, ({ storage }) =>
         storage.sql

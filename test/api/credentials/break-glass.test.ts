@@ -1,4 +1,5 @@
-// Emergencies: who may issue a break-glass token, what it may do and for how long, and that every use of it is told.
+// Emergencies: who may issue a break-glass token, what it may do and for how long, and that every use of it
+// is told.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { routes } from '../../../src/domains';
 import { runTasks } from '../../../src/gate/tasks/run';
@@ -7,12 +8,23 @@ import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
 import { newPolicy } from '../../support/policies';
 import { MINUTE } from '../../support/time';
-import { type Answer, type Caller, callerOf, codeOf, newOrg, newSecret, send, useWorld, whoami } from '../../support/world';
+import {
+  type Answer,
+  type Caller,
+  callerOf,
+  codeOf,
+  newOrg,
+  newSecret,
+  send,
+  useWorld,
+  whoami,
+} from '../../support/world';
 
 useWorld();
 
 const REASON = 'the primary database is down';
-const issue = (o: Caller, fields: object = {}, headers = {}) => o.post('/break-glass-tokens', { reason: REASON, ...fields }, headers);
+const issue = (o: Caller, fields: object = {}, headers = {}) =>
+  o.post('/break-glass-tokens', { reason: REASON, ...fields }, headers);
 
 /** Tests that read minutes begin one. */
 beforeEach(() => {
@@ -47,7 +59,11 @@ describe('break-glass: create', () => {
     });
     expect(shown.id).toMatch(/^bgt_/);
     expect(Date.parse(shown.expires_at) - Date.parse(shown.created_at)).toBe(3_600_000);
-    expect((await o.get('/break-glass-tokens')).json).toEqual({ data: [shown], next_cursor: null, has_more: false });
+    expect((await o.get('/break-glass-tokens')).json).toEqual({
+      data: [shown],
+      next_cursor: null,
+      has_more: false,
+    });
     expect((await whoami(o.as(token))).json).toEqual({
       kind: 'break_glass',
       id: shown.id,
@@ -120,7 +136,12 @@ describe('break-glass: who may create one', () => {
       expect(codeOf(answer)).toEqual([403, 'INSUFFICIENT_SCOPE']);
       expect(answer.json.error.message).toContain('*');
     }
-    for (const other of [await newSession(o), await newAgent(o, all), await newProvider(o), await newBreakGlass(o)])
+    for (const other of [
+      await newSession(o),
+      await newAgent(o, all),
+      await newProvider(o),
+      await newBreakGlass(o),
+    ])
       expect(codeOf(await issue(other.o))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
     expect((await o.get('/break-glass-tokens')).json.data).toHaveLength(2);
   });
@@ -128,7 +149,12 @@ describe('break-glass: who may create one', () => {
   it('no API key that one of these creates, with which it would pass policies that allow break-glass', async () => {
     const o = await newOrg();
     const secret = await newSecret(o);
-    const config = { operations: ['secret.read'], required: 1, approvers: { accountable: true }, allow_break_glass: true };
+    const config = {
+      operations: ['secret.read'],
+      required: 1,
+      approvers: { accountable: true },
+      allow_break_glass: true,
+    };
     await newPolicy(o, 'approval', config);
     const all = { scopes: ['*'] };
     const agent = await newAgent(o, all);
@@ -138,7 +164,10 @@ describe('break-glass: who may create one', () => {
       expect(codeOf(await issue(o))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
     }
     const session = await newSession(o, { ttlSeconds: 3600 });
-    expect(codeOf(await issue((await newKey(session.o, all)).o, { ttlSeconds: 60 }))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
+    expect(codeOf(await issue((await newKey(session.o, all)).o, { ttlSeconds: 60 }))).toEqual([
+      403,
+      'CREDENTIAL_KIND_NOT_ALLOWED',
+    ]);
     // A rotation makes no exception.
     const rotated = (await o.post(`/api-keys/${key.id}/rotate`, {})).json;
     expect(codeOf(await issue(o.as(rotated.token)))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
@@ -149,7 +178,11 @@ describe('break-glass: who may create one', () => {
     const o = await newOrg();
     const at = (seconds: number) => new Date((faults.clock ?? 0) + seconds * 1000).toISOString();
     for (const limits of [{ environments: ['production'] }, { secrets: ['*'] }, { expires_at: at(3599) }])
-      expect([limits, ...codeOf(await issue((await newKey(o, limits)).o))]).toEqual([limits, 403, 'SCOPE_EXCEEDS_PARENT']);
+      expect([limits, ...codeOf(await issue((await newKey(o, limits)).o))]).toEqual([
+        limits,
+        403,
+        'SCOPE_EXCEEDS_PARENT',
+      ]);
     expect((await issue((await newKey(o, { expires_at: at(3601) })).o)).status).toBe(201);
     expect((await issue((await newKey(o, { expires_at: at(61) })).o, { ttlSeconds: 60 })).status).toBe(201);
   });
@@ -160,7 +193,10 @@ describe('break-glass: who may create one', () => {
     const token = await newBreakGlass(key.o);
     expect(token).toMatchObject({ allowed_addresses: ['203.0.113.0/24'] });
     expect((await token.o.get('/secrets')).status).toBe(200);
-    expect(codeOf(await token.o.get('/secrets', { 'CF-Connecting-IP': '198.51.100.1' }))).toEqual([403, 'ADDRESS_NOT_ALLOWED']);
+    expect(codeOf(await token.o.get('/secrets', { 'CF-Connecting-IP': '198.51.100.1' }))).toEqual([
+      403,
+      'ADDRESS_NOT_ALLOWED',
+    ]);
   });
 
   it('limit: at most five are live, also with concurrent creations; one that ends makes room', async () => {
@@ -184,7 +220,11 @@ describe('break-glass: who may create one', () => {
     const o = await newOrg();
     const first = await issue(o, {}, { 'Idempotency-Key': 'k' });
     const again = await issue(o, {}, { 'Idempotency-Key': 'k' });
-    expect([again.status, again.text, again.headers.get('idempotency-replayed')]).toEqual([201, first.text, 'true']);
+    expect([again.status, again.text, again.headers.get('idempotency-replayed')]).toEqual([
+      201,
+      first.text,
+      'true',
+    ]);
     expect((await o.get('/break-glass-tokens')).json.data).toHaveLength(1);
     expect(await told(o)).toHaveLength(1);
   });
@@ -217,7 +257,10 @@ describe('break-glass: permissions', () => {
     const { o: emergency } = await newBreakGlass(o);
     const { id } = await newSecret(o);
     const destroy = async (what: string) =>
-      expect(codeOf(await emergency.del(`/secrets/${what}?permanent=true`))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+      expect(codeOf(await emergency.del(`/secrets/${what}?permanent=true`))).toEqual([
+        403,
+        'INSUFFICIENT_SCOPE',
+      ]);
     await destroy(id);
     await destroy((await newSecret(await newOrg())).id);
     expect((await emergency.del(`/secrets/${id}`)).status).toBe(204);
@@ -229,7 +272,12 @@ describe('break-glass: permissions', () => {
   const isAllowed = (action: string) => allowed.includes(action) || action.startsWith('secret.');
   it('allow nothing else: every other route refuses the token, whether its object exists or not', async () => {
     const o = await newOrg();
-    const tokens = [await newBreakGlass(o), await newBreakGlass(o), await newBreakGlass(o), await newBreakGlass(o)];
+    const tokens = [
+      await newBreakGlass(o),
+      await newBreakGlass(o),
+      await newBreakGlass(o),
+      await newBreakGlass(o),
+    ];
     const rest = routes.filter(({ action, public: isPublic }) => !isPublic && !isAllowed(action));
     expect(rest.length).toBeGreaterThan(25);
     const ids: Record<string, string> = { 'api-keys': o.keyId, 'break-glass-tokens': tokens[1]?.id ?? '' };
@@ -250,11 +298,16 @@ describe('break-glass: permissions', () => {
       expect((await emergency.patch(`/break-glass-tokens/${id}`, { ttlSeconds: 14_400 })).status).toBe(405);
       expect(codeOf(await issue(emergency))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
     }
-    expect(codeOf(await o.patch(`/agent-credentials/${tokens[0]?.id}`, { ttlSeconds: null }))).toEqual([404, 'NOT_FOUND']);
+    expect(codeOf(await o.patch(`/agent-credentials/${tokens[0]?.id}`, { ttlSeconds: null }))).toEqual([
+      404,
+      'NOT_FOUND',
+    ]);
     expect(codeOf(await o.post(`/api-keys/${tokens[0]?.id}/rotate`, {}))).toEqual([404, 'NOT_FOUND']);
-    expect((await o.get('/break-glass-tokens')).json.data.map(({ expires_at }: { expires_at: string }) => expires_at)).toEqual(
-      tokens.map(({ expires_at }) => expires_at),
-    );
+    expect(
+      (await o.get('/break-glass-tokens')).json.data.map(
+        ({ expires_at }: { expires_at: string }) => expires_at,
+      ),
+    ).toEqual(tokens.map(({ expires_at }) => expires_at));
   });
 
   it('rate limit: sixty requests a minute', async () => {
@@ -306,7 +359,13 @@ describe('break-glass: reports of use', () => {
     const o = await newOrg();
     const token = await newBreakGlass(o);
     const by = (await whoami(o)).json.id;
-    const issued = { type: 'BREAK_GLASS_ISSUED', credential_id: token.id, kind: 'break_glass', name: null, by };
+    const issued = {
+      type: 'BREAK_GLASS_ISSUED',
+      credential_id: token.id,
+      kind: 'break_glass',
+      name: null,
+      by,
+    };
     const used = (count: number) => ({ type: 'BREAK_GLASS_USED', credential_id: token.id, count });
     expect(await told(o)).toEqual([issued]);
     await token.o.get('/secrets');
@@ -342,7 +401,9 @@ describe('break-glass: reports of use', () => {
     }
     const counts = (id: string) =>
       told(o).then((events) =>
-        events.flatMap((event) => ('count' in event && 'credential_id' in event && event.credential_id === id ? [event.count] : [])),
+        events.flatMap((event) =>
+          'count' in event && 'credential_id' in event && event.credential_id === id ? [event.count] : [],
+        ),
       );
     expect(await counts(one.id)).toEqual([1]);
     // Sixty were let in; ten became one entry once their minute was over.
@@ -362,7 +423,11 @@ describe('break-glass: reports of use', () => {
     expect(due).toContain('minutes');
     later(MINUTE + 1000);
     await worked(o);
-    expect((await told(o)).map((event) => ('count' in event ? event.count : event.type))).toEqual(['BREAK_GLASS_ISSUED', 1, 2]);
+    expect((await told(o)).map((event) => ('count' in event ? event.count : event.type))).toEqual([
+      'BREAK_GLASS_ISSUED',
+      1,
+      2,
+    ]);
   });
 
   it('events: report a change that D1 never received, and one that was in doubt', async () => {
@@ -372,6 +437,9 @@ describe('break-glass: reports of use', () => {
     expect((await token.o.post('/secrets', { name: 'x', type: 'generic', value: 'v' })).status).toBe(503);
     faults.fail = null;
     await o.get('/secrets');
-    expect((await told(o)).map((event) => ('count' in event ? event.count : event.type))).toEqual(['BREAK_GLASS_ISSUED', 1]);
+    expect((await told(o)).map((event) => ('count' in event ? event.count : event.type))).toEqual([
+      'BREAK_GLASS_ISSUED',
+      1,
+    ]);
   });
 });

@@ -1,19 +1,36 @@
-// The Provider API: what a platform that issues credentials can do with a provider token, and what nobody can do with what it revoked.
+// The Provider API: what a platform that issues credentials can do with a provider token, and what nobody can
+// do with what it revoked.
 import { describe, expect, it } from 'vitest';
 import { routes } from '../../../src/domains';
 import { problemOf } from '../../model/invariants';
 import { newKey, newSession } from '../../support/credentials';
 import { faults, holdNext } from '../../support/faults';
 import { inCore } from '../../support/gate';
-import { type Answer, BOOTSTRAP, type Caller, codeOf, db, newOrg, newSecret, send, useWorld } from '../../support/world';
+import {
+  type Answer,
+  BOOTSTRAP,
+  type Caller,
+  codeOf,
+  db,
+  newOrg,
+  newSecret,
+  send,
+  useWorld,
+} from '../../support/world';
 
 useWorld();
 
 type Body = Record<string, unknown>;
 
-/** A provider token, and calls with it; a body that is silent means `db/password` in production, for an hour. */
+/**
+ * A provider token, and calls with it; a body that is silent means `db/password` in production, for an hour.
+ */
 async function newProvider(o: Caller, fields: Body = {}) {
-  const { json, status, text } = await o.post('/provider-tokens', { name: 'p', scopes: ['issue', 'rotate', 'revoke'], ...fields });
+  const { json, status, text } = await o.post('/provider-tokens', {
+    name: 'p',
+    scopes: ['issue', 'rotate', 'revoke'],
+    ...fields,
+  });
   if (status !== 201) throw new Error(`no provider: ${status} ${text}`);
   return { id: json.id as string, token: json.token as string, ...callsWith(json.token) };
 }
@@ -35,7 +52,8 @@ function callsWith(token: string) {
   };
 }
 
-const read = (o: Caller, name = 'db/password', environment = 'production') => o.get(`/secrets/by-name/${name}?environment=${environment}`);
+const read = (o: Caller, name = 'db/password', environment = 'production') =>
+  o.get(`/secrets/by-name/${name}?environment=${environment}`);
 /** Moves the clock of gates by so many seconds. */
 const pass = (seconds: number) => {
   faults.clock = (faults.clock ?? Date.now()) + seconds * 1000;
@@ -57,7 +75,13 @@ describe('provider issue', () => {
       },
     ]);
     expect(first.text).not.toContain('v1"');
-    expect((await read(o)).json).toMatchObject({ id: first.json.secretId, value: 'v1', version: 1, type: 'generic', status: 'active' });
+    expect((await read(o)).json).toMatchObject({
+      id: first.json.secretId,
+      value: 'v1',
+      version: 1,
+      type: 'generic',
+      status: 'active',
+    });
     const second = await p.issue({ value: 'next', ttlSeconds: 60 });
     expect([second.status, second.json.version, second.json.secretId]).toEqual([200, 2, first.json.secretId]);
     expect((await read(o)).json).toMatchObject({ value: 'next', expires_at: second.json.expiresAt });
@@ -67,10 +91,17 @@ describe('provider issue', () => {
   it('accepts an environment by id or slug; names are separate in each', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
-    const staging = (await o.get('/environments')).json.data.find(({ slug }: { slug: string }) => slug === 'staging');
+    const staging = (await o.get('/environments')).json.data.find(
+      ({ slug }: { slug: string }) => slug === 'staging',
+    );
     const bySlug = await p.issue({ environment: 'staging' });
     const byId = await p.issue({ environment: staging.id, value: 'b' });
-    expect([bySlug.status, byId.status, byId.json.version, byId.json.environment]).toEqual([201, 200, 2, 'staging']);
+    expect([bySlug.status, byId.status, byId.json.version, byId.json.environment]).toEqual([
+      201,
+      200,
+      2,
+      'staging',
+    ]);
     expect((await p.issue()).status).toBe(201);
     expect((await read(o, 'db/password', 'staging')).json.value).toBe('b');
   });
@@ -78,12 +109,22 @@ describe('provider issue', () => {
   it('takes over a secret that a person created, of any type, even an expired one', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
-    const made = await newSecret(o, { name: 'db/password', type: 'password', tags: { team: 'core' }, ttlSeconds: 60 });
+    const made = await newSecret(o, {
+      name: 'db/password',
+      type: 'password',
+      tags: { team: 'core' },
+      ttlSeconds: 60,
+    });
     faults.clock = Date.now();
     pass(60);
     expect(codeOf(await read(o))).toEqual([410, 'SECRET_EXPIRED']);
     expect((await p.issue()).json).toMatchObject({ secretId: made.id, version: 2 });
-    expect((await read(o)).json).toMatchObject({ value: 'v1', type: 'password', tags: { team: 'core' }, status: 'active' });
+    expect((await read(o)).json).toMatchObject({
+      value: 'v1',
+      type: 'password',
+      tags: { team: 'core' },
+      status: 'active',
+    });
   });
 
   it('creates a secret if the one with the name is deleted, and follows a renamed one', async () => {
@@ -110,14 +151,21 @@ describe('provider issue', () => {
     const providers = await Promise.all(Array.from({ length: 4 }, () => newProvider(o)));
     faults.delay = 5;
     const answers = await Promise.all(
-      Array.from({ length: 24 }, (_, i) => providers[i % 4]?.issue({ secretName: 'fresh', value: `value ${i}` }) as Promise<Answer>),
+      Array.from(
+        { length: 24 },
+        (_, i) => providers[i % 4]?.issue({ secretName: 'fresh', value: `value ${i}` }) as Promise<Answer>,
+      ),
     );
     expect(answers.map(({ status }) => status).sort()).toEqual([...Array(23).fill(200), 201]);
     const ids = new Set(answers.map(({ json }) => json.secretId));
     expect(ids.size).toBe(1);
-    expect(answers.map(({ json }) => json.version).sort((a, b) => a - b)).toEqual(Array.from({ length: 24 }, (_, i) => i + 1));
+    expect(answers.map(({ json }) => json.version).sort((a, b) => a - b)).toEqual(
+      Array.from({ length: 24 }, (_, i) => i + 1),
+    );
     for (const [i, { json }] of answers.entries())
-      expect((await o.get(`/secrets/${json.secretId}?version=${json.version}`)).json.value).toBe(`value ${i}`);
+      expect((await o.get(`/secrets/${json.secretId}?version=${json.version}`)).json.value).toBe(
+        `value ${i}`,
+      );
     expect(await problemOf(o)).toBe(null);
   });
 
@@ -125,7 +173,8 @@ describe('provider issue', () => {
     const o = await newOrg();
     const p = await newProvider(o);
     for (const act of [p.revoke, p.rotate, () => p.issue({ value: 'late' })]) {
-      // The name is free when the provider asks, and is given to this secret while the provider waits for its lock.
+      // The name is free when the provider asks, and is given to this secret while the provider waits for its
+      // lock.
       const { id } = await newSecret(o, { name: 'other' });
       const { held, release } = holdNext();
       const renamed = o.patch(`/secrets/${id}`, { name: 'db/password' });
@@ -159,11 +208,14 @@ describe('provider issue', () => {
         p.revoke(),
         p.issue({ value: `d${round}` }),
       ]);
-      for (const answer of answers) if (answer && 'status' in answer) expect(answer.status, JSON.stringify(answer)).not.toBe(500);
+      for (const answer of answers)
+        if (answer && 'status' in answer) expect(answer.status, JSON.stringify(answer)).not.toBe(500);
       const { id } = (await o.get('/secrets?prefix=db')).json.data[0];
       await Promise.all([
         p.issue({ value: `e${round}` }),
-        round % 2 ? o.patch(`/secrets/${id}`, { name: `moved ${round}`.replace(' ', '-') }) : o.del(`/secrets/${id}?permanent=true`),
+        round % 2
+          ? o.patch(`/secrets/${id}`, { name: `moved ${round}`.replace(' ', '-') })
+          : o.del(`/secrets/${id}?permanent=true`),
         p.revoke(),
         p.issue({ value: `f${round}` }),
         p.rotate(),
@@ -190,7 +242,11 @@ describe('provider lifetime', () => {
     expect((await o.get('/environments/production/values')).json.values).toEqual({});
     pass(1000);
     const rotated = await p.rotate();
-    expect([rotated.status, rotated.json.version, Date.parse(rotated.json.expiresAt)]).toEqual([200, 2, (faults.clock as number) + 60_000]);
+    expect([rotated.status, rotated.json.version, Date.parse(rotated.json.expiresAt)]).toEqual([
+      200,
+      2,
+      (faults.clock as number) + 60_000,
+    ]);
     expect((await read(o)).json).toMatchObject({ value: 'v2', status: 'active' });
     expect((await o.get(`/secrets/${json.secretId}?version=1`)).json.value).toBe('v1');
   });
@@ -285,7 +341,9 @@ describe('provider revoke', () => {
     pass(100);
     const before = await db.prepare('select revision from secrets where id = ?').bind(secretId).first();
     expect((await p.revoke()).json).toEqual(first.json);
-    expect(await db.prepare('select revision from secrets where id = ?').bind(secretId).first()).toEqual(before);
+    expect(await db.prepare('select revision from secrets where id = ?').bind(secretId).first()).toEqual(
+      before,
+    );
   });
 
   it('revokes every way of reading and every change but issue; the secret can be listed, deleted and restored', async () => {
@@ -298,11 +356,14 @@ describe('provider revoke', () => {
     await p.revoke();
     const gone = [410, 'SECRET_REVOKED'];
     const everyWay = async () => {
-      for (const query of ['', '?version=1', '?version=2']) expect(codeOf(await o.get(`/secrets/${secretId}${query}`))).toEqual(gone);
+      for (const query of ['', '?version=1', '?version=2'])
+        expect(codeOf(await o.get(`/secrets/${secretId}${query}`))).toEqual(gone);
       expect(codeOf(await read(o))).toEqual(gone);
       expect(codeOf(await o.get('/secrets/by-name/db/password?version=1'))).toEqual(gone);
       expect(codeOf(await o.get(`/secrets/${secretId}`, { 'If-None-Match': single }))).toEqual(gone);
-      expect((await o.get('/environments/production/values', { 'If-None-Match': etag })).json.values).toEqual({});
+      expect((await o.get('/environments/production/values', { 'If-None-Match': etag })).json.values).toEqual(
+        {},
+      );
     };
     await everyWay();
     expect(codeOf(await o.post(`/secrets/${secretId}/rollback`, { version: 1 }))).toEqual(gone);
@@ -317,10 +378,15 @@ describe('provider revoke', () => {
       { tags: {} },
     ])
       expect(codeOf(await o.patch(`/secrets/${secretId}`, body)), JSON.stringify(body)).toEqual(gone);
-    expect((await o.get('/secrets?status=revoked')).json.data).toMatchObject([{ id: secretId, status: 'revoked' }]);
+    expect((await o.get('/secrets?status=revoked')).json.data).toMatchObject([
+      { id: secretId, status: 'revoked' },
+    ]);
     expect((await o.get('/secrets?status=active')).json.data).toEqual([]);
     expect((await o.get(`/secrets/${secretId}/versions`)).json.data).toHaveLength(2);
-    expect(codeOf(await o.post('/secrets', { name: 'db/password', type: 'generic', value: 'v' }))).toEqual([409, 'SECRET_NAME_TAKEN']);
+    expect(codeOf(await o.post('/secrets', { name: 'db/password', type: 'generic', value: 'v' }))).toEqual([
+      409,
+      'SECRET_NAME_TAKEN',
+    ]);
     expect((await o.del(`/secrets/${secretId}`)).status).toBe(204);
     expect((await o.post(`/secrets/${secretId}/restore`)).json).toMatchObject({ status: 'revoked' });
     await everyWay();
@@ -339,9 +405,18 @@ describe('provider revoke', () => {
     expect([again.status, again.json.version, again.json.secretId]).toEqual([200, 3, secretId]);
     const gone = async (...versions: number[]) => {
       for (const version of versions) {
-        expect(codeOf(await o.get(`/secrets/${secretId}?version=${version}`))).toEqual([410, 'SECRET_REVOKED']);
-        expect(codeOf(await o.get(`/secrets/by-name/db/password?version=${version}`))).toEqual([410, 'SECRET_REVOKED']);
-        expect(codeOf(await o.post(`/secrets/${secretId}/rollback`, { version }))).toEqual([410, 'SECRET_REVOKED']);
+        expect(codeOf(await o.get(`/secrets/${secretId}?version=${version}`))).toEqual([
+          410,
+          'SECRET_REVOKED',
+        ]);
+        expect(codeOf(await o.get(`/secrets/by-name/db/password?version=${version}`))).toEqual([
+          410,
+          'SECRET_REVOKED',
+        ]);
+        expect(codeOf(await o.post(`/secrets/${secretId}/rollback`, { version }))).toEqual([
+          410,
+          'SECRET_REVOKED',
+        ]);
       }
     };
     await gone(1, 2);
@@ -369,7 +444,9 @@ describe('provider revoke', () => {
     expect((await generate()).json.value).toBe(null);
     await p.issue();
     expect((await generate()).json.value).toBe(null);
-    const kept = await inCore(o, ({ storage }) => storage.sql.exec('select version from seals where secret = ?', id).toArray());
+    const kept = await inCore(o, ({ storage }) =>
+      storage.sql.exec('select version from seals where secret = ?', id).toArray(),
+    );
     expect(kept).toEqual([{ version: 3 }]);
   });
 
@@ -382,7 +459,10 @@ describe('provider revoke', () => {
     await p.revoke({ secretName: 'twice' });
     const tables = ['secrets', 'secret_versions'];
     const backup = await Promise.all(
-      tables.map(async (table) => (await db.prepare(`select * from ${table} where org_id = ?`).bind(o.id).all()).results),
+      tables.map(
+        async (table) =>
+          (await db.prepare(`select * from ${table} where org_id = ?`).bind(o.id).all()).results,
+      ),
     );
     await p.revoke({ secretName: 'revoked' });
     await p.revoke({ secretName: 'anew' });
@@ -394,17 +474,24 @@ describe('provider revoke', () => {
       for (const row of backup[i] as Body[]) {
         const columns = Object.keys(row);
         await db
-          .prepare(`insert into ${table} (${columns.map((name) => `"${name}"`)}) values (${columns.map(() => '?')})`)
+          .prepare(
+            `insert into ${table} (${columns.map((name) => `"${name}"`)}) values (${columns.map(() => '?')})`,
+          )
           .bind(...Object.values(row))
           .run();
       }
     }
-    const adopted = await send('POST', `/api/v1/orgs/${o.id}/adopt`, { token: BOOTSTRAP, body: { reason: 'a drill' } });
+    const adopted = await send('POST', `/api/v1/orgs/${o.id}/adopt`, {
+      token: BOOTSTRAP,
+      body: { reason: 'a drill' },
+    });
     expect(adopted.status).toBe(200);
     for (const name of ['revoked', 'anew', 'twice']) {
       expect(codeOf(await read(o, name)), name).toEqual([410, 'SECRET_REVOKED']);
       for (let version = 1; version <= 4; version++)
-        expect([404, 410], name).toContain((await o.get(`/secrets/by-name/${name}?version=${version}`)).status);
+        expect([404, 410], name).toContain(
+          (await o.get(`/secrets/by-name/${name}?version=${version}`)).status,
+        );
     }
     expect((await read(o, 'untouched')).json.value).toBe('leaked untouched');
     expect((await p.issue({ secretName: 'anew', value: 'newer' })).status).toBe(200);
@@ -422,7 +509,11 @@ describe('provider idempotency', () => {
     const first = await p.issue({}, headers);
     for (let i = 0; i < 2; i++) {
       const again = await p.issue({}, headers);
-      expect([again.status, again.json, again.headers.get('idempotency-replayed')]).toEqual([201, first.json, 'true']);
+      expect([again.status, again.json, again.headers.get('idempotency-replayed')]).toEqual([
+        201,
+        first.json,
+        'true',
+      ]);
     }
     expect((await q.issue({}, headers)).json.version).toBe(2);
     expect(codeOf(await p.issue({ value: 'other' }, headers))).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
@@ -438,7 +529,9 @@ describe('provider idempotency', () => {
     const o = await newOrg();
     const p = await newProvider(o);
     faults.delay = 10;
-    const answers = await Promise.all(Array.from({ length: 8 }, () => p.issue({}, { 'Idempotency-Key': 'twins' })));
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => p.issue({}, { 'Idempotency-Key': 'twins' })),
+    );
     for (const answer of answers) expect([201, 409]).toContain(answer.status);
     expect((await p.issue({}, { 'Idempotency-Key': 'twins' })).json.version).toBe(1);
     expect((await read(o)).json.version).toBe(1);
@@ -453,13 +546,15 @@ describe('provider permission', () => {
     const agent = (await o.post('/agent-credentials', { name: 'a', scopes: ['*'] })).json.token;
     const emergency = (await o.post('/break-glass-tokens', { reason: 'a drill, nothing more' })).json.token;
     for (const token of [o.token, (await newKey(o)).token, (await newSession(o)).token, agent, emergency])
-      for (const call of Object.values(callsWith(token))) expect(codeOf(await call())).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
+      for (const call of Object.values(callsWith(token)))
+        expect(codeOf(await call())).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
     for (const token of [BOOTSTRAP, 'junk', p.token.replace('svcprov_', 'svc_live_')])
       for (const call of Object.values(callsWith(token))) expect((await call()).status).toBe(401);
     expect((await read(o)).json.version).toBe(1);
 
     for (const route of routes.filter(
-      ({ path, deployment, isPage }) => !path.startsWith('/provider/') && path !== '/whoami' && !deployment && !isPage,
+      ({ path, deployment, isPage }) =>
+        !path.startsWith('/provider/') && path !== '/whoami' && !deployment && !isPage,
     )) {
       if (route.path.startsWith('/auth/')) continue;
       const path = route.path
@@ -467,11 +562,19 @@ describe('provider permission', () => {
         .replace('{name}', 'db/password')
         .replace('{environment}', 'production')
         .replace(/\{\w+\}/g, secretId);
-      const answer = await send(route.method.toUpperCase(), `/api/v1${path}`, { token: p.token, ...(route.body && { body: {} }) });
+      const answer = await send(route.method.toUpperCase(), `/api/v1${path}`, {
+        token: p.token,
+        ...(route.body && { body: {} }),
+      });
       expect([401, 403], `${route.method} ${route.path}`).toContain(answer.status);
-      expect(['CREDENTIAL_KIND_NOT_ALLOWED', 'UNAUTHENTICATED'], `${route.method} ${route.path}`).toContain(answer.json.error.code);
+      expect(['CREDENTIAL_KIND_NOT_ALLOWED', 'UNAUTHENTICATED'], `${route.method} ${route.path}`).toContain(
+        answer.json.error.code,
+      );
     }
-    expect((await send('GET', '/api/v1/whoami', { token: p.token })).json).toMatchObject({ kind: 'provider', id: p.id });
+    expect((await send('GET', '/api/v1/whoami', { token: p.token })).json).toMatchObject({
+      kind: 'provider',
+      id: p.id,
+    });
   });
 
   it('each route requires its scope', async () => {
@@ -496,7 +599,8 @@ describe('provider permission', () => {
     const o = await newOrg();
     const all = await newProvider(o);
     for (const environment of ['production', 'staging'])
-      for (const secretName of ['db/password', 'db/other', 'web/key']) await all.issue({ environment, secretName });
+      for (const secretName of ['db/password', 'db/other', 'web/key'])
+        await all.issue({ environment, secretName });
     const p = await newProvider(o, { environments: ['staging'], secrets: ['db/p*'] });
     const inside = { environment: 'staging', secretName: 'db/password' };
     for (const verb of ['issue', 'rotate', 'revoke'] as const) {
@@ -578,7 +682,9 @@ describe('provider validation', () => {
     for (const [verb, body, path] of wrong) {
       const answer = await p[verb](body);
       expect(codeOf(answer), `${verb} ${path}`).toEqual([400, 'VALIDATION_FAILED']);
-      expect(new Set(answer.json.error.details.map((detail: { path: string }) => detail.path))).toEqual(new Set([path]));
+      expect(new Set(answer.json.error.details.map((detail: { path: string }) => detail.path))).toEqual(
+        new Set([path]),
+      );
     }
     expect((await o.get('/secrets')).json.data).toEqual([]);
   });
@@ -586,7 +692,8 @@ describe('provider validation', () => {
   it('lifetime, size and name have limits: a minute, a year, 64 KiB, no __proto__', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
-    for (const ttlSeconds of [60, 31_536_000]) expect([200, 201]).toContain((await p.issue({ ttlSeconds })).status);
+    for (const ttlSeconds of [60, 31_536_000])
+      expect([200, 201]).toContain((await p.issue({ ttlSeconds })).status);
     const value = '\0é'.padEnd(65_535, 'x');
     expect((await p.issue({ secretName: '__proto__', value })).status).toBe(201);
     expect((await read(o, '__proto__')).json.value).toBe(value);

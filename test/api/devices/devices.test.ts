@@ -14,7 +14,9 @@ import { type Caller, codeOf, newOrg, useWorld } from '../../support/world';
 useWorld();
 
 const events = async (o: Caller) =>
-  (await inCore(o, (core) => core.outbox.oldest(100))).flatMap(({ type, data }) => (type.startsWith('DEVICE_') ? [{ type, data }] : []));
+  (await inCore(o, (core) => core.outbox.oldest(100))).flatMap(({ type, data }) =>
+    type.startsWith('DEVICE_') ? [{ type, data }] : [],
+  );
 const ANN = { name: 'Laptop of Ann', platform: 'macOS 26' };
 
 describe('device', () => {
@@ -50,7 +52,10 @@ describe('device', () => {
       { ...changed, revision: 3, member_id: member.id, assigned_at: assigned.json.assigned_at },
     ]);
     expect((await o.post(`/devices/${id}/assign`, { member_id: member.id })).json).toEqual(assigned.json);
-    expect((await o.post(`/devices/${id}/assign`, { member_id: null })).json).toEqual({ ...changed, revision: 4 });
+    expect((await o.post(`/devices/${id}/assign`, { member_id: null })).json).toEqual({
+      ...changed,
+      revision: 4,
+    });
     const blocked = await o.post(`/devices/${id}/block`);
     expect([blocked.status, blocked.json]).toEqual([
       200,
@@ -86,7 +91,8 @@ describe('device', () => {
     const c = await newDevice(o);
     await o.post(`/devices/${b.id}/assign`, { member_id: member.id });
     await o.post(`/devices/${c.id}/block`);
-    const list = async (query = '') => (await o.get(`/devices${query}`)).json.data.map(({ id }: { id: string }) => id);
+    const list = async (query = '') =>
+      (await o.get(`/devices${query}`)).json.data.map(({ id }: { id: string }) => id);
     expect(await list()).toEqual([a.id, b.id, c.id]);
     expect(await list('?status=active')).toEqual([a.id, b.id]);
     expect(await list('?status=blocked')).toEqual([c.id]);
@@ -97,7 +103,11 @@ describe('device', () => {
     expect(codeOf(await o.get('/devices?status=gone'))).toEqual([400, 'VALIDATION_FAILED']);
     await o.del(`/members/${member.id}`);
     expect(await list('?status=blocked')).toEqual([b.id, c.id]);
-    expect((await o.get(`/devices/${b.id}`)).json).toMatchObject({ status: 'blocked', member_id: member.id, blocked_at: null });
+    expect((await o.get(`/devices/${b.id}`)).json).toMatchObject({
+      status: 'blocked',
+      member_id: member.id,
+      blocked_at: null,
+    });
   });
 
   it('accepts only P-256 and Ed25519 public keys, keeps only their required members, and never changes them', async () => {
@@ -106,7 +116,14 @@ describe('device', () => {
     const ed25519 = await newKeyPair('EdDSA');
     const other = await newKeyPair();
     const register = (public_key: unknown) => o.post('/devices', { ...ANN, public_key });
-    const full = await register({ ...ed25519.jwk, kid: 'k', use: 'sig', alg: 'EdDSA', key_ops: ['verify'], ext: true });
+    const full = await register({
+      ...ed25519.jwk,
+      kid: 'k',
+      use: 'sig',
+      alg: 'EdDSA',
+      key_ops: ['verify'],
+      ext: true,
+    });
     expect([full.status, full.json.public_key]).toEqual([201, ed25519.jwk]);
     expect((await register(null)).json).toMatchObject({ public_key: null, thumbprint: null });
     const { x, y } = p256.jwk as { x: string; y: string };
@@ -135,7 +152,10 @@ describe('device', () => {
       expect(answer.text).not.toContain(x);
     }
     for (const field of ['public_key', 'member_id', 'status'])
-      expect(codeOf(await o.patch(`/devices/${full.json.id}`, { [field]: null })), field).toEqual([400, 'VALIDATION_FAILED']);
+      expect(codeOf(await o.patch(`/devices/${full.json.id}`, { [field]: null })), field).toEqual([
+        400,
+        'VALIDATION_FAILED',
+      ]);
   });
 
   it('has a key of its own: a public key is registered once, also at the same time, and after it was blocked', async () => {
@@ -158,14 +178,19 @@ describe('device', () => {
       for (let i = 0; i < 1999; i++) rows.put('device', { ...row, id: newId('dev'), public_key: null });
     });
     const over = await o.post('/devices', { ...ANN, public_key: (await newKeyPair()).jwk });
-    expect([codeOf(over), over.json.error.message]).toEqual([[409, 'LIMIT_REACHED'], expect.stringContaining('2,000 devices')]);
+    expect([codeOf(over), over.json.error.message]).toEqual([
+      [409, 'LIMIT_REACHED'],
+      expect.stringContaining('2,000 devices'),
+    ]);
   });
 
   it('permission: is read with devices:read and changed with devices:write', async () => {
     const o = await newOrg();
     const { id } = await newDevice(o);
     const reader = (await newKey(o, { scopes: ['devices:read'] })).o;
-    expect([(await reader.get('/devices')).status, (await reader.get(`/devices/${id}`)).status]).toEqual([200, 200]);
+    expect([(await reader.get('/devices')).status, (await reader.get(`/devices/${id}`)).status]).toEqual([
+      200, 200,
+    ]);
     for (const answer of [
       await reader.post('/devices', ANN),
       await reader.patch(`/devices/${id}`, { name: 'x' }),
@@ -225,7 +250,10 @@ describe('device: a credential that is bound to it', () => {
     ];
     for (const [device_id, code] of cases) {
       expect(codeOf(await o.post('/access-tokens', { ttlSeconds: 60, device_id })), device_id).toEqual(code);
-      expect(codeOf(await o.post('/agent-credentials', { name: 'a', scopes: ['secrets:read'], device_id })), device_id).toEqual(code);
+      expect(
+        codeOf(await o.post('/agent-credentials', { name: 'a', scopes: ['secrets:read'], device_id })),
+        device_id,
+      ).toEqual(code);
     }
     const { id: device_id } = await newDevice(o);
     for (const [path, body] of [
@@ -243,28 +271,48 @@ describe('device: a credential that is bound to it', () => {
     const other = await newDevice(o);
     const agent = provenBy((await newAgent(o, { scopes: ['*'], device_id })).o, keys);
     const EXCEEDS = [403, 'SCOPE_EXCEEDS_PARENT'];
-    expect(codeOf(await agent.post('/agent-credentials', { name: 'b', scopes: ['*'], device_id: other.id }))).toEqual(EXCEEDS);
-    expect(codeOf(await agent.post('/grants', { grantee: { type: 'member', id: member.id }, permission: 'read' }))).toEqual(EXCEEDS);
-    expect(codeOf(await agent.post('/members', { email: 'b@example.com', name: 'B', role: 'viewer' }))).toEqual(EXCEEDS);
+    expect(
+      codeOf(await agent.post('/agent-credentials', { name: 'b', scopes: ['*'], device_id: other.id })),
+    ).toEqual(EXCEEDS);
+    expect(
+      codeOf(await agent.post('/grants', { grantee: { type: 'member', id: member.id }, permission: 'read' })),
+    ).toEqual(EXCEEDS);
+    expect(
+      codeOf(await agent.post('/members', { email: 'b@example.com', name: 'B', role: 'viewer' })),
+    ).toEqual(EXCEEDS);
     const made = [
       await agent.post('/agent-credentials', { name: 'b', scopes: ['*'] }),
       await agent.post('/agent-credentials', { name: 'c', scopes: ['*'], device_id }),
       await agent.post('/api-keys', { name: 'd', scopes: ['*'] }),
     ];
-    expect(made.map(({ status, json }) => [status, json.device_id])).toEqual([1, 2, 3].map(() => [201, device_id]));
+    expect(made.map(({ status, json }) => [status, json.device_id])).toEqual(
+      [1, 2, 3].map(() => [201, device_id]),
+    );
     const tokens = made.map(({ json }) => json.token as string);
     // A key of the agent's mints and rotates: neither is free of the device.
     const key = provenBy(o.as(tokens[2] as string), keys);
     tokens.push((await key.post('/access-tokens', { ttlSeconds: 60 })).json.token);
-    tokens.push((await key.post(`/api-keys/${made[2]?.json.id}/rotate`, { overlap_seconds: 600 })).json.token);
-    expect(codeOf(await key.post('/access-tokens', { ttlSeconds: 60, device_id: other.id }))).toEqual(EXCEEDS);
+    tokens.push(
+      (await key.post(`/api-keys/${made[2]?.json.id}/rotate`, { overlap_seconds: 600 })).json.token,
+    );
+    expect(codeOf(await key.post('/access-tokens', { ttlSeconds: 60, device_id: other.id }))).toEqual(
+      EXCEEDS,
+    );
     for (const token of tokens) {
       expect(codeOf(await whoamiBy(token, null))).toEqual([401, 'DEVICE_PROOF_REQUIRED']);
-      expect(codeOf(await whoamiBy(token, await proofOf(other.keys, token, 'GET', WHOAMI)))).toEqual([401, 'DEVICE_PROOF_INVALID']);
-      expect((await whoamiBy(token, await proofOf(keys, token, 'GET', WHOAMI))).json.device_id).toBe(device_id);
+      expect(codeOf(await whoamiBy(token, await proofOf(other.keys, token, 'GET', WHOAMI)))).toEqual([
+        401,
+        'DEVICE_PROOF_INVALID',
+      ]);
+      expect((await whoamiBy(token, await proofOf(keys, token, 'GET', WHOAMI))).json.device_id).toBe(
+        device_id,
+      );
     }
     await o.post(`/devices/${device_id}/block`);
     for (const token of tokens)
-      expect(codeOf(await whoamiBy(token, await proofOf(keys, token, 'GET', WHOAMI)))).toEqual([401, 'TOKEN_REVOKED']);
+      expect(codeOf(await whoamiBy(token, await proofOf(keys, token, 'GET', WHOAMI)))).toEqual([
+        401,
+        'TOKEN_REVOKED',
+      ]);
   });
 });

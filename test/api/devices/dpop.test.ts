@@ -1,4 +1,5 @@
-// DPoP: a token that is bound to a device is worth nothing without the key of the device. One test for each attack.
+// DPoP: a token that is bound to a device is worth nothing without the key of the device. One test for each
+// attack.
 import { base64url, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { sha256Url } from '../../../src/crypto/digest';
@@ -18,7 +19,16 @@ import { faults, holdNext } from '../../support/faults';
 import { evict, inCore, runTasksLater } from '../../support/gate';
 import { newMember } from '../../support/people';
 import { DAY, HOUR, MINUTE } from '../../support/time';
-import { type Answer, BOOTSTRAP, type Caller, codeOf, newOrg, newSecret, send, useWorld } from '../../support/world';
+import {
+  type Answer,
+  BOOTSTRAP,
+  type Caller,
+  codeOf,
+  newOrg,
+  newSecret,
+  send,
+  useWorld,
+} from '../../support/world';
 
 useWorld();
 
@@ -34,7 +44,8 @@ async function newBound(alg?: Algorithm) {
   return { o, device_id, keys, token, id };
 }
 
-const proof = (keys: KeyPair, token: string, unusual?: Unusual) => proofOf(keys, token, 'GET', WHOAMI, unusual);
+const proof = (keys: KeyPair, token: string, unusual?: Unusual) =>
+  proofOf(keys, token, 'GET', WHOAMI, unusual);
 const seconds = () => Math.floor(Date.now() / 1000);
 
 /** A refusal, and that its message names the part that is wrong. */
@@ -50,7 +61,11 @@ describe('DPoP: a bound token', () => {
       const { keys, token, id, device_id } = await newBound(alg);
       for (const scheme of ['Bearer', 'DPoP', 'dpop']) {
         const answer = await whoamiBy(token, await proof(keys, token), scheme);
-        expect([answer.status, answer.json.id, answer.json.device_id], `${alg} ${scheme}`).toEqual([200, id, device_id]);
+        expect([answer.status, answer.json.id, answer.json.device_id], `${alg} ${scheme}`).toEqual([
+          200,
+          id,
+          device_id,
+        ]);
       }
     }
   });
@@ -85,10 +100,16 @@ describe('DPoP: a bound token', () => {
     // The same jti in a new proof.
     const jti = crypto.randomUUID();
     expect((await whoamiBy(token, await proof(keys, token, { claims: { jti } }))).status).toBe(200);
-    expectInvalid(await whoamiBy(token, await proof(keys, token, { claims: { jti, iat: seconds() - 3 } })), 'jti');
+    expectInvalid(
+      await whoamiBy(token, await proof(keys, token, { claims: { jti, iat: seconds() - 3 } })),
+      'jti',
+    );
     const path = `/api/v1/orgs/${o.id}/secrets`;
     expectInvalid(
-      await send('GET', path, { token, headers: { DPoP: await proofOf(keys, token, 'GET', path, { claims: { jti } }) } }),
+      await send('GET', path, {
+        token,
+        headers: { DPoP: await proofOf(keys, token, 'GET', path, { claims: { jti } }) },
+      }),
       'jti',
     );
   });
@@ -107,7 +128,11 @@ describe('DPoP: a bound token', () => {
     const path = `/api/v1/orgs/${o.id}/secrets`;
     const once = await proofOf(keys, token, 'POST', path);
     const create = (n: number) =>
-      send('POST', path, { token, body: { name: `s${n}`, type: 'generic', value: 'v' }, headers: { DPoP: once } });
+      send('POST', path, {
+        token,
+        body: { name: `s${n}`, type: 'generic', value: 'v' },
+        headers: { DPoP: once },
+      });
     const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => create(n)));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
     for (const answer of answers) if (answer.status !== 201) expectInvalid(answer, 'jti');
@@ -130,8 +155,17 @@ describe('DPoP: a bound token', () => {
   it('is refused with a proof for another URL', async () => {
     const { o, keys, token } = await newBound();
     for (const htu of [
-      ...['http://localhost/api/v1/orgs', 'http://localhost/api/v1/whoami/', 'http://localhost/api/v1/WHOAMI', '/api/v1/whoami'],
-      ...['http://localhost.example/api/v1/whoami', 'https://localhost/api/v1/whoami', 'http://localhost:8787/api/v1/whoami'],
+      ...[
+        'http://localhost/api/v1/orgs',
+        'http://localhost/api/v1/whoami/',
+        'http://localhost/api/v1/WHOAMI',
+        '/api/v1/whoami',
+      ],
+      ...[
+        'http://localhost.example/api/v1/whoami',
+        'https://localhost/api/v1/whoami',
+        'http://localhost:8787/api/v1/whoami',
+      ],
       ...[
         'http://a@localhost/api/v1/whoami',
         'ftp://localhost/api/v1/whoami',
@@ -146,14 +180,21 @@ describe('DPoP: a bound token', () => {
     const a = await newSecret(o);
     const b = await newSecret(o);
     const path = (id: string) => `/api/v1/orgs/${o.id}/secrets/${id}`;
-    expectInvalid(await send('GET', path(b.id), { token, headers: { DPoP: await proofOf(keys, token, 'GET', path(a.id)) } }), 'htu');
+    expectInvalid(
+      await send('GET', path(b.id), {
+        token,
+        headers: { DPoP: await proofOf(keys, token, 'GET', path(a.id)) },
+      }),
+      'htu',
+    );
     for (const htu of ['HTTP://LOCALHOST:80/api/v1/whoami', 'http://localhost/api/./v1/%77hoami?x=1#y'])
       expect((await whoamiBy(token, await proof(keys, token, { claims: { htu } }))).status, htu).toBe(200);
   });
 
   it('needs a proof for the URL under PUBLIC_URL, or under the origin of the request if it is not set', async () => {
     const { keys, token } = await newBound();
-    const at = async (origin: string) => whoamiBy(token, await proof(keys, token, { claims: { htu: origin + WHOAMI } }));
+    const at = async (origin: string) =>
+      whoamiBy(token, await proof(keys, token, { claims: { htu: origin + WHOAMI } }));
     try {
       faults.variables = { PUBLIC_URL: 'https://vault.example.com' };
       faults.isolate++;
@@ -189,17 +230,25 @@ describe('DPoP: a bound token', () => {
   it('is refused with a proof that is too old or from the future', async () => {
     const { o, keys, token } = await newBound();
     const now = Date.now();
-    const at = async (offset: number) => whoamiBy(token, await proof(keys, token, { claims: { iat: (now + offset) / 1000 } }));
+    const at = async (offset: number) =>
+      whoamiBy(token, await proof(keys, token, { claims: { iat: (now + offset) / 1000 } }));
     faults.clock = now;
     for (const offset of [0, -MINUTE, 5000]) expect((await at(offset)).status, String(offset)).toBe(200);
-    for (const offset of [-MINUTE - 1000, 6000, HOUR, -HOUR, 1e18, -1e18]) expectInvalid(await at(offset), 'iat', String(offset));
+    for (const offset of [-MINUTE - 1000, 6000, HOUR, -HOUR, 1e18, -1e18])
+      expectInvalid(await at(offset), 'iat', String(offset));
     for (const iat of [undefined, 'now', null])
-      expectInvalid(await whoamiBy(token, await proof(keys, token, { claims: { iat: iat as never } })), /iat|well-formed/, String(iat));
+      expectInvalid(
+        await whoamiBy(token, await proof(keys, token, { claims: { iat: iat as never } })),
+        /iat|well-formed/,
+        String(iat),
+      );
     // A proof that was good once is too old a minute later, by the clock of the gate.
     const early = await proof(keys, token, { claims: { iat: Math.floor(now / 1000) } });
     faults.clock = now + 2 * MINUTE;
     expectInvalid(await whoamiBy(token, early), 'iat');
-    expect(await inCore(o, ({ storage }) => storage.sql.exec('select count(*) n from proofs').one().n)).toBe(3);
+    expect(await inCore(o, ({ storage }) => storage.sql.exec('select count(*) n from proofs').one().n)).toBe(
+      3,
+    );
   });
 
   it('is refused with a proof by another key, even if its header names the registered one', async () => {
@@ -212,45 +261,92 @@ describe('DPoP: a bound token', () => {
     const { keys: registered } = await newDevice(o);
     expectInvalid(await whoamiBy(token, await proof(registered, token)), 'jwk');
     const [head = '', claims = '', signature = ''] = (await proof(keys, token)).split('.');
-    const altered = base64url.encode(JSON.stringify({ ...JSON.parse(new TextDecoder().decode(base64url.decode(claims))), jti: 'other' }));
+    const altered = base64url.encode(
+      JSON.stringify({ ...JSON.parse(new TextDecoder().decode(base64url.decode(claims))), jti: 'other' }),
+    );
     expectInvalid(await whoamiBy(token, [head, altered, signature].join('.')), 'signature');
   });
 
   it('is refused with a proof by the algorithm none, by HMAC, or by another algorithm than that of the key', async () => {
     const { keys, token } = await newBound();
-    const claims = JSON.stringify({ htm: 'GET', htu: `http://localhost${WHOAMI}`, ath: sha256Url(token), jti: 'j', iat: seconds() });
+    const claims = JSON.stringify({
+      htm: 'GET',
+      htu: `http://localhost${WHOAMI}`,
+      ath: sha256Url(token),
+      jti: 'j',
+      iat: seconds(),
+    });
     const header = (alg: string) => base64url.encode(JSON.stringify({ typ: 'dpop+jwt', alg, jwk: keys.jwk }));
     for (const alg of ['none', 'None', 'NONE', ''])
       for (const signature of ['', 'AA'])
-        expectInvalid(await whoamiBy(token, `${header(alg)}.${base64url.encode(claims)}.${signature}`), 'alg', alg);
+        expectInvalid(
+          await whoamiBy(token, `${header(alg)}.${base64url.encode(claims)}.${signature}`),
+          'alg',
+          alg,
+        );
     const hmac = (secret: Uint8Array) =>
-      new SignJWT(JSON.parse(claims)).setProtectedHeader({ typ: 'dpop+jwt', alg: 'HS256', jwk: keys.jwk }).sign(secret);
+      new SignJWT(JSON.parse(claims))
+        .setProtectedHeader({ typ: 'dpop+jwt', alg: 'HS256', jwk: keys.jwk })
+        .sign(secret);
     for (const secret of [JSON.stringify(keys.jwk), keys.jwk.x ?? ''])
       expectInvalid(await whoamiBy(token, await hmac(new TextEncoder().encode(secret.padEnd(32)))), 'alg');
     for (const alg of ['HS256', 'RS256', 'PS256', 'ES384', 'ES512', 'ES256K', 'EdDSA'])
       expectInvalid(await whoamiBy(token, `${header(alg)}.${base64url.encode(claims)}.AAAA`), 'alg', alg);
     const symmetric = { kty: 'oct', k: base64url.encode('a secret of thirty-two characters') };
-    expectInvalid(await whoamiBy(token, await proof(keys, token, { header: { jwk: symmetric as never } })), 'jwk');
+    expectInvalid(
+      await whoamiBy(token, await proof(keys, token, { header: { jwk: symmetric as never } })),
+      'jwk',
+    );
   });
 
   it('is refused with a proof that shows a private key, or no key, or one of no point', async () => {
     const { keys, token } = await newBound();
     const { x } = keys.jwk;
-    for (const jwk of [{ ...keys.jwk, d: x }, undefined, null, {}, 'key', { ...keys.jwk, x: undefined }, { ...keys.jwk, y: x }])
-      expectInvalid(await whoamiBy(token, await proof(keys, token, { header: { jwk: jwk as never } })), 'jwk', JSON.stringify(jwk));
+    for (const jwk of [
+      { ...keys.jwk, d: x },
+      undefined,
+      null,
+      {},
+      'key',
+      { ...keys.jwk, x: undefined },
+      { ...keys.jwk, y: x },
+    ])
+      expectInvalid(
+        await whoamiBy(token, await proof(keys, token, { header: { jwk: jwk as never } })),
+        'jwk',
+        JSON.stringify(jwk),
+      );
   });
 
   it('is refused with anything but one well-formed proof', async () => {
     const { keys, token } = await newBound();
     const good = await proof(keys, token);
     const [head = '', claims = '', signature = ''] = good.split('.');
-    for (const text of ['', ' ', 'x', 'a.b', 'a.b.c', `${head}..${signature}`, `${good}.x`, `${head}.${claims}`, `=${good}`, token])
+    for (const text of [
+      '',
+      ' ',
+      'x',
+      'a.b',
+      'a.b.c',
+      `${head}..${signature}`,
+      `${good}.x`,
+      `${head}.${claims}`,
+      `=${good}`,
+      token,
+    ])
       expectInvalid(await whoamiBy(token, text), /well-formed|typ|signature/, text);
-    expectInvalid(await whoamiBy(token, await proof(keys, token, { claims: { pad: 'x'.repeat(9000) } })), 'characters');
+    expectInvalid(
+      await whoamiBy(token, await proof(keys, token, { claims: { pad: 'x'.repeat(9000) } })),
+      'characters',
+    );
     for (const typ of ['JWT', 'dpop', '', undefined, 'at+jwt'])
       expectInvalid(await whoamiBy(token, await proof(keys, token, { header: { typ } })), 'typ', String(typ));
     for (const jti of ['', undefined, 'x'.repeat(129), 'a b', 'ü', 7])
-      expectInvalid(await whoamiBy(token, await proof(keys, token, { claims: { jti: jti as never } })), 'jti', String(jti));
+      expectInvalid(
+        await whoamiBy(token, await proof(keys, token, { claims: { jti: jti as never } })),
+        'jti',
+        String(jti),
+      );
     for (const claims of [{ exp: seconds() - 1 }, { nbf: seconds() + HOUR }])
       expectInvalid(await whoamiBy(token, await proof(keys, token, { claims })), /exp|nbf/);
     expect((await whoamiBy(token, good)).status).toBe(200);
@@ -268,7 +364,9 @@ describe('DPoP: a bound token', () => {
   it('is refused if body and path are correct, before any other error', async () => {
     const { o, token } = await newBound();
     expect(codeOf(await o.as(token).post('/nothing-of-this-api', {}))).toEqual([404, 'NOT_FOUND']);
-    const narrow = await newSession((await newKey(o, { scopes: ['org:read'] })).o, { device_id: (await newDevice(o)).id });
+    const narrow = await newSession((await newKey(o, { scopes: ['org:read'] })).o, {
+      device_id: (await newDevice(o)).id,
+    });
     expect(codeOf(await narrow.o.get('/secrets'))).toEqual(REQUIRED);
     expect(codeOf(await send('POST', '/api/v1/orgs', { token, body: {} }))).toEqual(REQUIRED);
   });
@@ -283,7 +381,9 @@ describe('DPoP: a bound token', () => {
     expect(codeOf(await whoamiBy(token, null))).toEqual(REQUIRED);
     expect(codeOf(await whoamiBy(token, await proof(keys, token)))).toEqual([429, 'RATE_LIMITED']);
     const entries = (await o.get(`/audit-log?actor=${id}`)).json.data;
-    expect(entries.map((entry: { status: number; outcome: string }) => [entry.status, entry.outcome])).toEqual([
+    expect(
+      entries.map((entry: { status: number; outcome: string }) => [entry.status, entry.outcome]),
+    ).toEqual([
       [401, 'denied'],
       [401, 'denied'],
     ]);
@@ -294,10 +394,14 @@ describe('DPoP: a token that is bound to no device', () => {
   it('works under Bearer regardless of the DPoP header, and is refused under the DPoP scheme', async () => {
     const o = await newOrg();
     const keys = await newKeyPair();
-    for (const header of ['nonsense', await proof(keys, o.token)]) expect((await whoamiBy(o.token, header)).status).toBe(200);
+    for (const header of ['nonsense', await proof(keys, o.token)])
+      expect((await whoamiBy(o.token, header)).status).toBe(200);
     for (const header of [null, await proof(keys, o.token)])
       expectInvalid(await whoamiBy(o.token, header, 'DPoP'), 'not bound to a device');
-    const founding = { body: { name: 'x', owner: { email: 'a@example.com', name: 'A' } }, headers: { Authorization: `DPoP ${BOOTSTRAP}` } };
+    const founding = {
+      body: { name: 'x', owner: { email: 'a@example.com', name: 'A' } },
+      headers: { Authorization: `DPoP ${BOOTSTRAP}` },
+    };
     expect(codeOf(await send('POST', '/api/v1/orgs', founding))).toEqual([401, 'UNAUTHENTICATED']);
   });
 });
@@ -306,7 +410,10 @@ describe('DPoP: credentials end with their device', () => {
   const use = async (keys: KeyPair, token: string) => codeOf(await whoamiBy(token, await proof(keys, token)));
 
   it('when it is blocked or removed: immediately, regardless of the proof', async () => {
-    for (const end of [(o: Caller, id: string) => o.post(`/devices/${id}/block`), (o: Caller, id: string) => o.del(`/devices/${id}`)]) {
+    for (const end of [
+      (o: Caller, id: string) => o.post(`/devices/${id}/block`),
+      (o: Caller, id: string) => o.del(`/devices/${id}`),
+    ]) {
       const { o, device_id, keys, token } = await newBound();
       const agent = await newAgent(o, { device_id });
       const before = await proof(keys, token);
@@ -334,7 +441,10 @@ describe('DPoP: credentials end with their device', () => {
     await o.patch(`/devices/${device_id}`, { name: 'renamed' });
     await o.post(`/devices/${device_id}/block`);
     expect(await use(keys, token)).toEqual(REVOKED);
-    expect(codeOf(await o.post('/access-tokens', { ttlSeconds: 60, device_id }))).toEqual([400, 'VALIDATION_FAILED']);
+    expect(codeOf(await o.post('/access-tokens', { ttlSeconds: 60, device_id }))).toEqual([
+      400,
+      'VALIDATION_FAILED',
+    ]);
     // The email of the member who was removed comes back as another member.
     await o.post('/members', { email: ann.email, name: 'Ann', role: 'viewer' });
     expect(await use(keys, token)).toEqual(REVOKED);
@@ -407,7 +517,12 @@ describe('DPoP: a proof and its request', () => {
     const path = `/api/v1/orgs/${o.id}/secrets`;
     for (const fate of ['before', 'after'] as const) {
       const once = await proofOf(keys, token, 'POST', path);
-      const create = () => send('POST', path, { token, body: { name: `s-${fate}`, type: 'generic', value: 'v' }, headers: { DPoP: once } });
+      const create = () =>
+        send('POST', path, {
+          token,
+          body: { name: `s-${fate}`, type: 'generic', value: 'v' },
+          headers: { DPoP: once },
+        });
       faults.gate = 0;
       faults.rpc = (n) => (n === 1 ? { fate, retryable: true } : null);
       expect((await create()).status, fate).toBe(201);
@@ -449,7 +564,11 @@ describe('DPoP: a proof and its request', () => {
     expectInvalid(await create(once), 'jti');
     expect(codeOf(await create(null))).toEqual(REQUIRED);
     const again = await create(await proofOf(keys, token, 'POST', path));
-    expect([again.status, again.json.id, again.headers.get('idempotency-replayed')]).toEqual([201, first.json.id, 'true']);
+    expect([again.status, again.json.id, again.headers.get('idempotency-replayed')]).toEqual([
+      201,
+      first.json.id,
+      'true',
+    ]);
   });
 
   it('used proofs are forgotten once they are too old by far', async () => {
@@ -459,7 +578,9 @@ describe('DPoP: a proof and its request', () => {
     expect(await kept()).toBe(3);
     const later = Date.now() + 3 * MINUTE;
     faults.clock = later;
-    expect((await whoamiBy(token, await proof(keys, token, { claims: { iat: Math.floor(later / 1000) } }))).status).toBe(200);
+    expect(
+      (await whoamiBy(token, await proof(keys, token, { claims: { iat: Math.floor(later / 1000) } }))).status,
+    ).toBe(200);
     expect(await kept()).toBe(1);
   });
 });

@@ -1,4 +1,5 @@
-// Expiry: warnings 7 days and 1 day ahead, and the end of a secret's lifetime, each once, also after an outage.
+// Expiry: warnings 7 days and 1 day ahead, and the end of a secret's lifetime, each once, also after an
+// outage.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { runTasks } from '../../../src/gate/tasks/run';
 import { newAgent, newBreakGlass, newKey, newSession } from '../../support/credentials';
@@ -28,16 +29,31 @@ const KINDS = ['SECRET_EXPIRING', 'SECRET_EXPIRED', 'CREDENTIAL_EXPIRING'];
 /** What was told of expiry, oldest first: the kind, the days ahead, the name. */
 const told = (o: Caller) =>
   inCore(o, ({ outbox }) =>
-    outbox.oldest(5000).flatMap(({ type, data }) => (KINDS.includes(type) ? [[type, data.days ?? 0, data.name] as const] : [])),
+    outbox
+      .oldest(5000)
+      .flatMap(({ type, data }) =>
+        KINDS.includes(type) ? [[type, data.days ?? 0, data.name] as const] : [],
+      ),
   );
-const entries = async (o: Caller, action: string) => (await o.get(`/audit-log?action=${action}&limit=100`)).json.data;
+const entries = async (o: Caller, action: string) =>
+  (await o.get(`/audit-log?action=${action}&limit=100`)).json.data;
 
 describe('expiry of a secret', () => {
   it('raises an event 7 days and 1 day ahead, and at the end, each once, with an audit entry', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'short-lived', ttlSeconds: seconds(10 * DAY) });
     const seen: number[] = [];
-    for (const time of [0, 3 * DAY - 1, 3 * DAY, 4 * DAY, 9 * DAY - 1, 9 * DAY, 10 * DAY - 1, 10 * DAY, 20 * DAY]) {
+    for (const time of [
+      0,
+      3 * DAY - 1,
+      3 * DAY,
+      4 * DAY,
+      9 * DAY - 1,
+      9 * DAY,
+      10 * DAY - 1,
+      10 * DAY,
+      20 * DAY,
+    ]) {
       at(time);
       await run(o);
       seen.push((await told(o)).length);
@@ -59,7 +75,13 @@ describe('expiry of a secret', () => {
     });
     expect(await entries(o, 'secret.expiring')).toHaveLength(2);
     expect(await entries(o, 'secret.expired')).toMatchObject([
-      { actor: { kind: 'system' }, resource: id, resource_name: 'short-lived', environment: 'production', outcome: 'success' },
+      {
+        actor: { kind: 'system' },
+        resource: id,
+        resource_name: 'short-lived',
+        environment: 'production',
+        outcome: 'success',
+      },
     ]);
     expect((await o.get('/audit-log/verify')).json.ok).toBe(true);
   });
@@ -166,7 +188,11 @@ describe('expiry of a secret', () => {
     await inCore(o, ({ storage }) => {
       storage.transactionSync(() => {
         for (let n = 0; n < 450; n++)
-          storage.sql.exec("insert into expiries values (?, 0, 'secret', ?)", `sec_${String(n).padStart(4, '0')}`, START);
+          storage.sql.exec(
+            "insert into expiries values (?, 0, 'secret', ?)",
+            `sec_${String(n).padStart(4, '0')}`,
+            START,
+          );
       });
     });
     const left = (turns: number) =>
@@ -214,7 +240,11 @@ describe('expiry of a credential', () => {
     const expires_at = new Date(START + 2 * DAY).toISOString();
     const revoked = await newKey(o, { name: 'revoked', expires_at });
     await o.del(`/api-keys/${revoked.id}`);
-    const parent = await newAgent(o, { name: 'parent', scopes: ['tokens:write', 'secrets:read'], ttlSeconds: seconds(20 * DAY) });
+    const parent = await newAgent(o, {
+      name: 'parent',
+      scopes: ['tokens:write', 'secrets:read'],
+      ttlSeconds: seconds(20 * DAY),
+    });
     await newAgent(parent.o, { name: 'child', ttlSeconds: seconds(2 * DAY) });
     await o.del(`/agent-credentials/${parent.id}`);
     await newAgent(o, { name: 'panicked', ttlSeconds: seconds(2 * DAY) });

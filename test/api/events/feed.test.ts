@@ -1,4 +1,5 @@
-// The event feed: in order, without gaps, resumable, from the gate and D1, and limited to what the caller may see.
+// The event feed: in order, without gaps, resumable, from the gate and D1, and limited to what the caller may
+// see.
 import { describe, expect, it } from 'vitest';
 import { eventsOf } from '../../../src/domains/events/feed';
 import { shows, type View } from '../../../src/domains/events/view';
@@ -72,7 +73,10 @@ describe('event feed', () => {
     expect([first.data.length, first.next_after, first.has_more]).toEqual([4, 4, true]);
     expect(await types(o, `?after=${first.next_after}`)).toEqual(['SECRET_DELETED']);
     expect(await feed(o, '?after=5')).toEqual({ data: [], next_after: 5, has_more: false });
-    expect(await types(o, '?types=SECRET_CREATED,SECRET_DELETED')).toEqual(['SECRET_CREATED', 'SECRET_DELETED']);
+    expect(await types(o, '?types=SECRET_CREATED,SECRET_DELETED')).toEqual([
+      'SECRET_CREATED',
+      'SECRET_DELETED',
+    ]);
     await evict(o);
     await newSecret(o);
     expect((await feed(o, '?after=5')).data.map(({ sequence }) => sequence)).toEqual([6]);
@@ -108,7 +112,10 @@ describe('event feed', () => {
     const other = await newOrg();
     const audits = await newKey(o, { scopes: ['audit:read'] });
     expect(codeOf(await audits.o.get('/events'))).toEqual([403, 'INSUFFICIENT_SCOPE']);
-    expect(codeOf(await (await newProvider(o)).o.get('/events'))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
+    expect(codeOf(await (await newProvider(o)).o.get('/events'))).toEqual([
+      403,
+      'CREDENTIAL_KIND_NOT_ALLOWED',
+    ]);
     expect(codeOf(await o.as(other.token).get('/events'))).toEqual([404, 'NOT_FOUND']);
     await newSecret(o);
     expect(await types(other)).toEqual(['MEMBER_ADDED', 'CREDENTIAL_CREATED']);
@@ -138,7 +145,9 @@ describe('event feed: what a caller can see', () => {
     const narrow = await newKey(o, { scopes: ['events:read'], secrets: ['app/*'] });
     await newSecret(o, { name: 'app/one' });
     await newSecret(o, { name: 'other' });
-    expect((await feed(narrow.o)).data.map(({ type, data }) => [type, data.name])).toEqual([['SECRET_CREATED', 'app/one']]);
+    expect((await feed(narrow.o)).data.map(({ type, data }) => [type, data.name])).toEqual([
+      ['SECRET_CREATED', 'app/one'],
+    ]);
     const full = await newKey(o, { scopes: ['events:read'] });
     expect(await types(full.o)).toContain('CREDENTIAL_CREATED');
   });
@@ -149,8 +158,12 @@ describe('event feed: what a caller can see', () => {
     const { id } = await newSecret(o, { name: 'public/a' });
     await o.patch(`/secrets/${id}`, { name: 'hidden/merger-with-acme' });
     await o.patch(`/secrets/${id}`, { value: 'second' });
-    expect((await feed(mine.o)).data.map(({ data }) => [data.name, data.former_name])).toEqual([['public/a', undefined]]);
-    expect((await feed(o, '?types=SECRET_UPDATED')).data.map(({ data }) => [data.name, data.former_name])).toEqual([
+    expect((await feed(mine.o)).data.map(({ data }) => [data.name, data.former_name])).toEqual([
+      ['public/a', undefined],
+    ]);
+    expect(
+      (await feed(o, '?types=SECRET_UPDATED')).data.map(({ data }) => [data.name, data.former_name]),
+    ).toEqual([
       ['hidden/merger-with-acme', 'public/a'],
       ['hidden/merger-with-acme', undefined],
     ]);
@@ -179,7 +192,9 @@ describe('event feed: what a caller can see', () => {
     const event = (type: 'SECRET_CREATED' | 'MEMBER_ENROLLED', data: object) => ({ type, data: { ...data } });
     expect(shows(view, null, event('SECRET_CREATED', { environment_id: 'env_1', name: 'x' }))).toBe(true);
     expect(shows(view, null, event('SECRET_CREATED', { environment_id: 'env_2', name: 'x' }))).toBe(false);
-    expect(shows(view, null, event('SECRET_CREATED', { environment_id: 'env_2', name: 'shared/x' }))).toBe(true);
+    expect(shows(view, null, event('SECRET_CREATED', { environment_id: 'env_2', name: 'shared/x' }))).toBe(
+      true,
+    );
     expect(shows(view, null, event('SECRET_CREATED', {}))).toBe(false);
     expect(shows(view, null, event('MEMBER_ENROLLED', { environment_id: 'env_1', name: 'x' }))).toBe(false);
     expect(shows(null, null, event('MEMBER_ENROLLED', {}))).toBe(true);
@@ -190,7 +205,9 @@ describe('event feed: ranges in D1', () => {
   const segments = async (o: Caller) =>
     (
       await db
-        .prepare('select first_sequence "from", last_sequence "to", events from event_segments where org_id = ? order by 1')
+        .prepare(
+          'select first_sequence "from", last_sequence "to", events from event_segments where org_id = ? order by 1',
+        )
         .bind(o.id)
         .all<{ from: number; to: number; events: string }>()
     ).results;
@@ -207,7 +224,9 @@ describe('event feed: ranges in D1', () => {
     expect((await eventsOf(closed[1] as { events: string }))?.map(({ sequence }) => sequence)).toEqual(
       Array.from({ length: 1000 }, (_, n) => 1001 + n),
     );
-    expect(await inCore(o, ({ outbox }) => [outbox.moved(), outbox.head(), outbox.oldest(1)[0]?.sequence])).toEqual([2000, 3502, 2001]);
+    expect(
+      await inCore(o, ({ outbox }) => [outbox.moved(), outbox.head(), outbox.oldest(1)[0]?.sequence]),
+    ).toEqual([2000, 3502, 2001]);
     const all = await whole(o);
     expect(all.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 3502 }, (_, n) => n + 1));
     expect(new Set(all.map(({ id }) => id)).size).toBe(3502);
@@ -235,7 +254,9 @@ describe('event feed: ranges in D1', () => {
         await runTasks(core);
         core.database.write = write;
       });
-      expect(await inCore(o, ({ outbox }) => [outbox.moved(), outbox.oldest(1)[0]?.sequence])).toEqual([0, 1]);
+      expect(await inCore(o, ({ outbox }) => [outbox.moved(), outbox.oldest(1)[0]?.sequence])).toEqual([
+        0, 1,
+      ]);
       expect((await whole(o)).length).toBe(2502);
     }
     await inCore(o, async (core) => {
@@ -291,13 +312,19 @@ describe('event feed: ranges in D1', () => {
     await raise(o, 4500);
     await work(o);
     expect((await segments(o)).length).toBe(3);
-    await db.prepare('delete from event_segments where org_id = ? and first_sequence = 1001').bind(o.id).run();
+    await db
+      .prepare('delete from event_segments where org_id = ? and first_sequence = 1001')
+      .bind(o.id)
+      .run();
     const answer = await o.get('/events?after=1000');
     expect(codeOf(answer)).toEqual([410, 'EVENTS_GONE']);
     expect(answer.json.error.message).toContain('2001');
     const before = await feed(o, '?after=950&limit=100');
     expect([before.data.length, before.next_after, before.has_more]).toEqual([50, 1000, true]);
-    await db.prepare("update event_segments set events = 'x' where org_id = ? and first_sequence = 2001").bind(o.id).run();
+    await db
+      .prepare("update event_segments set events = 'x' where org_id = ? and first_sequence = 2001")
+      .bind(o.id)
+      .run();
     const broken = await o.get('/events?after=2000');
     expect(broken.json.error.message).toContain('3001');
     expect((await feed(o, '?after=3000&limit=1')).data[0]?.sequence).toBe(3001);

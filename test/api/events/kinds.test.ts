@@ -1,5 +1,5 @@
-// Which operation raises what: each is performed once, and what it raises is compared with docs/reference/events.md. Refusals, replays and
-// changes that change nothing raise nothing.
+// Which operation raises what: each is performed once, and what it raises is compared with
+// docs/reference/events.md. Refusals, replays and changes that change nothing raise nothing.
 import { beforeEach, describe, expect, it } from 'vitest';
 import page from '../../../docs/reference/events.md?raw';
 import { type EventType, eventTypes, type StoredEvent } from '../../../src/gate/events/outbox';
@@ -32,7 +32,8 @@ const run = (o: Caller) =>
   inCore(o, async (core) => {
     for (let turn = 0; turn < 6; turn++) await runTasks(core);
   });
-const raisedSince = (o: Caller, head: number): Promise<StoredEvent[]> => inCore(o, ({ outbox }) => outbox.from(head, 1000));
+const raisedSince = (o: Caller, head: number): Promise<StoredEvent[]> =>
+  inCore(o, ({ outbox }) => outbox.from(head, 1000));
 const headOf = (o: Caller) => inCore(o, ({ outbox }) => outbox.head());
 /** What is raised while something is done. */
 async function during(o: Caller, work: () => Promise<unknown>): Promise<StoredEvent[]> {
@@ -51,14 +52,21 @@ const issue = (fields: object) => async (o: Caller) => {
   const { token } = await newProvider(o);
   return {
     work: () =>
-      send('POST', '/api/v1/provider/issue', { token, body: { environment: 'production', value: 'v', ttlSeconds: 600, ...fields } }),
+      send('POST', '/api/v1/provider/issue', {
+        token,
+        body: { environment: 'production', value: 'v', ttlSeconds: 600, ...fields },
+      }),
   };
 };
 const provide = (verb: string, fields: object) => async (o: Caller) => {
   const { token } = await newProvider(o);
   const { name } = await newSecret(o);
   return {
-    work: () => send('POST', `/api/v1/provider/${verb}`, { token, body: { environment: 'production', secretName: name, ...fields } }),
+    work: () =>
+      send('POST', `/api/v1/provider/${verb}`, {
+        token,
+        body: { environment: 'production', secretName: name, ...fields },
+      }),
   };
 };
 const onSecret =
@@ -68,7 +76,10 @@ const onSecret =
     return { work: () => work(o, id) };
   };
 const onNew =
-  <T extends { id: string }>(make: (o: Caller) => Promise<T>, work: (o: Caller, made: T) => Promise<unknown>) =>
+  <T extends { id: string }>(
+    make: (o: Caller) => Promise<T>,
+    work: (o: Caller, made: T) => Promise<unknown>,
+  ) =>
   async (o: Caller) => {
     const made = await make(o);
     return { work: () => work(o, made) };
@@ -92,14 +103,35 @@ const held = (decide: 'approve' | 'reject' | 'cancel' | null) => async () => {
 /** By what an audit entry calls it, or in words; several ways of one are numbered. */
 const steps: Record<string, [EventType[], Step]> = {
   'secret.create': [['SECRET_CREATED'], just((o) => newSecret(o))],
-  'secret.create by name': [['SECRET_CREATED'], just((o) => o.call('PUT', '/secrets/by-name/a-name', { value: 'v' }))],
-  'secret.update a value': [['SECRET_UPDATED'], onSecret((o, id) => o.patch(`/secrets/${id}`, { value: 'second' }))],
-  'secret.update metadata': [['SECRET_UPDATED'], onSecret((o, id) => o.patch(`/secrets/${id}`, { description: 'x' }))],
-  'secret.rollback': [['SECRET_UPDATED'], onSecret((o, id) => o.post(`/secrets/${id}/rollback`, { version: 1 }))],
-  'secret.rotate': [['SECRET_ROTATED'], onSecret((o, id) => o.post(`/secrets/${id}/rotate`, { value: 'second' }))],
-  'secret.rotate to a generated value': [['SECRET_ROTATED'], onSecret((o, id) => o.post(`/secrets/${id}/rotate`), GENERATED)],
+  'secret.create by name': [
+    ['SECRET_CREATED'],
+    just((o) => o.call('PUT', '/secrets/by-name/a-name', { value: 'v' })),
+  ],
+  'secret.update a value': [
+    ['SECRET_UPDATED'],
+    onSecret((o, id) => o.patch(`/secrets/${id}`, { value: 'second' })),
+  ],
+  'secret.update metadata': [
+    ['SECRET_UPDATED'],
+    onSecret((o, id) => o.patch(`/secrets/${id}`, { description: 'x' })),
+  ],
+  'secret.rollback': [
+    ['SECRET_UPDATED'],
+    onSecret((o, id) => o.post(`/secrets/${id}/rollback`, { version: 1 })),
+  ],
+  'secret.rotate': [
+    ['SECRET_ROTATED'],
+    onSecret((o, id) => o.post(`/secrets/${id}/rotate`, { value: 'second' })),
+  ],
+  'secret.rotate to a generated value': [
+    ['SECRET_ROTATED'],
+    onSecret((o, id) => o.post(`/secrets/${id}/rotate`), GENERATED),
+  ],
   'provider.issue a new name': [['SECRET_CREATED'], issue({ secretName: 'issued' })],
-  'provider.issue an existing name': [['SECRET_ROTATED'], async (o) => issue({ secretName: (await newSecret(o)).name })(o)],
+  'provider.issue an existing name': [
+    ['SECRET_ROTATED'],
+    async (o) => issue({ secretName: (await newSecret(o)).name })(o),
+  ],
   'provider.rotate': [['SECRET_ROTATED'], provide('rotate', { newValue: 'second' })],
   'provider.revoke': [['SECRET_REVOKED'], provide('revoke', {})],
   'secret.delete': [['SECRET_DELETED'], onSecret((o, id) => o.del(`/secrets/${id}`))],
@@ -141,15 +173,27 @@ const steps: Record<string, [EventType[], Step]> = {
     ),
   ],
   'api_key.create': [['CREDENTIAL_CREATED'], just((o) => newKey(o))],
-  'api_key.rotate': [['CREDENTIAL_CREATED'], onNew(newKey, (o, { id }) => o.post(`/api-keys/${id}/rotate`, { overlap_seconds: 60 }))],
+  'api_key.rotate': [
+    ['CREDENTIAL_CREATED'],
+    onNew(newKey, (o, { id }) => o.post(`/api-keys/${id}/rotate`, { overlap_seconds: 60 })),
+  ],
   'api_key.revoke': [['CREDENTIAL_REVOKED'], onNew(newKey, (o, { id }) => o.del(`/api-keys/${id}`))],
   'agent.create': [['CREDENTIAL_CREATED'], just((o) => newAgent(o))],
   'agent.revoke': [['CREDENTIAL_REVOKED'], onNew(newAgent, (o, { id }) => o.del(`/agent-credentials/${id}`))],
   'provider_token.create': [['CREDENTIAL_CREATED'], just((o) => newProvider(o))],
-  'provider_token.revoke': [['CREDENTIAL_REVOKED'], onNew(newProvider, (o, { id }) => o.del(`/provider-tokens/${id}`))],
+  'provider_token.revoke': [
+    ['CREDENTIAL_REVOKED'],
+    onNew(newProvider, (o, { id }) => o.del(`/provider-tokens/${id}`)),
+  ],
   'break_glass.create': [['BREAK_GLASS_ISSUED'], just((o) => newBreakGlass(o))],
-  'break_glass.revoke': [['CREDENTIAL_REVOKED'], onNew(newBreakGlass, (o, { id }) => o.del(`/break-glass-tokens/${id}`))],
-  'any request with a break-glass token': [['BREAK_GLASS_USED'], onNew(newBreakGlass, (_o, token) => token.o.get('/secrets'))],
+  'break_glass.revoke': [
+    ['CREDENTIAL_REVOKED'],
+    onNew(newBreakGlass, (o, { id }) => o.del(`/break-glass-tokens/${id}`)),
+  ],
+  'any request with a break-glass token': [
+    ['BREAK_GLASS_USED'],
+    onNew(newBreakGlass, (_o, token) => token.o.get('/secrets')),
+  ],
   'credential.expiring': [
     ['CREDENTIAL_EXPIRING'],
     onNew(
@@ -160,19 +204,36 @@ const steps: Record<string, [EventType[], Step]> = {
       },
     ),
   ],
-  'credential.contain': [['INCIDENT_OPENED', 'CREDENTIAL_REVOKED'], onNew(newKey, (o, { id }) => o.post(`/credentials/${id}/contain`, {}))],
+  'credential.contain': [
+    ['INCIDENT_OPENED', 'CREDENTIAL_REVOKED'],
+    onNew(newKey, (o, { id }) => o.post(`/credentials/${id}/contain`, {})),
+  ],
   'org.panic': [
     ['CREDENTIAL_REVOKED', 'INCIDENT_OPENED', 'CREDENTIAL_CREATED'],
     just((o) => o.post('/panic', { reason: 'stolen', api_keys: true })),
   ],
   'org.recover': [
     ['ORG_RECOVERED', 'CREDENTIAL_CREATED'],
-    just((o) => send('POST', `/api/v1/orgs/${o.id}/recovery`, { token: BOOTSTRAP, body: { reason: 'the key is lost' } })),
+    just((o) =>
+      send('POST', `/api/v1/orgs/${o.id}/recovery`, {
+        token: BOOTSTRAP,
+        body: { reason: 'the key is lost' },
+      }),
+    ),
   ],
-  'member.enrol': [['ENROLMENT_CREATED'], onNew(newMember, (o, { id }) => o.post(`/members/${id}/enrolments`))],
+  'member.enrol': [
+    ['ENROLMENT_CREATED'],
+    onNew(newMember, (o, { id }) => o.post(`/members/${id}/enrolments`)),
+  ],
   'member.create': [['MEMBER_ADDED'], just((o) => newMember(o))],
-  'member.update': [['MEMBER_CHANGED'], onNew(newMember, (o, { id }) => o.patch(`/members/${id}`, { role: 'viewer' }))],
-  'member.update a name': [['MEMBER_CHANGED'], onNew(newMember, (o, { id }) => o.patch(`/members/${id}`, { name: 'Other' }))],
+  'member.update': [
+    ['MEMBER_CHANGED'],
+    onNew(newMember, (o, { id }) => o.patch(`/members/${id}`, { role: 'viewer' })),
+  ],
+  'member.update a name': [
+    ['MEMBER_CHANGED'],
+    onNew(newMember, (o, { id }) => o.patch(`/members/${id}`, { name: 'Other' })),
+  ],
   'member.delete with its grants': [
     ['MEMBER_REMOVED', 'GRANT_REMOVED'],
     async (o) => {
@@ -198,7 +259,10 @@ const steps: Record<string, [EventType[], Step]> = {
     },
   ],
   'policy.create': [['POLICY_CREATED'], just((o) => newPolicy(o, 'naming', { pattern: '^app/' }))],
-  'policy.update': [['POLICY_CHANGED'], onNew(newNaming, (o, { id }) => o.patch(`/policies/${id}`, { enabled: false }))],
+  'policy.update': [
+    ['POLICY_CHANGED'],
+    onNew(newNaming, (o, { id }) => o.patch(`/policies/${id}`, { enabled: false })),
+  ],
   'policy.delete': [['POLICY_REMOVED'], onNew(newNaming, (o, { id }) => o.del(`/policies/${id}`))],
   'trust.create': [['CREDENTIAL_CREATED'], just(newTrusted)],
   'trust.update': [
@@ -254,7 +318,9 @@ const actionOf = (what: string) => (/^[a-z_]+\.[a-z_]+/.exec(what) ?? [what])[0]
 
 describe('events: their causes', () => {
   it('the page lists each kind once, with an example', () => {
-    expect([...documented.keys()].sort()).toEqual(eventTypes.filter((type) => !ELSEWHERE.includes(type)).sort());
+    expect([...documented.keys()].sort()).toEqual(
+      eventTypes.filter((type) => !ELSEWHERE.includes(type)).sort(),
+    );
   });
 
   it.each(Object.keys(steps))('%s', async (what) => {
@@ -266,14 +332,19 @@ describe('events: their causes', () => {
     for (const { type, data } of raised) {
       const { by, data: example } = documented.get(type) as { by: string; data: object };
       expect(by).toContain(actionOf(what));
-      if (!('all' in data) && type !== 'APPROVAL_DECIDED') expect(Object.keys(data).sort()).toEqual(Object.keys(example).sort());
+      if (!('all' in data) && type !== 'APPROVAL_DECIDED')
+        expect(Object.keys(data).sort()).toEqual(Object.keys(example).sort());
       expect(JSON.stringify(data).length).toBeLessThan(20_000);
     }
   });
 
   it('auth.enrol', async () => {
     const { o } = await newSignedIn();
-    expect((await raisedSince(o, 0)).map(({ type }) => type)).toEqual(['MEMBER_ADDED', 'CREDENTIAL_CREATED', 'MEMBER_ENROLLED']);
+    expect((await raisedSince(o, 0)).map(({ type }) => type)).toEqual([
+      'MEMBER_ADDED',
+      'CREDENTIAL_CREATED',
+      'MEMBER_ENROLLED',
+    ]);
   });
 
   it('member.delete with revoke_credentials', async () => {
@@ -295,14 +366,24 @@ describe('events: their causes', () => {
     ['a session token', just((o) => newSession(o))],
     [
       'a value that is there already',
-      onSecret(async (o, id) => o.patch(`/secrets/${id}`, { value: (await o.get(`/secrets/${id}`)).json.value })),
+      onSecret(async (o, id) =>
+        o.patch(`/secrets/${id}`, { value: (await o.get(`/secrets/${id}`)).json.value }),
+      ),
     ],
-    ['metadata that is there already', onSecret((o, id) => o.patch(`/secrets/${id}`, { description: 'x' }), { description: 'x' })],
+    [
+      'metadata that is there already',
+      onSecret((o, id) => o.patch(`/secrets/${id}`, { description: 'x' }), { description: 'x' }),
+    ],
     [
       'a name that is taken',
-      onSecret(async (o, id) => newSecret(o, { name: (await o.get(`/secrets/${id}`)).json.name }).catch(() => null)),
+      onSecret(async (o, id) =>
+        newSecret(o, { name: (await o.get(`/secrets/${id}`)).json.name }).catch(() => null),
+      ),
     ],
-    ['a version that is stale', onSecret((o, id) => o.patch(`/secrets/${id}`, { value: 'x' }, { 'If-Match': '"v9"' }))],
+    [
+      'a version that is stale',
+      onSecret((o, id) => o.patch(`/secrets/${id}`, { value: 'x' }, { 'If-Match': '"v9"' })),
+    ],
     ['a secret that is not there', just((o) => o.del('/secrets/sec_0000000000000000000000'))],
     ['a body that is not valid', just((o) => o.post('/secrets', { name: 1 }))],
     [

@@ -25,7 +25,9 @@ async function open(o: Caller, query = '', headers: Record<string, string> = {})
   const response = await exports.default.fetch(`http://localhost/api/v1/orgs/${o.id}/events/stream${query}`, {
     headers: { Authorization: `Bearer ${o.token}`, 'CF-Connecting-IP': '203.0.113.7', ...headers },
   });
-  const reader = (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader();
+  const reader = (response.body as ReadableStream<Uint8Array>)
+    .pipeThrough(new TextDecoderStream())
+    .getReader();
   let text = '';
   let done = false;
   const read = async () => {
@@ -74,7 +76,11 @@ describe('event stream', () => {
     await stream.listening();
     await o.patch('/environments/production', { name: 'Live' });
     const first = await stream.next();
-    expect([first?.event, first?.id, first?.data]).toEqual(['CHANGED', undefined, { kinds: ['environment'] }]);
+    expect([first?.event, first?.id, first?.data]).toEqual([
+      'CHANGED',
+      undefined,
+      { kinds: ['environment'] },
+    ]);
     // A change between two rounds is reported too.
     await o.post('/teams', { name: 'Core' });
     expect((await stream.next())?.data).toEqual({ kinds: ['team'] });
@@ -112,7 +118,11 @@ describe('event stream', () => {
     expect(stream.response.headers.get('cache-control')).toBe('no-store');
     const { id, name } = await newSecret(o);
     const received = await stream.next();
-    expect(received).toMatchObject({ id: '4', event: 'SECRET_CREATED', data: { sequence: 4, type: 'SECRET_CREATED', org_id: o.id } });
+    expect(received).toMatchObject({
+      id: '4',
+      event: 'SECRET_CREATED',
+      data: { sequence: 4, type: 'SECRET_CREATED', org_id: o.id },
+    });
     expect(received?.data.data).toMatchObject({ secret_id: id, name });
     await stream.listening();
     await o.post(`/secrets/${id}/rotate`, { value: 'second' });
@@ -135,7 +145,10 @@ describe('event stream', () => {
     expect(await ids('?after=0', { 'Last-Event-ID': '4' }, 1)).toEqual(['5']);
     expect(await ids('?after=0&types=SECRET_CREATED', {}, 3)).toEqual(['3', '4', '5']);
     for (const bad of ['x', '-1', '1.5', '1e9', '9'.repeat(20)])
-      expect(codeOf(await o.get('/events/stream', { 'Last-Event-ID': bad })), bad).toEqual([400, 'VALIDATION_FAILED']);
+      expect(codeOf(await o.get('/events/stream', { 'Last-Event-ID': bad })), bad).toEqual([
+        400,
+        'VALIDATION_FAILED',
+      ]);
   });
 
   it('shows a limited caller the names that it reaches, and nothing else', async () => {
@@ -153,7 +166,10 @@ describe('event stream', () => {
     ['is revoked', (o, { id }) => o.del(`/api-keys/${id}`)],
     ['is contained', (o, { id }) => o.post(`/credentials/${id}/contain`, {})],
     ['ends in a panic', (o) => o.post('/panic', { reason: 'stolen', api_keys: true })],
-    ['belongs to an organisation that is deleted', async (o) => o.del('', { confirm: (await o.get('')).json.name })],
+    [
+      'belongs to an organisation that is deleted',
+      async (o) => o.del('', { confirm: (await o.get('')).json.name }),
+    ],
   ];
   it.each(ends)('ends in the turn in which its credential %s', async (_what, end) => {
     const o = await newOrg();
@@ -210,7 +226,11 @@ describe('event stream', () => {
     const key = await newKey(o);
     const connect = (caller: Caller, query: string) =>
       exports.default.fetch(`http://localhost/api/v1/orgs/${o.id}/events/stream${query}`, {
-        headers: { Authorization: `Bearer ${caller.token}`, 'CF-Connecting-IP': '203.0.113.7', Upgrade: 'websocket' },
+        headers: {
+          Authorization: `Bearer ${caller.token}`,
+          'CF-Connecting-IP': '203.0.113.7',
+          Upgrade: 'websocket',
+        },
       });
     expect((await connect(o.as('x'), '')).status).toBe(401);
     const { status, webSocket } = await connect(key.o, '?after=2&types=CREDENTIAL_CREATED,SECRET_CREATED');
@@ -263,7 +283,11 @@ describe('event stream', () => {
   async function openMany(callers: Caller[]) {
     const streams = await Promise.all(callers.map((caller) => open(caller)));
     const opened = streams.filter(({ response }) => response.status === 200);
-    return { opened: opened.length, streams: opened, close: () => Promise.all(opened.map(({ close }) => close())) };
+    return {
+      opened: opened.length,
+      streams: opened,
+      close: () => Promise.all(opened.map(({ close }) => close())),
+    };
   }
 
   it('is refused past a hundred of one root, however many open at once', async () => {
@@ -293,7 +317,8 @@ describe('event stream', () => {
     const many = await openMany(Array.from({ length: 108 }, (_, n) => callers[n % callers.length] as Caller));
     expect(many.opened).toBe(100);
     const below = await newKey((others[3] as { o: Caller }).o, { scopes: ['events:read'] });
-    for (const caller of [...callers, below.o]) expect(codeOf(await caller.get('/events/stream'))).toEqual([409, 'LIMIT_REACHED']);
+    for (const caller of [...callers, below.o])
+      expect(codeOf(await caller.get('/events/stream'))).toEqual([409, 'LIMIT_REACHED']);
     await many.close();
     const mine = await open(o);
     expect(mine.response.status).toBe(200);

@@ -15,12 +15,23 @@ import { BOOTSTRAP, type Caller, codeOf, db, newOrg, newSecret, send, useWorld }
 
 useWorld();
 
-const importing = (o: Caller, data: unknown, fields: Record<string, unknown> = {}, headers?: Record<string, string>) =>
-  o.post('/integrations/import', { source: 'svc', onConflict: 'skip', data, ...fields }, headers);
+const importing = (
+  o: Caller,
+  data: unknown,
+  fields: Record<string, unknown> = {},
+  headers?: Record<string, string>,
+) => o.post('/integrations/import', { source: 'svc', onConflict: 'skip', data, ...fields }, headers);
 
-const valuesOf = async (o: Caller, environment = 'production') => (await o.get(`/environments/${environment}/values`)).json.values;
+const valuesOf = async (o: Caller, environment = 'production') =>
+  (await o.get(`/environments/${environment}/values`)).json.values;
 
-const result = (fields: Record<string, unknown>) => ({ created: [], updated: [], skipped: [], failed: [], ...fields });
+const result = (fields: Record<string, unknown>) => ({
+  created: [],
+  updated: [],
+  skipped: [],
+  failed: [],
+  ...fields,
+});
 
 describe('import', () => {
   it('creates secrets of type generic, in the default environment or another', async () => {
@@ -34,7 +45,9 @@ describe('import', () => {
       tags: {},
       generated: false,
     });
-    expect((await importing(o, { A: 'three' }, { environmentId: 'staging', prefix: 'x/' })).json).toEqual(result({ created: ['x/A'] }));
+    expect((await importing(o, { A: 'three' }, { environmentId: 'staging', prefix: 'x/' })).json).toEqual(
+      result({ created: ['x/A'] }),
+    );
     expect(await valuesOf(o, 'staging')).toEqual({ 'x/A': 'three' });
     expect(codeOf(await importing(o, { A: 'a' }, { environmentId: 'none' }))).toEqual([404, 'NOT_FOUND']);
   });
@@ -51,8 +64,15 @@ describe('import', () => {
     expect((await importing(o, data, { onConflict: 'overwrite' })).json).toEqual(
       result({ created: ['NEW'], updated: ['A'], skipped: ['SAME'] }),
     );
-    expect((await o.get('/secrets/by-name/A')).json).toMatchObject({ value: 'new', version: 2, type: 'password', tags: { team: 'core' } });
-    expect((await importing(o, { A: 'again', B: 'b' })).json).toEqual(result({ created: ['B'], skipped: ['A'] }));
+    expect((await o.get('/secrets/by-name/A')).json).toMatchObject({
+      value: 'new',
+      version: 2,
+      type: 'password',
+      tags: { team: 'core' },
+    });
+    expect((await importing(o, { A: 'again', B: 'b' })).json).toEqual(
+      result({ created: ['B'], skipped: ['A'] }),
+    );
     expect((await o.get('/secrets/by-name/A')).json.value).toBe('new');
   });
 
@@ -66,7 +86,10 @@ describe('import', () => {
       const target = await newOrg();
       await newSecret(target, { name: 'A', value: 'old' });
       const real = await importing(target, body, { onConflict });
-      expect([dry.status, dry.json.error?.code ?? dry.json]).toEqual([real.status, real.json.error?.code ?? real.json]);
+      expect([dry.status, dry.json.error?.code ?? dry.json]).toEqual([
+        real.status,
+        real.json.error?.code ?? real.json,
+      ]);
     }
     expect(codeOf(await importing(o, '{', { dryRun: true }))).toEqual([422, 'IMPORT_UNREADABLE']);
   });
@@ -79,14 +102,23 @@ describe('import', () => {
     expect(answer.json.created).toHaveLength(5000);
     const [entry, ...others] = (await o.get('/audit-log?action=integration.import')).json.data;
     expect(others).toEqual([]);
-    expect(entry.imported).toMatchObject({ source: 'svc', created: 5000, updated: 0, skipped: 0, failed: 0, dry_run: false });
+    expect(entry.imported).toMatchObject({
+      source: 'svc',
+      created: 5000,
+      updated: 0,
+      skipped: 0,
+      failed: 0,
+      dry_run: false,
+    });
     expect(entry.imported.names.length + entry.imported.unnamed).toBe(5000);
     expect(Object.keys(entry.imported.versions)).toHaveLength(5000);
     expect((await o.get('/audit-log/verify')).json).toMatchObject({ ok: true });
     expect((await o.get('/secrets/by-name/NAME_4999')).json.value).toBe('value 4999');
     const events = (await o.get('/events?limit=100&types=SECRET_CREATED')).json.data;
     expect(events).toHaveLength(100);
-    const again = await importing(o, Object.fromEntries(Object.keys(data).map((name) => [name, 'other'])), { onConflict: 'overwrite' });
+    const again = await importing(o, Object.fromEntries(Object.keys(data).map((name) => [name, 'other'])), {
+      onConflict: 'overwrite',
+    });
     expect(again.json.updated).toHaveLength(5000);
     expect((await o.get('/secrets/by-name/NAME_17')).json).toMatchObject({ value: 'other', version: 2 });
     expect((await importing(o, { ...data, MORE: 'x' })).status).toBe(413);
@@ -127,13 +159,20 @@ describe('import', () => {
     const aws = (fields: object, onConflict = 'overwrite') =>
       importing(o, { Name: 'bin', ...fields }, { source: 'aws-secrets-manager', onConflict });
     expect((await aws({ SecretBinary: '/wAB' })).json.created).toEqual(['bin']);
-    expect((await o.get('/secrets/by-name/bin')).json).toMatchObject({ value: '/wAB', tags: { encoding: 'base64' } });
+    expect((await o.get('/secrets/by-name/bin')).json).toMatchObject({
+      value: '/wAB',
+      tags: { encoding: 'base64' },
+    });
     expect((await aws({ SecretBinary: '/wAB' })).json.skipped).toEqual(['bin']);
     // The same characters, but as a text: the tag would be wrong.
     expect((await aws({ SecretString: '/wAB' })).json.updated).toEqual(['bin']);
     expect((await o.get('/secrets/by-name/bin')).json).toMatchObject({ value: '/wAB', version: 1, tags: {} });
     expect((await aws({ SecretBinary: '/wAC' })).json.updated).toEqual(['bin']);
-    expect((await o.get('/secrets/by-name/bin')).json).toMatchObject({ value: '/wAC', version: 2, tags: { encoding: 'base64' } });
+    expect((await o.get('/secrets/by-name/bin')).json).toMatchObject({
+      value: '/wAC',
+      version: 2,
+      tags: { encoding: 'base64' },
+    });
   });
 
   it('round trip: an export of one organisation can be imported by another, and is equal', async () => {
@@ -169,11 +208,16 @@ describe('import', () => {
     const provider = await newProvider(o);
     const issued = { secretName: 'REVOKED', environment: 'production', value: 'v', ttlSeconds: 60 };
     await send('POST', '/api/v1/provider/issue', { token: provider.token, body: issued });
-    await send('POST', '/api/v1/provider/revoke', { token: provider.token, body: { secretName: 'REVOKED', environment: 'production' } });
+    await send('POST', '/api/v1/provider/revoke', {
+      token: provider.token,
+      body: { secretName: 'REVOKED', environment: 'production' },
+    });
     faults.clock = Date.now() + 6000;
     const answer = await importing(o, { OLD: 'x', GONE: 'y', REVOKED: 'z' }, { onConflict: 'overwrite' });
     expect(answer.json).toMatchObject({ created: ['GONE'], updated: [] });
-    expect(answer.json.failed.map(({ name, reason }: Record<string, string>) => [name, reason?.split(':')[0]])).toEqual([
+    expect(
+      answer.json.failed.map(({ name, reason }: Record<string, string>) => [name, reason?.split(':')[0]]),
+    ).toEqual([
       ['OLD', 'EXPIRED'],
       ['REVOKED', 'DISABLED'],
     ]);
@@ -192,9 +236,19 @@ describe('import', () => {
         { data: null },
         { data: undefined },
       ],
-      ...[{ prefix: '/x' }, { prefix: 'a b' }, { dryRun: 'yes' }, { environmentId: '' }, { unknown: 1 }, { names: ['A'] }],
+      ...[
+        { prefix: '/x' },
+        { prefix: 'a b' },
+        { dryRun: 'yes' },
+        { environmentId: '' },
+        { unknown: 1 },
+        { names: ['A'] },
+      ],
     ])
-      expect(codeOf(await importing(o, { A: 'a' }, fields)), JSON.stringify(fields)).toEqual([400, 'VALIDATION_FAILED']);
+      expect(codeOf(await importing(o, { A: 'a' }, fields)), JSON.stringify(fields)).toEqual([
+        400,
+        'VALIDATION_FAILED',
+      ]);
     const wide = {
       ...Object.fromEntries(Array.from({ length: 3000 }, (_, n) => [`W${n}`, 'v'])),
       deep: JSON.parse('[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]'),
@@ -218,7 +272,10 @@ describe('import: permission', () => {
     expect((await messageOf(['integrations:import', 'secrets:write']))[0]).toBe(200);
     // Before the body is looked at.
     const reader = await newKey(o, { scopes: ['integrations:import'] });
-    expect(codeOf(await reader.o.post('/integrations/import', { nonsense: 1 }))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    expect(codeOf(await reader.o.post('/integrations/import', { nonsense: 1 }))).toEqual([
+      403,
+      'INSUFFICIENT_SCOPE',
+    ]);
   });
 
   it('permission: role and grant of a member do not add up to an import: both scopes come from one permission set', async () => {
@@ -236,10 +293,15 @@ describe('import: permission', () => {
       caller,
       input: { environment: 'x' },
     };
-    const authorize = importOperations['integration.import'].authorize as (call: unknown) => { code: string } | null;
+    const authorize = importOperations['integration.import'].authorize as (
+      call: unknown,
+    ) => { code: string } | null;
     expect(authorize(call)?.code).toBe('NOT_FOUND');
     expect(
-      authorize({ ...call, caller: { ...caller, permissions: [{ scopes: ['integrations:import', 'secrets:write'], ...place }] } }),
+      authorize({
+        ...call,
+        caller: { ...caller, permissions: [{ scopes: ['integrations:import', 'secrets:write'], ...place }] },
+      }),
     ).toBe(null);
   });
 
@@ -251,7 +313,10 @@ describe('import: permission', () => {
     expect((await importing(key.o, { A: 'a' }, { environmentId: 'staging' })).status).toBe(200);
     const agent = await newAgent(o, limits);
     expect(codeOf(await importing(agent.o, { A: 'a' }))).toEqual([403, 'SECRET_ACCESS_DENIED']);
-    expect(codeOf(await importing(agent.o, { A: 'a' }, { environmentId: 'none' }))).toEqual([403, 'SECRET_ACCESS_DENIED']);
+    expect(codeOf(await importing(agent.o, { A: 'a' }, { environmentId: 'none' }))).toEqual([
+      403,
+      'SECRET_ACCESS_DENIED',
+    ]);
     expect(codeOf(await importing((await newOrg()).as(o.token), { A: 'a' }))).toEqual([404, 'NOT_FOUND']);
     for (const kind of [await newProvider(o), await newBreakGlass(o)])
       expect(codeOf(await importing(kind.o, { A: 'a' }))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
@@ -264,7 +329,8 @@ describe('import: permission', () => {
     const data = { 'app/A': 'a', 'other/TAKEN': 'v', 'other/FREE': 'v' };
     for (const onConflict of ['skip', 'overwrite', 'fail']) {
       const answer = await importing(key.o, data, { onConflict, dryRun: onConflict !== 'skip' });
-      if (onConflict === 'fail') expect(answer.json.error.details).toEqual([{ path: 'app/A', message: 'exists' }]);
+      if (onConflict === 'fail')
+        expect(answer.json.error.details).toEqual([{ path: 'app/A', message: 'exists' }]);
       else
         expect(answer.json.failed).toEqual([
           { name: 'other/TAKEN', reason: 'NOT_ALLOWED' },
@@ -296,7 +362,9 @@ describe('import: permission', () => {
     expect((await importing(writer.o, { A: 'same' }, dry)).json.updated).toEqual(['A']);
     expect((await importing(writer.o, { A: 'guess' }, dry)).json.updated).toEqual(['A']);
     expect((await importing(o, { A: 'same' }, dry)).json.skipped).toEqual(['A']);
-    expect((await importing(writer.o, { A: 'same' }, { onConflict: 'overwrite' })).json.updated).toEqual(['A']);
+    expect((await importing(writer.o, { A: 'same' }, { onConflict: 'overwrite' })).json.updated).toEqual([
+      'A',
+    ]);
     expect((await o.get('/secrets/by-name/A')).json.version).toBe(2);
   });
 });
@@ -312,9 +380,14 @@ describe('import: policies', () => {
     ]);
     expect(await valuesOf(o)).toEqual({ GOOD: 'a' });
     const events = (await o.get('/events?types=POLICY_VIOLATED')).json.data;
-    expect(events).toMatchObject([{ data: { name: 'bad', action: 'integration.import', environment: 'production' } }]);
+    expect(events).toMatchObject([
+      { data: { name: 'bad', action: 'integration.import', environment: 'production' } },
+    ]);
     // None is written, and the refusals are told all the same.
-    expect((await importing(o, { worse: 'b' })).json).toMatchObject({ created: [], failed: [{ name: 'worse' }] });
+    expect((await importing(o, { worse: 'b' })).json).toMatchObject({
+      created: [],
+      failed: [{ name: 'worse' }],
+    });
     expect((await o.get('/events?types=POLICY_VIOLATED')).json.data).toHaveLength(2);
     expect((await importing(o, { worse: 'b' }, { dryRun: true })).json.failed).toHaveLength(1);
   });
@@ -334,7 +407,9 @@ describe('import: policies', () => {
     expect(held.operation).toBe('secret.update');
     const shown = (await asked.get(`/approvals/${held.id}`)).json;
     expect(shown.summary).toMatch(/asks to import 2 secrets into production, of which 1 exist/);
-    expect((await importing(key.o, { ...body, 'prod/B': 'other' }, { onConflict: 'skip' })).json).toMatchObject({
+    expect(
+      (await importing(key.o, { ...body, 'prod/B': 'other' }, { onConflict: 'skip' })).json,
+    ).toMatchObject({
       created: ['prod/B'],
       skipped: ['prod/A'],
     });
@@ -350,9 +425,16 @@ describe('import: policies', () => {
     await newApprovalPolicy(o, ['secret.update']);
     const held = approvalIn(await importing(o, { A: 'new' }, { onConflict: 'overwrite' }));
     await plantApproval(o, held.id);
-    expect(codeOf(await importing(o, { A: 'other' }, { onConflict: 'overwrite' }, under(held.id)))).toEqual([409, 'APPROVAL_MISMATCH']);
-    expect((await importing(o, { A: 'new' }, { onConflict: 'overwrite' }, under(held.id))).json.updated).toEqual(['A']);
-    expect(codeOf(await importing(o, { A: 'new' }, { onConflict: 'overwrite' }, under(held.id)))[0]).not.toBe(500);
+    expect(codeOf(await importing(o, { A: 'other' }, { onConflict: 'overwrite' }, under(held.id)))).toEqual([
+      409,
+      'APPROVAL_MISMATCH',
+    ]);
+    expect(
+      (await importing(o, { A: 'new' }, { onConflict: 'overwrite' }, under(held.id))).json.updated,
+    ).toEqual(['A']);
+    expect(codeOf(await importing(o, { A: 'new' }, { onConflict: 'overwrite' }, under(held.id)))[0]).not.toBe(
+      500,
+    );
     expect((await o.get('/secrets/by-name/A')).json).toMatchObject({ value: 'new', version: 2 });
   });
 });
@@ -360,17 +442,23 @@ describe('import: policies', () => {
 describe('import: repeats, races and faults', () => {
   it('idempotency: the same key answers the same, failures included, and imports once', async () => {
     const o = await newOrg();
-    const ask = (data: object, fields = {}) => importing(o, data, { onConflict: 'fail', ...fields }, { 'Idempotency-Key': 'import-1' });
+    const ask = (data: object, fields = {}) =>
+      importing(o, data, { onConflict: 'fail', ...fields }, { 'Idempotency-Key': 'import-1' });
     const first = await ask({ A: 'a', B: null });
     const again = await ask({ A: 'a', B: null });
-    expect([again.status, again.text, again.headers.get('idempotency-replayed')]).toEqual([200, first.text, 'true']);
+    expect([again.status, again.text, again.headers.get('idempotency-replayed')]).toEqual([
+      200,
+      first.text,
+      'true',
+    ]);
     expect(codeOf(await ask({ A: 'b', B: null }))).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
     // A dry run changes nothing, and so is not kept: it runs again.
     const dry = () => importing(o, { C: 'c' }, { dryRun: true }, { 'Idempotency-Key': 'dry' });
     expect((await dry()).json.created).toEqual(['C']);
     await newSecret(o, { name: 'C' });
     expect((await dry()).json.skipped).toEqual(['C']);
-    const conflict = () => importing(o, { A: 'x' }, { onConflict: 'fail' }, { 'Idempotency-Key': 'conflict' });
+    const conflict = () =>
+      importing(o, { A: 'x' }, { onConflict: 'fail' }, { 'Idempotency-Key': 'conflict' });
     expect((await conflict()).text).toBe((await conflict()).text);
   });
 
@@ -424,7 +512,9 @@ describe('import: repeats, races and faults', () => {
     'fault: a long import of several parts is done once or not at all, when the batch ends %s',
     async (fate) => {
       const o = await newOrg();
-      const data = Object.fromEntries(Array.from({ length: 1200 }, (_, n) => [`${'LONG_NAME_'.repeat(15)}${n}`, `v${n}`]));
+      const data = Object.fromEntries(
+        Array.from({ length: 1200 }, (_, n) => [`${'LONG_NAME_'.repeat(15)}${n}`, `v${n}`]),
+      );
       const ask = () => importing(o, data, { onConflict: 'fail' }, { 'Idempotency-Key': 'k' });
       faults.d1 = 0;
       faults.fail = (kind) => (kind === 'batch' ? fate : null);
@@ -439,7 +529,10 @@ describe('import: repeats, races and faults', () => {
       expect(answer.json.created).toHaveLength(1200);
       faults.clock = null;
       expect(await inCore(o, ({ rows }) => rows.count('secret'))).toBe(1200);
-      const { n } = (await db.prepare('select count(*) n from secret_versions where org_id = ?').bind(o.id).first<{ n: number }>()) as {
+      const { n } = (await db
+        .prepare('select count(*) n from secret_versions where org_id = ?')
+        .bind(o.id)
+        .first<{ n: number }>()) as {
         n: number;
       };
       expect(n).toBe(1200);
@@ -451,13 +544,20 @@ describe('import: repeats, races and faults', () => {
   it('limits: the largest answers are kept, and replayed', async () => {
     const o = await newOrg();
     const prefix = 'p'.repeat(240);
-    const data = Object.fromEntries(Array.from({ length: 5000 }, (_, n) => [`NAME_${n}`.padEnd(15, '_'), 'v']));
-    const ask = (onConflict: string) => importing(o, data, { onConflict, prefix }, { 'Idempotency-Key': onConflict });
+    const data = Object.fromEntries(
+      Array.from({ length: 5000 }, (_, n) => [`NAME_${n}`.padEnd(15, '_'), 'v']),
+    );
+    const ask = (onConflict: string) =>
+      importing(o, data, { onConflict, prefix }, { 'Idempotency-Key': onConflict });
     for (const onConflict of ['skip', 'fail']) {
       const first = await ask(onConflict);
       expect(first.text.length).toBeGreaterThan(1_250_000);
       const again = await ask(onConflict);
-      expect([again.status, again.text === first.text, again.headers.get('idempotency-replayed')]).toEqual([first.status, true, 'true']);
+      expect([again.status, again.text === first.text, again.headers.get('idempotency-replayed')]).toEqual([
+        first.status,
+        true,
+        'true',
+      ]);
     }
     expect(await problemOf(o)).toBe(null);
   });
@@ -471,7 +571,10 @@ describe('import: repeats, races and faults', () => {
     expect(codeOf(first)).toEqual([422, 'IMPORT_UNREADABLE']);
     expect((await importing(o, '{', {}, key)).text).toBe(first.text);
     expect(codeOf(await importing(o, '[', {}, key))).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
-    const limited = await newKey(o, { scopes: ['integrations:import', 'secrets:write'], environments: ['staging'] });
+    const limited = await newKey(o, {
+      scopes: ['integrations:import', 'secrets:write'],
+      environments: ['staging'],
+    });
     expect(codeOf(await importing(limited.o, '{'))).toEqual([404, 'NOT_FOUND']);
     const [entry] = (await o.get('/audit-log?action=integration.import')).json.data;
     expect(entry).toMatchObject({ status: 404 });
@@ -479,9 +582,13 @@ describe('import: repeats, races and faults', () => {
 
   it('limits: parameters of D1 stay below its limit, regardless of the size of an import', async () => {
     const o = await newOrg();
-    const data = Object.fromEntries(Array.from({ length: 3000 }, (_, n) => [`${'LONG_NAME_'.repeat(8)}${n}`, 'v'.repeat(200)]));
+    const data = Object.fromEntries(
+      Array.from({ length: 3000 }, (_, n) => [`${'LONG_NAME_'.repeat(8)}${n}`, 'v'.repeat(200)]),
+    );
     expect((await importing(o, data)).status).toBe(200);
-    const longest = Math.max(...[...faults.asked.values()].flat().map((parameter) => String(parameter).length));
+    const longest = Math.max(
+      ...[...faults.asked.values()].flat().map((parameter) => String(parameter).length),
+    );
     expect(longest).toBeGreaterThan(200_000);
     expect(longest).toBeLessThan(1_300_000);
   });
@@ -493,7 +600,10 @@ describe('import: repeats, races and faults', () => {
       rows.count = (kind) => (kind === 'secret' ? 99_998 : count(kind));
     });
     expect(codeOf(await importing(o, { A: 'a', B: 'b', C: 'c' }))).toEqual([409, 'LIMIT_REACHED']);
-    expect(codeOf(await importing(o, { A: 'a', B: 'b', C: 'c' }, { dryRun: true }))).toEqual([409, 'LIMIT_REACHED']);
+    expect(codeOf(await importing(o, { A: 'a', B: 'b', C: 'c' }, { dryRun: true }))).toEqual([
+      409,
+      'LIMIT_REACHED',
+    ]);
     expect((await importing(o, { A: 'a', B: 'b' }, { dryRun: true })).status).toBe(200);
     await inCore(o, ({ rows }) => {
       rows.sealedBytes = () => 4 * 1024 ** 3 - 100;
@@ -506,8 +616,12 @@ describe('import: repeats, races and faults', () => {
   it('overwrite: a secret with 1,000 versions loses its oldest, and the bytes that remain are counted', async () => {
     const o = await newOrg();
     const long = [await newLongSecret(o), await newLongSecret(o)];
-    const names = await Promise.all(long.map(async ({ id }) => (await o.get(`/secrets/${id}`)).json.name as string));
-    const answer = await importing(o, Object.fromEntries(names.map((name) => [name, 'one more'])), { onConflict: 'overwrite' });
+    const names = await Promise.all(
+      long.map(async ({ id }) => (await o.get(`/secrets/${id}`)).json.name as string),
+    );
+    const answer = await importing(o, Object.fromEntries(names.map((name) => [name, 'one more'])), {
+      onConflict: 'overwrite',
+    });
     expect(answer.json.updated.sort()).toEqual(names.sort());
     expect(await problemOf(o)).toBe(null);
   });
@@ -523,11 +637,15 @@ describe('import: repeats, races and faults', () => {
       await importing(o, { A: 'three', C: 'c' }, { onConflict: 'overwrite' });
       await key.o.get('/environments/production/values');
       await importing(o, { A: 'four', B: 'changed' }, { onConflict: 'overwrite' });
-      if (place === 'in D1') expect((await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP })).status).toBe(200);
+      if (place === 'in D1')
+        expect(
+          (await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP })).status,
+        ).toBe(200);
       const b = (await o.get('/secrets/by-name/B')).json.id;
       const c = (await o.get('/secrets/by-name/C')).json.id;
       const report = (await o.post(`/credentials/${key.id}/contain`, {})).json;
-      const versions = (list: { secret_id: string; version: number }[]) => list.map((one) => [one.secret_id, one.version]).sort();
+      const versions = (list: { secret_id: string; version: number }[]) =>
+        list.map((one) => [one.secret_id, one.version]).sort();
       expect(versions(report.read)).toEqual(
         [
           [mine.id, 1],
@@ -556,6 +674,8 @@ describe('import: repeats, races and faults', () => {
     expect(log).toContain('"imported"');
     expect(log).not.toContain('hunter2');
     for (const table of ['secrets', 'secret_versions', 'commits'])
-      expect(JSON.stringify((await db.prepare(`select * from ${table}`).all()).results)).not.toContain('hunter2');
+      expect(JSON.stringify((await db.prepare(`select * from ${table}`).all()).results)).not.toContain(
+        'hunter2',
+      );
   });
 });

@@ -1,4 +1,5 @@
-// What a contained credential sends elsewhere: its connections and syncs are in the report, with what the caller may see of them.
+// What a contained credential sends elsewhere: its connections and syncs are in the report, with what the
+// caller may see of them.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { contain, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
@@ -12,7 +13,8 @@ beforeEach(() => void useTargets());
 afterEach(() => vi.unstubAllGlobals());
 
 const connect = async (o: Caller, name: string) =>
-  (await o.post('/integrations', { kind: 'sync', platform: 'heroku', name, config: herokuConfig })).json.id as string;
+  (await o.post('/integrations', { kind: 'sync', platform: 'heroku', name, config: herokuConfig })).json
+    .id as string;
 const sync = async (o: Caller, fields: object) =>
   (await o.post('/integrations/sync', { environmentId: 'production', ...fields })).json.syncId as string;
 const times = ({ time }: { time: string }) => Date.parse(time) > 0;
@@ -27,7 +29,11 @@ async function leaked(o: Caller) {
   const untouched = await connect(o, 'untouched');
   await session.o.patch(`/integrations/${others}`, { name: 'taken over' });
   await session.o.patch(`/integrations/${own}`, { name: 'own again' });
-  await session.o.post('/integrations/sync', { integrationId: own, environmentId: 'production', dryRun: true });
+  await session.o.post('/integrations/sync', {
+    integrationId: own,
+    environmentId: 'production',
+    dryRun: true,
+  });
   const stored = await sync(session.o, { integrationId: own });
   const inline = await sync(key.o, { platform: 'circleci', config: circleciConfig });
   await sync(o, { integrationId: untouched });
@@ -54,13 +60,19 @@ it('contain: lists the connections that it created or changed, and the syncs tha
   const answer = (await contain(o, key.id)).json;
   expect([answer.connections, answer.syncs]).toEqual([foreseen.connections, foreseen.syncs]);
   await syncAll(o);
-  expect((await contain(o, key.id)).json.syncs.map(({ status }: { status: string }) => status)).toEqual(['failed', 'failed']);
+  expect((await contain(o, key.id)).json.syncs.map(({ status }: { status: string }) => status)).toEqual([
+    'failed',
+    'failed',
+  ]);
   // The connections stay, for somebody to look through.
   expect((await o.get(`/integrations/${own}`)).status).toBe(200);
   await o.del(`/integrations/${own}`);
   await moveLog(o, 2);
   const { report } = (await o.get(`/incidents/${answer.incident_id}`)).json;
-  expect(report.connections).toMatchObject([{ id: own, kind: null, platform: null, name: null }, connections[1]]);
+  expect(report.connections).toMatchObject([
+    { id: own, kind: null, platform: null, name: null },
+    connections[1],
+  ]);
   expect(report.syncs).toMatchObject([{ id: stored }, { id: inline }]);
 });
 
@@ -68,7 +80,8 @@ it('contain: of connections and syncs that the caller may not list, it tells ids
   const o = await newOrg();
   const { key, own, others, stored, inline } = await leaked(o);
   const unknown = { platform: null };
-  const seenBy = async (fields: Record<string, unknown>) => (await contain((await newKey(o, fields)).o, key.id, { dry_run: true })).json;
+  const seenBy = async (fields: Record<string, unknown>) =>
+    (await contain((await newKey(o, fields)).o, key.id, { dry_run: true })).json;
   const blind = await seenBy({ scopes: ['tokens:write'] });
   expect(blind.connections).toMatchObject([
     { id: own, kind: null, name: null, ...unknown },
@@ -82,17 +95,22 @@ it('contain: of connections and syncs that the caller may not list, it tells ids
   expect([running.connections[0].name, running.syncs[0].platform]).toEqual([null, 'heroku']);
   // Connections of production alone do not exist for somebody in another environment.
   for (const id of [own, others]) await o.patch(`/integrations/${id}`, { environments: ['production'] });
-  const elsewhere = await seenBy({ scopes: ['tokens:write', 'integrations:read', 'secrets:read'], environments: ['staging'] });
+  const elsewhere = await seenBy({
+    scopes: ['tokens:write', 'integrations:read', 'secrets:read'],
+    environments: ['staging'],
+  });
   expect([elsewhere.connections[0].name, elsewhere.syncs[0].platform]).toEqual([null, null]);
 });
 
 it('contain: connections and syncs since a time, and of the many the newest', async () => {
   const o = await newOrg();
   const { key, own } = await leaked(o);
-  expect((await contain(o, key.id, { dry_run: true, since: '2090-01-01T00:00:00.000Z' })).json).toMatchObject({
-    connections: [],
-    syncs: [],
-  });
+  expect((await contain(o, key.id, { dry_run: true, since: '2090-01-01T00:00:00.000Z' })).json).toMatchObject(
+    {
+      connections: [],
+      syncs: [],
+    },
+  );
   await inGate(o, ({ core }) => {
     const draft = {
       actor: { kind: 'api_key', id: key.id, parent_id: null, name: 'k' },
@@ -105,27 +123,40 @@ it('contain: connections and syncs since a time, and of the many the newest', as
       version: null,
     } as const;
     core.storage.transactionSync(() => {
-      for (let i = 0; i < 10_001; i++) core.auditLog.append({ ...draft, resource: `int_${i}` }, 201, Date.now());
+      for (let i = 0; i < 10_001; i++)
+        core.auditLog.append({ ...draft, resource: `int_${i}` }, 201, Date.now());
     });
   });
   const { connections } = (await contain(o, key.id, { dry_run: true })).json;
   expect(connections).toHaveLength(10_000);
-  expect([connections.at(-1).id, connections.some(({ id }: { id: string }) => id === own)]).toEqual(['int_10000', false]);
+  expect([connections.at(-1).id, connections.some(({ id }: { id: string }) => id === own)]).toEqual([
+    'int_10000',
+    false,
+  ]);
 });
 
 it('contain: counts what others, and automatic syncs, send through a connection that it changed', async () => {
   const o = await newOrg();
   await newSecret(o, { name: 'BEFORE' });
   const key = await newKey(o, { scopes: ['integrations:*', 'secrets:read', 'tokens:write'] });
-  const auto = { kind: 'sync', platform: 'heroku', config: herokuConfig, auto: true, environments: ['production'] };
+  const auto = {
+    kind: 'sync',
+    platform: 'heroku',
+    config: herokuConfig,
+    auto: true,
+    environments: ['production'],
+  };
   const [taken, untouched] = await Promise.all(
-    ['taken', 'untouched'].map(async (name) => (await o.post('/integrations', { ...auto, name })).json.id as string),
+    ['taken', 'untouched'].map(
+      async (name) => (await o.post('/integrations', { ...auto, name })).json.id as string,
+    ),
   );
   await sync(o, { integrationId: taken, names: ['BEFORE'] });
   await syncAll(o);
   const session = await newSession(key.o);
   expect((await session.o.patch(`/integrations/${taken}`, { config: { token: TOKEN } })).status).toBe(200);
-  const read = async (id: string) => (await contain(o, id, { dry_run: true })).json.read.map(({ name }: { name: string }) => name).sort();
+  const read = async (id: string) =>
+    (await contain(o, id, { dry_run: true })).json.read.map(({ name }: { name: string }) => name).sort();
   expect(await read(key.id)).toEqual([]);
   await newSecret(o, { name: 'OTHER' });
   await sync(o, { integrationId: untouched, names: ['OTHER'] });
@@ -138,6 +169,8 @@ it('contain: counts what others, and automatic syncs, send through a connection 
   faults.clock = Date.now() + 10_000;
   await syncAll(o);
   expect(await read(session.id)).toEqual(['BEFORE', 'LATER', 'OTHER']);
-  const sent = (await o.get('/audit-log?action=integration.sync_run&limit=100')).json.data.map((one: { sent: object }) => one.sent);
+  const sent = (await o.get('/audit-log?action=integration.sync_run&limit=100')).json.data.map(
+    (one: { sent: object }) => one.sent,
+  );
   expect(sent).toContainEqual({ integration_id: taken, platform: 'heroku', secrets: 1 });
 });

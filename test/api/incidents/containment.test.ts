@@ -1,16 +1,36 @@
-// Containing a credential: it and its descendants end, the account of what they did is exact, and what they knew is given new values.
+// Containing a credential: it and its descendants end, the account of what they did is exact, and what they
+// knew is given new values.
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CredentialRow } from '../../../src/db/schema';
 import { problemOf } from '../../model/invariants';
 import { newApprovalPolicy, newOffice } from '../../support/approvals';
-import { alive, contain, idsOf, newAgent, newKey, newProvider, newSession, statusOrCode } from '../../support/credentials';
+import {
+  alive,
+  contain,
+  idsOf,
+  newAgent,
+  newKey,
+  newProvider,
+  newSession,
+  statusOrCode,
+} from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inGate } from '../../support/gate';
 import { newKeyInput } from '../../support/people';
 import { byMember, moveLog, newSignedInMember } from '../../support/planted';
-import { type Answer, BOOTSTRAP, type Caller, db, GENERATED, newOrg, newSecret, send, useWorld } from '../../support/world';
+import {
+  type Answer,
+  BOOTSTRAP,
+  type Caller,
+  db,
+  GENERATED,
+  newOrg,
+  newSecret,
+  send,
+  useWorld,
+} from '../../support/world';
 
 useWorld();
 
@@ -96,8 +116,14 @@ describe('contain', () => {
       [second.session, outside],
     ] as const)
       expect((await byMember(o, session, 'api_key.create', { input })).outcome).toMatchObject({ kind: 'ok' });
-    await byMember(o, one.session, 'secret.read', { named: { secret: id }, input: { version: null, if_none_match: null } });
-    await byMember(o, second.session, 'secret.read', { named: { secret: id }, input: { version: null, if_none_match: null } });
+    await byMember(o, one.session, 'secret.read', {
+      named: { secret: id },
+      input: { version: null, if_none_match: null },
+    });
+    await byMember(o, second.session, 'secret.read', {
+      named: { secret: id },
+      input: { version: null, if_none_match: null },
+    });
     const answer = await contain(o, one.session);
     expect(answer.json.revoked).toEqual([
       { kind: 'browser', id: one.session, name: null },
@@ -106,7 +132,9 @@ describe('contain', () => {
     expect(setOf(answer.json.read)).toEqual([`${id}.1`]);
     expect((await byMember(o, one.session, 'caller.read')).outcome.kind).toBe('refused');
     expect((await byMember(o, second.session, 'caller.read')).outcome.kind).toBe('ok');
-    expect(await inGate(o, ({ core }) => core.rows.get('credential', outside.token.id)?.revoked_at)).toBe(null);
+    expect(await inGate(o, ({ core }) => core.rows.get('credential', outside.token.id)?.revoked_at)).toBe(
+      null,
+    );
   });
 
   it('of an ancestor spares the caller, unless the caller is revoked together with it', async () => {
@@ -131,7 +159,8 @@ describe('contain', () => {
     const answer = await contain(o, key.id);
     expect(answer.json.revoked).toHaveLength(31);
     expect(answer.json.remaining).toBe(undefined);
-    for (const one of [made[0], made[29]]) expect(await alive((one as { o: Caller }).o)).toBe('TOKEN_REVOKED');
+    for (const one of [made[0], made[29]])
+      expect(await alive((one as { o: Caller }).o)).toBe('TOKEN_REVOKED');
     expect(await problemOf(o)).toBe(null);
   });
 
@@ -140,9 +169,13 @@ describe('contain', () => {
     const key = await newKey(o);
     const { id, name } = await newSecret(o);
     await key.o.get(`/secrets/${id}`);
-    expect(statusOrCode(await contain((await newKey(o, { scopes: ['tokens:read', 'audit:read'] })).o, key.id))).toBe('INSUFFICIENT_SCOPE');
+    expect(
+      statusOrCode(await contain((await newKey(o, { scopes: ['tokens:read', 'audit:read'] })).o, key.id)),
+    ).toBe('INSUFFICIENT_SCOPE');
     const narrow = await newKey(o, { scopes: ['tokens:write'] });
-    expect((await contain(narrow.o, key.id)).json.read).toMatchObject([{ secret_id: id, name: null, version: 1 }]);
+    expect((await contain(narrow.o, key.id)).json.read).toMatchObject([
+      { secret_id: id, name: null, version: 1 },
+    ]);
     expect((await contain(o, key.id)).json.read).toMatchObject([{ secret_id: id, name, version: 1 }]);
     expect(statusOrCode(await contain(o, 'key_unknown'))).toBe('NOT_FOUND');
     expect(statusOrCode(await contain(o, key.id, { since: 'yesterday' }))).toBe('VALIDATION_FAILED');
@@ -153,7 +186,9 @@ describe('contain', () => {
     const key = await newKey(o);
     const made = await newKey(key.o);
     faults.delay = 10;
-    const making = Array.from({ length: 20 }, (_, i) => newKey((i % 2 ? key : made).o, { scopes: ['org:read'] }).catch(() => null));
+    const making = Array.from({ length: 20 }, (_, i) =>
+      newKey((i % 2 ? key : made).o, { scopes: ['org:read'] }).catch(() => null),
+    );
     const answer = await contain(o, key.id);
     expect(answer.status).toBe(200);
     const born = (await Promise.all(making)).filter((one) => one !== null);
@@ -197,7 +232,9 @@ describe('exposure report', () => {
     await key.o.post(`/secrets/${id}/rotate`, {}, { 'Idempotency-Key': 'r' });
     await key.o.del(`/secrets/${id}`);
     const { written } = (await contain(o, key.id)).json;
-    expect(written.map(({ action, version }: { action: string; version: number }) => [action, version])).toEqual([
+    expect(
+      written.map(({ action, version }: { action: string; version: number }) => [action, version]),
+    ).toEqual([
       ['secret.create', 1],
       ['secret.rotate', 2],
       ['secret.delete', 2],
@@ -226,17 +263,17 @@ describe('exposure report', () => {
     const before = await newKey(o);
     await before.o.get('/environments/production/values');
     await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['held/*'] } });
-    for (const query of ['', '', '?prefix=held/', '?prefix=o', '']) await key.o.get(`/environments/production/values${query}`);
+    for (const query of ['', '', '?prefix=held/', '?prefix=o', ''])
+      await key.o.get(`/environments/production/values${query}`);
     const entries = (await o.get(`/audit-log?action=secret.read_all&actor=${key.id}`)).json.data.reverse();
     const ids = [held.id, early.id];
-    expect(entries.map(({ withheld }: { withheld?: string[] }) => withheld)).toEqual([ids, ...Array(4).fill(undefined)]);
-    expect(entries.map((entry: { withheld_digest?: string }) => entry.withheld_digest !== undefined)).toEqual([
-      true,
-      true,
-      true,
-      false,
-      true,
+    expect(entries.map(({ withheld }: { withheld?: string[] }) => withheld)).toEqual([
+      ids,
+      ...Array(4).fill(undefined),
     ]);
+    expect(entries.map((entry: { withheld_digest?: string }) => entry.withheld_digest !== undefined)).toEqual(
+      [true, true, true, false, true],
+    );
     expect((await contain(o, key.id)).json.read.map(({ name }: Deed) => name)).toEqual(['open']);
     await moveLog(o, 2);
     expect(setOf((await contain(o, key.id)).json.read)).toEqual([`${open.id}.1`]);
@@ -258,7 +295,8 @@ describe('exposure report', () => {
         user_agent: null,
       };
       core.storage.transactionSync(() => {
-        for (let i = 0; i < 2500; i++) core.auditLog.append({ ...draft, resource: `sec_${i}`, version: 1 }, 200, Date.now());
+        for (let i = 0; i < 2500; i++)
+          core.auditLog.append({ ...draft, resource: `sec_${i}`, version: 1 }, 200, Date.now());
       });
     });
     expect((await contain(o, key.id)).json.read).toHaveLength(2500);
@@ -281,7 +319,20 @@ describe('exposure report', () => {
   const names = ['A', 'B', 'app/x', 'app/y'];
   const op = fc.record({
     kind: fc.constantFrom(
-      ...['create', 'create', 'patch', 'patch', 'rename', 'lifetime', 'tag', 'rotate', 'rollback', 'delete', 'purge', 'restore'],
+      ...[
+        'create',
+        'create',
+        'patch',
+        'patch',
+        'rename',
+        'lifetime',
+        'tag',
+        'rotate',
+        'rollback',
+        'delete',
+        'purge',
+        'restore',
+      ],
       ...[
         'read',
         'read by name',
@@ -308,7 +359,9 @@ describe('exposure report', () => {
     target: fc.nat(7),
     together: fc.boolean(),
   });
-  it('lists exactly what the responses contained, regardless of later changes and where the log is', { timeout: 240_000 }, async () => {
+  it('lists exactly what the responses contained, regardless of later changes and where the log is', {
+    timeout: 240_000,
+  }, async () => {
     let bulk = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(op, { minLength: 10, maxLength: 60 }), fc.boolean(), async (ops, moved) => {
@@ -329,16 +382,25 @@ describe('exposure report', () => {
         };
         let clock = Date.now();
         faults.clock = clock;
-        for (const name of names.slice(0, 2)) secrets.push((await write(o, 'POST', '/secrets', { name, type: 'password' })).json.id);
-        if (moved) for (let i = 0; i < 3; i++) await write(o, 'POST', '/secrets', { name: `more-${i}`, type: 'generic' });
+        for (const name of names.slice(0, 2))
+          secrets.push((await write(o, 'POST', '/secrets', { name, type: 'password' })).json.id);
+        if (moved)
+          for (let i = 0; i < 3; i++)
+            await write(o, 'POST', '/secrets', { name: `more-${i}`, type: 'generic' });
         const key = await newKey(o);
         const agent = await newAgent(key.o, { secrets: ['app/*', '?'] });
-        const provider = (await o.post('/provider-tokens', { name: 'p', scopes: ['issue', 'rotate', 'revoke'] })).json.token as string;
+        const provider = (
+          await o.post('/provider-tokens', { name: 'p', scopes: ['issue', 'rotate', 'revoke'] })
+        ).json.token as string;
         const push = async (verb: string, fields: Record<string, unknown>) => {
           const value = crypto.randomUUID();
           const answer = await send('POST', `/api/v1/provider/${verb}`, {
             token: provider,
-            body: { ...fields, ...(verb === 'issue' && { value }), ...(verb === 'rotate' && { newValue: value }) },
+            body: {
+              ...fields,
+              ...(verb === 'issue' && { value }),
+              ...(verb === 'rotate' && { newValue: value }),
+            },
           });
           if (answer.status < 300 && verb !== 'revoke') owners.set(value, answer.json.secretId);
           if (answer.status === 201) secrets.push(answer.json.secretId);
@@ -348,7 +410,8 @@ describe('exposure report', () => {
           const { status, json } = await by.get(`/environments/production/values${query}`);
           if (status !== 200) return;
           bulk++;
-          for (const [name, version] of Object.entries(json.versions as Record<string, number>)) given.push([json.values[name], version]);
+          for (const [name, version] of Object.entries(json.versions as Record<string, number>))
+            given.push([json.values[name], version]);
         };
         for (const [at, { kind, name, other, target, together }] of ops.entries()) {
           if (at === Math.floor(ops.length / 2)) {
@@ -360,15 +423,25 @@ describe('exposure report', () => {
           const id = secrets[target % secrets.length] as string;
           const single = (answer: Answer) => {
             if (answer.status !== 200) return;
-            for (const set of since ? [truth, late] : [truth]) set.add(`${answer.json.id}.${answer.json.version}`);
+            for (const set of since ? [truth, late] : [truth])
+              set.add(`${answer.json.id}.${answer.json.version}`);
           };
           const run: Record<string, () => Promise<unknown>> = {
             create: async () => {
-              const answer = await write(o, 'POST', '/secrets', { name, type: 'password', ...(target > 4 && { ttlSeconds: 100 }) });
+              const answer = await write(o, 'POST', '/secrets', {
+                name,
+                type: 'password',
+                ...(target > 4 && { ttlSeconds: 100 }),
+              });
               if (answer.status === 201) secrets.push(answer.json.id);
             },
             patch: () => write(o, 'PATCH', `/secrets/${id}`, {}),
-            issue: () => push('issue', { secretName: name, environment: 'production', ttlSeconds: target % 2 ? 100 : 1000 }),
+            issue: () =>
+              push('issue', {
+                secretName: name,
+                environment: 'production',
+                ttlSeconds: target % 2 ? 100 : 1000,
+              }),
             'prov rotate': () => push('rotate', { secretName: name, environment: 'production' }),
             'prov revoke': () => push('revoke', { secretName: name, environment: 'production' }),
             rename: () => o.patch(`/secrets/${id}`, { name: other }),
@@ -380,7 +453,8 @@ describe('exposure report', () => {
             purge: () => o.del(`/secrets/${id}?permanent=true`),
             restore: () => o.post(`/secrets/${id}/restore`),
             read: async () => single(await key.o.get(`/secrets/${id}`)),
-            'read by name': async () => single(await agent.o.get(`/secrets/by-name/${encodeURIComponent(name)}`)),
+            'read by name': async () =>
+              single(await agent.o.get(`/secrets/by-name/${encodeURIComponent(name)}`)),
             bulk: () => values(key.o),
             'bulk of an agent': () => values(agent.o),
             prefix: () => values(target % 2 ? agent.o : key.o, target % 3 ? '?prefix=app/' : '?prefix=A'),
@@ -422,7 +496,10 @@ describe('exposure report', () => {
 });
 
 describe('contain: rotation of exposed values', () => {
-  /** A contained credential that has read a generated password and a URL, and written a generated webhook secret. */
+  /**
+   * A contained credential that has read a generated password and a URL, and written a generated webhook
+   * secret.
+   */
   async function known(o: Caller) {
     const key = await newKey(o);
     const read = await newSecret(o, GENERATED);
@@ -454,15 +531,23 @@ describe('contain: rotation of exposed values', () => {
     expect(fresh).not.toBe(read.value);
     expect(fresh).toHaveLength(32);
     expect(await versionsOf(o, [due.id, other.id])).toEqual([1, 1]);
-    const entries = (await o.get(`/audit-log?action=secret.rotate`)).json.data as { actor: { id: string }; resource: string }[];
+    const entries = (await o.get(`/audit-log?action=secret.rotate`)).json.data as {
+      actor: { id: string };
+      resource: string;
+    }[];
     expect(entries.map(({ actor, resource }) => [actor.id, resource]).sort()).toEqual(
       [
         [o.keyId, read.id],
         [o.keyId, written.id],
       ].sort(),
     );
-    const told = async () => (await inGate(o, ({ core }) => core.outbox.oldest(100))).filter(({ type }) => type === 'SECRET_ROTATION_DUE');
-    expect((await told()).map(({ data }) => data)).toMatchObject([{ secret_id: due.id, credential_id: key.id, version: 1 }]);
+    const told = async () =>
+      (await inGate(o, ({ core }) => core.outbox.oldest(100))).filter(
+        ({ type }) => type === 'SECRET_ROTATION_DUE',
+      );
+    expect((await told()).map(({ data }) => data)).toMatchObject([
+      { secret_id: due.id, credential_id: key.id, version: 1 },
+    ]);
     // Again, with a key or without, it is the same: nothing is rotated or told twice.
     expect((await contain(o, key.id, { rotate: 'generated' })).json).toEqual(answer.json);
     expect(await versionsOf(o, [read.id, written.id])).toEqual([2, 2]);
@@ -480,7 +565,16 @@ describe('contain: rotation of exposed values', () => {
       values[name] = value;
       return newSecret(o, { name, type, value });
     };
-    for (const type of ['password', 'api_key', 'env_var', 'generic', 'webhook_secret', 'ssh_key', 'private_key', 'json'])
+    for (const type of [
+      'password',
+      'api_key',
+      'env_var',
+      'generic',
+      'webhook_secret',
+      'ssh_key',
+      'private_key',
+      'json',
+    ])
       await given(`given-${type}`, type, `  ${type}\u0000é\n`);
     values.issued = 'from the database\n';
     const pushed = await send('POST', '/api/v1/provider/issue', {
@@ -523,11 +617,16 @@ describe('contain: rotation of exposed values', () => {
     await leaked.o.get('/environments/production/values');
     faults.delay = 2;
     const byHand = async () => {
-      for (const { id } of secrets) expect((await o.patch(`/secrets/${id}`, { value: `by hand ${id}` })).status).toBe(200);
+      for (const { id } of secrets)
+        expect((await o.patch(`/secrets/${id}`, { value: `by hand ${id}` })).status).toBe(200);
     };
     const [answer] = await Promise.all([contain(o, leaked.id, { rotate: 'generated' }), byHand()]);
     expect(answer.status, answer.text).toBe(200);
-    for (const { id } of secrets) expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ value: `by hand ${id}`, generated: false });
+    for (const { id } of secrets)
+      expect((await o.get(`/secrets/${id}`)).json).toMatchObject({
+        value: `by hand ${id}`,
+        generated: false,
+      });
   });
 
   it('skips values that were replaced since the containment', async () => {
@@ -547,12 +646,23 @@ describe('contain: rotation of exposed values', () => {
     const o = await newOrg();
     const { key, read } = await known(o);
     const without = await newKey(o, { scopes: ['tokens:write', 'secrets:read'] });
-    const elsewhere = await newKey(o, { scopes: ['tokens:write', 'secrets:rotate'], environments: ['staging'] });
+    const elsewhere = await newKey(o, {
+      scopes: ['tokens:write', 'secrets:rotate'],
+      environments: ['staging'],
+    });
     for (const one of [without, elsewhere])
       expect(statusOrCode(await contain(one.o, key.id, { rotate: 'generated' }))).toBe('INSUFFICIENT_SCOPE');
     expect(await alive(key.o)).toBe(200);
-    const bounded = await newKey(o, { scopes: ['secrets:read'], environments: ['production'], secrets: ['x*'] });
-    const enough = await newKey(o, { scopes: ['tokens:write', 'secrets:rotate'], environments: ['production'], secrets: ['x*', 'y'] });
+    const bounded = await newKey(o, {
+      scopes: ['secrets:read'],
+      environments: ['production'],
+      secrets: ['x*'],
+    });
+    const enough = await newKey(o, {
+      scopes: ['tokens:write', 'secrets:rotate'],
+      environments: ['production'],
+      secrets: ['x*', 'y'],
+    });
     expect((await contain(enough.o, bounded.id, { rotate: 'generated' })).status).toBe(200);
     expect(await versionsOf(o, [read.id])).toEqual([1]);
   });
@@ -575,7 +685,9 @@ describe('contain: rotation of exposed values', () => {
     expect(await versionsOf(o, [read.id, written.id, due.id])).toEqual([2, 2, 1]);
     expect(answer.json.rotated.map(({ version }: Deed) => version)).toEqual([2, 2]);
     expect(answer.json.rotation_due).toHaveLength(1);
-    const events = (await inGate(o, ({ core }) => core.outbox.oldest(100))).filter(({ type }) => type === 'SECRET_ROTATION_DUE');
+    const events = (await inGate(o, ({ core }) => core.outbox.oldest(100))).filter(
+      ({ type }) => type === 'SECRET_ROTATION_DUE',
+    );
     expect(events).toHaveLength(1);
     const replayed = await again();
     expect([replayed.json, replayed.headers.get('idempotency-replayed')]).toEqual([answer.json, 'true']);
@@ -590,7 +702,10 @@ describe('exposure report: unreadable parts of the audit log', () => {
     const { id } = await newSecret(o);
     await key.o.get(`/secrets/${id}`);
     await moveLog(o, 4);
-    await db.prepare("update audit_segments set entries = 'AAAA' where org_id = ? and first_sequence = 1").bind(o.id).run();
+    await db
+      .prepare("update audit_segments set entries = 'AAAA' where org_id = ? and first_sequence = 1")
+      .bind(o.id)
+      .run();
     const answer = await contain(o, key.id, { since: '2020-01-01T00:00:00Z' });
     expect(answer.json.gaps).toEqual([{ from: 1, to: 4 }]);
   });
@@ -602,7 +717,11 @@ describe('graph: a credential', () => {
     for (const name of ['app/a', 'app/b', 'db']) await newSecret(o, { name });
     const gone = await newSecret(o, { name: 'app/gone' });
     await o.del(`/secrets/${gone.id}`);
-    const key = await newKey(o, { scopes: ['secrets:read', 'tokens:write'], environments: ['production'], secrets: ['app/*'] });
+    const key = await newKey(o, {
+      scopes: ['secrets:read', 'tokens:write'],
+      environments: ['production'],
+      secrets: ['app/*'],
+    });
     const session = await newSession(key.o);
     const made = await newAgent(key.o, { scopes: ['secrets:read'] });
     const dead = await newAgent(key.o, { scopes: ['secrets:read'] });
@@ -645,7 +764,11 @@ describe('graph: a credential', () => {
           expires_at: null,
         },
       ],
-      reach: { alive: true, scopes: ['secrets:read', 'tokens:write'], environments: [{ environment: 'production', secrets: 2 }] },
+      reach: {
+        alive: true,
+        scopes: ['secrets:read', 'tokens:write'],
+        environments: [{ environment: 'production', secrets: 2 }],
+      },
     });
     expect(json.children).toHaveLength(2);
     expect((await o.get(`/credentials/${session.id}/graph`)).json.parent).toEqual({
@@ -660,7 +783,11 @@ describe('graph: a credential', () => {
       relation: 'created_by',
     });
     await contain(o, key.id);
-    expect((await o.get(`/credentials/${session.id}/graph`)).json.reach).toEqual({ alive: false, scopes: [], environments: [] });
+    expect((await o.get(`/credentials/${session.id}/graph`)).json.reach).toEqual({
+      alive: false,
+      scopes: [],
+      environments: [],
+    });
     expect(statusOrCode(await o.get('/credentials/key_none/graph'))).toBe('NOT_FOUND');
   });
 

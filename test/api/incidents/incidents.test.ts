@@ -1,10 +1,19 @@
-// Incidents: each containment and each panic leaves one, which still shows what was answered, follows what is done about it, and is kept
-// within bounds.
+// Incidents: each containment and each panic leaves one, which still shows what was answered, follows what is
+// done about it, and is kept within bounds.
 import { describe, expect, it } from 'vitest';
 import type { IncidentRow } from '../../../src/db/schema';
 import { problemOf } from '../../model/invariants';
 import { newSignedIn, signIn } from '../../support/browser';
-import { alive, contain, idsOf, newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
+import {
+  alive,
+  contain,
+  idsOf,
+  newAgent,
+  newBreakGlass,
+  newKey,
+  newProvider,
+  newSession,
+} from '../../support/credentials';
 import { newDevice, provenBy } from '../../support/device';
 import { faults } from '../../support/faults';
 import { inCore, inGate, runTasksLater } from '../../support/gate';
@@ -12,22 +21,39 @@ import { add, newMember } from '../../support/people';
 import { moveLog } from '../../support/planted';
 import { signInTerminal } from '../../support/terminal';
 import { DAY } from '../../support/time';
-import { type Answer, type Caller, codeOf, db, GENERATED, newOrg, newSecret, send, useWorld } from '../../support/world';
+import {
+  type Answer,
+  type Caller,
+  codeOf,
+  db,
+  GENERATED,
+  newOrg,
+  newSecret,
+  send,
+  useWorld,
+} from '../../support/world';
 
 useWorld();
 
-const byToken = (o: Caller, token: string, body: object = {}) => o.post('/credentials/contain', { token, ...body });
+const byToken = (o: Caller, token: string, body: object = {}) =>
+  o.post('/credentials/contain', { token, ...body });
 const openedIn = async (o: Caller) =>
-  (await inGate(o, ({ core }) => core.outbox.oldest(1000))).filter(({ type }) => type === 'INCIDENT_OPENED').map(({ data }) => data);
-const incidents = async (o: Caller, query = '') => (await o.get(`/incidents${query}`)).json.data as { id: string; status: string }[];
+  (await inGate(o, ({ core }) => core.outbox.oldest(1000)))
+    .filter(({ type }) => type === 'INCIDENT_OPENED')
+    .map(({ data }) => data);
+const incidents = async (o: Caller, query = '') =>
+  (await o.get(`/incidents${query}`)).json.data as { id: string; status: string }[];
 
 /** The text of all rows in a database. */
 async function textsIn(all: (sql: string) => Promise<object[]>): Promise<string[]> {
-  const tables = (await all("select name from sqlite_master where type = 'table' and name not like '\\_cf%' escape '\\'")) as {
+  const tables = (await all(
+    "select name from sqlite_master where type = 'table' and name not like '\\_cf%' escape '\\'",
+  )) as {
     name: string;
   }[];
   const found = [];
-  for (const { name } of tables) found.push(...(await all(`select * from "${name}"`)).map((row) => JSON.stringify(row)));
+  for (const { name } of tables)
+    found.push(...(await all(`select * from "${name}"`)).map((row) => JSON.stringify(row)));
   return found;
 }
 
@@ -71,7 +97,14 @@ describe('incident: of a containment', () => {
       total: 2,
       rotated: 1,
       secrets: [
-        { secret_id: due.id, name: due.name, version: 1, current_version: 1, status: 'due', rotated_at: null },
+        {
+          secret_id: due.id,
+          name: due.name,
+          version: 1,
+          current_version: 1,
+          status: 'due',
+          rotated_at: null,
+        },
         { secret_id: made.id, version: 1, current_version: 2, status: 'rotated' },
       ],
     });
@@ -79,15 +112,22 @@ describe('incident: of a containment', () => {
     await o.patch(`/incidents/${incident_id}`, { status: 'closed' });
     const later = (await o.get(`/incidents/${incident_id}`)).json;
     expect(later.rotation).toMatchObject({ total: 2, rotated: 2 });
-    expect(later.timeline.map(({ action, status }: { action: string; status?: string }) => [action, status])).toEqual([
+    expect(
+      later.timeline.map(({ action, status }: { action: string; status?: string }) => [action, status]),
+    ).toEqual([
       ['credential.create', undefined],
       ['credential.contain', 'open'],
       ['secret.rotate', undefined],
       ['secret.rotate', undefined],
       ['incident.update', 'closed'],
     ]);
-    const entries = (await o.get('/audit-log?action=credential.contain')).json.data as { incident?: object }[];
-    expect(entries.find(({ incident }) => incident)).toMatchObject({ resource: key.id, incident: { id: incident_id, status: 'open' } });
+    const entries = (await o.get('/audit-log?action=credential.contain')).json.data as {
+      incident?: object;
+    }[];
+    expect(entries.find(({ incident }) => incident)).toMatchObject({
+      resource: key.id,
+      incident: { id: incident_id, status: 'open' },
+    });
     expect(await openedIn(o)).toEqual([{ incident_id, kind: 'contain', credential_id: key.id, by: o.keyId }]);
     expect(await problemOf(o)).toBe(null);
   });
@@ -111,10 +151,10 @@ describe('incident: of a containment', () => {
     expect((await shown()).report.read).toHaveLength(2);
     expect(await openedIn(o)).toHaveLength(1);
     expect(await incidents(o)).toHaveLength(1);
-    expect([await incidents(o, `?credential=${key.id}`), await incidents(o, `?credential=${o.keyId}`)]).toMatchObject([
-      [{ id: incident_id }],
-      [],
-    ]);
+    expect([
+      await incidents(o, `?credential=${key.id}`),
+      await incidents(o, `?credential=${o.keyId}`),
+    ]).toMatchObject([[{ id: incident_id }], []]);
   });
 
   it('still shows everything after the credentials have left, and the log has moved', async () => {
@@ -144,7 +184,10 @@ describe('incident: of a containment', () => {
     await below.o.get(`/secrets/${id}`);
     await o.patch(`/incidents/${incident_id}`, { status: 'closed' });
     // What the first one spared is not in its report.
-    expect((await o.get(`/incidents/${incident_id}`)).json).toMatchObject({ status: 'closed', report: { read: [] } });
+    expect((await o.get(`/incidents/${incident_id}`)).json).toMatchObject({
+      status: 'closed',
+      report: { read: [] },
+    });
     expect((await contain(o, key.id)).json).toMatchObject({ incident_id, read: [{ secret_id: id }] });
     expect((await o.get(`/incidents/${incident_id}`)).json).toMatchObject({
       status: 'open',
@@ -186,15 +229,23 @@ describe('incident: of a containment', () => {
     expect(shown.json.report.read).toMatchObject([{ secret_id: made.id, name: null }, { name: null }]);
     expect(shown.json.rotation.secrets).toMatchObject([{ name: null }, { name: null }]);
     expect(shown.text).not.toContain(made.name);
-    expect(codeOf(await looking.o.patch(`/incidents/${incident_id}`, { status: 'closed' }))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    expect(codeOf(await looking.o.patch(`/incidents/${incident_id}`, { status: 'closed' }))).toEqual([
+      403,
+      'INSUFFICIENT_SCOPE',
+    ]);
     const blind = await newKey(o, { scopes: ['secrets:read'] });
     for (const path of ['/incidents', `/incidents/${incident_id}`])
       expect(codeOf(await blind.o.get(path))).toEqual([403, 'INSUFFICIENT_SCOPE']);
     const other = await newOrg();
     for (const path of [`/incidents/${incident_id}`, '/incidents/inc_none', `/incidents/${key.id}`])
       expect(codeOf(await other.get(path))).toEqual([404, 'NOT_FOUND']);
-    expect(codeOf(await o.patch(`/incidents/${incident_id}`, { status: 'over' }))).toEqual([400, 'VALIDATION_FAILED']);
-    expect((await o.patch(`/incidents/${incident_id}`, { note: 'in a public repository' })).json).toMatchObject({
+    expect(codeOf(await o.patch(`/incidents/${incident_id}`, { status: 'over' }))).toEqual([
+      400,
+      'VALIDATION_FAILED',
+    ]);
+    expect(
+      (await o.patch(`/incidents/${incident_id}`, { note: 'in a public repository' })).json,
+    ).toMatchObject({
       revision: 2,
       note: 'in a public repository',
       status: 'open',
@@ -209,11 +260,18 @@ describe('incident: of a panic', () => {
     await newMember(o);
     const { incident_id, ended_at } = (await o.post('/panic', { reason: 'a laptop was stolen' })).json;
     const shown = (await o.get(`/incidents/${incident_id}`)).json;
-    expect(shown).toMatchObject({ kind: 'panic', credential: null, reason: 'a laptop was stolen', created_at: ended_at });
+    expect(shown).toMatchObject({
+      kind: 'panic',
+      credential: null,
+      reason: 'a laptop was stolen',
+      created_at: ended_at,
+    });
     expect(shown.recent.enrolments).not.toEqual([]);
     expect(shown.timeline).toMatchObject([{ action: 'org.panic', status: 'open', actor: { id: o.keyId } }]);
     await newMember(o);
-    expect((await o.get(`/incidents/${incident_id}`)).json.recent.enrolments).toEqual(shown.recent.enrolments);
+    expect((await o.get(`/incidents/${incident_id}`)).json.recent.enrolments).toEqual(
+      shown.recent.enrolments,
+    );
     const looking = await newKey(o, { scopes: ['tokens:read'] });
     expect((await looking.o.get(`/incidents/${incident_id}`)).json.recent).toBe(undefined);
     const again = (await o.post('/panic', { reason: 'once more' })).json.incident_id;
@@ -229,11 +287,14 @@ describe('contain: by the text of a token', () => {
     const terminal = await signInTerminal(browser);
     const key = await newKey(o);
     const made = [key, await newSession(key.o), await newAgent(o), await newProvider(o)];
-    for (const { id, token } of made.reverse()) expect((await byToken(o, token)).json.revoked[0]).toMatchObject({ id });
+    for (const { id, token } of made.reverse())
+      expect((await byToken(o, token)).json.revoked[0]).toMatchObject({ id });
     // Ended ones are found too, in both spellings of an agent's prefix.
     expect((await byToken(o, key.token)).json.revoked[0]).toMatchObject({ id: key.id });
     const agent = await newAgent(o);
-    expect((await byToken(o, agent.token.replace('svcag_', 'svc_agent_'))).json.revoked).toMatchObject([{ id: agent.id }]);
+    expect((await byToken(o, agent.token.replace('svcag_', 'svc_agent_'))).json.revoked).toMatchObject([
+      { id: agent.id },
+    ]);
     expect((await byToken(o, member.token)).json.revoked).toMatchObject([{ kind: 'browser' }]);
     expect((await byToken(o, terminal.refreshToken)).json.revoked).toMatchObject([{ kind: 'browser' }]);
     expect((await terminal.whoami()).status).toBe(401);
@@ -243,7 +304,9 @@ describe('contain: by the text of a token', () => {
   it('finds break-glass tokens, tokens bound to a device without their proof, and rotated keys while both work', async () => {
     const o = await newOrg();
     const glass = await newBreakGlass(o);
-    expect((await byToken(o, glass.token)).json.revoked).toMatchObject([{ kind: 'break_glass', id: glass.id }]);
+    expect((await byToken(o, glass.token)).json.revoked).toMatchObject([
+      { kind: 'break_glass', id: glass.id },
+    ]);
     expect(await alive(glass.o)).toBe('TOKEN_REVOKED');
     const { id: device_id, keys } = await newDevice(o);
     const bound = await newAgent(o, { device_id });
@@ -269,7 +332,10 @@ describe('contain: by the text of a token', () => {
     faults.clock = Date.now() + 61_000;
     await inGate(o, ({ core }) => core.rows.forget('credential', session.id));
     const answer = await byToken(o, session.token);
-    expect(answer.json).toMatchObject({ incident_id: expect.stringMatching(/^inc_/), read: [{ secret_id: id }] });
+    expect(answer.json).toMatchObject({
+      incident_id: expect.stringMatching(/^inc_/),
+      read: [{ secret_id: id }],
+    });
     const [entry] = (await o.get('/audit-log?action=credential.contain')).json.data;
     expect(entry.resource).toBe(session.id);
   });
@@ -287,9 +353,15 @@ describe('contain: by the text of a token', () => {
     for (const { status, text } of answers) expect([status, text]).toEqual([404, answers[0]?.text]);
     expect((await send('GET', '/api/v1/whoami', { token: foreign.token })).status).toBe(200);
     expect(codeOf(await byToken(own.o, own.token))).toEqual([409, 'CONFLICT']);
-    expect(codeOf(await byToken((await newKey(o, { scopes: ['tokens:read'] })).o, own.token))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    expect(codeOf(await byToken((await newKey(o, { scopes: ['tokens:read'] })).o, own.token))).toEqual([
+      403,
+      'INSUFFICIENT_SCOPE',
+    ]);
     expect(codeOf(await o.post('/credentials/contain', {}))).toEqual([400, 'VALIDATION_FAILED']);
-    expect((await byToken(o, own.token, { dry_run: true })).json).toMatchObject({ dry_run: true, revoked: [{ id: own.id }] });
+    expect((await byToken(o, own.token, { dry_run: true })).json).toMatchObject({
+      dry_run: true,
+      revoked: [{ id: own.id }],
+    });
     expect((await own.o.get('/incidents')).status).toBe(200);
     const log = (await o.get('/audit-log?limit=100')).text;
     for (const text of [own.token, foreign.token, forged, 'hunter2']) expect(log).not.toContain(text);
@@ -299,14 +371,18 @@ describe('contain: by the text of a token', () => {
   it('idempotency: a replay gives the first answer, and neither D1 nor the gate keeps the token', async () => {
     const o = await newOrg();
     const { key } = await leaked(o);
-    const ask = () => o.post('/credentials/contain', { token: key.token }, { 'Idempotency-Key': 'c', 'X-Access-Reason': 'found in a log' });
+    const ask = () =>
+      o.post(
+        '/credentials/contain',
+        { token: key.token },
+        { 'Idempotency-Key': 'c', 'X-Access-Reason': 'found in a log' },
+      );
     const first = await ask();
     const second = await ask();
     expect([second.json, second.headers.get('idempotency-replayed')]).toEqual([first.json, 'true']);
-    expect(codeOf(await o.post('/credentials/contain', { token: o.token }, { 'Idempotency-Key': 'c' }))).toEqual([
-      422,
-      'IDEMPOTENCY_KEY_REUSED',
-    ]);
+    expect(
+      codeOf(await o.post('/credentials/contain', { token: o.token }, { 'Idempotency-Key': 'c' })),
+    ).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
     const kept = [
       ...(await textsIn((sql) =>
         db
@@ -331,7 +407,13 @@ describe('limits: incidents', () => {
       spared: [],
       reason: null,
       note: null,
-      credential: { id: `key_${root}${i}`, kind: 'api_key' as const, name: 'k', created_at: 0, member_id: null },
+      credential: {
+        id: `key_${root}${i}`,
+        kind: 'api_key' as const,
+        name: 'k',
+        created_at: 0,
+        member_id: null,
+      },
       opened_by: { kind: 'api_key', id: root, parent_id: null, name: 'k' },
       root,
       created_at: i,

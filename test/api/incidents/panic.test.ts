@@ -1,4 +1,5 @@
-// Panic: from its answer on, no credential but the caller's own does anything, whatever is under way; what is made after it lives.
+// Panic: from its answer on, no credential but the caller's own does anything, whatever is under way; what is
+// made after it lives.
 import { describe, expect, it } from 'vitest';
 import { newToken } from '../../../src/auth/token';
 import { newId } from '../../../src/db/ids';
@@ -6,7 +7,15 @@ import type { CredentialRow, OrgRow } from '../../../src/db/schema';
 import { countLive } from '../../../src/gate/identity/lifetime';
 import { runTasks } from '../../../src/gate/tasks/run';
 import { problemOf } from '../../model/invariants';
-import { alive, newAgent, newBreakGlass, newKey, newProvider, newSession, statusOrCode } from '../../support/credentials';
+import {
+  alive,
+  newAgent,
+  newBreakGlass,
+  newKey,
+  newProvider,
+  newSession,
+  statusOrCode,
+} from '../../support/credentials';
 import { type Fate, faults, reset, until } from '../../support/faults';
 import { ageTo, evict, inGate, loseStorage } from '../../support/gate';
 import { byMember, newSignedInMember } from '../../support/planted';
@@ -87,12 +96,21 @@ describe('panic', () => {
     expect(reply.outcome).toMatchObject({ kind: 'ok', status: 200, data: { api_key: { id: token.id } } });
     expect(await alive(o)).toBe('TOKEN_REVOKED');
     expect((await byMember(o, session, 'caller.read')).outcome.kind).toBe('ok');
-    expect(await inGate(o, ({ core }) => core.rows.get('credential', token.id))).toMatchObject({ generation: 1, created_in: session });
+    expect(await inGate(o, ({ core }) => core.rows.get('credential', token.id))).toMatchObject({
+      generation: 1,
+      created_in: session,
+    });
     // Spared by one panic, it ends by the next that is another's.
     const second = await newSignedInMember(o);
-    expect((await byMember(o, second.session, 'org.panic', { input: { reason: 'x', token: null } })).outcome.kind).toBe('ok');
-    expect((await byMember(o, session, 'caller.read')).outcome).toMatchObject({ refusal: { code: 'TOKEN_REVOKED' } });
-    expect((await byMember(o, second.session, 'org.panic', { input: { reason: 'x', token: null } })).outcome.kind).toBe('ok');
+    expect(
+      (await byMember(o, second.session, 'org.panic', { input: { reason: 'x', token: null } })).outcome.kind,
+    ).toBe('ok');
+    expect((await byMember(o, session, 'caller.read')).outcome).toMatchObject({
+      refusal: { code: 'TOKEN_REVOKED' },
+    });
+    expect(
+      (await byMember(o, second.session, 'org.panic', { input: { reason: 'x', token: null } })).outcome.kind,
+    ).toBe('ok');
     expect((await byMember(o, second.session, 'caller.read')).outcome.kind).toBe('ok');
   });
 
@@ -110,7 +128,10 @@ describe('panic', () => {
     const o = await newOrg();
     for (let i = 0; i < 3; i++) await newAgent(o);
     await panic(o, { api_keys: true });
-    const recovered = await send('POST', `/api/v1/orgs/${o.id}/recovery`, { token: BOOTSTRAP, body: { reason: 'the answer was lost' } });
+    const recovered = await send('POST', `/api/v1/orgs/${o.id}/recovery`, {
+      token: BOOTSTRAP,
+      body: { reason: 'the answer was lost' },
+    });
     const next = o.as(recovered.json.api_key.token);
     expect(await alive(next)).toBe(200);
     expect(await inGate(o, ({ core }) => countLive(core, Date.now()))).toBe(2);
@@ -122,9 +143,13 @@ describe('panic', () => {
     const narrow = await newKey(o, { scopes: ['tokens:write'] });
     for (const one of [limited, narrow]) expect(statusOrCode(await panic(one.o))).toBe('INSUFFICIENT_SCOPE');
     expect(statusOrCode(await panic((await newSession(o)).o))).toBe('CREDENTIAL_KIND_NOT_ALLOWED');
-    expect(statusOrCode(await panic((await newAgent(o, { scopes: ['*'] })).o))).toBe('CREDENTIAL_KIND_NOT_ALLOWED');
+    expect(statusOrCode(await panic((await newAgent(o, { scopes: ['*'] })).o))).toBe(
+      'CREDENTIAL_KIND_NOT_ALLOWED',
+    );
     const { session } = await newSignedInMember(o, 'developer');
-    expect((await byMember(o, session, 'org.panic', { input: { reason: 'x', token: null } })).outcome).toMatchObject({ kind: 'refused' });
+    expect(
+      (await byMember(o, session, 'org.panic', { input: { reason: 'x', token: null } })).outcome,
+    ).toMatchObject({ kind: 'refused' });
     expect(statusOrCode(await panic(o, { reason: '' }))).toBe('VALIDATION_FAILED');
     expect((await orgOf(o)).generation).toBe(null);
   });
@@ -134,7 +159,11 @@ describe('panic', () => {
     const before = await inGate(o, ({ core }) => core.outbox.head());
     await panic(o, { api_keys: true }, { 'Idempotency-Key': 'p' });
     const events = await inGate(o, ({ core }) => core.outbox.from(before, 10));
-    expect(events.map(({ type }) => type)).toEqual(['CREDENTIAL_REVOKED', 'INCIDENT_OPENED', 'CREDENTIAL_CREATED']);
+    expect(events.map(({ type }) => type)).toEqual([
+      'CREDENTIAL_REVOKED',
+      'INCIDENT_OPENED',
+      'CREDENTIAL_CREATED',
+    ]);
   });
 });
 
@@ -152,7 +181,9 @@ describe('idempotency: a repeated panic', () => {
   it('is refused for a key that ended with it: the response was given once', async () => {
     const o = await newOrg();
     await panic(o, { api_keys: true }, { 'Idempotency-Key': 'once' });
-    expect(statusOrCode(await panic(o, { api_keys: true }, { 'Idempotency-Key': 'once' }))).toBe('TOKEN_REVOKED');
+    expect(statusOrCode(await panic(o, { api_keys: true }, { 'Idempotency-Key': 'once' }))).toBe(
+      'TOKEN_REVOKED',
+    );
     expect((await orgOf(o)).generation).toBe(1);
   });
 
@@ -193,14 +224,20 @@ describe('panic: ended credentials stay ended', () => {
   it('after adoption of a database from before', async () => {
     const o = await newOrg();
     const { agent } = await oneOfEach(o);
-    const row = await db.prepare('select * from orgs where id = ?').bind(o.id).first<Record<string, unknown>>();
+    const row = await db
+      .prepare('select * from orgs where id = ?')
+      .bind(o.id)
+      .first<Record<string, unknown>>();
     await panic(o);
     const columns = Object.keys(row ?? {});
     await db
       .prepare(`insert or replace into orgs (${columns}) values (${columns.map(() => '?')})`)
       .bind(...Object.values(row ?? {}))
       .run();
-    const adopted = await send('POST', `/api/v1/orgs/${o.id}/adopt`, { token: BOOTSTRAP, body: { reason: 'a fire' } });
+    const adopted = await send('POST', `/api/v1/orgs/${o.id}/adopt`, {
+      token: BOOTSTRAP,
+      body: { reason: 'a fire' },
+    });
     expect(adopted.status).toBe(200);
     expect([await alive(o), await alive(agent)]).toEqual([200, 'TOKEN_REVOKED']);
     const stored = await db.prepare('select generation, spared from orgs where id = ?').bind(o.id).first();
@@ -232,14 +269,19 @@ describe('panic: ended credentials stay ended', () => {
         faults.clock = null;
       });
     const idsIn = async () =>
-      (await db.prepare("select id from credentials where org_id = ? and kind = 'agent'").bind(o.id).all<{ id: string }>()).results.map(
-        ({ id }) => id,
-      );
+      (
+        await db
+          .prepare("select id from credentials where org_id = ? and kind = 'agent'")
+          .bind(o.id)
+          .all<{ id: string }>()
+      ).results.map(({ id }) => id);
     await later(89);
     expect(await idsIn()).toHaveLength(4);
     await later(91);
     expect(await idsIn()).toEqual([since.id]);
-    expect(await inGate(o, ({ core }) => core.rows.isBuried('credential', agents[0]?.id as string))).toBe(true);
+    expect(await inGate(o, ({ core }) => core.rows.isBuried('credential', agents[0]?.id as string))).toBe(
+      true,
+    );
     expect(await alive((agents[0] as { o: Caller }).o)).toBe('UNAUTHENTICATED');
     for (const one of [o, kept.o, since.o]) expect(await alive(one)).toBe(200);
     expect(await problemOf(o)).toBe(null);
@@ -259,7 +301,9 @@ describe('panic: while one is in progress', () => {
       for (let n = 0; n < 12; n++) {
         const one = others[(at + n) % others.length] as Caller;
         const started = ++clock;
-        const { status } = await ((at + n) % 3 ? one.get(`/secrets/${id}`) : one.patch(`/secrets/${id}`, { description: `${at}.${n}` }));
+        const { status } = await ((at + n) % 3
+          ? one.get(`/secrets/${id}`)
+          : one.patch(`/secrets/${id}`, { description: `${at}.${n}` }));
         seen.push({ started, status });
         await new Promise((done) => setTimeout(done, 2));
       }
@@ -272,7 +316,9 @@ describe('panic: while one is in progress', () => {
     await Promise.all(running);
     expect(seen.filter(({ started }) => started > answered).length).toBeGreaterThan(50);
     expect(seen.some(({ status }) => status === 200)).toBe(true);
-    expect([...new Set(seen.filter(({ started }) => started > answered).map(({ status }) => status))]).toEqual([401]);
+    expect([
+      ...new Set(seen.filter(({ started }) => started > answered).map(({ status }) => status)),
+    ]).toEqual([401]);
     faults.delay = 0;
     expect(await problemOf(o)).toBe(null);
   });
@@ -311,11 +357,15 @@ describe('panic: while one is in progress', () => {
 it('panic: one that revokes the API keys is atomic, whichever call fails', async () => {
   const fates: Fate[] = ['before', 'after', 'late', 'reset before', 'reset after', 'reset late'];
   const cuts: Partial<typeof faults>[] = [
-    ...[1, 2, 3].flatMap((n) => fates.map((fate) => ({ fail: (_: unknown, at: number) => (at === n ? fate : null) }))),
+    ...[1, 2, 3].flatMap((n) =>
+      fates.map((fate) => ({ fail: (_: unknown, at: number) => (at === n ? fate : null) })),
+    ),
     ...(['before', 'after'] as const).flatMap((fate) =>
       [true, false].map((retryable) => ({ rpc: (at: number) => (at === 1 ? { fate, retryable } : null) })),
     ),
-    ...Array.from({ length: 16 }, (_, n) => ({ storage: (at: number) => (at === n + 1 ? ('before' as const) : null) })),
+    ...Array.from({ length: 16 }, (_, n) => ({
+      storage: (at: number) => (at === n + 1 ? ('before' as const) : null),
+    })),
   ];
   for (const how of cuts) {
     const o = await newOrg();
@@ -328,8 +378,12 @@ it('panic: one that revokes the API keys is atomic, whichever call fails', async
     await until(async () => (await send('GET', '/api/v1/whoami', { token: o.token })).status !== 503, 200);
     const ended = (await orgOf(o)).generation === 1;
     if (answer.status === 200) expect(ended).toBe(true);
-    expect([await alive(o), await alive(agent.o)]).toEqual(ended ? ['TOKEN_REVOKED', 'TOKEN_REVOKED'] : [200, 200]);
-    const keys = await inGate(o, ({ core }) => core.rows.within('credential', 'api_key').map(({ generation }) => generation ?? 0));
+    expect([await alive(o), await alive(agent.o)]).toEqual(
+      ended ? ['TOKEN_REVOKED', 'TOKEN_REVOKED'] : [200, 200],
+    );
+    const keys = await inGate(o, ({ core }) =>
+      core.rows.within('credential', 'api_key').map(({ generation }) => generation ?? 0),
+    );
     expect(keys.sort()).toEqual(ended ? [0, 1] : [0]);
     if (answer.status === 200) expect(await alive(o.as(answer.json.api_key.token))).toBe(200);
     expect(await problemOf(o)).toBe(null);

@@ -1,10 +1,19 @@
-// What a containment would end is what it ends: graph, dry run and containment agree, whatever created what, and whoever asks.
+// What a containment would end is what it ends: graph, dry run and containment agree, whatever created what,
+// and whoever asks.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isAlive } from '../../../src/gate/identity/lifetime';
 import { formerMakers } from '../../../src/gate/rows/former-makers';
 import { newSignedIn } from '../../support/browser';
-import { contain, idsOf, newAgent, newKey, newProvider, newSession, statusOrCode } from '../../support/credentials';
+import {
+  contain,
+  idsOf,
+  newAgent,
+  newKey,
+  newProvider,
+  newSession,
+  statusOrCode,
+} from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inGate, runTasksLater } from '../../support/gate';
 import { newKeyInput } from '../../support/people';
@@ -24,7 +33,8 @@ interface Child {
   dies_with: string | null;
   ended_by_contain: boolean;
 }
-const graphOf = async (o: Caller, id: string) => (await o.get(`/credentials/${id}/graph`)).json.children as Child[];
+const graphOf = async (o: Caller, id: string) =>
+  (await o.get(`/credentials/${id}/graph`)).json.children as Child[];
 const endedIn = (children: Child[]) => idsOf(children.filter(({ ended_by_contain }) => ended_by_contain));
 
 /** The credentials that can be used now. */
@@ -49,7 +59,13 @@ describe('contain: preview', () => {
     await o.del(`/api-keys/${dead.id}`);
     const children = await graphOf(o, key.id);
     expect(
-      children.map(({ id, depth, parent_id, dies_with, ended_by_contain }) => [id, depth, parent_id, dies_with, ended_by_contain]),
+      children.map(({ id, depth, parent_id, dies_with, ended_by_contain }) => [
+        id,
+        depth,
+        parent_id,
+        dies_with,
+        ended_by_contain,
+      ]),
     ).toEqual(
       expect.arrayContaining([
         [session.id, 1, key.id, key.id, true],
@@ -79,7 +95,10 @@ describe('contain: preview', () => {
     const body = { rotate: 'generated' };
     const foreseen = await contain(o, key.id, { ...body, dry_run: true });
     expect(foreseen.status, foreseen.text).toBe(200);
-    expect(foreseen.json).toMatchObject({ dry_run: true, read: [{ secret_id: read.id }, { secret_id: due.id }] });
+    expect(foreseen.json).toMatchObject({
+      dry_run: true,
+      read: [{ secret_id: read.id }, { secret_id: due.id }],
+    });
     for (const one of [key, session, agent]) expect((await one.o.get('/secrets/none')).status).toBe(404);
     expect((await o.get(`/secrets/${read.id}`)).json.version).toBe(1);
     const entries = async (action: string) => (await o.get(`/audit-log?action=${action}`)).json.data.length;
@@ -97,7 +116,9 @@ describe('contain: preview', () => {
       one.post(`/credentials/${id}/contain`, { dry_run: true, ...more }, { 'Idempotency-Key': 'd' });
     const without = await newKey(o, { scopes: ['tokens:write'] });
     expect(statusOrCode(await dry(without.o, key.id, { rotate: 'generated' }))).toBe('INSUFFICIENT_SCOPE');
-    expect(statusOrCode(await dry((await newKey(o, { scopes: ['tokens:read'] })).o, key.id))).toBe('INSUFFICIENT_SCOPE');
+    expect(statusOrCode(await dry((await newKey(o, { scopes: ['tokens:read'] })).o, key.id))).toBe(
+      'INSUFFICIENT_SCOPE',
+    );
     expect(statusOrCode(await dry(key.o, key.id))).toBe('CONFLICT');
     expect(statusOrCode(await dry(o, 'key_none'))).toBe('NOT_FOUND');
     expect((await dry(o, key.id)).json.read).toEqual([]);
@@ -130,13 +151,18 @@ describe('contain: makers that are long gone', () => {
     for (const { id } of [two, one]) await o.del(`/api-keys/${id}`);
     faults.clock = Date.now() + 91 * DAY;
     await runTasksLater(o, 91 * DAY);
-    expect(await inGate(o, ({ core }) => [one, two].map(({ id }) => core.rows.get('credential', id)))).toEqual([null, null]);
-    expect(await graphOf(o, key.id)).toMatchObject([{ id: last.id, depth: 3, parent_id: two.id, ended_by_contain: true }]);
+    expect(
+      await inGate(o, ({ core }) => [one, two].map(({ id }) => core.rows.get('credential', id))),
+    ).toEqual([null, null]);
+    expect(await graphOf(o, key.id)).toMatchObject([
+      { id: last.id, depth: 3, parent_id: two.id, ended_by_contain: true },
+    ]);
     expect(idsOf((await contain(o, key.id)).json.revoked)).toEqual(sorted([key.id, last.id]));
     expect((await last.o.get('/secrets')).status).toBe(401);
     expect((await mine.o.get('/secrets')).status).toBe(200);
     // Nothing is kept of a maker once nothing that it made is left.
-    const kept = () => inGate(o, ({ core }) => core.storage.sql.exec('select id from former_makers').toArray().length);
+    const kept = () =>
+      inGate(o, ({ core }) => core.storage.sql.exec('select id from former_makers').toArray().length);
     expect(await kept()).toBe(2);
     faults.clock = Date.now() + 183 * DAY;
     await runTasksLater(o, 183 * DAY);
@@ -152,7 +178,9 @@ describe('contain: makers that are long gone', () => {
     const { data } = (await send('GET', '/api/v1/auth/sessions', { token: browser.token })).json;
     const [{ id: terminalId }] = data.filter(({ client }: { client: string }) => client === 'terminal');
     const [{ id: browserId }] = data.filter(({ client }: { client: string }) => client === 'browser');
-    expect((await send('DELETE', `/api/v1/auth/sessions/${terminalId}`, { token: browser.token })).status).toBe(204);
+    expect(
+      (await send('DELETE', `/api/v1/auth/sessions/${terminalId}`, { token: browser.token })).status,
+    ).toBe(204);
     faults.clock = Date.now() + 700_000;
     await runTasksLater(o, 700_000);
     expect(await inGate(o, ({ core }) => core.rows.get('credential', terminalId))).toBe(null);
@@ -185,57 +213,66 @@ describe('contain: random lineages', () => {
     let acted = 0;
     let refused = 0;
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 18 }), fc.nat(50), fc.nat(50), async (steps, asking, asked) => {
-        let clock = Date.now();
-        faults.clock = clock;
-        const o = await newOrg();
-        const bea = await newSignedInMember(o);
-        const all: { id: string; o: Caller }[] = [{ id: o.keyId, o }];
-        const isKey = (id: string) => id.startsWith('key_');
-        const made = async (one: Promise<{ id: string; o: Caller }>) => {
-          const done = await one.catch(() => null);
-          if (done) all.push(done);
-        };
-        for (const { kind, by, to } of steps) {
-          const maker = all[by % all.length] as { id: string; o: Caller };
-          const other = all[to % all.length] as { id: string; o: Caller };
-          if (kind === 'key') await made(newKey(maker.o));
-          if (kind === 'session') await made(newSession(maker.o));
-          if (kind === 'lapse') await made(newSession(maker.o, { ttlSeconds: 60 }));
-          if (kind === 'agent') await made(newAgent(maker.o, { scopes: ['*'] }));
-          if (kind === 'provider') await made(newProvider(maker.o));
-          if (kind === 'rotate' && isKey(other.id)) {
-            const { status, json } = await maker.o.post(`/api-keys/${other.id}/rotate`, { overlap_seconds: by % 2 ? 0 : 3600 });
-            if (status === 201) all.push({ id: json.id, o: o.as(json.token) });
+      fc.asyncProperty(
+        fc.array(step, { minLength: 4, maxLength: 18 }),
+        fc.nat(50),
+        fc.nat(50),
+        async (steps, asking, asked) => {
+          let clock = Date.now();
+          faults.clock = clock;
+          const o = await newOrg();
+          const bea = await newSignedInMember(o);
+          const all: { id: string; o: Caller }[] = [{ id: o.keyId, o }];
+          const isKey = (id: string) => id.startsWith('key_');
+          const made = async (one: Promise<{ id: string; o: Caller }>) => {
+            const done = await one.catch(() => null);
+            if (done) all.push(done);
+          };
+          for (const { kind, by, to } of steps) {
+            const maker = all[by % all.length] as { id: string; o: Caller };
+            const other = all[to % all.length] as { id: string; o: Caller };
+            if (kind === 'key') await made(newKey(maker.o));
+            if (kind === 'session') await made(newSession(maker.o));
+            if (kind === 'lapse') await made(newSession(maker.o, { ttlSeconds: 60 }));
+            if (kind === 'agent') await made(newAgent(maker.o, { scopes: ['*'] }));
+            if (kind === 'provider') await made(newProvider(maker.o));
+            if (kind === 'rotate' && isKey(other.id)) {
+              const { status, json } = await maker.o.post(`/api-keys/${other.id}/rotate`, {
+                overlap_seconds: by % 2 ? 0 : 3600,
+              });
+              if (status === 201) all.push({ id: json.id, o: o.as(json.token) });
+            }
+            if (kind === 'browser key')
+              await byMember(o, bea.session, 'api_key.create', { input: newKeyInput() });
+            if (kind === 'revoke' && isKey(other.id) && other.id !== o.keyId)
+              await o.del(`/api-keys/${other.id}`);
+            if (kind === 'pass') {
+              clock += 61_000;
+              faults.clock = clock;
+            }
           }
-          if (kind === 'browser key') await byMember(o, bea.session, 'api_key.create', { input: newKeyInput() });
-          if (kind === 'revoke' && isKey(other.id) && other.id !== o.keyId) await o.del(`/api-keys/${other.id}`);
-          if (kind === 'pass') {
-            clock += 61_000;
-            faults.clock = clock;
-          }
-        }
-        const before = await livingIn(o);
-        const callers = all.filter(({ id }) => before.includes(id) && !id.startsWith('prv_'));
-        const caller = callers[asking % callers.length] as { id: string; o: Caller };
-        const targets = [...all.map(({ id }) => id), bea.session];
-        const id = targets[asked % targets.length] as string;
-        const children = await graphOf(caller.o, id);
-        const foreseen = await contain(caller.o, id, { dry_run: true });
-        const answer = await contain(caller.o, id);
-        expect(statusOrCode(foreseen)).toBe(statusOrCode(answer));
-        const after = new Set(await livingIn(o));
-        const ended = before.filter((one) => !after.has(one));
-        expect(endedIn(children)).toEqual(sorted(ended.filter((one) => one !== id)));
-        if (answer.status !== 200) return void refused++;
-        acted++;
-        expect(after.has(id)).toBe(false);
-        const { dry_run, incident_id: _, ...same } = foreseen.json;
-        expect(dry_run).toBe(true);
-        expect(answer.json).toMatchObject(same);
-        // What had been revoked before is listed too.
-        expect(idsOf(answer.json.revoked)).toEqual(expect.arrayContaining(ended));
-      }),
+          const before = await livingIn(o);
+          const callers = all.filter(({ id }) => before.includes(id) && !id.startsWith('prv_'));
+          const caller = callers[asking % callers.length] as { id: string; o: Caller };
+          const targets = [...all.map(({ id }) => id), bea.session];
+          const id = targets[asked % targets.length] as string;
+          const children = await graphOf(caller.o, id);
+          const foreseen = await contain(caller.o, id, { dry_run: true });
+          const answer = await contain(caller.o, id);
+          expect(statusOrCode(foreseen)).toBe(statusOrCode(answer));
+          const after = new Set(await livingIn(o));
+          const ended = before.filter((one) => !after.has(one));
+          expect(endedIn(children)).toEqual(sorted(ended.filter((one) => one !== id)));
+          if (answer.status !== 200) return void refused++;
+          acted++;
+          expect(after.has(id)).toBe(false);
+          const { dry_run, incident_id: _, ...same } = foreseen.json;
+          expect(dry_run).toBe(true);
+          expect(answer.json).toMatchObject(same);
+          // What had been revoked before is listed too.
+          expect(idsOf(answer.json.revoked)).toEqual(expect.arrayContaining(ended));
+        },
+      ),
       { numRuns: 25 },
     );
     faults.clock = null;

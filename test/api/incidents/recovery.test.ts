@@ -1,4 +1,5 @@
-// Recovery with the bootstrap token: a new first key; with `contain`, nothing else of the organisation works from its answer on.
+// Recovery with the bootstrap token: a new first key; with `contain`, nothing else of the organisation works
+// from its answer on.
 import { describe, expect, it } from 'vitest';
 import { problemOf } from '../../model/invariants';
 import { alive, newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
@@ -10,7 +11,11 @@ import { BOOTSTRAP, type Caller, newOrg, newSecret, send, useWorld } from '../..
 useWorld();
 
 const recover = (o: Caller, fields: Record<string, unknown> = {}, headers: Record<string, string> = {}) =>
-  send('POST', `/api/v1/orgs/${o.id}/recovery`, { token: BOOTSTRAP, body: { reason: 'the key was lost', ...fields }, headers });
+  send('POST', `/api/v1/orgs/${o.id}/recovery`, {
+    token: BOOTSTRAP,
+    body: { reason: 'the key was lost', ...fields },
+    headers,
+  });
 
 describe('recovery', () => {
   it('leaves a lost key alive, as the answer says', async () => {
@@ -30,19 +35,35 @@ describe('recovery', () => {
     const o = await newOrg();
     const { session } = await newSignedInMember(o);
     const earlier = o.as((await recover(o)).json.api_key.token);
-    const others = [o, earlier, (await newKey(o)).o, (await newSession(o)).o, (await newAgent(o)).o, (await newProvider(o)).o];
+    const others = [
+      o,
+      earlier,
+      (await newKey(o)).o,
+      (await newSession(o)).o,
+      (await newAgent(o)).o,
+      (await newProvider(o)).o,
+    ];
     others.push((await newBreakGlass(o)).o);
     for (const one of others) expect(await alive(one)).toBe(200);
     const { status, json } = await recover(o, { contain: true });
     expect(status).toBe(201);
     expect(Object.keys(json).sort()).toEqual(['api_key', 'ended_at', 'enrolment_url', 'incident_id']);
     for (const one of others) expect(await alive(one)).toBe('TOKEN_REVOKED');
-    expect((await byMember(o, session, 'caller.read')).outcome).toMatchObject({ refusal: { code: 'TOKEN_REVOKED' } });
+    expect((await byMember(o, session, 'caller.read')).outcome).toMatchObject({
+      refusal: { code: 'TOKEN_REVOKED' },
+    });
     const next = o.as(json.api_key.token);
     expect(await alive(next)).toBe(200);
     const [entry] = (await next.get('/audit-log?action=org.recover')).json.data;
-    expect(entry).toMatchObject({ reason: 'the key was lost', incident: { id: json.incident_id, status: 'open' }, status: 201 });
-    expect((await next.get(`/incidents/${json.incident_id}`)).json).toMatchObject({ kind: 'panic', reason: 'the key was lost' });
+    expect(entry).toMatchObject({
+      reason: 'the key was lost',
+      incident: { id: json.incident_id, status: 'open' },
+      status: 201,
+    });
+    expect((await next.get(`/incidents/${json.incident_id}`)).json).toMatchObject({
+      kind: 'panic',
+      reason: 'the key was lost',
+    });
     // What is made afterwards lives, and the end survives the loss of the gate.
     const later = await newKey(next);
     await loseStorage(o);

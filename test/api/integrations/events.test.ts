@@ -1,4 +1,5 @@
-// Notifications of events: which connections get them, bursts in one message, retries, and what is never sent.
+// Notifications of events: which connections get them, bursts in one message, retries, and what is never
+// sent.
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { NotifyPlatform } from '../../../src/adapters/platforms';
@@ -17,7 +18,16 @@ import { configs, problemsOf, type Seen } from '../../support/notify';
 import { newMember } from '../../support/people';
 import { MINUTE } from '../../support/time';
 import { newWebhook } from '../../support/webhooks';
-import { BOOTSTRAP, type Caller, db, GENERATED, newOrg, newSecret, send, useWorld } from '../../support/world';
+import {
+  BOOTSTRAP,
+  type Caller,
+  db,
+  GENERATED,
+  newOrg,
+  newSecret,
+  send,
+  useWorld,
+} from '../../support/world';
 
 useWorld();
 
@@ -34,14 +44,25 @@ beforeEach(() => {
   answer = () => new Response('ok');
   vi.stubGlobal('fetch', async (target: string, init: RequestInit) => {
     const url = new URL(target);
-    if (url.hostname === 'cloudflare-dns.com') return Response.json({ Status: 0, Answer: [{ type: 1, data: '93.184.215.14' }] });
-    seen.push({ url, host: url.host, method: 'POST', headers: new Headers(init.headers), body: init.body as string });
+    if (url.hostname === 'cloudflare-dns.com')
+      return Response.json({ Status: 0, Answer: [{ type: 1, data: '93.184.215.14' }] });
+    seen.push({
+      url,
+      host: url.host,
+      method: 'POST',
+      headers: new Headers(init.headers),
+      body: init.body as string,
+    });
     return answer();
   });
 });
 afterEach(() => vi.unstubAllGlobals());
 
-async function connect(o: Caller, platform: NotifyPlatform, fields: Record<string, unknown> = {}): Promise<string> {
+async function connect(
+  o: Caller,
+  platform: NotifyPlatform,
+  fields: Record<string, unknown> = {},
+): Promise<string> {
   const { status, json, text } = await o.post('/integrations', {
     kind: 'notify',
     platform,
@@ -56,7 +77,10 @@ async function connect(o: Caller, platform: NotifyPlatform, fields: Record<strin
 const raise = (o: Caller, type: Raised['type'], ...ids: string[]) =>
   inCore(o, (core) => {
     for (const id of ids)
-      core.outbox.put({ type, data: { secret_id: id, name: `app/${id}`, environment: 'production', version: 2 } }, core.now());
+      core.outbox.put(
+        { type, data: { secret_id: id, name: `app/${id}`, environment: 'production', version: 2 } },
+        core.now(),
+      );
   });
 
 /** Runs the tasks that are due; answers the connections that the Worker is asked to attend to. */
@@ -72,7 +96,8 @@ const askedFor = (o: Caller): Promise<string[]> =>
     return asked;
   });
 
-const attendTo = (o: Caller, id: string) => runJob(faulty(env as unknown as Env, db), { kind: 'job', job: 'notify', org: o.id, id });
+const attendTo = (o: Caller, id: string) =>
+  runJob(faulty(env as unknown as Env, db), { kind: 'job', job: 'notify', org: o.id, id });
 
 /** Makes the deliveries of what was raised, and sends the messages that are due a little later. */
 async function deliver(o: Caller, after = GATHERED_FOR): Promise<void> {
@@ -101,7 +126,9 @@ describe('notify: events', () => {
     expect(payload.severity).toBe('info');
     expect(payload.summary).toMatch(/^Secret rotated: .*app\/.* in production \(version 2\)/);
     expect(seen.filter(({ host }) => host === 'hooks.slack.com')).toEqual([]);
-    const hook = seen.filter(({ host }) => host === 'receiver.example.com').map(({ body }) => JSON.parse(body));
+    const hook = seen
+      .filter(({ host }) => host === 'receiver.example.com')
+      .map(({ body }) => JSON.parse(body));
     expect(hook.find(({ event }) => event.type === 'SECRET_ROTATED')).toMatchObject({
       severity: 'info',
       message: expect.stringMatching(/^Secret rotated: /),
@@ -147,25 +174,30 @@ describe('notify: events', () => {
     expect(seen[0]?.body).toContain('and 490 more');
   });
 
-  it.each(['pagerduty', 'opsgenie'] as const)('notify: %s gets one alert a subject, never one of several', async (platform) => {
-    const o = await newOrg();
-    await connect(o, platform, { events: '*' });
-    await raise(o, 'SECRET_ROTATED', 'a', 'b', 'a', 'c');
-    await raise(o, 'SECRET_LEAKED', 'b');
-    await deliver(o);
-    const keys = seen.map(({ body }) => JSON.parse(body).dedup_key ?? JSON.parse(body).alias);
-    expect(keys).toEqual(['SECRET_ROTATED:a', 'SECRET_ROTATED:b', 'SECRET_ROTATED:c', 'SECRET_LEAKED:b']);
-    expect(seen.map(({ body }) => body.includes('2 times'))).toEqual([true, false, false, false]);
-    // One of them fails: it alone is repeated.
-    seen = [];
-    answer = () => new Response('', { status: seen.length === 2 ? 500 : 202 });
-    await raise(o, 'SECRET_LEAKED', 'x', 'y', 'z');
-    await deliver(o, BETWEEN_MESSAGES);
-    expect(seen).toHaveLength(3);
-    answer = () => new Response('ok');
-    await deliver(o, BETWEEN_MESSAGES);
-    expect(seen.slice(3).map(({ body }) => JSON.parse(body).dedup_key ?? JSON.parse(body).alias)).toEqual(['SECRET_LEAKED:y']);
-  });
+  it.each(['pagerduty', 'opsgenie'] as const)(
+    'notify: %s gets one alert a subject, never one of several',
+    async (platform) => {
+      const o = await newOrg();
+      await connect(o, platform, { events: '*' });
+      await raise(o, 'SECRET_ROTATED', 'a', 'b', 'a', 'c');
+      await raise(o, 'SECRET_LEAKED', 'b');
+      await deliver(o);
+      const keys = seen.map(({ body }) => JSON.parse(body).dedup_key ?? JSON.parse(body).alias);
+      expect(keys).toEqual(['SECRET_ROTATED:a', 'SECRET_ROTATED:b', 'SECRET_ROTATED:c', 'SECRET_LEAKED:b']);
+      expect(seen.map(({ body }) => body.includes('2 times'))).toEqual([true, false, false, false]);
+      // One of them fails: it alone is repeated.
+      seen = [];
+      answer = () => new Response('', { status: seen.length === 2 ? 500 : 202 });
+      await raise(o, 'SECRET_LEAKED', 'x', 'y', 'z');
+      await deliver(o, BETWEEN_MESSAGES);
+      expect(seen).toHaveLength(3);
+      answer = () => new Response('ok');
+      await deliver(o, BETWEEN_MESSAGES);
+      expect(seen.slice(3).map(({ body }) => JSON.parse(body).dedup_key ?? JSON.parse(body).alias)).toEqual([
+        'SECRET_LEAKED:y',
+      ]);
+    },
+  );
 
   it('notify: the next message about a kind comes a minute after the last; other kinds do not wait for it', async () => {
     const o = await newOrg();
@@ -252,19 +284,24 @@ describe('notify: retries', () => {
     expect(await attempts(o, [6 * MINUTE])).toBe(2);
   });
 
-  it.each([400, 401, 403, 404, 410, 302])('notify: after %i nothing is repeated, and later events are still sent', async (status) => {
-    const o = await newOrg();
-    await connect(o, 'slack');
-    await raise(o, 'SECRET_ROTATED', 'a');
-    answer = () => new Response('needleAnswer', { status });
-    expect(await attempts(o, [GATHERED_FOR, 10_000, 10 * MINUTE])).toBe(1);
-    const kept = await inGate(o, (_gate, { storage }) => JSON.stringify(storage.sql.exec('select * from deliveries').toArray()));
-    expect(kept).toContain('failed');
-    expect(kept).not.toContain('needle');
-    answer = () => new Response('ok');
-    await raise(o, 'SECRET_ROTATED', 'b');
-    expect(await attempts(o, [GATHERED_FOR])).toBe(2);
-  });
+  it.each([400, 401, 403, 404, 410, 302])(
+    'notify: after %i nothing is repeated, and later events are still sent',
+    async (status) => {
+      const o = await newOrg();
+      await connect(o, 'slack');
+      await raise(o, 'SECRET_ROTATED', 'a');
+      answer = () => new Response('needleAnswer', { status });
+      expect(await attempts(o, [GATHERED_FOR, 10_000, 10 * MINUTE])).toBe(1);
+      const kept = await inGate(o, (_gate, { storage }) =>
+        JSON.stringify(storage.sql.exec('select * from deliveries').toArray()),
+      );
+      expect(kept).toContain('failed');
+      expect(kept).not.toContain('needle');
+      answer = () => new Response('ok');
+      await raise(o, 'SECRET_ROTATED', 'b');
+      expect(await attempts(o, [GATHERED_FOR])).toBe(2);
+    },
+  );
 
   it('notify: what an interrupted job leased is sent by the next one', async () => {
     const o = await newOrg();
@@ -274,7 +311,9 @@ describe('notify: retries', () => {
     await askedFor(o);
     later(GATHERED_FOR);
     expect(await askedFor(o)).toEqual([id]);
-    const taken = await inCore(o, (core) => core.storage.transactionSync(() => deliveries(core).takeTogether(id, null, core.now())));
+    const taken = await inCore(o, (core) =>
+      core.storage.transactionSync(() => deliveries(core).takeTogether(id, null, core.now())),
+    );
     expect(taken).toHaveLength(1);
     await attendTo(o, id);
     expect(seen).toEqual([]);
@@ -299,7 +338,8 @@ describe('notify: retries', () => {
 });
 
 /** The kinds of events of the messages, each with the host that it went to. */
-const kindsSent = (): string[] => seen.map(({ host, body }) => `${host} ${JSON.parse(body).event?.type ?? JSON.parse(body).payload.class}`);
+const kindsSent = (): string[] =>
+  seen.map(({ host, body }) => `${host} ${JSON.parse(body).event?.type ?? JSON.parse(body).payload.class}`);
 
 describe('notify: events that owners must receive', () => {
   it('notify: the issue and use of a break-glass token go to every connection, regardless of its subscription', async () => {
@@ -322,10 +362,16 @@ describe('notify: events that owners must receive', () => {
     await connect(o, 'pagerduty', { events: ['SECRET_LEAKED'] });
     const { id } = await newMember(o);
     expect((await o.post(`/members/${id}/enrolments`)).status).toBe(201);
-    const recovered = await send('POST', `/api/v1/orgs/${o.id}/recovery`, { token: BOOTSTRAP, body: { reason: 'the key is lost' } });
+    const recovered = await send('POST', `/api/v1/orgs/${o.id}/recovery`, {
+      token: BOOTSTRAP,
+      body: { reason: 'the key is lost' },
+    });
     expect(recovered.status).toBe(201);
     await deliver(o);
-    expect(kindsSent().sort()).toEqual(['events.pagerduty.com ENROLMENT_CREATED', 'events.pagerduty.com ORG_RECOVERED']);
+    expect(kindsSent().sort()).toEqual([
+      'events.pagerduty.com ENROLMENT_CREATED',
+      'events.pagerduty.com ORG_RECOVERED',
+    ]);
     const sent = seen.map(({ body }) => body).join();
     expect(sent).toContain(id);
     expect(sent).not.toContain(recovered.json.api_key.token);
@@ -341,7 +387,9 @@ describe('notify: events that owners must receive', () => {
     await raise(o, 'SECRET_ROTATED', 'a');
     await newBreakGlass(o);
     await deliver(o);
-    const to = Object.fromEntries(seen.map(({ body }) => [JSON.parse(body).subject.split(':')[0], JSON.parse(body).to as string[]]));
+    const to = Object.fromEntries(
+      seen.map(({ body }) => [JSON.parse(body).subject.split(':')[0], JSON.parse(body).to as string[]]),
+    );
     expect(to).toEqual({
       '[info] Secret rotated': ['ops@example.com'],
       '[critical] Break-glass token issued': [first, second.email, 'ops@example.com'],
@@ -388,7 +436,9 @@ describe('notify: recipients', () => {
     await attendTo(o, id);
     expect(seen).toHaveLength(1);
     const left = await inGate(o, (_gate, { storage }) =>
-      ['deliveries', 'delivery_windows', 'delivery_endpoints'].map((table) => storage.sql.exec(`select * from ${table}`).toArray().length),
+      ['deliveries', 'delivery_windows', 'delivery_endpoints'].map(
+        (table) => storage.sql.exec(`select * from ${table}`).toArray().length,
+      ),
     );
     expect(left).toEqual([0, 0, 0]);
   });
@@ -440,34 +490,40 @@ describe('notify: a connection that is deleted or changed', () => {
   const raised = async () => {
     const o = await newOrg();
     const id = await connect(o, 'slack', { events: '*' });
-    for (const type of ['SECRET_ROTATED', 'SECRET_LEAKED', 'POLICY_VIOLATED'] as const) await raise(o, type, 'a');
+    for (const type of ['SECRET_ROTATED', 'SECRET_LEAKED', 'POLICY_VIOLATED'] as const)
+      await raise(o, type, 'a');
     later(250);
     await askedFor(o);
     later(GATHERED_FOR);
     return { o, id };
   };
 
-  it.each(['DELETE', 'PATCH'])('gets no message after the reply to the %s, however slow it is', async (method) => {
-    const { o, id } = await raised();
-    let replied: { at: number; status: number } | null = null;
-    let change: Promise<void> | null = null;
-    const late: number[] = [];
-    answer = async () => {
-      if (replied) late.push(Date.now() - replied.at);
-      change ??= o.call(method, `/integrations/${id}`, method === 'PATCH' ? { config: configs.slack } : undefined).then(({ status }) => {
-        replied = { at: Date.now(), status };
-      });
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      return new Response('ok');
-    };
-    for (const one of await askedFor(o)) await attendTo(o, one);
-    await change;
-    expect([(replied as { status: number } | null)?.status, method === 'DELETE' ? late : [], seen.length > 0]).toEqual([
-      method === 'DELETE' ? 204 : 200,
-      [],
-      true,
-    ]);
-  });
+  it.each(['DELETE', 'PATCH'])(
+    'gets no message after the reply to the %s, however slow it is',
+    async (method) => {
+      const { o, id } = await raised();
+      let replied: { at: number; status: number } | null = null;
+      let change: Promise<void> | null = null;
+      const late: number[] = [];
+      answer = async () => {
+        if (replied) late.push(Date.now() - replied.at);
+        change ??= o
+          .call(method, `/integrations/${id}`, method === 'PATCH' ? { config: configs.slack } : undefined)
+          .then(({ status }) => {
+            replied = { at: Date.now(), status };
+          });
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        return new Response('ok');
+      };
+      for (const one of await askedFor(o)) await attendTo(o, one);
+      await change;
+      expect([
+        (replied as { status: number } | null)?.status,
+        method === 'DELETE' ? late : [],
+        seen.length > 0,
+      ]).toEqual([method === 'DELETE' ? 204 : 200, [], true]);
+    },
+  );
 
   it('gets no message that waited too long to begin', async () => {
     const o = await newOrg();
@@ -477,11 +533,13 @@ describe('notify: a connection that is deleted or changed', () => {
     later(250);
     await askedFor(o);
     later(GATHERED_FOR);
-    // While the name is looked up, the connection is deleted. The reply waits for the permit, not for the look-up.
+    // While the name is looked up, the connection is deleted. The reply waits for the permit, not for the
+    // look-up.
     const stubbed = globalThis.fetch;
     let deleting: Promise<{ status: number }> | null = null;
     vi.stubGlobal('fetch', async (target: string, init: RequestInit) => {
-      if (target.includes(host) && target.includes('cloudflare-dns.com')) deleting ??= o.del(`/integrations/${id}`);
+      if (target.includes(host) && target.includes('cloudflare-dns.com'))
+        deleting ??= o.del(`/integrations/${id}`);
       await deleting;
       return stubbed(target, init);
     });

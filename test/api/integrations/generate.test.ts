@@ -1,4 +1,5 @@
-// Generated files over HTTP: which secrets are in them and who may have them made, what is refused, what waits for approval, and what is noted.
+// Generated files over HTTP: which secrets are in them and who may have them made, what is refused, what
+// waits for approval, and what is noted.
 import { describe, expect, it } from 'vitest';
 import { formatNames } from '../../../src/adapters/generate';
 import { readToken } from '../../../src/auth/token';
@@ -18,8 +19,10 @@ const make = (o: Caller, fields: Record<string, unknown> = {}, headers?: Record<
   o.post(PATH, { format: 'json', environmentId: 'production', ...fields }, headers);
 const held = async (o: Caller, fields: Record<string, unknown> = {}, headers?: Record<string, string>) =>
   JSON.parse((await make(o, fields, headers)).json.content);
-const namesIn = ({ json }: { json: { error: { details: { path: string }[] } } }) => json.error.details.map(({ path }) => path);
-const entries = async (o: Caller, query = '') => (await o.get(`/audit-log?action=integration.generate${query}`)).json.data;
+const namesIn = ({ json }: { json: { error: { details: { path: string }[] } } }) =>
+  json.error.details.map(({ path }) => path);
+const entries = async (o: Caller, query = '') =>
+  (await o.get(`/audit-log?action=integration.generate${query}`)).json.data;
 
 describe('generate: a file', () => {
   it('holds all active secrets of the environment, sorted, and the same bytes each time', async () => {
@@ -73,14 +76,18 @@ describe('generate: a file', () => {
     const outside = await make(limited.o, { names: ['app/C', 'A', 'nope'] });
     // What is outside its reach and what does not exist look alike.
     expect([...codeOf(outside), namesIn(outside)]).toEqual([404, 'NOT_FOUND', ['A', 'nope']]);
-    expect(new Set(outside.json.error.details.map(({ message }: { message: string }) => message)).size).toBe(1);
+    expect(new Set(outside.json.error.details.map(({ message }: { message: string }) => message)).size).toBe(
+      1,
+    );
   });
 
   it('takes one gate call more than 8 MiB each, no D1, and at most 16 MiB', async () => {
     const o = await newOrg();
     const value = 'x'.repeat(65_536);
     for (let from = 0; from < 200; from += 20)
-      await Promise.all(Array.from({ length: 20 }, (_, i) => newSecret(o, { name: `A${1000 + from + i}`, value })));
+      await Promise.all(
+        Array.from({ length: 20 }, (_, i) => newSecret(o, { name: `A${1000 + from + i}`, value })),
+      );
     Object.assign(faults, { gate: 0, d1: 0 });
     const content = await held(o);
     expect([Object.keys(content).length, content.A1199 === value, faults.d1]).toEqual([200, true, 0]);
@@ -91,7 +98,9 @@ describe('generate: a file', () => {
     });
     expect(Object.keys(await held(o))).toHaveLength(200);
     for (let from = 200; from < 260; from += 20)
-      await Promise.all(Array.from({ length: 20 }, (_, i) => newSecret(o, { name: `A${1000 + from + i}`, value })));
+      await Promise.all(
+        Array.from({ length: 20 }, (_, i) => newSecret(o, { name: `A${1000 + from + i}`, value })),
+      );
     expect(codeOf(await make(o))).toEqual([422, 'RESULT_TOO_LARGE']);
     expect(codeOf(await make(o, { format: 'properties', names: ['A1000'] }))).toEqual([200, undefined]);
   });
@@ -129,7 +138,11 @@ describe('generate: validation', () => {
       [{ format: 'external-secrets', options: { store: 'a\nb: c' } }, 'options.store'],
     ] as const) {
       const { status, json } = await make(o, fields);
-      expect([status, json.error?.code, json.error?.details?.[0]?.path], JSON.stringify(fields)).toEqual([400, 'VALIDATION_FAILED', path]);
+      expect([status, json.error?.code, json.error?.details?.[0]?.path], JSON.stringify(fields)).toEqual([
+        400,
+        'VALIDATION_FAILED',
+        path,
+      ]);
     }
   });
 
@@ -149,9 +162,18 @@ describe('generate: validation', () => {
     await newSecret(o, { name: 'B-C' });
     await newSecret(o, { name: 'B/C' });
     const collision = await make(o, { format: 'shell', names: ['B.C', 'A', 'B-C', 'B/C'] });
-    expect([...codeOf(collision), namesIn(collision)]).toEqual([422, 'NAME_COLLISION', ['B-C', 'B.C', 'B/C']]);
+    expect([...codeOf(collision), namesIn(collision)]).toEqual([
+      422,
+      'NAME_COLLISION',
+      ['B-C', 'B.C', 'B/C'],
+    ]);
     expect((await make(o, { format: 'kubernetes', names: ['B.C', 'B-C', 'B/C'] })).status).toBe(200);
-    expect(await entries(o)).toMatchObject([{ status: 200 }, { status: 422 }, { status: 422 }, { status: 422, outcome: 'failed' }]);
+    expect(await entries(o)).toMatchObject([
+      { status: 200 },
+      { status: 422 },
+      { status: 422 },
+      { status: 422, outcome: 'failed' },
+    ]);
   });
 });
 
@@ -166,21 +188,33 @@ describe('generate: permission', () => {
       [['integrations:generate', 'secrets:list'], 'secrets:read'],
     ] as const) {
       const refused = await make(await scoped(...scopes));
-      expect([...codeOf(refused), refused.json.error.message]).toEqual([403, 'INSUFFICIENT_SCOPE', expect.stringContaining(message)]);
+      expect([...codeOf(refused), refused.json.error.message]).toEqual([
+        403,
+        'INSUFFICIENT_SCOPE',
+        expect.stringContaining(message),
+      ]);
     }
     expect((await make(await scoped('integrations:*', 'secrets:read'))).status).toBe(200);
     const provider = await newProvider(o);
     const emergency = await newBreakGlass(o);
-    for (const caller of [provider.o, emergency.o]) expect(codeOf(await make(caller))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
+    for (const caller of [provider.o, emergency.o])
+      expect(codeOf(await make(caller))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
   });
 
   it('of an agent: without secrets:read, and outside its reach, is SECRET_ACCESS_DENIED', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'app/A', value: 'a' });
     await newSecret(o, { name: 'B' });
-    const agent = async (fields: object) => (await newAgent(o, { scopes: ['integrations:generate', 'secrets:read'], ...fields })).o;
-    expect(codeOf(await make(await agent({ scopes: ['integrations:generate'] })))).toEqual([403, 'SECRET_ACCESS_DENIED']);
-    expect(codeOf(await make(await agent({ scopes: ['secrets:read'] })))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    const agent = async (fields: object) =>
+      (await newAgent(o, { scopes: ['integrations:generate', 'secrets:read'], ...fields })).o;
+    expect(codeOf(await make(await agent({ scopes: ['integrations:generate'] })))).toEqual([
+      403,
+      'SECRET_ACCESS_DENIED',
+    ]);
+    expect(codeOf(await make(await agent({ scopes: ['secrets:read'] })))).toEqual([
+      403,
+      'INSUFFICIENT_SCOPE',
+    ]);
     const named = await agent({ secrets: ['app/*'] });
     expect(await held(named)).toEqual({ 'app/A': 'a' });
     for (const names of [['B'], ['nothing'], ['app/A', 'B'], ['app/nothing']]) {
@@ -222,7 +256,15 @@ describe('generate: permission', () => {
   const asked = async (o: Caller, fields: object) => {
     const { kind, org, hash } = readToken(o.token) as NonNullable<ReturnType<typeof readToken>>;
     const bearer = { kind, org, hash };
-    const input = { format: 'json', environment: 'production', names: null, valueless: false, after: null, etag: null, ...fields };
+    const input = {
+      format: 'json',
+      environment: 'production',
+      names: null,
+      valueless: false,
+      after: null,
+      etag: null,
+      ...fields,
+    };
     return inGate(o, async (gate) => gate.call(await askOf(o, 'integration.generate', bearer, { input })));
   };
 
@@ -249,7 +291,10 @@ describe('generate: permission', () => {
     await o.patch(`/secrets/${id}`, { value: 'new' });
     expect((await asked(o, { made })).outcome).toMatchObject({ kind: 'more', data: { items: [{}] } });
     // It is not begun anew for ever.
-    expect((await asked(o, { made: { ...made, tries: 3 } })).outcome).toMatchObject({ kind: 'refused', refusal: { code: 'UNAVAILABLE' } });
+    expect((await asked(o, { made: { ...made, tries: 3 } })).outcome).toMatchObject({
+      kind: 'refused',
+      refusal: { code: 'UNAVAILABLE' },
+    });
   });
 
   it('comparing names with patterns takes bounded steps', async () => {
@@ -278,7 +323,12 @@ describe('generate: permission', () => {
 describe('approval: a generated file', () => {
   async function office() {
     const all = await newOffice();
-    const asked = (await newKey(all.bob.o, { name: 'deploy', scopes: ['integrations:generate', 'secrets:*', 'approvals:read'] })).o;
+    const asked = (
+      await newKey(all.bob.o, {
+        name: 'deploy',
+        scopes: ['integrations:generate', 'secrets:*', 'approvals:read'],
+      })
+    ).o;
     await newSecret(all.o, { name: 'DB', value: 'd' });
     await newSecret(all.o, { name: 'free', value: 'f' });
     await newApprovalPolicy(all.o, ['secret.read'], { applies_to: { names: ['DB'] } });
@@ -303,7 +353,12 @@ describe('approval: a generated file', () => {
     expect(codeOf(await make(asked, {}, under(id)))).toEqual([409, 'APPROVAL_MISMATCH']);
     const [again, used, , , , waited] = await entries(o);
     expect(again).toMatchObject({ status: 409 });
-    expect(used).toMatchObject({ status: 200, approval: id, names: ['DB', 'free'], file: { format: 'json', secrets: 2 } });
+    expect(used).toMatchObject({
+      status: 200,
+      approval: id,
+      names: ['DB', 'free'],
+      file: { format: 'json', secrets: 2 },
+    });
     expect(waited).toMatchObject({ status: 403, approval: id });
   });
 
@@ -345,7 +400,9 @@ describe('approval: a generated file', () => {
     const { o, ann, asked } = await office();
     const value = 'x'.repeat(65_536);
     for (let from = 0; from < 140; from += 20)
-      await Promise.all(Array.from({ length: 20 }, (_, i) => newSecret(o, { name: `A${1000 + from + i}`, value })));
+      await Promise.all(
+        Array.from({ length: 20 }, (_, i) => newSecret(o, { name: `A${1000 + from + i}`, value })),
+      );
     const { id } = approvalIn(await make(asked));
     await approve(ann, id);
     expect(Object.keys(await held(asked, {}, under(id)))).toHaveLength(142);
@@ -366,7 +423,11 @@ describe('audit: a generated file', () => {
     expect(data).toHaveLength(3);
     expect(data[0]).toMatchObject({ status: 404, outcome: 'failed', environment: 'production' });
     expect(data[0]).not.toHaveProperty('names');
-    expect(data[1]).toMatchObject({ status: 200, version: null, file: { format: 'compose-secrets', secrets: 2 } });
+    expect(data[1]).toMatchObject({
+      status: 200,
+      version: null,
+      file: { format: 'compose-secrets', secrets: 2 },
+    });
     expect(data[2]).toMatchObject({
       status: 200,
       environment: 'production',
@@ -385,11 +446,16 @@ describe('audit: a generated file', () => {
   it('names that are too long together are recorded by a common prefix', async () => {
     const o = await newOrg();
     const names = Array.from({ length: 80 }, (_, i) => `app/${100 + i}${'n'.repeat(220)}`);
-    for (let from = 0; from < 80; from += 20) await Promise.all(names.slice(from, from + 20).map((name) => newSecret(o, { name })));
+    for (let from = 0; from < 80; from += 20)
+      await Promise.all(names.slice(from, from + 20).map((name) => newSecret(o, { name })));
     const limited = await newKey(o, { secrets: ['app/*'] });
     expect((await make(limited.o, { names })).status).toBe(200);
     const [entry] = await entries(o);
-    expect(entry).toMatchObject({ prefix: 'app/1', patterns: ['app/*'], file: { format: 'json', secrets: 80 } });
+    expect(entry).toMatchObject({
+      prefix: 'app/1',
+      patterns: ['app/*'],
+      file: { format: 'json', secrets: 80 },
+    });
     expect(entry).not.toHaveProperty('names');
   });
 
@@ -406,7 +472,9 @@ describe('audit: a generated file', () => {
     await make(key.o, { names: ['AB'], format: 'docker-env', options: { x: 'y' } });
     await o.patch(`/secrets/${a.id}`, { value: 'later' });
     const { json } = await o.post(`/credentials/${key.id}/contain`);
-    const read = json.read.map(({ secret_id, version }: { secret_id: string; version: number }) => `${secret_id}.${version}`);
+    const read = json.read.map(
+      ({ secret_id, version }: { secret_id: string; version: number }) => `${secret_id}.${version}`,
+    );
     expect(read.sort()).toEqual([`${a.id}.1`, `${c.id}.1`].sort());
   });
 
@@ -417,7 +485,9 @@ describe('audit: a generated file', () => {
     await make(o, { format: 'compose-secrets' });
     const counted = () =>
       inCore(o, (core) => {
-        const [environment] = core.rows.after('environment', '', 10).filter(({ slug }) => slug === 'production');
+        const [environment] = core.rows
+          .after('environment', '', 10)
+          .filter(({ slug }) => slug === 'production');
         return [
           ...readers(core)
             .of(environment?.id as string)
@@ -437,7 +507,10 @@ it('idempotency: a file is generated again under the same key', async () => {
   expect(await held(o, {}, headers)).toEqual({ A: '1' });
   await o.patch(`/secrets/${id}`, { value: '2' });
   const again = await make(o, {}, headers);
-  expect([JSON.parse(again.json.content), again.headers.get('idempotency-replayed')]).toEqual([{ A: '2' }, null]);
+  expect([JSON.parse(again.json.content), again.headers.get('idempotency-replayed')]).toEqual([
+    { A: '2' },
+    null,
+  ]);
 });
 
 it('generate: a file shows one point in time, also if values change while it is made', async () => {
@@ -466,7 +539,9 @@ it('generate: a file of two pages shows one point in time, also if values change
   const a = await newSecret(o, { name: 'A', value: '0' });
   const value = 'x'.repeat(65_536);
   for (let from = 0; from < 100; from += 20)
-    await Promise.all(Array.from({ length: 20 }, (_, i) => newSecret(o, { name: `B${100 + from + i}`, value })));
+    await Promise.all(
+      Array.from({ length: 20 }, (_, i) => newSecret(o, { name: `B${100 + from + i}`, value })),
+    );
   const z = await newSecret(o, { name: 'Z', value: '0' });
   // The second page waits for D1 while the first one's moment passes.
   await inCore(o, (core) => ciphertexts(core).drop(z.id));

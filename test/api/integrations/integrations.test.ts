@@ -25,7 +25,12 @@ beforeEach(() => {
     const url = new URL(target);
     if (url.hostname === 'cloudflare-dns.com')
       return Response.json({ Status: 0, Answer: [{ name: 'x', type: 1, TTL: 60, data: '93.184.215.14' }] });
-    seen.push({ url, method: init.method as string, headers: new Headers(init.headers), body: init.body as string });
+    seen.push({
+      url,
+      method: init.method as string,
+      headers: new Headers(init.headers),
+      body: init.body as string,
+    });
     return answer();
   });
 });
@@ -37,7 +42,13 @@ afterEach(() => {
 });
 
 const create = (o: Caller, platform: NotifyPlatform = 'slack', fields: Record<string, unknown> = {}) =>
-  o.post('/integrations', { kind: 'notify', platform, name: 'Operations', config: configs[platform], ...fields });
+  o.post('/integrations', {
+    kind: 'notify',
+    platform,
+    name: 'Operations',
+    config: configs[platform],
+    ...fields,
+  });
 const send = (o: Caller, fields: Record<string, unknown>) => o.post('/integrations/notify', fields);
 const made = async (o: Caller, platform: NotifyPlatform = 'slack', fields: Record<string, unknown> = {}) => {
   const { status, json, text } = await create(o, platform, fields);
@@ -52,11 +63,13 @@ function deploy(variables: typeof faults.variables) {
 }
 
 const entries = async (o: Caller) =>
-  (await o.get('/audit-log?limit=100')).json.data.map(({ action, resource, status }: Record<string, unknown>) => ({
-    action,
-    resource,
-    status,
-  }));
+  (await o.get('/audit-log?limit=100')).json.data.map(
+    ({ action, resource, status }: Record<string, unknown>) => ({
+      action,
+      resource,
+      status,
+    }),
+  );
 
 /** What of each config may be shown. */
 const shown: Record<NotifyPlatform, Record<string, unknown>> = {
@@ -99,7 +112,9 @@ describe('integration: stored connections', () => {
       200,
       { ...json, name: 'Security', events: '*', revision: 2, updatedAt: patched.json.updatedAt },
     ]);
-    expect((await o.patch(`/integrations/${id}`, { events: ['SECRET_LEAKED'] })).json.events).toEqual(['SECRET_LEAKED']);
+    expect((await o.patch(`/integrations/${id}`, { events: ['SECRET_LEAKED'] })).json.events).toEqual([
+      'SECRET_LEAKED',
+    ]);
     expect((await o.del(`/integrations/${id}`)).status).toBe(204);
     for (const gone of [
       await o.get(`/integrations/${id}`),
@@ -114,18 +129,25 @@ describe('integration: stored connections', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it.each(notifyPlatforms)('integration: of %s no credential is shown, and the events are its usual ones', async (platform) => {
-    const o = await newOrg();
-    const { id, config, events } = await made(o, platform);
-    expect(config).toEqual(shown[platform]);
-    const paging = ['pagerduty', 'opsgenie'].includes(platform);
-    expect(events).toEqual(['SECRET_ROTATED', 'SECRET_LEAKED', ...(paging ? [] : ['POLICY_VIOLATED'])]);
-    expect((await o.get(`/integrations/${id}`)).json.config).toEqual(shown[platform]);
-    answer = accepted[platform];
-    const { status, json } = await send(o, { integrationId: id, severity: 'warning', message: 'From the <store> @channel' });
-    expect([status, json]).toEqual([200, { delivered: true, status: accepted[platform]().status }]);
-    expect(problemsOf(platform, seen[0] as Seen)).toEqual([]);
-  });
+  it.each(notifyPlatforms)(
+    'integration: of %s no credential is shown, and the events are its usual ones',
+    async (platform) => {
+      const o = await newOrg();
+      const { id, config, events } = await made(o, platform);
+      expect(config).toEqual(shown[platform]);
+      const paging = ['pagerduty', 'opsgenie'].includes(platform);
+      expect(events).toEqual(['SECRET_ROTATED', 'SECRET_LEAKED', ...(paging ? [] : ['POLICY_VIOLATED'])]);
+      expect((await o.get(`/integrations/${id}`)).json.config).toEqual(shown[platform]);
+      answer = accepted[platform];
+      const { status, json } = await send(o, {
+        integrationId: id,
+        severity: 'warning',
+        message: 'From the <store> @channel',
+      });
+      expect([status, json]).toEqual([200, { delivered: true, status: accepted[platform]().status }]);
+      expect(problemsOf(platform, seen[0] as Seen)).toEqual([]);
+    },
+  );
 
   it('integration: a body that is not as it should be is refused', async () => {
     const o = await newOrg();
@@ -134,12 +156,29 @@ describe('integration: stored connections', () => {
       return [status, ...(json.error?.details ?? []).map(({ path }: { path: string }) => path)];
     };
     expect(await paths('slack', { config: {} })).toEqual([400, 'config.webhookUrl']);
-    expect(await paths('slack', { config: { ...configs.slack, channel: 'x' } })).toEqual([400, 'config.channel']);
-    expect(await paths('pagerduty', { config: { ...configs.pagerduty, region: 'ch' } })).toEqual([400, 'config.region']);
+    expect(await paths('slack', { config: { ...configs.slack, channel: 'x' } })).toEqual([
+      400,
+      'config.channel',
+    ]);
+    expect(await paths('pagerduty', { config: { ...configs.pagerduty, region: 'ch' } })).toEqual([
+      400,
+      'config.region',
+    ]);
     expect(await paths('email', { config: { ...configs.email, to: [] } })).toEqual([400, 'config.to']);
-    expect(await paths('telegram', { config: configs.slack })).toEqual([400, 'config.botToken', 'config.chatId', 'config.webhookUrl']);
+    expect(await paths('telegram', { config: configs.slack })).toEqual([
+      400,
+      'config.botToken',
+      'config.chatId',
+      'config.webhookUrl',
+    ]);
     for (const fields of [
-      ...[{ kind: 'sync' }, { kind: 'sync', platform: 'vercel' }, { platform: 'vercel' }, { platform: 'constructor' }, { name: '' }],
+      ...[
+        { kind: 'sync' },
+        { kind: 'sync', platform: 'vercel' },
+        { platform: 'vercel' },
+        { platform: 'constructor' },
+        { name: '' },
+      ],
       ...[
         { events: [] },
         { events: ['X'] },
@@ -148,9 +187,18 @@ describe('integration: stored connections', () => {
         { auto: true },
         { prune: true },
       ],
-      ...[{ environments: ['production'] }, { surprise: 1 }, { config: null }, { config: [] }, { config: 'x' }],
+      ...[
+        { environments: ['production'] },
+        { surprise: 1 },
+        { config: null },
+        { config: [] },
+        { config: 'x' },
+      ],
     ])
-      expect(codeOf(await create(o, 'slack', fields)), JSON.stringify(fields)).toEqual([400, 'VALIDATION_FAILED']);
+      expect(codeOf(await create(o, 'slack', fields)), JSON.stringify(fields)).toEqual([
+        400,
+        'VALIDATION_FAILED',
+      ]);
     expect((await o.get('/integrations')).json.data).toEqual([]);
   });
 
@@ -183,8 +231,13 @@ describe('integration: change of a config', () => {
     const { id: hook } = await made(o, 'webhook');
     await o.patch(`/integrations/${hook}`, { config: { url: 'https://other.example.com/' } });
     await send(o, { integrationId: hook });
-    expect([seen[1]?.url.href, seen[1]?.headers.has('x-svc-signature')]).toEqual(['https://other.example.com/', true]);
-    expect((await o.patch(`/integrations/${hook}`, { config: { secret: null } })).json.config).toEqual({ url: 'other.example.com' });
+    expect([seen[1]?.url.href, seen[1]?.headers.has('x-svc-signature')]).toEqual([
+      'https://other.example.com/',
+      true,
+    ]);
+    expect((await o.patch(`/integrations/${hook}`, { config: { secret: null } })).json.config).toEqual({
+      url: 'other.example.com',
+    });
     await send(o, { integrationId: hook });
     expect(seen[2]?.headers.has('x-svc-signature')).toBe(false);
   });
@@ -202,29 +255,40 @@ describe('integration: change of a config', () => {
       ],
       ...[{ provider: null }, { apiKey: null }, { region: 'eu' }, { apiKey: '' }],
     ])
-      expect(codeOf(await o.patch(`/integrations/${id}`, { config })), JSON.stringify(config)).toEqual([400, 'VALIDATION_FAILED']);
+      expect(codeOf(await o.patch(`/integrations/${id}`, { config })), JSON.stringify(config)).toEqual([
+        400,
+        'VALIDATION_FAILED',
+      ]);
     expect((await o.get(`/integrations/${id}`)).json).toEqual(before);
     // What does not change moves nothing.
     expect((await o.patch(`/integrations/${id}`, { config: { to: ['ops@example.com'] } })).status).toBe(200);
     await send(o, { integrationId: id });
     expect(seen[0]?.headers.get('authorization')).toBe('Bearer needleEmail0123456789');
-    const moved = await o.patch(`/integrations/${id}`, { config: { provider: 'postmark', apiKey: 'needleNext0123456789' } });
+    const moved = await o.patch(`/integrations/${id}`, {
+      config: { provider: 'postmark', apiKey: 'needleNext0123456789' },
+    });
     expect([moved.status, moved.json.config]).toEqual([200, { ...shown.email, provider: 'postmark' }]);
     await send(o, { integrationId: id });
     expect(seen[1]?.headers.get('x-postmark-server-token')).toBe('needleNext0123456789');
     const { id: paging } = await made(o, 'opsgenie');
-    expect(codeOf(await o.patch(`/integrations/${paging}`, { config: { region: 'eu' } }))).toEqual([400, 'VALIDATION_FAILED']);
+    expect(codeOf(await o.patch(`/integrations/${paging}`, { config: { region: 'eu' } }))).toEqual([
+      400,
+      'VALIDATION_FAILED',
+    ]);
   });
 
   it('integration: a change that another overtook is refused, and changes nothing', async () => {
     const o = await newOrg();
     const { id } = await made(o, 'pagerduty');
     faults.delay = 20;
-    const answers = await Promise.all([1, 2, 3, 4].map((n) => o.patch(`/integrations/${id}`, { config: { routingKey: `needle${n}` } })));
+    const answers = await Promise.all(
+      [1, 2, 3, 4].map((n) => o.patch(`/integrations/${id}`, { config: { routingKey: `needle${n}` } })),
+    );
     const taken = answers.filter(({ status }) => status === 200);
     expect(taken.length).toBeGreaterThan(0);
     expect(taken.length).toBeLessThan(answers.length);
-    for (const one of answers.filter(({ status }) => status !== 200)) expect(codeOf(one)).toEqual([409, 'CONFLICT']);
+    for (const one of answers.filter(({ status }) => status !== 200))
+      expect(codeOf(one)).toEqual([409, 'CONFLICT']);
     faults.delay = 0;
     await send(o, { integrationId: id });
     expect(JSON.parse(seen[0]?.body ?? '').routing_key).toMatch(/^needle[1-4]$/);
@@ -234,7 +298,14 @@ describe('integration: change of a config', () => {
   it('integration: kind and platform are fixed', async () => {
     const o = await newOrg();
     const { id } = await made(o);
-    for (const fields of [{ kind: 'notify' }, { platform: 'slack' }, { auto: true }, { config: null }, { name: null }, { events: null }])
+    for (const fields of [
+      { kind: 'notify' },
+      { platform: 'slack' },
+      { auto: true },
+      { config: null },
+      { name: null },
+      { events: null },
+    ])
       expect(codeOf(await o.patch(`/integrations/${id}`, fields))).toEqual([400, 'VALIDATION_FAILED']);
   });
 });
@@ -243,7 +314,10 @@ describe('notify: a message', () => {
   it.each(notifyPlatforms)('notify: %s takes a message with a config that is not kept', async (platform) => {
     const o = await newOrg();
     answer = accepted[platform];
-    for (const fields of [{}, { severity: 'critical', message: 'Deploy @channel <!here> [x](https://evil.example) 😀' }]) {
+    for (const fields of [
+      {},
+      { severity: 'critical', message: 'Deploy @channel <!here> [x](https://evil.example) 😀' },
+    ]) {
       const { status, json } = await send(o, { platform, config: configs[platform], ...fields });
       expect([status, json]).toEqual([200, { delivered: true, status: accepted[platform]().status }]);
     }
@@ -266,7 +340,13 @@ describe('notify: a message', () => {
     const { id } = await made(o);
     const inline = { platform: 'slack', config: configs.slack };
     for (const fields of [
-      ...[{}, { integrationId: id, ...inline }, { platform: 'slack' }, { config: configs.slack }, { integrationId: id, platform: 'slack' }],
+      ...[
+        {},
+        { integrationId: id, ...inline },
+        { platform: 'slack' },
+        { config: configs.slack },
+        { integrationId: id, platform: 'slack' },
+      ],
       ...[
         { ...inline, platform: 'vercel' },
         { ...inline, severity: 'fatal' },
@@ -305,7 +385,11 @@ describe('notify: a message', () => {
     const answers: [number, Record<string, string>, number?][] = [
       [301, { Location: 'https://evil.example' }],
       ...([400, 404, 500] as const).map((status): [number, Record<string, string>] => [status, {}]),
-      ...[7, 120].map((wait): [number, Record<string, string>, number] => [429, { 'Retry-After': String(wait) }, wait]),
+      ...[7, 120].map((wait): [number, Record<string, string>, number] => [
+        429,
+        { 'Retry-After': String(wait) },
+        wait,
+      ]),
     ];
     for (const [status, headers, wait] of answers) {
       answer = () => new Response('needleAnswer', { status, headers });
@@ -318,7 +402,13 @@ describe('notify: a message', () => {
       expect(refused.json.error.message).toContain(String(status));
       expect(refused.text).not.toMatch(/needle/);
     }
-    answer = () => Response.json({ ok: false, error_code: 429, description: 'needleAnswer', parameters: { retry_after: 5 } });
+    answer = () =>
+      Response.json({
+        ok: false,
+        error_code: 429,
+        description: 'needleAnswer',
+        parameters: { retry_after: 5 },
+      });
     const told = await send(o, { platform: 'telegram', config: configs.telegram });
     expect([...codeOf(told), told.json.error.retry_after]).toEqual([502, 'TARGET_REJECTED', 5]);
     expect(told.json.error.message).toContain('429');
@@ -341,7 +431,9 @@ describe('notify: a message', () => {
     answer = () => new Response('', { status: 404 });
     await send(o, { platform: 'slack', config: configs.slack });
     await send(o, { integrationId: newId('int') });
-    expect((await entries(o)).filter(({ action }: { action: string }) => action.startsWith('integration'))).toEqual([
+    expect(
+      (await entries(o)).filter(({ action }: { action: string }) => action.startsWith('integration')),
+    ).toEqual([
       { action: 'integration.notify', resource: null, status: 404 },
       { action: 'integration.notify', resource: 'slack', status: 502 },
       { action: 'integration.notify', resource: id, status: 200 },
@@ -377,18 +469,27 @@ describe('notify: targets', () => {
     });
     const o = await newOrg();
     expect((await send(o, { platform: 'slack', config: configs.slack })).status).toBe(200);
-    expect((await send(o, { platform: 'pagerduty', config: { ...configs.pagerduty, region: 'eu' } })).status).toBe(200);
+    expect(
+      (await send(o, { platform: 'pagerduty', config: { ...configs.pagerduty, region: 'eu' } })).status,
+    ).toBe(200);
     expect(seen.map(({ url }) => url.href)).toEqual([
       'https://proxy.example.com/s/services/T024BE7LD/B024BE7LD/needleSlack0123456789',
       'https://pd.example.com/v2/enqueue',
     ]);
     // The address in effect counts, not the one in the config.
-    expect((await send(o, { platform: 'slack', config: { webhookUrl: 'https://10.0.0.1/x' } })).status).toBe(200);
-    expect(codeOf(await send(o, { platform: 'telegram', config: configs.telegram }))).toEqual([400, 'VALIDATION_FAILED']);
+    expect((await send(o, { platform: 'slack', config: { webhookUrl: 'https://10.0.0.1/x' } })).status).toBe(
+      200,
+    );
+    expect(codeOf(await send(o, { platform: 'telegram', config: configs.telegram }))).toEqual([
+      400,
+      'VALIDATION_FAILED',
+    ]);
     deploy({ PLATFORM_BASE_URLS: '{"telegram":"http://127.0.0.1:9000"}', ALLOW_PRIVATE_TARGETS: 'true' });
     answer = accepted.telegram;
     expect((await send(o, { platform: 'telegram', config: configs.telegram })).status).toBe(200);
-    expect(seen.at(-1)?.url.href).toBe('http://127.0.0.1:9000/bot123456:needleTelegram0123456789/sendMessage');
+    expect(seen.at(-1)?.url.href).toBe(
+      'http://127.0.0.1:9000/bot123456:needleTelegram0123456789/sendMessage',
+    );
   });
 
   it.each([
@@ -426,7 +527,13 @@ describe('integration: who may', () => {
       ['integrations:notify', (by) => send(by, { integrationId: id })],
       ['integrations:write', (by) => by.del(`/integrations/${id}`)],
     ];
-    for (const scope of ['integrations:read', 'integrations:write', 'integrations:notify', 'integrations:sync', 'secrets:read']) {
+    for (const scope of [
+      'integrations:read',
+      'integrations:write',
+      'integrations:notify',
+      'integrations:sync',
+      'secrets:read',
+    ]) {
       const { o: by } = await newKey(o, { scopes: [scope] });
       for (const [needed, call] of calls) {
         if (scope === needed) continue;
@@ -446,7 +553,10 @@ describe('integration: who may', () => {
     for (const limits of [{ environments: ['production'] }, { secrets: ['app/*'] }]) {
       const { o: by } = await newKey(o, { scopes: ['integrations:*'], ...limits });
       expect(codeOf(await create(by))).toEqual([403, 'INSUFFICIENT_SCOPE']);
-      expect(codeOf(await by.patch(`/integrations/${id}`, { events: '*' }))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+      expect(codeOf(await by.patch(`/integrations/${id}`, { events: '*' }))).toEqual([
+        403,
+        'INSUFFICIENT_SCOPE',
+      ]);
       expect((await send(by, { integrationId: id })).status).toBe(200);
     }
   });
@@ -457,7 +567,10 @@ describe('integration: platforms', () => {
     const o = await newOrg();
     const { status, json } = await o.get('/integrations/platforms');
     expect([status, json.next_cursor, json.has_more]).toEqual([200, null, false]);
-    expect(json.data.map(({ platform }: { platform: string }) => platform)).toEqual([...syncPlatforms, ...notifyPlatforms]);
+    expect(json.data.map(({ platform }: { platform: string }) => platform)).toEqual([
+      ...syncPlatforms,
+      ...notifyPlatforms,
+    ]);
     for (const { platform, kind, configSchema } of json.data) {
       if (kind === 'sync') continue;
       expect(kind).toBe('notify');
@@ -466,10 +579,12 @@ describe('integration: platforms', () => {
         type: 'object',
         additionalProperties: false,
       });
-      const hidden = Object.entries(configSchema.properties as Record<string, { writeOnly?: boolean }>).filter(
-        ([, field]) => field.writeOnly,
+      const hidden = Object.entries(
+        configSchema.properties as Record<string, { writeOnly?: boolean }>,
+      ).filter(([, field]) => field.writeOnly);
+      const needles = Object.entries(configs[platform as NotifyPlatform]).filter(([, value]) =>
+        JSON.stringify(value).includes('needle'),
       );
-      const needles = Object.entries(configs[platform as NotifyPlatform]).filter(([, value]) => JSON.stringify(value).includes('needle'));
       expect(hidden.map(([name]) => name).sort()).toEqual(needles.map(([name]) => name).sort());
       for (const name of configSchema.required) expect(configSchema.properties).toHaveProperty(name);
     }
@@ -493,27 +608,42 @@ describe('integration: secrecy', () => {
       answer = accepted[platform];
       const fine = await send(o, { integrationId: id });
       answer = () => new Response('needleAnswer', { status: 403 });
-      const inline = await o.post('/integrations/notify', { platform, config: configs[platform] }, { 'Idempotency-Key': platform });
+      const inline = await o.post(
+        '/integrations/notify',
+        { platform, config: configs[platform] },
+        { 'Idempotency-Key': platform },
+      );
       const moved = await o.patch(`/integrations/${id}`, { config: configs[platform], name: 'Moved' });
-      const refused = await o.patch(`/integrations/${id}`, { config: { ...configs[platform], surprise: 'needleRefused' } });
+      const refused = await o.patch(`/integrations/${id}`, {
+        config: { ...configs[platform], surprise: 'needleRefused' },
+      });
       const kept = await o.post(
         '/integrations',
         { kind: 'notify', platform, name: 'kept', config: configs[platform] },
         { 'Idempotency-Key': `c${platform}` },
       );
-      for (const one of [stored, fine, inline, moved, refused, kept, await o.get(`/integrations/${id}`)]) answers.push(one.text);
+      for (const one of [stored, fine, inline, moved, refused, kept, await o.get(`/integrations/${id}`)])
+        answers.push(one.text);
       expect(seen.length).toBeGreaterThan(0);
     }
-    answers.push((await o.get('/integrations')).text, (await o.get('/audit-log?limit=100')).text, JSON.stringify(faults.queued));
+    answers.push(
+      (await o.get('/integrations')).text,
+      (await o.get('/audit-log?limit=100')).text,
+      JSON.stringify(faults.queued),
+    );
     const all = async (sql: (query: string) => unknown[] | Promise<unknown[]>) => {
-      const tables = (await sql("select name from sqlite_master where type = 'table' and name not like '\\_cf%' escape '\\'")) as {
+      const tables = (await sql(
+        "select name from sqlite_master where type = 'table' and name not like '\\_cf%' escape '\\'",
+      )) as {
         name: string;
       }[];
       const parts: string[] = [];
       for (const { name } of tables) parts.push(JSON.stringify(await sql(`select * from "${name}"`)));
       return parts.join('\n');
     };
-    const inStorage = await inGate(o, (_gate, { storage }) => all((query) => storage.sql.exec(query).toArray()));
+    const inStorage = await inGate(o, (_gate, { storage }) =>
+      all((query) => storage.sql.exec(query).toArray()),
+    );
     const inDatabase = await all(async (query) => (await db.prepare(query).all()).results);
     expect(inStorage).toContain('hooks.slack.com');
     expect(inDatabase).toContain('hooks.slack.com');
@@ -546,8 +676,13 @@ describe('integration: secrecy', () => {
       }) as never);
     });
     expect(codeOf(await send(o, { integrationId: id }))).toEqual([500, 'INTERNAL']);
-    expect(codeOf(await o.patch(`/integrations/${id}`, { config: configs.discord }))).toEqual([500, 'INTERNAL']);
+    expect(codeOf(await o.patch(`/integrations/${id}`, { config: configs.discord }))).toEqual([
+      500,
+      'INTERNAL',
+    ]);
     expect(seen).toEqual([]);
-    expect((await entries(o)).some(({ action }: { action: string }) => action.startsWith('integrity'))).toBe(true);
+    expect((await entries(o)).some(({ action }: { action: string }) => action.startsWith('integrity'))).toBe(
+      true,
+    );
   });
 });

@@ -1,5 +1,5 @@
-// The audit log under a caller who tries to fill it: entries hold only what is bounded, every entry can move to D1, one that cannot holds up
-// no other, and what ends credentials works while the log is full.
+// The audit log under a caller who tries to fill it: entries hold only what is bounded, every entry can move
+// to D1, one that cannot holds up no other, and what ends credentials works while the log is full.
 import { describe, expect, it } from 'vitest';
 import type { Core } from '../../../src/gate/core';
 import { runTasks } from '../../../src/gate/tasks/run';
@@ -7,7 +7,16 @@ import { append } from '../../support/audit';
 import { newAgent, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore, loseStorage } from '../../support/gate';
-import { type Answer, BOOTSTRAP, type Caller, db, newOrg, newSecret, send, useWorld } from '../../support/world';
+import {
+  type Answer,
+  BOOTSTRAP,
+  type Caller,
+  db,
+  newOrg,
+  newSecret,
+  send,
+  useWorld,
+} from '../../support/world';
 
 useWorld();
 
@@ -17,7 +26,8 @@ const moveAll = (o: Caller) =>
     const now = Date.now() + 600_000;
     core.schedule.at('segments', now);
     faults.clock = now;
-    for (let runs = 0; runs < 200 && core.schedule.now(now).includes('segments'); runs++) await runTasks(core, now);
+    for (let runs = 0; runs < 200 && core.schedule.now(now).includes('segments'); runs++)
+      await runTasks(core, now);
     faults.clock = null;
   });
 
@@ -44,7 +54,9 @@ async function verify(o: Caller) {
 async function sequences(o: Caller, query = '') {
   const found: number[] = [];
   for (let cursor = ''; ; ) {
-    const { json } = await o.get(`/audit-log?limit=100${query}${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
+    const { json } = await o.get(
+      `/audit-log?limit=100${query}${cursor && `&cursor=${encodeURIComponent(cursor)}`}`,
+    );
     found.push(...json.data.map(({ sequence }: { sequence: number }) => sequence));
     if (!json.has_more) return found;
     cursor = json.next_cursor;
@@ -56,7 +68,12 @@ describe('audit log: names in a path', () => {
     const o = await newOrg();
     const low = await newKey(o, { scopes: ['secrets:list'] });
     const long = 'A'.repeat(15_000);
-    for (const path of [`/secrets/${long}/versions`, `/secrets/${long}`, `/secrets/by-name/${long}`, `/environments/${long}/values`])
+    for (const path of [
+      `/secrets/${long}/versions`,
+      `/secrets/${long}`,
+      `/secrets/by-name/${long}`,
+      `/environments/${long}/values`,
+    ])
       expect([path.length, (await low.o.get(path)).status]).toEqual([
         path.length,
         expect.toSatisfy((status) => [403, 404].includes(status)),
@@ -64,14 +81,22 @@ describe('audit log: names in a path', () => {
     const entries = (await o.get(`/audit-log?actor=${low.id}`)).json.data;
     expect(entries).toHaveLength(4);
     for (const entry of entries) expect(JSON.stringify(entry).length).toBeLessThan(1500);
-    expect(entries.map(({ resource }: { resource: string | null }) => resource)).toEqual([null, null, null, null]);
+    expect(entries.map(({ resource }: { resource: string | null }) => resource)).toEqual([
+      null,
+      null,
+      null,
+      null,
+    ]);
   });
 
   it('a well-formed id of nothing is recorded', async () => {
     const o = await newOrg();
     const { id } = await newSecret(await newOrg());
     expect((await o.get(`/secrets/${id}`)).status).toBe(404);
-    expect((await o.get('/audit-log?limit=1&action=secret.read')).json.data[0]).toMatchObject({ resource: id, status: 404 });
+    expect((await o.get('/audit-log?limit=1&action=secret.read')).json.data[0]).toMatchObject({
+      resource: id,
+      status: 404,
+    });
   });
 
   it('a read by name records the name, also if it was refused or not found', async () => {
@@ -80,7 +105,9 @@ describe('audit log: names in a path', () => {
     await newSecret(o, { name: 'other' });
     expect((await agent.o.get('/secrets/by-name/other')).status).toBe(403);
     expect((await agent.o.get('/secrets/by-name/app/none')).status).toBe(404);
-    const names = (await o.get(`/audit-log?actor=${agent.id}`)).json.data.map((entry: { resource_name: string }) => entry.resource_name);
+    const names = (await o.get(`/audit-log?actor=${agent.id}`)).json.data.map(
+      (entry: { resource_name: string }) => entry.resource_name,
+    );
     expect(names).toEqual(['app/none', 'other']);
   });
 });
@@ -130,7 +157,9 @@ describe('audit log: segments', () => {
     expect([status, await inCore(o, ({ auditLog }) => auditLog.oldest())]).toEqual([503, before]);
     await append(o, 900);
     await moveAll(o);
-    expect((await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP })).status).toBe(200);
+    expect((await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP })).status).toBe(
+      200,
+    );
     expect(await verify(o)).toMatchObject({ ok: true, missing: [] });
     const listed = await sequences(o);
     expect(new Set(listed).size).toBe(listed.length);
@@ -162,7 +191,8 @@ const refusing = (refuses: (span: Span) => boolean) => (core: Core) => {
   core.database.write = async (statements) => {
     const segment = statements.find(({ sql }) => sql.includes('into audit_segments'));
     const [, first, last] = (segment?.params ?? []) as [string, number, number];
-    if (segment && refuses({ first, last })) return { end: 'refused', why: 'D1_ERROR: string or blob too big: SQLITE_TOOBIG' };
+    if (segment && refuses({ first, last }))
+      return { end: 'refused', why: 'D1_ERROR: string or blob too big: SQLITE_TOOBIG' };
     return write(statements);
   };
 };
@@ -183,7 +213,8 @@ describe('audit log: while it is full', () => {
     const revoked = await newKey(o);
     const contained = await newKey(o);
     const child = await newKey(contained.o);
-    const { id: member } = (await o.post('/members', { email: 'm@example.com', name: 'M', role: 'viewer' })).json;
+    const { id: member } = (await o.post('/members', { email: 'm@example.com', name: 'M', role: 'viewer' }))
+      .json;
     await fill(o, 100_000);
     expect((await o.get('/secrets')).status).toBe(503);
     expect((await o.post('/secrets', { name: 'a', type: 'generic', value: 'v' })).json.error).toMatchObject({
@@ -192,11 +223,19 @@ describe('audit log: while it is full', () => {
     });
     expect((await o.del(`/api-keys/${revoked.id}`)).status).toBe(204);
     const { status, json } = await o.post(`/credentials/${contained.id}/contain`, {});
-    expect([status, json.revoked.map(({ id }: { id: string }) => id).sort()]).toEqual([200, [contained.id, child.id].sort()]);
+    expect([status, json.revoked.map(({ id }: { id: string }) => id).sort()]).toEqual([
+      200,
+      [contained.id, child.id].sort(),
+    ]);
     expect((await o.del(`/members/${member}`)).status).toBe(200);
     const path = `/api/v1/orgs/${o.id}`;
-    expect((await send('POST', `${path}/recovery`, { token: BOOTSTRAP, body: { reason: 'the log is full' } })).status).toBe(201);
-    expect((await send('POST', `${path}/adopt`, { token: BOOTSTRAP, body: { reason: 'the log is full' } })).status).toBe(200);
+    expect(
+      (await send('POST', `${path}/recovery`, { token: BOOTSTRAP, body: { reason: 'the log is full' } }))
+        .status,
+    ).toBe(201);
+    expect(
+      (await send('POST', `${path}/adopt`, { token: BOOTSTRAP, body: { reason: 'the log is full' } })).status,
+    ).toBe(200);
     expect((await o.post('/panic', { reason: 'the log is full' })).status).toBe(200);
   });
 
@@ -222,32 +261,43 @@ describe('audit log: archive, and a gate that lost its storage', () => {
     const o = await newOrg();
     const key = await newKey(o);
     for (let n = 0; n < 5; n++) await key.o.get('/secrets');
-    const { status, json } = await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP });
+    const { status, json } = await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, {
+      token: BOOTSTRAP,
+    });
     expect([status, json.archived]).toEqual([200, json.head]);
     // What is left is the entry of that very call.
     expect(await inCore(o, ({ auditLog }) => auditLog.size())).toBe(1);
     const times = await inCore(
       o,
-      ({ auditLog }) => [...auditLog.since(Date.now() - 60_000, Date.now())].filter(({ actor }) => actor === key.id).length,
+      ({ auditLog }) =>
+        [...auditLog.since(Date.now() - 60_000, Date.now())].filter(({ actor }) => actor === key.id).length,
     );
     expect(times).toBe(5);
     expect(await verify(o)).toMatchObject({ ok: true, missing: [] });
     // Again, it moves what came since: its own entry and those of the check.
-    expect((await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP })).json.archived).toBeGreaterThan(0);
+    expect(
+      (await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP })).json.archived,
+    ).toBeGreaterThan(0);
     expect(await inCore(o, ({ auditLog }) => auditLog.size())).toBe(1);
   });
 
   it('after the gate lost its storage, the log contains everything up to the backup, and reports what may be lost', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'KEPT' });
-    const { head } = (await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP })).json;
+    const { head } = (await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP }))
+      .json;
     await o.get('/secrets');
     await loseStorage(o);
     expect((await o.get('/secrets')).status).toBe(200);
     const verdict = await verify(o);
-    expect(verdict).toMatchObject({ ok: true, missing: [{ from: head + 1, to: head + 110_000, reason: 'gate_lost' }] });
+    expect(verdict).toMatchObject({
+      ok: true,
+      missing: [{ from: head + 1, to: head + 110_000, reason: 'gate_lost' }],
+    });
     const { data } = (await o.get('/audit-log?limit=100')).json;
-    expect(data.find(({ action }: { action: string }) => action === 'secret.create')).toMatchObject({ resource_name: 'KEPT' });
+    expect(data.find(({ action }: { action: string }) => action === 'secret.create')).toMatchObject({
+      resource_name: 'KEPT',
+    });
     expect(data.find(({ action }: { action: string }) => action === 'integrity.alarm')).toMatchObject({
       sequence: head + 110_001,
       reason: 'gate_loaded_from_database',
@@ -284,9 +334,12 @@ describe('audit log: permission of a limited credential', () => {
     const check = async () => {
       const entries = await entriesOf(limited.o);
       expect(entries.map(({ resource_name }) => resource_name)).toContain('IN_STAGING');
-      for (const { environment, actor } of entries) expect(environment === 'staging' || actor.id === limited.id).toBe(true);
+      for (const { environment, actor } of entries)
+        expect(environment === 'staging' || actor.id === limited.id).toBe(true);
       expect(entries.filter(({ action }) => action === 'api_key.create')).toEqual([]);
-      expect(entries.some(({ actor, action }) => actor.id === limited.id && action === 'secret.read')).toBe(true);
+      expect(entries.some(({ actor, action }) => actor.id === limited.id && action === 'secret.read')).toBe(
+        true,
+      );
       expect((await limited.o.get('/audit-log?format=ndjson')).text).not.toContain('api_key.create');
     };
     await check();
@@ -314,6 +367,11 @@ it('audit log: of requests at once no more are admitted than it has room for', a
     Array.from({ length: 10 }, (_, n) => o.post('/secrets', { name: `s-${n}`, type: 'generic', value: 'v' })),
   );
   faults.delay = 0;
-  expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 201, ...Array.from({ length: 7 }, () => 503)]);
+  expect(answers.map(({ status }) => status).sort()).toEqual([
+    201,
+    201,
+    201,
+    ...Array.from({ length: 7 }, () => 503),
+  ]);
   expect(await inCore(o, ({ auditLog }) => auditLog.size())).toBe(100_000);
 });

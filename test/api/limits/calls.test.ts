@@ -60,7 +60,11 @@ describe('cost: calls of the gate and of D1', () => {
     const o = await newOrg();
     for (let i = 0; i < 5; i++) await newSecret(o);
     const first = await o.get('/environments/production/values');
-    expect(await costOf(() => o.get('/environments/production/values'))).toEqual({ status: 200, gate: 1, d1: 0 });
+    expect(await costOf(() => o.get('/environments/production/values'))).toEqual({
+      status: 200,
+      gate: 1,
+      d1: 0,
+    });
     const etag = first.headers.get('etag') as string;
     expect(await costOf(() => o.get('/environments/production/values', { 'If-None-Match': etag }))).toEqual({
       status: 304,
@@ -72,33 +76,68 @@ describe('cost: calls of the gate and of D1', () => {
   it('create, PATCH, rotate, mint and revoke: one gate call and one batch; two calls to generate a value', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { type: 'password' });
-    expect(await costOf(() => o.post('/secrets', { name: 'N', type: 'generic', value: 'v' }))).toEqual({ status: 201, gate: 1, d1: 1 });
-    expect(await costOf(() => o.patch(`/secrets/${id}`, { value: 'v' }))).toEqual({ status: 200, gate: 1, d1: 1 });
-    expect(await costOf(() => o.post(`/secrets/${id}/rotate`, { value: 'w' }))).toEqual({ status: 200, gate: 1, d1: 1 });
+    expect(await costOf(() => o.post('/secrets', { name: 'N', type: 'generic', value: 'v' }))).toEqual({
+      status: 201,
+      gate: 1,
+      d1: 1,
+    });
+    expect(await costOf(() => o.patch(`/secrets/${id}`, { value: 'v' }))).toEqual({
+      status: 200,
+      gate: 1,
+      d1: 1,
+    });
+    expect(await costOf(() => o.post(`/secrets/${id}/rotate`, { value: 'w' }))).toEqual({
+      status: 200,
+      gate: 1,
+      d1: 1,
+    });
     expect(await costOf(() => o.post(`/secrets/${id}/rotate`))).toEqual({ status: 200, gate: 2, d1: 1 });
-    expect(await costOf(() => o.post('/access-tokens', { ttlSeconds: 60 }))).toEqual({ status: 201, gate: 1, d1: 1 });
+    expect(await costOf(() => o.post('/access-tokens', { ttlSeconds: 60 }))).toEqual({
+      status: 201,
+      gate: 1,
+      d1: 1,
+    });
     const token = await newSession(o);
     expect(await costOf(() => o.del(`/access-tokens/${token.id}`))).toEqual({ status: 204, gate: 1, d1: 1 });
   });
 
   it('issue, rotate and revoke as a provider: one gate call and one batch, and one call more if this isolate does not know the name', async () => {
     const o = await newOrg();
-    const { token } = (await o.post('/provider-tokens', { name: 'p', scopes: ['issue', 'rotate', 'revoke'] })).json;
+    const { token } = (await o.post('/provider-tokens', { name: 'p', scopes: ['issue', 'rotate', 'revoke'] }))
+      .json;
     const costs = (verb: string, fields: object) =>
-      costOf(() => send('POST', `/api/v1/provider/${verb}`, { token, body: { environment: 'production', ...fields } }));
+      costOf(() =>
+        send('POST', `/api/v1/provider/${verb}`, { token, body: { environment: 'production', ...fields } }),
+      );
     const issue = (secretName: string) => costs('issue', { secretName, value: 'v', ttlSeconds: 60 });
     expect(await issue('A')).toEqual({ status: 201, gate: 1, d1: 1 });
     expect(await issue('A')).toEqual({ status: 200, gate: 1, d1: 1 });
-    expect(await costs('rotate', { secretName: 'A', newValue: 'w' })).toEqual({ status: 200, gate: 1, d1: 1 });
+    expect(await costs('rotate', { secretName: 'A', newValue: 'w' })).toEqual({
+      status: 200,
+      gate: 1,
+      d1: 1,
+    });
     expect(await costs('revoke', { secretName: 'A' })).toEqual({ status: 200, gate: 1, d1: 1 });
     expect(await costs('revoke', { secretName: 'A' })).toEqual({ status: 200, gate: 1, d1: 0 });
     await newSecret(o, { name: 'B' });
     await newSecret(o, { name: 'C' });
     expect(await issue('B')).toEqual({ status: 200, gate: 2, d1: 1 });
     expect(await issue('B')).toEqual({ status: 200, gate: 1, d1: 1 });
-    expect(await costs('rotate', { secretName: 'C', newValue: 'w' })).toEqual({ status: 200, gate: 2, d1: 1 });
-    expect(await costs('rotate', { secretName: 'C', newValue: 'x' })).toEqual({ status: 200, gate: 1, d1: 1 });
-    expect(await costs('rotate', { secretName: 'nobody', newValue: 'x' })).toEqual({ status: 404, gate: 1, d1: 0 });
+    expect(await costs('rotate', { secretName: 'C', newValue: 'w' })).toEqual({
+      status: 200,
+      gate: 2,
+      d1: 1,
+    });
+    expect(await costs('rotate', { secretName: 'C', newValue: 'x' })).toEqual({
+      status: 200,
+      gate: 1,
+      d1: 1,
+    });
+    expect(await costs('rotate', { secretName: 'nobody', newValue: 'x' })).toEqual({
+      status: 404,
+      gate: 1,
+      d1: 0,
+    });
   });
 
   it('a warm secret by each kind of credential: one gate call, no D1', async () => {
@@ -111,19 +150,31 @@ describe('cost: calls of the gate and of D1', () => {
       // The first request of a member in an isolate fetches the keys that check the signature.
       await caller.get('/secrets');
       expect(await costOf(() => caller.get(`/secrets/${id}`))).toEqual({ status: 200, gate: 1, d1: 0 });
-      expect(await costOf(() => caller.get('/environments/production/values'))).toEqual({ status: 200, gate: 1, d1: 0 });
+      expect(await costOf(() => caller.get('/environments/production/values'))).toEqual({
+        status: 200,
+        gate: 1,
+        d1: 0,
+      });
     }
   });
 
   it('panic: one gate call and one batch, regardless of the number of credentials', async () => {
     const o = await newOrg();
     await Promise.all(Array.from({ length: 30 }, () => newSession(o)));
-    expect(await costOf(() => o.post('/panic', { reason: 'a rehearsal' }))).toEqual({ status: 200, gate: 1, d1: 1 });
+    expect(await costOf(() => o.post('/panic', { reason: 'a rehearsal' }))).toEqual({
+      status: 200,
+      gate: 1,
+      d1: 1,
+    });
   });
 
   it('a junk token: no call at all', async () => {
     const o = await newOrg();
     const junk = `${o.token.slice(0, -1)}${o.token.endsWith('a') ? 'b' : 'a'}`;
-    expect(await costOf(() => send('GET', `/api/v1/orgs/${o.id}/secrets`, { token: junk }))).toEqual({ status: 401, gate: 0, d1: 0 });
+    expect(await costOf(() => send('GET', `/api/v1/orgs/${o.id}/secrets`, { token: junk }))).toEqual({
+      status: 401,
+      gate: 0,
+      d1: 0,
+    });
   });
 });

@@ -1,5 +1,5 @@
-// docs/cost.md says what each operation costs: calls, and rows read and written. It is counted here, with the counters of the runtime; a test
-// that fails shows the text that the page should have.
+// docs/cost.md says what each operation costs: calls, and rows read and written. It is counted here, with the
+// counters of the runtime; a test that fails shows the text that the page should have.
 import { beforeAll, describe, expect, it } from 'vitest';
 import page from '../../../docs/cost.md?raw';
 import type { Entry } from '../../../src/gate/audit/entry';
@@ -30,7 +30,9 @@ async function newVault(): Promise<Org> {
   return o;
 }
 
-/** Each operation: what it needs, and then one of it. The first one in a gate costs more, and is not counted. */
+/**
+ * Each operation: what it needs, and then one of it. The first one in a gate costs more, and is not counted.
+ */
 const operations: Record<string, (o: Org) => Promise<(n: number) => Promise<Answer>>> = {
   'read a secret': async (o) => () => o.get('/secrets/by-name/SECRET_1'),
   'read all 100 values of an environment': async (o) => () => o.get('/environments/production/values'),
@@ -39,7 +41,8 @@ const operations: Record<string, (o: Org) => Promise<(n: number) => Promise<Answ
     return () => o.get('/environments/production/values', { 'If-None-Match': etag });
   },
   'list 100 secrets': async (o) => () => o.get('/secrets?limit=100'),
-  'create a secret': async (o) => (n) => o.post('/secrets', { name: `NEW_${n}`, type: 'generic', value: 'x' }),
+  'create a secret': async (o) => (n) =>
+    o.post('/secrets', { name: `NEW_${n}`, type: 'generic', value: 'x' }),
   'change a value': async (o) => {
     const { id } = await newSecret(o);
     return (n) => o.patch(`/secrets/${id}`, { value: `value ${n}` });
@@ -81,7 +84,8 @@ const operations: Record<string, (o: Org) => Promise<(n: number) => Promise<Answ
     await o.del(`/access-tokens/${id}`);
     return () => ended.get('/secrets');
   },
-  'refuse a forged token': async (o) => () => o.as(`${o.token.slice(0, -1)}${o.token.endsWith('a') ? 'b' : 'a'}`).get('/secrets'),
+  'refuse a forged token': async (o) => () =>
+    o.as(`${o.token.slice(0, -1)}${o.token.endsWith('a') ? 'b' : 'a'}`).get('/secrets'),
 };
 
 /** What the gate does later, for so many operations. */
@@ -150,7 +154,8 @@ describe('cost: docs/cost.md', () => {
       'D1 rows written': inMonth(({ d1Rows }) => d1Rows.written),
       'D1 rows read': inMonth(({ d1Rows }) => d1Rows.read),
     };
-    for (const [name, millions] of Object.entries(expected)) expect(page, name).toContain(`| ${name} | ${millions.toFixed(1)} M |`);
+    for (const [name, millions] of Object.entries(expected))
+      expect(page, name).toContain(`| ${name} | ${millions.toFixed(1)} M |`);
   });
 
   it('adds up', () => {

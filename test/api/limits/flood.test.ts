@@ -1,6 +1,7 @@
-// A flood: every route, with every field of a request at its largest, under one low-privilege credential, many times. What is kept of a
-// request and the work that it causes have bounds, nobody else's requests cost more for it, and the credential can be ended.
-// FLOOD=1000 in the environment says how often each route is asked; `npm run test:long` does.
+// A flood: every route, with every field of a request at its largest, under one low-privilege credential,
+// many times. What is kept of a request and the work that it causes have bounds, nobody else's requests cost
+// more for it, and the credential can be ended. FLOOD=1000 in the environment says how often each route is
+// asked; `npm run test:long` does.
 import { env } from 'cloudflare:workers';
 import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { decodeJwt } from 'jose';
@@ -40,14 +41,30 @@ beforeAll(() => {
 });
 afterAll(() => void vi.restoreAllMocks());
 
-/** What one request of a low-privilege credential may leave behind, in bytes of rows: the largest is a new session token. */
+/**
+ * What one request of a low-privilege credential may leave behind, in bytes of rows: the largest is a new
+ * session token.
+ */
 const MOST_KEPT = { gate: 16_384, d1: 12_288 };
-/** And on average over all routes, where nearly all are refused: an audit entry, and the response under an Idempotency-Key. `file` counts whole pages and indexes. */
+/**
+ * And on average over all routes, where nearly all are refused: an audit entry, and the response under an
+ * Idempotency-Key. `file` counts whole pages and indexes.
+ */
 const MEAN_KEPT = { gate: 3072, d1: 1024, file: 4096 };
 /** Names that the gate of a test holds. */
 const PLANTED = 1200;
-/** What one request may cause. Steps: 20 million for the loops over names, and what it takes to begin each comparison. */
-const MOST_WORK: Work = { statements: 600, read: 3 * PLANTED, written: 30, d1: 2, gate: 2, steps: 24_000_000 };
+/**
+ * What one request may cause. Steps: 20 million for the loops over names, and what it takes to begin each
+ * comparison.
+ */
+const MOST_WORK: Work = {
+  statements: 600,
+  read: 3 * PLANTED,
+  written: 30,
+  d1: 2,
+  gate: 2,
+  steps: 24_000_000,
+};
 /** Bytes of an answer: a page of 100 secrets. */
 const MOST_ANSWER = 262_144;
 
@@ -73,16 +90,23 @@ async function workOf<T>(o: Caller, run: () => Promise<T>): Promise<{ answer: T;
   return { answer, work: { statements, ...rows, d1, gate, steps: compared.count } };
 }
 
-const bytesIn = (columns: string[]) => columns.map((column) => `coalesce(length(cast("${column}" as blob)), 0)`).join(' + ');
+const bytesIn = (columns: string[]) =>
+  columns.map((column) => `coalesce(length(cast("${column}" as blob)), 0)`).join(' + ');
 
 /** Bytes of all rows that a gate stores, in whatever tables; and of its file. */
 const gateBytes = (o: Caller) =>
   inCore(o, ({ storage: { sql } }) => {
-    const tables = sql.exec<{ name: string }>("select name from sqlite_master where type = 'table'").toArray();
+    const tables = sql
+      .exec<{ name: string }>("select name from sqlite_master where type = 'table'")
+      .toArray();
     let rows = 0;
     for (const { name } of tables.filter((table) => !/^(_cf|sqlite)_/.test(table.name))) {
       const columns = sql.exec<{ name: string }>(`pragma table_info("${name}")`).toArray();
-      rows += sql.exec<{ n: number }>(`select coalesce(sum(${bytesIn(columns.map((column) => column.name))}), 0) n from "${name}"`).one().n;
+      rows += sql
+        .exec<{ n: number }>(
+          `select coalesce(sum(${bytesIn(columns.map((column) => column.name))}), 0) n from "${name}"`,
+        )
+        .one().n;
     }
     return { rows, file: sql.databaseSize };
   });
@@ -92,7 +116,11 @@ const sums = Object.values(schema)
   .map((table) => getTableConfig(table))
   .flatMap(({ name, columns }) => {
     const own = name === 'orgs' ? 'id' : columns.some((column) => column.name === 'org_id') ? 'org_id' : null;
-    return own ? [`(select coalesce(sum(${bytesIn(columns.map((column) => column.name))}), 0) from "${name}" where ${own} = ?1)`] : [];
+    return own
+      ? [
+          `(select coalesce(sum(${bytesIn(columns.map((column) => column.name))}), 0) from "${name}" where ${own} = ?1)`,
+        ]
+      : [];
   });
 /** Bytes of all rows that D1 holds of an organisation. */
 const d1Bytes = async (o: Caller) =>
@@ -117,7 +145,10 @@ interface Request {
   headers: Record<string, string>;
 }
 
-/** The widest headers. A quote takes two bytes in JSON; the runtime of the tests prints a warning for each header that is not ASCII. */
+/**
+ * The widest headers. A quote takes two bytes in JSON; the runtime of the tests prints a warning for each
+ * header that is not ASCII.
+ */
 const wide = () => ({
   'Idempotency-Key': String(++sent).padEnd(255, 'k'),
   'X-Access-Reason': '"'.repeat(256),
@@ -162,10 +193,14 @@ interface Parts {
 }
 
 const fieldsOf = (of: unknown) => Object.keys((of as { shape?: object } | undefined)?.shape ?? { field: 0 });
-const spread = (names: string[], value: (n: number) => unknown) => Object.fromEntries(names.map((name, n) => [name, value(n)]));
+const spread = (names: string[], value: (n: number) => unknown) =>
+  Object.fromEntries(names.map((name, n) => [name, value(n)]));
 
 /** The ways in which a request can be large. Each goes for every route. */
-const ways: Record<string, (route: Route, ids: Ids, full: { query: Record<string, unknown>; body: unknown }) => Parts> = {
+const ways: Record<
+  string,
+  (route: Route, ids: Ids, full: { query: Record<string, unknown>; body: unknown }) => Parts
+> = {
   'of things that exist': (_route, ids, { query: { cursor: _, ...query }, body }) => ({
     id: (collection, parameter) =>
       parameter === 'name'
@@ -179,7 +214,11 @@ const ways: Record<string, (route: Route, ids: Ids, full: { query: Record<string
   }),
   'of things that do not exist': (_route, _ids, { query, body }) => ({
     id: (collection, parameter) =>
-      parameter === 'name' ? `${'n/'.repeat(127)}n` : parameter === 'environment' ? 'e'.repeat(63) : newId(prefixes[collection] as Prefix),
+      parameter === 'name'
+        ? `${'n/'.repeat(127)}n`
+        : parameter === 'environment'
+          ? 'e'.repeat(63)
+          : newId(prefixes[collection] as Prefix),
     query,
     body,
     headers: { 'If-Match': '"v1",'.repeat(200).slice(0, 1000) },
@@ -199,14 +238,18 @@ const ways: Record<string, (route: Route, ids: Ids, full: { query: Record<string
   'with texts beyond their bounds': (route) => ({
     id: () => 'A'.repeat(15_000),
     query: spread(fieldsOf(route.query), () => 'x'.repeat(2000)),
-    body: spread(fieldsOf(route.body?.schema), () => 'x'.repeat(Math.floor(1_000_000 / fieldsOf(route.body?.schema).length))),
+    body: spread(fieldsOf(route.body?.schema), () =>
+      'x'.repeat(Math.floor(1_000_000 / fieldsOf(route.body?.schema).length)),
+    ),
     headers: { 'X-Access-Reason': 'x'.repeat(5000), 'If-Match': '"v1",'.repeat(1000) },
   }),
   'with lists beyond their bounds': (route) => ({
     id: () => '%2e'.repeat(1000),
     query: spread(fieldsOf(route.query), () => EMOJI.repeat(100)),
     body: spread(fieldsOf(route.body?.schema), () =>
-      Array.from({ length: Math.floor(1900 / fieldsOf(route.body?.schema).length / 2) }, () => EMOJI.repeat(100)),
+      Array.from({ length: Math.floor(1900 / fieldsOf(route.body?.schema).length / 2) }, () =>
+        EMOJI.repeat(100),
+      ),
     ),
     headers: { 'If-None-Match': '"v1",'.repeat(200) },
   }),
@@ -224,7 +267,11 @@ function fullOf(route: Route) {
 }
 
 function requestOf(route: Route, way: string, o: Caller, ids: Ids): Request {
-  const { id, query, body, headers } = (ways[way] as NonNullable<(typeof ways)[string]>)(route, ids, fullOf(route));
+  const { id, query, body, headers } = (ways[way] as NonNullable<(typeof ways)[string]>)(
+    route,
+    ids,
+    fullOf(route),
+  );
   const method = route.method.toUpperCase();
   return {
     label: `${method} ${route.path} ${way}`,
@@ -242,7 +289,13 @@ const allowed = (o: Caller, environments: string[]): Request[] =>
       [
         'POST',
         '/access-tokens',
-        { ttlSeconds: 60, scopes: ['secrets:list'], environments, secrets: PATTERNS, allowedAddresses: Array(20).fill('0.0.0.0/0') },
+        {
+          ttlSeconds: 60,
+          scopes: ['secrets:list'],
+          environments,
+          secrets: PATTERNS,
+          allowedAddresses: Array(20).fill('0.0.0.0/0'),
+        },
       ],
       ['GET', '/secrets?limit=100'],
       ['GET', '/secrets?limit=100&tag=none'],
@@ -264,7 +317,8 @@ const plant = (o: Caller, template: string, many: number) =>
   inCore(o, ({ rows, storage }) =>
     storage.transactionSync(() => {
       const row = rows.get('secret', template) as schema.SecretRow;
-      for (let n = 0; n < many; n++) rows.put('secret', { ...row, id: newId('sec'), name: `${'ab'.repeat(120)}-${n}` });
+      for (let n = 0; n < many; n++)
+        rows.put('secret', { ...row, id: newId('sec'), name: `${'ab'.repeat(120)}-${n}` });
     }),
   );
 
@@ -333,7 +387,9 @@ async function flood(
   let requests = 0;
   const start = await held(o);
   for (let round = 0; round < rounds; round++) {
-    const asked = routes.map((route, at) => requestOf(route, wayNames[(round + at) % wayNames.length] as string, o, ids));
+    const asked = routes.map((route, at) =>
+      requestOf(route, wayNames[(round + at) % wayNames.length] as string, o, ids),
+    );
     for (const { label, method, path, body, headers } of [...asked, ...allowed(o, environments)]) {
       faults.clock = (faults.clock as number) + 600;
       const before = weigh ? await held(o) : null;
@@ -343,7 +399,9 @@ async function flood(
       for (const [what, n] of Object.entries(work)) note(what, n, label);
       note('answer', answer.text.length, label);
       const after = before && (await held(o));
-      if (before && after) for (const what of ['gate', 'd1'] as const) note(`kept in ${what}`, after[what] - before[what], label);
+      if (before && after)
+        for (const what of ['gate', 'd1'] as const)
+          note(`kept in ${what}`, after[what] - before[what], label);
     }
     // What is due by then, as the alarm would have it.
     await inCore(o, (core) => runTasks(core, core.now()));
@@ -354,15 +412,22 @@ async function flood(
 }
 
 function expectBounded({ most, mean }: Flood) {
-  for (const [what, bound] of Object.entries(MOST_WORK)) expect(most[what]?.n, `${what}: ${most[what]?.label}`).toBeLessThanOrEqual(bound);
+  for (const [what, bound] of Object.entries(MOST_WORK))
+    expect(most[what]?.n, `${what}: ${most[what]?.label}`).toBeLessThanOrEqual(bound);
   expect(most.answer?.n, most.answer?.label).toBeLessThanOrEqual(MOST_ANSWER);
-  for (const what of ['gate', 'd1', 'file'] as const) expect(mean[what], `mean in ${what}`).toBeLessThanOrEqual(MEAN_KEPT[what]);
+  for (const what of ['gate', 'd1', 'file'] as const)
+    expect(mean[what], `mean in ${what}`).toBeLessThanOrEqual(MEAN_KEPT[what]);
 }
 
 /** What the requests of somebody else cost once they are warm. */
 async function costs(reader: Caller, secret: { id: string }): Promise<Work[]> {
   const found: Work[] = [];
-  for (const path of [`/secrets/${secret.id}`, '/secrets/by-name/KEPT', '/secrets?limit=10', '/environments']) {
+  for (const path of [
+    `/secrets/${secret.id}`,
+    '/secrets/by-name/KEPT',
+    '/secrets?limit=10',
+    '/environments',
+  ]) {
     await reader.get(path);
     const { answer, work } = await workOf(reader, () => reader.get(path));
     expect(answer.status, path).toBe(200);
@@ -407,8 +472,12 @@ describe('limits: a flood of the largest requests on every route', () => {
 
       const weighed = isKey ? await flood(world, flooding.o, { rounds: 1, weigh: true }) : null;
       if (weighed) {
-        expect(weighed.most['kept in gate']?.n, weighed.most['kept in gate']?.label).toBeLessThanOrEqual(MOST_KEPT.gate);
-        expect(weighed.most['kept in d1']?.n, weighed.most['kept in d1']?.label).toBeLessThanOrEqual(MOST_KEPT.d1);
+        expect(weighed.most['kept in gate']?.n, weighed.most['kept in gate']?.label).toBeLessThanOrEqual(
+          MOST_KEPT.gate,
+        );
+        expect(weighed.most['kept in d1']?.n, weighed.most['kept in d1']?.label).toBeLessThanOrEqual(
+          MOST_KEPT.d1,
+        );
       }
       const rounds = isKey ? ROUNDS : Math.max(1, Math.floor(ROUNDS / 10));
       const found = weighed && rounds === 1 ? weighed : await flood(world, flooding.o, { rounds });
@@ -430,7 +499,9 @@ describe('limits: a flood of the largest requests on every route', () => {
     },
   );
 
-  it('by a credential over its rate limit: one audit entry a minute is all that is kept', { timeout: 240_000 }, async () => {
+  it('by a credential over its rate limit: one audit entry a minute is all that is kept', {
+    timeout: 240_000,
+  }, async () => {
     const minute = 60_000;
     faults.clock = Math.ceil(Date.now() / minute) * minute;
     const world = await furnish(10);
@@ -449,7 +520,9 @@ describe('limits: a flood of the largest requests on every route', () => {
         ...routes.map((route) => requestOf(route, way, o, ids)),
         ...allowed(o, environments),
       ]) {
-        const { answer, work } = await workOf(o, () => send(method, path, { token: by.token, body, headers }));
+        const { answer, work } = await workOf(o, () =>
+          send(method, path, { token: by.token, body, headers }),
+        );
         if (answer.headers.get('ratelimit')) over++;
         expect(work.written, label).toBeLessThanOrEqual(2);
         largestOne = Math.max(largestOne, work.statements, work.d1);
@@ -461,7 +534,10 @@ describe('limits: a flood of the largest requests on every route', () => {
     expect([end.d1 - start.d1, await head()]).toEqual([0, first]);
     faults.clock += minute;
     await inCore(o, (core) => runTasks(core, core.now()));
-    const entries = (await o.get(`/audit-log?actor=${id}&limit=100`)).json.data as { count: number; sequence: number }[];
+    const entries = (await o.get(`/audit-log?actor=${id}&limit=100`)).json.data as {
+      count: number;
+      sequence: number;
+    }[];
     expect(entries.filter(({ sequence }) => sequence > first).map(({ count }) => count)).toEqual([over]);
   });
 });
@@ -484,7 +560,9 @@ describe('cursor: a caller who is limited to some names', () => {
     expect(cursors).toHaveLength(1);
     const again = (await agent.o.get('/secrets?limit=1')).json.next_cursor;
     expect(again).not.toBe(cursors[0]);
-    const hidden = await inCore(o, ({ rows }) => rows.after('secret', kept.id, PLANTED).map(({ id, name }) => ({ id, name })));
+    const hidden = await inCore(o, ({ rows }) =>
+      rows.after('secret', kept.id, PLANTED).map(({ id, name }) => ({ id, name })),
+    );
     const one = hidden[0] as { id: string; name: string };
     for (const plain of [one.id.slice(4), toBase64Url(utf8(one.id)), toBase64Url(utf8(`after ${one.name}`))])
       expect(leaked(plain, [one])).not.toEqual([]);
@@ -499,12 +577,15 @@ function leaked(text: string, secrets: { id: string; name: string }[]): string[]
   const decoded: Uint8Array[] = [];
   for (let at = 0; at < text.length; at++) {
     const rest = text.slice(at);
-    for (const cut of [0, 1, 2, 3]) decoded.push(fromBase64Url(rest.slice(0, rest.length - cut)) ?? new Uint8Array());
+    for (const cut of [0, 1, 2, 3])
+      decoded.push(fromBase64Url(rest.slice(0, rest.length - cut)) ?? new Uint8Array());
     for (const length of [21, 22]) decoded.push(fromBase62(rest.slice(0, length), 16) ?? new Uint8Array());
   }
   const said = [text, ...decoded.flatMap((bytes) => [hex(bytes), new TextDecoder().decode(bytes)])].join(' ');
   return secrets
-    .filter(({ id, name }) => [id.slice(4), name, hex(idBytes('sec', id) as Uint8Array)].some((part) => said.includes(part)))
+    .filter(({ id, name }) =>
+      [id.slice(4), name, hex(idBytes('sec', id) as Uint8Array)].some((part) => said.includes(part)),
+    )
     .map(({ id }) => id);
 }
 
@@ -559,7 +640,12 @@ describe('limits: name patterns on many names', () => {
     const kept = await newSecret(o, { name: 'KEPT' });
     await plant(o, kept.id, PLANTED);
     const key = await newKey(o, { scopes: ['secrets:list', 'secrets:read'] });
-    return { o, kept, key, session: await newSession(key.o, { secrets: [...PATTERNS.slice(2), 'KEPT', '*-7'] }) };
+    return {
+      o,
+      kept,
+      key,
+      session: await newSession(key.o, { secrets: [...PATTERNS.slice(2), 'KEPT', '*-7'] }),
+    };
   }
 
   it.each([
@@ -570,7 +656,9 @@ describe('limits: name patterns on many names', () => {
     const shown: string[] = [];
     let pages = 0;
     for (let cursor = ''; ; pages++) {
-      const { answer, work } = await workOf(o, () => session.o.get(`/secrets?limit=100${query}${cursor && `&cursor=${cursor}`}`));
+      const { answer, work } = await workOf(o, () =>
+        session.o.get(`/secrets?limit=100${query}${cursor && `&cursor=${cursor}`}`),
+      );
       expect([answer.status, work.steps < 5_000_000]).toEqual([200, true]);
       shown.push(...answer.json.data.map(({ id }: { id: string }) => id));
       if (!answer.json.has_more) break;
@@ -578,7 +666,9 @@ describe('limits: name patterns on many names', () => {
     }
     expect(pages).toBeGreaterThan(5);
     const all = await inCore(o, ({ rows }) => rows.after('secret', '', 2 * PLANTED));
-    expect(shown.toSorted()).toEqual(all.filter(({ id, name }) => id === kept.id || name.endsWith('-7')).map(({ id }) => id));
+    expect(shown.toSorted()).toEqual(
+      all.filter(({ id, name }) => id === kept.id || name.endsWith('-7')).map(({ id }) => id),
+    );
   });
 
   it('a comparison of environments ends its page early, and its pages show each name once', async () => {
@@ -600,7 +690,11 @@ describe('limits: name patterns on many names', () => {
   it('a bulk read with many patterns is refused, and one with few is not', async () => {
     const { o, session, kept, key } = await wideWorld();
     const { answer, work } = await workOf(o, () => session.o.get('/environments/production/values'));
-    expect([answer.status, answer.json.error.code, work.steps < MOST_WORK.steps]).toEqual([422, 'RESULT_TOO_LARGE', true]);
+    expect([answer.status, answer.json.error.code, work.steps < MOST_WORK.steps]).toEqual([
+      422,
+      'RESULT_TOO_LARGE',
+      true,
+    ]);
     const narrow = await newSession(key.o, { secrets: ['*KEPT', 'none/*'] });
     expect((await narrow.o.get('/environments/production/values')).json.values).toEqual({ KEPT: kept.value });
     expect((await o.get(`/credentials/${narrow.id}/graph`)).json.reach.environments).toContainEqual({
@@ -612,8 +706,15 @@ describe('limits: name patterns on many names', () => {
   it('a graph counts up to the limit, and says so', async () => {
     const { o, session } = await wideWorld();
     const { answer, work } = await workOf(o, () => o.get(`/credentials/${session.id}/graph`));
-    const production = answer.json.reach.environments.find(({ environment }: { environment: string }) => environment === 'production');
-    expect([answer.status, production.incomplete, production.secrets <= 2, work.steps < MOST_WORK.steps]).toEqual([200, true, true, true]);
+    const production = answer.json.reach.environments.find(
+      ({ environment }: { environment: string }) => environment === 'production',
+    );
+    expect([
+      answer.status,
+      production.incomplete,
+      production.secrets <= 2,
+      work.steps < MOST_WORK.steps,
+    ]).toEqual([200, true, true, true]);
   });
 
   it('a list of the audit log reads fewer entries at a time, and shows each once', async () => {
@@ -645,7 +746,9 @@ describe('limits: name patterns on many names', () => {
     const shown: string[] = [];
     let pages = 0;
     for (let cursor = ''; ; pages++) {
-      const { answer, work } = await workOf(o, () => session.o.get(`/audit-log?actor=key_0&limit=2${cursor && `&cursor=${cursor}`}`));
+      const { answer, work } = await workOf(o, () =>
+        session.o.get(`/audit-log?actor=key_0&limit=2${cursor && `&cursor=${cursor}`}`),
+      );
       expect(answer.status).toBe(200);
       expect(work.steps / work.gate).toBeLessThan(5_000_000);
       shown.push(...answer.json.data.map(({ request_id }: { request_id: string }) => request_id));
@@ -668,7 +771,10 @@ describe('limits: name patterns on many names', () => {
     // Ten characters, and one word of 32 characters for each begun pattern and each further 32.
     expect([left(19, holding(['a', 'b'])), left(20, holding(['a', 'b']))]).toEqual([false, true]);
     expect([left(89, holding([pattern(256)])), left(90, holding([pattern(256)]))]).toEqual([false, true]);
-    expect([left(0, holding(null), holding(['a'])), left(0, holding(['a'], ['other']))]).toEqual([true, true]);
+    expect([left(0, holding(null), holding(['a'])), left(0, holding(['a'], ['other']))]).toEqual([
+      true,
+      true,
+    ]);
     expect(left(9, holding(['a']), holding(null))).toBe(false);
   });
 });
@@ -681,7 +787,8 @@ describe('limits: the intersection of a chain of agents', () => {
     const [, second, third, last] = chain as [Agent, Agent, Agent, Agent];
     const limited = await newAgent(third.o, { scopes: ['secrets:list'], secrets: PATTERNS, rate_limit: 1 });
     await inCore(o, (core) => overlaps(core).clear());
-    const steps = async (by: Caller) => (await workOf(by, () => by.get('/environments/production'))).work.steps;
+    const steps = async (by: Caller) =>
+      (await workOf(by, () => by.get('/environments/production'))).work.steps;
     const first = await steps(last.o);
     const later = [await steps(last.o), await steps(last.o)];
     expect(first).toBeGreaterThan(100_000);
@@ -708,7 +815,8 @@ describe('limits: contain and graph of a credential with very many descendants',
     const o = await newOrg();
     const root = await newKey(o);
     const ids: string[] = [];
-    for (let at = 0; at < keys; at += 1000) ids.push(...(await addKeys(o, root.id, Math.min(1000, keys - at))));
+    for (let at = 0; at < keys; at += 1000)
+      ids.push(...(await addKeys(o, root.id, Math.min(1000, keys - at))));
     for (const id of ids.slice(0, 3)) await addSessions(o, id, sessions / 3);
     return { o, root };
   }
@@ -734,11 +842,17 @@ describe('limits: contain and graph of a credential with very many descendants',
       };
       const { answer, work } = await workOf(o, () => o.post(`/credentials/${root.id}/contain`, {}));
       const below = keys + sessions;
-      expect([answer.status, answer.json.revoked.length, answer.json.credentials.length]).toEqual([200, below + 1, below]);
+      expect([answer.status, answer.json.revoked.length, answer.json.credentials.length]).toEqual([
+        200,
+        below + 1,
+        below,
+      ]);
       expect(answer.text.length).toBeLessThan(200 * below);
-      const perCall = [...before.slice(1), work.statements].map((after, at) => after - (before[at] as number));
-      // A commit revokes 1,000, and each looks at all that are left: the longest call is linear, and so is the number of calls.
-      // Each revoked row is counted anew for its root.
+      const perCall = [...before.slice(1), work.statements].map(
+        (after, at) => after - (before[at] as number),
+      );
+      // A commit revokes 1,000, and each looks at all that are left: the longest call is linear, and so is
+      // the number of calls. Each revoked row is counted anew for its root.
       expect(Math.max(...perCall)).toBeLessThan(7 * below);
       // Of its own gate: tasks of other organisations may run meanwhile.
       expect(calls).toBeGreaterThan(keys / 1000);
@@ -754,7 +868,14 @@ describe('limits: the exposure report of a credential with very many bulk reads'
   const standing = (many: number) =>
     new Map(
       Array.from({ length: many }, (_, n) => {
-        const row = { id: `sec_${n}`, environment: 'env', name: `${'ab'.repeat(120)}-${n}`, version: 1, expires_at: null, at: 1 };
+        const row = {
+          id: `sec_${n}`,
+          environment: 'env',
+          name: `${'ab'.repeat(120)}-${n}`,
+          version: 1,
+          expires_at: null,
+          at: 1,
+        };
         return [row.id, { ...row, deleted: false, revoked: false }];
       }),
     );
@@ -802,10 +923,13 @@ describe('limits: the exposure report of a credential with very many bulk reads'
     const kept = await newSecret(o, { name: 'KEPT' });
     const other = await newSecret(o, { name: 'OTHER' });
     const key = await newKey(o, { scopes: ['secrets:read'] });
-    const read = async (prefix: string) => (await key.o.get(`/environments/production/values?prefix=${prefix}`)).json.values;
+    const read = async (prefix: string) =>
+      (await key.o.get(`/environments/production/values?prefix=${prefix}`)).json.values;
     expect(await read('KEPT')).toEqual({ KEPT: kept.value });
     const namesRead = async () =>
-      (await o.post(`/credentials/${key.id}/contain`, {})).json.read.map(({ secret_id }: { secret_id: string }) => secret_id);
+      (await o.post(`/credentials/${key.id}/contain`, {})).json.read.map(
+        ({ secret_id }: { secret_id: string }) => secret_id,
+      );
     for (let n = 0; n < 999; n++) {
       faults.clock = Date.now() + n * 100;
       await read(`none-${n}`);
@@ -824,7 +948,11 @@ describe('rate limit: an expired JWT of a browser session', () => {
     const { token } = await signSession(key, ORIGIN, claims, Date.now() - 1000, Date.now() - 600_000);
     const left = async (token: string) => {
       const answer = await send('GET', `/api/v1/orgs/${o.id}/environments`, { token });
-      return { code: codeOf(answer), left: Number(answer.headers.get('x-ratelimit-remaining')), id: answer.headers.get('request-id') };
+      return {
+        code: codeOf(answer),
+        left: Number(answer.headers.get('x-ratelimit-remaining')),
+        id: answer.headers.get('request-id'),
+      };
     };
     const before = await left(browser.token);
     const expired = [await left(token), await left(token), await left(token)];

@@ -1,4 +1,5 @@
-// The work of policies: bounded for an organisation, and done in turns, so that no request holds up the others.
+// The work of policies: bounded for an organisation, and done in turns, so that no request holds up the
+// others.
 
 import { describe, expect, it } from 'vitest';
 import { newApprovalPolicy } from '../../support/approvals';
@@ -9,11 +10,18 @@ import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/
 
 useWorld();
 
-/** Naming policies with the largest patterns, which every name below matches: as many as an organisation can have. */
+/**
+ * Naming policies with the largest patterns, which every name below matches: as many as an organisation can
+ * have.
+ */
 async function widePolicies(o: Caller) {
   const pattern = '^[A-Z0-9_]{1,110}[A-Z0-9_]*$';
   for (let n = 0; n < 100; n++) {
-    const { status, json } = await o.post('/policies', { name: `wide ${n}`, kind: 'naming', config: { pattern: `${pattern}|^${n}` } });
+    const { status, json } = await o.post('/policies', {
+      name: `wide ${n}`,
+      kind: 'naming',
+      config: { pattern: `${pattern}|^${n}` },
+    });
     if (status === 201) continue;
     expect([status, json.error.code]).toEqual([409, 'LIMIT_REACHED']);
     return n;
@@ -22,7 +30,8 @@ async function widePolicies(o: Caller) {
 }
 
 const LONG = 'N'.repeat(200);
-const dotenv = (count: number) => Array.from({ length: count }, (_, n) => `${LONG}${String(n).padStart(4, '0')}=x`).join('\n');
+const dotenv = (count: number) =>
+  Array.from({ length: count }, (_, n) => `${LONG}${String(n).padStart(4, '0')}=x`).join('\n');
 
 describe('limits: patterns of policies', () => {
   it('are bounded for the organisation; a change may narrow them', async () => {
@@ -32,7 +41,9 @@ describe('limits: patterns of policies', () => {
     const small = await newPolicy(o, 'naming', { pattern: '^[A-Z]' }, { applies_to: { names: ['x*'] } });
     const { data } = (await o.get('/policies')).json;
     const wide = data.find(({ name }: { name: string }) => name === 'wide 0');
-    expect((await o.patch(`/policies/${small.id}`, { config: wide.config })).json.error.code).toBe('LIMIT_REACHED');
+    expect((await o.patch(`/policies/${small.id}`, { config: wide.config })).json.error.code).toBe(
+      'LIMIT_REACHED',
+    );
     expect((await o.patch(`/policies/${wide.id}`, { config: { pattern: '^[A-Z]' } })).status).toBe(200);
     expect((await o.patch(`/policies/${small.id}`, { applies_to: { names } })).status).toBe(200);
   });
@@ -42,7 +53,12 @@ describe('limits: patterns of policies', () => {
 async function wideRotations(o: Caller) {
   const names = Array.from({ length: 8 }, (_, n) => `${'N'.repeat(90)}*${n}*x`);
   for (let n = 0; n < 200; n++) {
-    const { status } = await o.post('/policies', { name: `r ${n}`, kind: 'rotation', applies_to: { names }, config: { max_age_days: 30 } });
+    const { status } = await o.post('/policies', {
+      name: `r ${n}`,
+      kind: 'rotation',
+      applies_to: { names },
+      config: { max_age_days: 30 },
+    });
     if (status !== 201) return;
   }
   throw new Error('no bound');
@@ -52,9 +68,10 @@ describe('limits: reports that compare names with policies', () => {
   it('of compliance work in slices: other requests are answered in between, and a root has few', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'KEPT' });
-    expect((await o.post('/integrations/import', { source: 'dotenv', onConflict: 'skip', data: dotenv(400) })).json.created).toHaveLength(
-      400,
-    );
+    expect(
+      (await o.post('/integrations/import', { source: 'dotenv', onConflict: 'skip', data: dotenv(400) })).json
+        .created,
+    ).toHaveLength(400);
     await wideRotations(o);
     const other = (await newKey(o, { scopes: ['compliance:read'] })).o;
     const under = { running: 0 };
@@ -87,9 +104,10 @@ describe('limits: exposure reports', () => {
   async function newReaders(count: number) {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'KEPT' });
-    expect((await o.post('/integrations/import', { source: 'dotenv', onConflict: 'skip', data: dotenv(400) })).json.created).toHaveLength(
-      400,
-    );
+    expect(
+      (await o.post('/integrations/import', { source: 'dotenv', onConflict: 'skip', data: dotenv(400) })).json
+        .created,
+    ).toHaveLength(400);
     const secrets = Array.from({ length: 16 }, (_, n) => `${'N'.repeat(240)}*${n}*x`);
     const keys = [];
     for (let n = 0; n < count; n++) {
@@ -120,7 +138,8 @@ describe('limits: exposure reports', () => {
 
   it('of containments wait for others of their root: what has taken effect is not refused', async () => {
     const { o, keys } = await newReaders(5);
-    const contain = (key: string) => o.post(`/credentials/${key}/contain`, {}, { 'Idempotency-Key': `contain ${key}` });
+    const contain = (key: string) =>
+      o.post(`/credentials/${key}/contain`, {}, { 'Idempotency-Key': `contain ${key}` });
     const previews = [1, 2, 3, 4].map(() => o.post(`/credentials/${keys[0]}/contain`, { dry_run: true }));
     const done = await Promise.all(keys.map(contain));
     expect(done.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
@@ -173,7 +192,9 @@ describe('limits: the work of policies', () => {
     const o = await newOrg();
     await widePolicies(o);
     const data = `${dotenv(60)}\nHELD=x`;
-    expect((await o.post('/integrations/import', { source: 'dotenv', onConflict: 'skip', data })).json.created).toHaveLength(61);
+    expect(
+      (await o.post('/integrations/import', { source: 'dotenv', onConflict: 'skip', data })).json.created,
+    ).toHaveLength(61);
     await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['HELD', `${LONG}9*`] } });
     const { status, json } = await o.get('/environments/production/values');
     expect([status, Object.keys(json.values).length, json.withheld]).toEqual([200, 60, ['HELD']]);

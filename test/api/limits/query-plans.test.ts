@@ -1,5 +1,6 @@
-// What D1 has to do for each statement that the service puts to it: a look into an index that begins with the organisation, never a
-// walk over a table. With many organisations in one database anything else would cost all of them.
+// What D1 has to do for each statement that the service puts to it: a look into an index that begins with the
+// organisation, never a walk over a table. With many organisations in one database anything else would cost
+// all of them.
 import { expect, it } from 'vitest';
 import { ciphertexts } from '../../../src/gate/rows/ciphertexts';
 import { invite, newBrowser, ORIGIN } from '../../support/browser';
@@ -27,7 +28,9 @@ async function signIn(o: Caller): Promise<void> {
   await browser.login();
   await browser.refresh();
   const options = (await browser.o.post(`/members/${id}/passkeys/options`)).json;
-  const added = await browser.o.post(`/members/${id}/passkeys`, { response: await (await newPasskey(ORIGIN)).create(options) });
+  const added = await browser.o.post(`/members/${id}/passkeys`, {
+    response: await (await newPasskey(ORIGIN)).create(options),
+  });
   await browser.o.del(`/members/${id}/passkeys/${added.json.id}`);
   expect((await browser.logout()).status).toBe(204);
 }
@@ -119,7 +122,8 @@ it('query plan: D1 finds every row by an index', { timeout: 120_000 }, async () 
     // A join with what is wanted has to look each one up: by its whole key, not by its organisation alone.
     const isJoin = results.some(({ detail }) => /^SCAN w\b/.test(detail));
     const isWalk = (detail: string) =>
-      /^SCAN (?!(w|json_each|CONSTANT)\b)/.test(detail) || (isJoin && /^SEARCH (?!fences\b).*\(org_id=\?\)$/.test(detail));
+      /^SCAN (?!(w|json_each|CONSTANT)\b)/.test(detail) ||
+      (isJoin && /^SEARCH (?!fences\b).*\(org_id=\?\)$/.test(detail));
     for (const { detail } of results) if (isWalk(detail)) walks.push(`${detail}: ${sql}`);
   }
   expect(walks).toEqual([]);

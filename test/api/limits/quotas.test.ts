@@ -1,5 +1,5 @@
-// Quotas: what one root stores of each kind of row is bounded, finished rows included, however many requests come at once; and what stays
-// for a while makes room for the next, the oldest first.
+// Quotas: what one root stores of each kind of row is bounded, finished rows included, however many requests
+// come at once; and what stays for a while makes room for the next, the oldest first.
 import { getTableName } from 'drizzle-orm';
 import { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -10,7 +10,13 @@ import { announcedQuota } from '../../../src/domains/incidents/gate/announced';
 import { leakQuota } from '../../../src/domains/scans/gate/leaks';
 import { nameQuotas, syncs } from '../../../src/domains/syncs/gate/store';
 import { rootOfCredential } from '../../../src/gate/limits/quota-root';
-import { lastingOf, passingOf, secretsOfRoot, sessionQuotas, wholeQuotas } from '../../../src/gate/limits/quotas';
+import {
+  lastingOf,
+  passingOf,
+  secretsOfRoot,
+  sessionQuotas,
+  wholeQuotas,
+} from '../../../src/gate/limits/quotas';
 import { storedResponses } from '../../../src/gate/request/response-store';
 import { makerQuota } from '../../../src/gate/rows/former-makers';
 import { tombstoneQuota } from '../../../src/gate/rows/tombstones';
@@ -28,7 +34,11 @@ import { type Answer, type Caller, codeOf, db, newOrg, newSecret, useWorld } fro
 useWorld();
 
 /** Not there where mutants are tested. */
-const pages = import.meta.glob<string>('../../../docs/reference/limits.md', { query: '?raw', import: 'default', eager: true });
+const pages = import.meta.glob<string>('../../../docs/reference/limits.md', {
+  query: '?raw',
+  import: 'default',
+  eager: true,
+});
 const limits = Object.values(pages)[0] ?? '';
 
 const LIMIT = [409, 'LIMIT_REACHED'];
@@ -58,46 +68,69 @@ describe('quotas: rows that stay until they are removed', () => {
     team: (o, n) => o.post('/teams', { name: `t ${n}` }),
     grant: async (o, n) => {
       const { json } = await o.get('/members');
-      return o.post('/grants', { grantee: { type: 'member', id: json.data[0].id }, permission: 'read', secrets: [`a${n}`] });
+      return o.post('/grants', {
+        grantee: { type: 'member', id: json.data[0].id },
+        permission: 'read',
+        secrets: [`a${n}`],
+      });
     },
     device: (o, n) => o.post('/devices', { name: `d ${n}`, platform: 'linux' }),
     policy: (o, n) => o.post('/policies', { name: `p ${n}`, kind: 'naming', config: { pattern: 'x' } }),
     webhook: (o, n) => o.post('/webhooks', { url: `https://example.com/${n}`, events: '*' }),
     integration: (o, n) =>
-      o.post('/integrations', { kind: 'sync', platform: 'heroku', name: `c ${n}`, config: herokuConfig, environments: ['production'] }),
+      o.post('/integrations', {
+        kind: 'sync',
+        platform: 'heroku',
+        name: `c ${n}`,
+        config: herokuConfig,
+        environments: ['production'],
+      }),
   };
 
   it('are all tested', () => {
     expect(Object.keys(creates).sort()).toEqual(Object.keys(allOf(lastingOf)).sort());
   });
 
-  it.each(Object.keys(creates) as RowKind[])('%s: of ten created at once as many succeed as there is room for', async (kind) => {
-    const o = await newOrg();
-    const before = await countOf(o, kind);
-    lower(lastingOf(kind), 'most', before + 3);
-    faults.delay = 5;
-    const answers = await Promise.all(Array.from({ length: 10 }, (_, n) => (creates[kind] as (typeof creates)[RowKind] & object)(o, n)));
-    faults.delay = 0;
-    const codes = answers.map(codeOf);
-    expect(codes.filter(([status]) => status === 201)).toHaveLength(3);
-    expect(codes.filter(([status]) => status !== 201)).toEqual(Array.from({ length: 7 }, () => LIMIT));
-    expect(await countOf(o, kind)).toBe(before + 3);
-  });
+  it.each(Object.keys(creates) as RowKind[])(
+    '%s: of ten created at once as many succeed as there is room for',
+    async (kind) => {
+      const o = await newOrg();
+      const before = await countOf(o, kind);
+      lower(lastingOf(kind), 'most', before + 3);
+      faults.delay = 5;
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, (_, n) => (creates[kind] as (typeof creates)[RowKind] & object)(o, n)),
+      );
+      faults.delay = 0;
+      const codes = answers.map(codeOf);
+      expect(codes.filter(([status]) => status === 201)).toHaveLength(3);
+      expect(codes.filter(([status]) => status !== 201)).toEqual(Array.from({ length: 7 }, () => LIMIT));
+      expect(await countOf(o, kind)).toBe(before + 3);
+    },
+  );
 
-  const ofRoots = Object.entries(allOf(lastingOf)).flatMap(([kind, quota]) => ('root' in quota ? [kind as RowKind] : []));
-  it.each(ofRoots)('%s: one root, agents included, creates no more than its part, and others still do', async (kind) => {
-    const o = await newOrg();
-    const key = await newKey(o, { scopes: ['*'] });
-    const agent = await newAgent(key.o, { scopes: ['*'] });
-    lower(lastingOf(kind), 'root', 3);
-    const by = (caller: Caller, n: number) => creates[kind]?.({ ...caller, keyId: key.id }, n) as Promise<Answer>;
-    faults.delay = 5;
-    const answers = await Promise.all(Array.from({ length: 8 }, (_, n) => by(n % 2 ? agent.o : key.o, n)));
-    faults.delay = 0;
-    expect(answers.map(codeOf).filter(([status]) => status === 201)).toHaveLength(3);
-    expect(answers.map(codeOf).filter(([status]) => status !== 201)).toEqual(Array.from({ length: 5 }, () => LIMIT));
-    expect((await by(o, 9)).status).toBe(201);
-  });
+  const ofRoots = Object.entries(allOf(lastingOf)).flatMap(([kind, quota]) =>
+    'root' in quota ? [kind as RowKind] : [],
+  );
+  it.each(ofRoots)(
+    '%s: one root, agents included, creates no more than its part, and others still do',
+    async (kind) => {
+      const o = await newOrg();
+      const key = await newKey(o, { scopes: ['*'] });
+      const agent = await newAgent(key.o, { scopes: ['*'] });
+      lower(lastingOf(kind), 'root', 3);
+      const by = (caller: Caller, n: number) =>
+        creates[kind]?.({ ...caller, keyId: key.id }, n) as Promise<Answer>;
+      faults.delay = 5;
+      const answers = await Promise.all(Array.from({ length: 8 }, (_, n) => by(n % 2 ? agent.o : key.o, n)));
+      faults.delay = 0;
+      expect(answers.map(codeOf).filter(([status]) => status === 201)).toHaveLength(3);
+      expect(answers.map(codeOf).filter(([status]) => status !== 201)).toEqual(
+        Array.from({ length: 5 }, () => LIMIT),
+      );
+      expect((await by(o, 9)).status).toBe(201);
+    },
+  );
 });
 
 describe('quotas: credentials of one root', () => {
@@ -123,9 +156,12 @@ describe('quotas: credentials of one root', () => {
       ...[false, false, false],
     ]);
     expect(await inCore(o, ({ rows }) => rows.stored.usage('credential', key.id).count)).toBe(4);
-    expect(await db.prepare('select count(*) n from credentials where org_id = ? and created_by = ?').bind(o.id, key.id).first('n')).toBe(
-      3,
-    );
+    expect(
+      await db
+        .prepare('select count(*) n from credentials where org_id = ? and created_by = ?')
+        .bind(o.id, key.id)
+        .first('n'),
+    ).toBe(3);
     expect((await soon.o.get('/secrets')).status).toBe(200);
   });
 
@@ -149,7 +185,9 @@ describe('quotas: credentials of one root', () => {
     lower(passingOf('credential')?.root, 'open', 4);
     faults.delay = 5;
     const answers = await Promise.all(
-      Array.from({ length: 6 }, () => key.o.post('/agent-credentials', { name: 'a', scopes: ['secrets:read'] })),
+      Array.from({ length: 6 }, () =>
+        key.o.post('/agent-credentials', { name: 'a', scopes: ['secrets:read'] }),
+      ),
     );
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 201, 409, 409, 409]);
     expect((await newAgent(o)).id).toMatch(/^agt_/);
@@ -186,7 +224,8 @@ describe('quotas: credentials of one root', () => {
 });
 
 describe('quotas: secrets that one root created', () => {
-  const create = (o: Caller, value: string) => o.post('/secrets', { name: `s-${Math.random()}`, type: 'generic', value });
+  const create = (o: Caller, value: string) =>
+    o.post('/secrets', { name: `s-${Math.random()}`, type: 'generic', value });
 
   it('are bounded in number, however many are created at once', async () => {
     const o = await newOrg();
@@ -233,7 +272,9 @@ describe('quotas: what is bounded for the whole organisation', () => {
     const used = await inCore(o, ({ rows }) => rows.sealedBytes());
     lower(wholeQuotas, 'sealedBytes', used + 35_000);
     faults.delay = 5;
-    const answers = await Promise.all(secrets.map(({ id }) => o.post(`/secrets/${id}/rotate`, { value: 'x'.repeat(7500) })));
+    const answers = await Promise.all(
+      secrets.map(({ id }) => o.post(`/secrets/${id}/rotate`, { value: 'x'.repeat(7500) })),
+    );
     expect(statuses(answers)).toEqual([3, 7]);
   });
 
@@ -242,17 +283,24 @@ describe('quotas: what is bounded for the whole organisation', () => {
     const keys = await Promise.all([1, 2, 3].map(() => newKey(o)));
     lower(wholeQuotas, 'credentials', 7);
     faults.delay = 5;
-    const create = (n: number) => (keys[n % 3] as { o: Caller }).o.post('/agent-credentials', { name: 'a', scopes: ['secrets:read'] });
+    const create = (n: number) =>
+      (keys[n % 3] as { o: Caller }).o.post('/agent-credentials', { name: 'a', scopes: ['secrets:read'] });
     expect(statuses(await Promise.all(Array.from({ length: 9 }, (_, n) => create(n))))).toEqual([3, 6]);
   });
 });
 
 describe('quotas: syncs', () => {
   const ask = (o: Caller, fields: object = {}) =>
-    o.post('/integrations/sync', { platform: 'heroku', config: herokuConfig, environmentId: 'production', ...fields });
+    o.post('/integrations/sync', {
+      platform: 'heroku',
+      config: herokuConfig,
+      environmentId: 'production',
+      ...fields,
+    });
   const bytesIn = (o: Caller) => inCore(o, ({ rows }) => rows.stored.usage('sync', null).bytes);
   /** A key that reaches one name. */
-  const limited = (o: Caller) => newKey(o, { scopes: ['integrations:sync', 'integrations:read', 'secrets:read'], secrets: ['only'] });
+  const limited = (o: Caller) =>
+    newKey(o, { scopes: ['integrations:sync', 'integrations:read', 'secrets:read'], secrets: ['only'] });
 
   it('the names of a sync are kept once it has ended with its results alone, and the oldest finished ones leave', async () => {
     useTargets();
@@ -268,7 +316,10 @@ describe('quotas: syncs', () => {
     }
     const shown = (await key.o.get(`/integrations/syncs/${ids[1]}`)).json;
     expect([shown.status, shown.results.length]).toEqual(['completed', 1000]);
-    const row = await db.prepare('select names from syncs where org_id = ? and id = ?').bind(o.id, ids[1]).first<{ names: string }>();
+    const row = await db
+      .prepare('select names from syncs where org_id = ? and id = ?')
+      .bind(o.id, ids[1])
+      .first<{ names: string }>();
     expect(row?.names).toBe('[]');
     expect(await bytesIn(o)).toBeGreaterThan(500_000);
     // A third one takes the place of the first.
@@ -292,7 +343,9 @@ describe('quotas: syncs', () => {
     const mine = (await ask(o)).json.syncId;
     await syncAll(o);
     lower(passingOf('sync')?.root, 'count', 3);
-    const agents = await Promise.all([1, 2].map(() => newAgent(o, { scopes: ['integrations:sync', 'secrets:read'], secrets: ['only'] })));
+    const agents = await Promise.all(
+      [1, 2].map(() => newAgent(o, { scopes: ['integrations:sync', 'secrets:read'], secrets: ['only'] })),
+    );
     // Agents of the first key count with it, so its own sync leaves.
     for (let n = 0; n < 4; n++) {
       expect((await ask((agents[n % 2] as { o: Caller }).o, { names: ['only'] })).status).toBe(202);
@@ -319,7 +372,9 @@ describe('quotas: names at the targets of syncs', () => {
   /** How many names are recorded, and of how many targets. */
   const recorded = (o: Caller) =>
     inCore(o, ({ storage: { sql } }) =>
-      ['sync_names', 'sync_places'].map((table) => sql.exec<{ n: number }>(`select count(*) n from ${table}`).one().n),
+      ['sync_names', 'sync_places'].map(
+        (table) => sql.exec<{ n: number }>(`select count(*) n from ${table}`).one().n,
+      ),
     );
   /** Each target is empty at first. */
   const send = async (o: Caller, fields: object) => {
@@ -328,12 +383,19 @@ describe('quotas: names at the targets of syncs', () => {
     expect(status).toBe(202);
     await syncAll(o);
   };
-  const inline = (o: Caller, appName: string) => send(o, { platform: 'heroku', config: { ...herokuConfig, appName } });
+  const inline = (o: Caller, appName: string) =>
+    send(o, { platform: 'heroku', config: { ...herokuConfig, appName } });
   async function withConnection() {
     const o = await newOrg();
     for (const name of ['A', 'B']) await newSecret(o, { name });
     const config = { ...herokuConfig, appName: 'of-the-connection' };
-    const { json } = await o.post('/integrations', { kind: 'sync', platform: 'heroku', name: 'c', config, environments: ['production'] });
+    const { json } = await o.post('/integrations', {
+      kind: 'sync',
+      platform: 'heroku',
+      name: 'c',
+      config,
+      environments: ['production'],
+    });
     await send(o, { integrationId: json.id });
     return { o, connection: json.id as string };
   }
@@ -356,9 +418,13 @@ describe('quotas: names at the targets of syncs', () => {
   it('are forgotten with age', async () => {
     const { o } = await withConnection();
     const kept = 400 * DAY;
-    await inCore(o, (core) => core.storage.transactionSync(() => syncs(core).sweep(Date.now() + kept - 60_000)));
+    await inCore(o, (core) =>
+      core.storage.transactionSync(() => syncs(core).sweep(Date.now() + kept - 60_000)),
+    );
     expect(await recorded(o)).toEqual([2, 1]);
-    await inCore(o, (core) => core.storage.transactionSync(() => syncs(core).sweep(Date.now() + kept + 60_000)));
+    await inCore(o, (core) =>
+      core.storage.transactionSync(() => syncs(core).sweep(Date.now() + kept + 60_000)),
+    );
     expect(await recorded(o)).toEqual([0, 0]);
   });
 
@@ -411,10 +477,18 @@ describe('quotas: stored responses', () => {
   /** Fills the room of a root, but for some bytes. */
   const fill = (o: Caller, root: string, left: number) =>
     inCore(o, (core) => {
-      const fields = { request: 'req_0', digest: 'd', one_time: null, resource: null, keep_until: Date.now() + DAY, root };
+      const fields = {
+        request: 'req_0',
+        digest: 'd',
+        one_time: null,
+        resource: null,
+        keep_until: Date.now() + DAY,
+        root,
+      };
       const key = (n: number) => `key:${root}:filler-${String(n).padStart(2, '0')}`;
       const size = 1024 ** 2 - 200 - key(0).length;
-      for (let n = 0; n < 64; n++) storedResponses(core).save({ ...fields, key: key(n), answer: 'x'.repeat(n ? size : size - left) });
+      for (let n = 0; n < 64; n++)
+        storedResponses(core).save({ ...fields, key: key(n), answer: 'x'.repeat(n ? size : size - left) });
     });
   const create = (o: Caller, n: number) =>
     o.post('/secrets', { name: `s-${n}`, type: 'generic', value: 'v' }, { 'Idempotency-Key': `k-${n}` });
@@ -447,7 +521,9 @@ describe('quotas: links', () => {
     const agent = await newAgent(key.o, { scopes: ['secrets:read', 'secrets:share'] });
     lower(passingOf('share')?.root, 'count', 3);
     const body = { kind: 'link', expires_in: 3600, max_views: 3 };
-    const answers = await Promise.all(Array.from({ length: 8 }, (_, n) => (n % 2 ? key : agent).o.post(`/secrets/${id}/share`, body)));
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, n) => (n % 2 ? key : agent).o.post(`/secrets/${id}/share`, body)),
+    );
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(3);
     expect(answers.filter((answer) => codeOf(answer)[1] === 'LIMIT_REACHED')).toHaveLength(5);
     expect((await newLink(o, id)).id).toMatch(/^shr_/);
@@ -458,14 +534,18 @@ describe('quotas: every table', () => {
   /** The rows of a table of the reference, by their first column. */
   const documented = (heading: string): Map<string, string[]> => {
     const part = limits.split(`### ${heading}\n`)[1]?.split('\n#')[0] ?? '';
-    const cells = [...part.matchAll(/^\| `(\w+)` \| (.+) \|$/gm)].map(([, name, rest]) => [name, (rest as string).split(' | ')] as const);
+    const cells = [...part.matchAll(/^\| `(\w+)` \| (.+) \|$/gm)].map(
+      ([, name, rest]) => [name, (rest as string).split(' | ')] as const,
+    );
     return new Map(cells as [string, string[]][]);
   };
   const shown = ({ count, bytes }: { count: number; bytes: number }) =>
     `${count.toLocaleString('en')} of ${bytes / 1024 ** 2} MiB together`;
 
   it('of D1 has a bound', () => {
-    const tables = Object.values(schema).flatMap((one) => (one instanceof SQLiteTable ? [getTableName(one)] : []));
+    const tables = Object.values(schema).flatMap((one) =>
+      one instanceof SQLiteTable ? [getTableName(one)] : [],
+    );
     expect(tables.length).toBeGreaterThan(20);
     expect([...documented('Tables of D1').keys()].sort()).toEqual(tables.sort());
   });
@@ -474,7 +554,9 @@ describe('quotas: every table', () => {
     const o = await newOrg();
     const tables = await inCore(o, ({ storage }) =>
       storage.sql
-        .exec<{ name: string }>("select name from sqlite_master where type = 'table' and name not like '\\_cf%' escape '\\'")
+        .exec<{ name: string }>(
+          "select name from sqlite_master where type = 'table' and name not like '\\_cf%' escape '\\'",
+        )
         .toArray()
         .map(({ name }) => name),
     );
@@ -484,12 +566,23 @@ describe('quotas: every table', () => {
   it('with a quota has the one that is enforced', () => {
     const tables = documented('Tables of D1');
     for (const [kind, quota] of Object.entries(allOf(lastingOf))) {
-      const root = 'root' in quota ? (quota as { root: number }).root.toLocaleString('en') : '— (administrators create them)';
-      expect(tables.get(tableName(kind as RowKind))?.slice(0, 2), kind).toEqual([quota.most.toLocaleString('en'), root]);
+      const root =
+        'root' in quota
+          ? (quota as { root: number }).root.toLocaleString('en')
+          : '— (administrators create them)';
+      expect(tables.get(tableName(kind as RowKind))?.slice(0, 2), kind).toEqual([
+        quota.most.toLocaleString('en'),
+        root,
+      ]);
     }
     expect(tables.get('secrets')?.[1]).toBe('100,000 of 4 GiB together');
     expect([secretsOfRoot.count, secretsOfRoot.bytes]).toEqual([100_000, 4 * 1024 ** 3]);
-    const tablesOfGate = { leaks: leakQuota, told: announcedQuota, former_makers: makerQuota, rows: tombstoneQuota };
+    const tablesOfGate = {
+      leaks: leakQuota,
+      told: announcedQuota,
+      former_makers: makerQuota,
+      rows: tombstoneQuota,
+    };
     for (const [table, { org, root }] of Object.entries(tablesOfGate)) {
       const [ofOrg, ofRoot] = documented('Tables of a gate').get(table) ?? [];
       expect(

@@ -1,5 +1,5 @@
-// What callers can have stored, and for how long: responses under Idempotency-Keys, session tokens, events, markers and tombstones are
-// bounded, and what is past its time goes at once, however much of it there is.
+// What callers can have stored, and for how long: responses under Idempotency-Keys, session tokens, events,
+// markers and tombstones are bounded, and what is past its time goes at once, however much of it there is.
 import { getTableColumns } from 'drizzle-orm';
 import { describe, expect, it } from 'vitest';
 import { newId } from '../../../src/db/ids';
@@ -21,10 +21,16 @@ useWorld();
 const storedBytes = (o: Caller) =>
   inCore(
     o,
-    ({ storage }) => storage.sql.exec<{ n: number }>('select coalesce(sum(length(answer) + length(key)), 0) n from replays').one().n,
+    ({ storage }) =>
+      storage.sql
+        .exec<{ n: number }>('select coalesce(sum(length(answer) + length(key)), 0) n from replays')
+        .one().n,
   );
 
-/** Runs what is due at a time, as the alarm would, until nothing is due any more; answers how many runs that took. */
+/**
+ * Runs what is due at a time, as the alarm would, until nothing is due any more; answers how many runs that
+ * took.
+ */
 const runAt = (o: Caller, now: number) =>
   inCore(o, async (core) => {
     faults.clock = now;
@@ -35,7 +41,8 @@ const runAt = (o: Caller, now: number) =>
   });
 
 /** A body that is wrong in a hundred fields of the caller's own naming. */
-const wrong = (n: number) => Object.fromEntries(Array.from({ length: 90 }, (_, at) => [`field-${n}-${at}-${'x'.repeat(150)}`, at]));
+const wrong = (n: number) =>
+  Object.fromEntries(Array.from({ length: 90 }, (_, at) => [`field-${n}-${at}-${'x'.repeat(150)}`, at]));
 
 describe('idempotency: stored refusals', () => {
   it('keep no details, and a replay returns the first response all the same', async () => {
@@ -45,7 +52,11 @@ describe('idempotency: stored refusals', () => {
     expect([first.status, first.json.error.details.length > 50]).toEqual([400, true]);
     const before = await storedBytes(o);
     const second = await o.post('/secrets', wrong(0), headers);
-    expect([second.status, second.text, second.headers.get('Idempotency-Replayed')]).toEqual([400, first.text, 'true']);
+    expect([second.status, second.text, second.headers.get('Idempotency-Replayed')]).toEqual([
+      400,
+      first.text,
+      'true',
+    ]);
     expect((await o.post('/secrets', wrong(1), headers)).json.error.code).toBe('IDEMPOTENCY_KEY_REUSED');
     expect(await storedBytes(o)).toBe(before);
   });
@@ -72,7 +83,11 @@ describe('idempotency: stored refusals', () => {
       const first = await o.post(path, body, headers);
       const second = await o.post(path, body, headers);
       expect([first.status, first.headers.get('Idempotency-Replayed')]).toEqual([status, null]);
-      expect([second.status, second.text, second.headers.get('Idempotency-Replayed')]).toEqual([status, first.text, 'true']);
+      expect([second.status, second.text, second.headers.get('Idempotency-Replayed')]).toEqual([
+        status,
+        first.text,
+        'true',
+      ]);
     }
   });
 });
@@ -81,8 +96,17 @@ describe('idempotency: stored bytes of an API key and its descendants', () => {
   const fill = (o: Caller, root: string, megabytes: number, keep_until = Date.now() + DAY) =>
     inCore(o, (core) => {
       const answer = 'x'.repeat(1024 * 1024);
-      const fields = { request: 'req_0', digest: 'd', answer, one_time: null, resource: null, keep_until, root };
-      for (let n = 0; n < megabytes; n++) storedResponses(core).save({ ...fields, key: `key:${root}:filler-${n}` });
+      const fields = {
+        request: 'req_0',
+        digest: 'd',
+        answer,
+        one_time: null,
+        resource: null,
+        keep_until,
+        root,
+      };
+      for (let n = 0; n < megabytes; n++)
+        storedResponses(core).save({ ...fields, key: `key:${root}:filler-${n}` });
     });
 
   it('over 64 MiB their requests with an Idempotency-Key are refused, and no others', async () => {
@@ -90,7 +114,8 @@ describe('idempotency: stored bytes of an API key and its descendants', () => {
     const greedy = await newKey(o);
     const other = await newKey(o);
     await fill(o, greedy.id, 64);
-    const create = (by: Caller, n: number, headers = {}) => by.post('/secrets', { name: `s-${n}`, type: 'generic', value: 'v' }, headers);
+    const create = (by: Caller, n: number, headers = {}) =>
+      by.post('/secrets', { name: `s-${n}`, type: 'generic', value: 'v' }, headers);
     const refused = await create(greedy.o, 1, { 'Idempotency-Key': 'one-more' });
     expect([refused.status, refused.json.error.code]).toEqual([409, 'LIMIT_REACHED']);
     expect((await newSession(greedy.o)).o.id).toBe(o.id);
@@ -104,11 +129,15 @@ describe('idempotency: stored bytes of an API key and its descendants', () => {
   it('are counted again when the gate starts', async () => {
     const o = await newOrg();
     await fill(o, 'key_x', 3);
-    const rooms = await inCore(o, (core) => [storedResponses(core).hasRoom('key_x'), storedResponses(core).hasRoom('key_y')]);
+    const rooms = await inCore(o, (core) => [
+      storedResponses(core).hasRoom('key_x'),
+      storedResponses(core).hasRoom('key_y'),
+    ]);
     expect(rooms).toEqual([true, true]);
     const bytes = await inCore(
       o,
-      ({ storage }) => storage.sql.exec<{ n: number }>("select sum(bytes) n from replays where root = 'key_x'").one().n,
+      ({ storage }) =>
+        storage.sql.exec<{ n: number }>("select sum(bytes) n from replays where root = 'key_x'").one().n,
     );
     expect(bytes).toBeGreaterThan(3 * 1024 * 1024);
   });
@@ -121,14 +150,27 @@ describe('purge: expired data', () => {
     const now = Date.now();
     await inCore(o, (core) =>
       core.storage.transactionSync(() => {
-        const fields = { request: 'r', digest: 'd', answer: 'a', one_time: null, resource: null, keep_until: now + 1000, root: 'key_x' };
+        const fields = {
+          request: 'r',
+          digest: 'd',
+          answer: 'a',
+          one_time: null,
+          resource: null,
+          keep_until: now + 1000,
+          root: 'key_x',
+        };
         for (let n = 0; n < 10_000; n++) storedResponses(core).save({ ...fields, key: `k-${n}` });
       }),
     );
     await inCore(o, ({ schedule }) => schedule.at('replays', now + 1000));
     const runs = await runAt(o, now + 301_000);
     expect(runs).toBeLessThan(15);
-    expect(await inCore(o, ({ storage }) => storage.sql.exec<{ n: number }>('select count(*) n from replays').one().n)).toBe(0);
+    expect(
+      await inCore(
+        o,
+        ({ storage }) => storage.sql.exec<{ n: number }>('select count(*) n from replays').one().n,
+      ),
+    ).toBe(0);
   });
 
   it('stored responses: a request schedules the purge for the time at which its response expires', async () => {
@@ -169,7 +211,9 @@ describe('purge: expired data', () => {
       const markers = JSON.stringify(Array.from({ length: 1000 }, (_, n) => `marker-${o.id}-${part}-${n}`));
       await db.batch([
         db.prepare(sql).bind(...params),
-        db.prepare('insert into commits select value, ?, 1, ? from json_each(?)').bind(o.id, now - 2 * DAY, markers),
+        db
+          .prepare('insert into commits select value, ?, 1, ? from json_each(?)')
+          .bind(o.id, now - 2 * DAY, markers),
       ]);
     }
     const young = upsertOf(credentials, [session(0, -3_600_000)]);
@@ -178,14 +222,22 @@ describe('purge: expired data', () => {
       .bind(...young.params)
       .run();
     const count = (table: string, where: string) =>
-      db.prepare(`select count(*) n from ${table} where org_id = ? and ${where}`).bind(o.id).first<number>('n');
+      db
+        .prepare(`select count(*) n from ${table} where org_id = ? and ${where}`)
+        .bind(o.id)
+        .first<number>('n');
     await inCore(o, ({ schedule }) => schedule.at('retention', now));
     expect(await runAt(o, now)).toBeLessThan(15);
-    expect([await count('commits', `created_at < ${now - DAY}`), await count('credentials', "kind = 'session'")]).toEqual([0, 1]);
+    expect([
+      await count('commits', `created_at < ${now - DAY}`),
+      await count('credentials', "kind = 'session'"),
+    ]).toEqual([0, 1]);
     // It runs again an hour later.
     expect(
       await inCore(o, ({ schedule }) =>
-        [schedule.now(now + 3_500_000), schedule.now(now + 3_700_000)].map((tasks) => tasks.includes('retention')),
+        [schedule.now(now + 3_500_000), schedule.now(now + 3_700_000)].map((tasks) =>
+          tasks.includes('retention'),
+        ),
       ),
     ).toEqual([false, true]);
   });
@@ -213,7 +265,11 @@ describe('purge: expired data', () => {
     // One a tenth of a second: 9,000 in the last quarter of an hour.
     const columns = Object.keys(getTableColumns(credentials));
     const copied = columns.map((name) =>
-      ['id', 'token_hash'].includes(name) ? `${name} || n` : name === 'expires_at' ? `${now} - n * 100` : name,
+      ['id', 'token_hash'].includes(name)
+        ? `${name} || n`
+        : name === 'expires_at'
+          ? `${now} - n * 100`
+          : name,
     );
     await db.batch([
       db.prepare(sql).bind(...params),
@@ -225,14 +281,19 @@ describe('purge: expired data', () => {
         .bind(o.id),
     ]);
     const count = () =>
-      db.prepare("select count(*) n from credentials where org_id = ? and kind = 'session'").bind(o.id).first<number>('n');
+      db
+        .prepare("select count(*) n from credentials where org_id = ? and kind = 'session'")
+        .bind(o.id)
+        .first<number>('n');
     await inCore(o, ({ schedule }) => schedule.at('retention', now));
     expect(await runAt(o, now)).toBeLessThan(10);
     expect(await count()).toBe(20_000);
     // While there are so many it runs again after a quarter of an hour.
     expect(
       await inCore(o, ({ schedule }) =>
-        [schedule.now(now + 800_000), schedule.now(now + 1_000_000)].map((tasks) => tasks.includes('retention')),
+        [schedule.now(now + 800_000), schedule.now(now + 1_000_000)].map((tasks) =>
+          tasks.includes('retention'),
+        ),
       ),
     ).toEqual([false, true]);
   });
@@ -242,13 +303,16 @@ describe('purge: expired data', () => {
     const now = Date.now();
     const head = await inCore(o, ({ storage, outbox }) =>
       storage.transactionSync(() => {
-        for (let n = 0; n < 110_000; n++) outbox.put({ type: 'CREDENTIAL_CREATED', data: {} }, n < 500 ? now - 31 * DAY : now);
+        for (let n = 0; n < 110_000; n++)
+          outbox.put({ type: 'CREDENTIAL_CREATED', data: {} }, n < 500 ? now - 31 * DAY : now);
         outbox.sweep(now);
         return outbox.head();
       }),
     );
     const left = await inCore(o, ({ storage, outbox }) => ({
-      ...storage.sql.exec<{ n: number; first: number }>('select count(*) n, min(sequence) first from outbox').one(),
+      ...storage.sql
+        .exec<{ n: number; first: number }>('select count(*) n, min(sequence) first from outbox')
+        .one(),
       gone: outbox.gone(),
     }));
     expect(left).toEqual({ n: 100_000, first: head - 99_999, gone: head - 100_000 });
@@ -280,7 +344,10 @@ describe('purge: expired data', () => {
     await inCore(o, (core) => ageTo(core, later));
     await runAt(o, later);
     faults.clock = null;
-    expect([await fresh(), await inCore(o, ({ rows }) => rows.get('credential', id))]).toEqual([['sec_1', 'sec_2'], null]);
+    expect([await fresh(), await inCore(o, ({ rows }) => rows.get('credential', id))]).toEqual([
+      ['sec_1', 'sec_2'],
+      null,
+    ]);
   });
 });
 
@@ -304,7 +371,9 @@ describe('limits: session tokens', () => {
     const o = await newOrg();
     const key = await newKey(o);
     await addSessions(o, key.id, 990);
-    const answers = await Promise.all(Array.from({ length: 30 }, () => key.o.post('/access-tokens', { ttlSeconds: 600 })));
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, () => key.o.post('/access-tokens', { ttlSeconds: 600 })),
+    );
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(10);
     expect(answers.filter(({ json }) => json.error?.code === 'LIMIT_REACHED')).toHaveLength(20);
   });
@@ -313,13 +382,20 @@ describe('limits: session tokens', () => {
     const o = await newOrg();
     const inside = await newSecret(o, { name: 'app/a', environment: 'staging' });
     const outside = await newSecret(o, { name: 'b', environment: 'staging' });
-    const session = await newSession(o, { environments: ['staging'], secrets: ['app/*'], scopes: ['secrets:read'] });
-    expect([(await session.o.get(`/secrets/${inside.id}`)).status, (await session.o.get(`/secrets/${outside.id}`)).status]).toEqual([
-      200, 403,
-    ]);
+    const session = await newSession(o, {
+      environments: ['staging'],
+      secrets: ['app/*'],
+      scopes: ['secrets:read'],
+    });
+    expect([
+      (await session.o.get(`/secrets/${inside.id}`)).status,
+      (await session.o.get(`/secrets/${outside.id}`)).status,
+    ]).toEqual([200, 403]);
     expect((await o.post('/access-tokens', { ttlSeconds: 60, environments: ['none'] })).status).toBe(404);
     const narrow = await newKey(o, { scopes: ['secrets:read'], secrets: ['app/*'] });
-    expect((await narrow.o.post('/access-tokens', { ttlSeconds: 60, secrets: ['*'] })).json.error.code).toBe('SCOPE_EXCEEDS_PARENT');
+    expect((await narrow.o.post('/access-tokens', { ttlSeconds: 60, secrets: ['*'] })).json.error.code).toBe(
+      'SCOPE_EXCEEDS_PARENT',
+    );
   });
 
   it('revocation: a revoked one leaves the gate after ten minutes and stays refused', async () => {
@@ -341,7 +417,9 @@ describe('limits: makers that have left the gate', () => {
       core.storage.sql.exec(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 60010)
         insert into former_makers select printf('key_%06d', i), printf('key_%06d', i + 1), 'r' || i % 5, i from n`);
       formerMakers(core).leave([o.keyId], 0);
-      return core.storage.sql.exec<{ n: number; oldest: string }>('select count(*) n, min(id) oldest from former_makers').one();
+      return core.storage.sql
+        .exec<{ n: number; oldest: string }>('select count(*) n, min(id) oldest from former_makers')
+        .one();
     });
     expect(kept).toEqual({ n: 60_000, oldest: 'key_000011' });
   });

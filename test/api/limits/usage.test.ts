@@ -1,4 +1,5 @@
-// How much an organisation holds of what it may hold: counted as it is, shown as it is counted, and held to its bounds.
+// How much an organisation holds of what it may hold: counted as it is, shown as it is counted, and held to
+// its bounds.
 import { describe, expect, it } from 'vitest';
 import { isBrief } from '../../../src/db/rows';
 import type { SecretRow } from '../../../src/db/schema';
@@ -19,14 +20,21 @@ async function usageOf(o: Caller): Promise<Record<string, number>> {
 }
 const sealedIn = (o: Caller, id = '%') =>
   db
-    .prepare('select coalesce(sum(length(value_sealed)), 0) n from secret_versions where org_id = ? and secret_id like ?')
+    .prepare(
+      'select coalesce(sum(length(value_sealed)), 0) n from secret_versions where org_id = ? and secret_id like ?',
+    )
     .bind(o.id, id)
     .first<number>('n');
 /** What the gate says of a secret. */
 const rowOf = (o: Caller, id: string) => inCore(o, ({ rows }) => rows.get('secret', id) as SecretRow);
 /** Credentials that are alive, each looked at for itself. */
 const aliveIn = (o: Caller) =>
-  inCore(o, (core) => core.rows.after('credential', '', 1000).filter((row) => !isBrief(row.kind) && isAlive(core, row)).length);
+  inCore(
+    o,
+    (core) =>
+      core.rows.after('credential', '', 1000).filter((row) => !isBrief(row.kind) && isAlive(core, row))
+        .length,
+  );
 
 describe('usage', () => {
   it('an organisation shows the contents of its tables, a deleted secret until it is purged', async () => {
@@ -94,7 +102,9 @@ describe('quota', () => {
       for (let i = 0; i < count; i++) {
         // Twenty a minute, well below what a key may ask.
         faults.clock = clock + i * 3000;
-        expect((await o.post(`/secrets/${id}/rotate`, { value: String(i).padStart(100, 'x') })).status).toBe(200);
+        expect((await o.post(`/secrets/${id}/rotate`, { value: String(i).padStart(100, 'x') })).status).toBe(
+          200,
+        );
       }
       faults.clock = clock + 10_000_000;
       return (await usageOf(o)).sealed_bytes;
@@ -111,7 +121,10 @@ describe('quota', () => {
     const o = await newOrg();
     const { token } = await newProvider(o);
     const provide = (verb: string, secretName: string, fields: object) =>
-      send('POST', `/api/v1/provider/${verb}`, { token, body: { secretName, environment: 'production', ...fields } });
+      send('POST', `/api/v1/provider/${verb}`, {
+        token,
+        body: { secretName, environment: 'production', ...fields },
+      });
     const ways: Record<string, (secret: { id: string; name: string }) => ReturnType<typeof send>> = {
       update: ({ id }) => o.patch(`/secrets/${id}`, { value: 'one more' }),
       rotate: ({ id }) => o.post(`/secrets/${id}/rotate`, { value: 'one more' }),
@@ -141,13 +154,20 @@ describe('quota', () => {
     const { id } = await newLongSecret(o);
     const before = await rowOf(o, id);
     faults.fail = (kind) => (kind === 'read' ? 'before' : null);
-    const answer = await o.post(`/secrets/${id}/rotate`, { value: 'one more' }, { 'Idempotency-Key': 'once' });
+    const answer = await o.post(
+      `/secrets/${id}/rotate`,
+      { value: 'one more' },
+      { 'Idempotency-Key': 'once' },
+    );
     expect([answer.status, answer.json.error.code]).toEqual([503, 'UNAVAILABLE']);
     expect(answer.headers.get('retry-after')).not.toBe(null);
     expect(await rowOf(o, id)).toEqual(before);
     faults.fail = null;
     // Its lock is free, and its Idempotency-Key not spent.
-    expect((await o.post(`/secrets/${id}/rotate`, { value: 'one more' }, { 'Idempotency-Key': 'once' })).json.version).toBe(1001);
+    expect(
+      (await o.post(`/secrets/${id}/rotate`, { value: 'one more' }, { 'Idempotency-Key': 'once' })).json
+        .version,
+    ).toBe(1001);
     expect(await problemOf(o)).toBe(null);
   });
 
@@ -157,7 +177,9 @@ describe('quota', () => {
     faults.delay = 5;
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, i) =>
-        i % 3 ? o.patch(`/secrets/${id}`, { value: 'x'.repeat(i * 50) }) : o.post(`/secrets/${id}/rollback`, { version: 1000 }),
+        i % 3
+          ? o.patch(`/secrets/${id}`, { value: 'x'.repeat(i * 50) })
+          : o.post(`/secrets/${id}/rollback`, { version: 1000 }),
       ),
     );
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
@@ -182,7 +204,10 @@ describe('quota', () => {
     const { id } = await newLongSecret(o);
     const tables = ['secrets', 'secret_versions'];
     const backup = await Promise.all(
-      tables.map(async (table) => (await db.prepare(`select * from ${table} where org_id = ?`).bind(o.id).all()).results),
+      tables.map(
+        async (table) =>
+          (await db.prepare(`select * from ${table} where org_id = ?`).bind(o.id).all()).results,
+      ),
     );
     await o.patch(`/secrets/${id}`, { description: 'later than the backup' });
     const { held, release } = holdNext();
@@ -196,7 +221,10 @@ describe('quota', () => {
           .bind(...Object.values(row))
           .run();
     }
-    const adopted = await send('POST', `/api/v1/orgs/${o.id}/adopt`, { token: BOOTSTRAP, body: { reason: 'a drill' } });
+    const adopted = await send('POST', `/api/v1/orgs/${o.id}/adopt`, {
+      token: BOOTSTRAP,
+      body: { reason: 'a drill' },
+    });
     expect([adopted.status, adopted.json.restored]).toEqual([200, 1]);
     release();
     expect((await late).json.error.code).toBe('UNAVAILABLE');

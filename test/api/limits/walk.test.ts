@@ -1,5 +1,6 @@
-// A walk over every route by one root, again and again: every row that it adds, to D1 or to the gate's storage, is of a kind that the table of
-// quotas names, and past the quota of the root no more are added. A route that adds rows of another kind fails, and so does one that is new.
+// A walk over every route by one root, again and again: every row that it adds, to D1 or to the gate's
+// storage, is of a kind that the table of quotas names, and past the quota of the root no more are added. A
+// route that adds rows of another kind fails, and so does one that is new.
 import { getTableName } from 'drizzle-orm';
 import { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { afterEach, expect, it, vi } from 'vitest';
@@ -31,8 +32,30 @@ afterEach(() => vi.unstubAllGlobals());
 
 /** What requests leave wherever they go. It leaves with time: see the page of limits. */
 const OF_REQUESTS = [
-  ...['audit', 'replays', 'outbox', 'due', 'uses', 'readers', 'seals', 'meta', 'refused', 'emergencies', 'expiries', 'rotations'],
-  ...['checkpoints', 'segment_ends', 'stored_rows', 'commits', 'audit_segments', 'audit_checkpoints', 'event_segments', 'tombstones'],
+  ...[
+    'audit',
+    'replays',
+    'outbox',
+    'due',
+    'uses',
+    'readers',
+    'seals',
+    'meta',
+    'refused',
+    'emergencies',
+    'expiries',
+    'rotations',
+  ],
+  ...[
+    'checkpoints',
+    'segment_ends',
+    'stored_rows',
+    'commits',
+    'audit_segments',
+    'audit_checkpoints',
+    'event_segments',
+    'tombstones',
+  ],
   ...['deliveries', 'delivery_events', 'delivery_endpoints', 'delivery_windows', 'delivery_leases'],
 ];
 
@@ -41,19 +64,24 @@ const SCOPES = allScopes.filter((scope) => scope.endsWith(':*'));
 const MOST = 3;
 const TIMES = 4;
 
-/** How many rows of a kind a root has. What only administrators create is bounded for the organisation: see quotas.test.ts. */
+/**
+ * How many rows of a kind a root has. What only administrators create is bounded for the organisation: see
+ * quotas.test.ts.
+ */
 const counts: Record<string, (core: Core, root: string) => number> = {
   ...Object.fromEntries(
-    ['approval', 'credential', 'device', 'grant', 'integration', 'secret', 'share', 'sync', 'webhook'].map((kind) => [
-      kind,
-      ({ rows }: Core, root: string) => rows.stored.usage(kind as RowKind, root).count,
-    ]),
+    ['approval', 'credential', 'device', 'grant', 'integration', 'secret', 'share', 'sync', 'webhook'].map(
+      (kind) => [kind, ({ rows }: Core, root: string) => rows.stored.usage(kind as RowKind, root).count],
+    ),
   ),
   session: ({ rows }, root) => rows.sessions.of(root),
   incident: ({ rows }, root) => rows.after('incident', '', 1000).filter((row) => row.root === root).length,
-  leaks: ({ storage }, root) => storage.sql.exec<{ n: number }>('select count(*) n from leaks where root = ?', root).one().n,
+  leaks: ({ storage }, root) =>
+    storage.sql.exec<{ n: number }>('select count(*) n from leaks where root = ?', root).one().n,
   sync_names: ({ storage }, root) =>
-    storage.sql.exec<{ n: number }>('select coalesce(sum(names), 0) n from sync_places where root = ?', root).one().n,
+    storage.sql
+      .exec<{ n: number }>('select coalesce(sum(names), 0) n from sync_places where root = ?', root)
+      .one().n,
 };
 const OF_ADMINISTRATORS = ['environment', 'member', 'team', 'team_member', 'policy'];
 /** Tables whose rows belong to those of another kind, with its quota. */
@@ -144,7 +172,13 @@ async function furnish() {
   await newApprovalPolicy(o, ['secret.update'], { applies_to: { names: ['held/*'] } });
   const member = await newMember(o, 'viewer');
   const connection = (name: string) =>
-    o.post('/integrations', { kind: 'sync', platform: 'heroku', name, config: herokuConfig, environments: ['production'] });
+    o.post('/integrations', {
+      kind: 'sync',
+      platform: 'heroku',
+      name,
+      config: herokuConfig,
+      environments: ['production'],
+    });
   const integration = (await connection('of others')).json.id as string;
   const issuer = await newIssuer();
   const contained: string[] = [];
@@ -200,25 +234,38 @@ const made: Record<string, (turn: Turn) => unknown> = {
     config: herokuConfig,
     environments: ['production'],
   }),
-  'POST /orgs/{org_id}/integrations/import': ({ n }) => ({ source: 'svc', onConflict: 'overwrite', data: { [`I_${n}`]: 'x' } }),
+  'POST /orgs/{org_id}/integrations/import': ({ n }) => ({
+    source: 'svc',
+    onConflict: 'overwrite',
+    data: { [`I_${n}`]: 'x' },
+  }),
   'POST /orgs/{org_id}/integrations/sync': ({ n, world }) => ({
     platform: 'heroku',
     config: { ...herokuConfig, appName: `app-${n}` },
     environmentId: 'production',
     names: [world.secret.name],
   }),
-  'POST /orgs/{org_id}/scans': ({ n, world }) => ({ files: [{ path: `f-${n}`, content: `x = "${world.leaking.value}"` }] }),
+  'POST /orgs/{org_id}/scans': ({ n, world }) => ({
+    files: [{ path: `f-${n}`, content: `x = "${world.leaking.value}"` }],
+  }),
   'POST /orgs/{org_id}/trusts': ({ world }) => trustIn(world.issuer),
   'POST /orgs/{org_id}/integrations/notify': ({ world }) => ({ integrationId: world.ids.integrations }),
   'POST /orgs/{org_id}/secrets/{id}/share': () => ({ kind: 'link', expires_in: 60, max_views: 1 }),
-  'POST /provider/issue': ({ n }) => ({ secretName: `P_${n}`, environment: 'production', value: 'v', ttlSeconds: 60 }),
+  'POST /provider/issue': ({ n }) => ({
+    secretName: `P_${n}`,
+    environment: 'production',
+    value: 'v',
+    ttlSeconds: 60,
+  }),
 };
 
 /** Routes whose target is another for each request. */
 const targets: Record<string, (turn: Turn) => Record<string, string>> = {
   'PUT /orgs/{org_id}/secrets/by-name/{name}': ({ n }) => ({ '{name}': `P_${n}` }),
   'PATCH /orgs/{org_id}/secrets/{id}': ({ world }) => ({ secrets: world.held.id }),
-  'POST /orgs/{org_id}/credentials/{id}/contain': ({ world, n }) => ({ credentials: world.contained[Number(n.split('-')[1])] as string }),
+  'POST /orgs/{org_id}/credentials/{id}/contain': ({ world, n }) => ({
+    credentials: world.contained[Number(n.split('-')[1])] as string,
+  }),
 };
 
 /** Session tokens leave the gate before D1. */
@@ -231,7 +278,11 @@ async function stored(o: Caller): Promise<Map<string, number>> {
     .map(getTableName)
     .filter((name) => !['deployment_keys', 'signing_keys', 'org_keys', 'orgs', 'fences'].includes(name));
   const inD1 = await db.batch<{ n: number }>(
-    named.map((name) => db.prepare(`select count(*) n from ${name} where org_id = ?${name === 'credentials' ? BRIEF : ''}`).bind(o.id)),
+    named.map((name) =>
+      db
+        .prepare(`select count(*) n from ${name} where org_id = ?${name === 'credentials' ? BRIEF : ''}`)
+        .bind(o.id),
+    ),
   );
   const kindOf = Object.fromEntries(rowKinds().map((kind) => [tableName(kind), kind]));
   const inGate = await inCore(o, ({ storage: { sql } }) => {
@@ -257,7 +308,12 @@ async function stored(o: Caller): Promise<Map<string, number>> {
 }
 
 /** Calls a route as a root; answers how. */
-async function callRoute(world: World, route: (typeof routes)[number], by: Caller, at: number): Promise<number[]> {
+async function callRoute(
+  world: World,
+  route: (typeof routes)[number],
+  by: Caller,
+  at: number,
+): Promise<number[]> {
   const name = nameOf(route);
   const statuses: number[] = [];
   for (let n = 0; n < (route.method === 'get' ? 1 : TIMES); n++) {
@@ -270,7 +326,10 @@ async function callRoute(world: World, route: (typeof routes)[number], by: Calle
         (_, collection, parameter) => `${collection}/${ids[`{${parameter}}`] ?? ids[collection] ?? 'none'}`,
       );
     const body = made[name] ? made[name](turn) : bodies[name];
-    const answer = await send(route.method.toUpperCase(), `${route.isPage ? '' : '/api/v1'}${path}`, { token: by.token, body });
+    const answer = await send(route.method.toUpperCase(), `${route.isPage ? '' : '/api/v1'}${path}`, {
+      token: by.token,
+      body,
+    });
     statuses.push(answer.status);
   }
   if (route.path.endsWith('/integrations/sync')) await syncAll(world.o);
@@ -284,7 +343,11 @@ it('quotas: each route that writes says what it adds, and each such kind has a q
   const writing = walked.filter(({ method }) => method !== 'get').map(nameOf);
   expect(writing.filter((name) => !adds[name] && !OF_PEOPLE[name] && !ADDS_NOTHING.test(name))).toEqual([]);
   const kinds = [...Object.values(adds).flat(), ...Object.values(OF_PEOPLE)];
-  expect(kinds.filter((kind) => !counts[kind] && !OF_ADMINISTRATORS.includes(kind) && !(parts[kind] && counts[parts[kind]]))).toEqual([]);
+  expect(
+    kinds.filter(
+      (kind) => !counts[kind] && !OF_ADMINISTRATORS.includes(kind) && !(parts[kind] && counts[parts[kind]]),
+    ),
+  ).toEqual([]);
 });
 
 it('quotas: whatever one root calls, again and again, each row that it adds is of such a kind, and within its quota', {
@@ -306,14 +369,19 @@ it('quotas: whatever one root calls, again and again, each row that it adds is o
       const name = group.map(nameOf).join(', ');
       faults.clock = (faults.clock ?? Date.now()) + 1000;
       // The root does not act as an owner, except where only owners may.
-      const root = await newKey(o, { scopes: /break-glass|panic|DELETE \/orgs\/\{org_id\}$/.test(name) ? ['*'] : SCOPES });
+      const root = await newKey(o, {
+        scopes: /break-glass|panic|DELETE \/orgs\/\{org_id\}$/.test(name) ? ['*'] : SCOPES,
+      });
       const by = name.includes('/provider/') ? (await newProvider(root.o, { secrets: ['P_*'] })).o : root.o;
       const before = await stored(o);
       const statuses: number[] = [];
       for (const route of group) statuses.push(...(await callRoute(world, route, by, at)));
       const after = await stored(o);
-      const grown = [...after].filter(([kind, n]) => n > (before.get(kind) ?? 0) && !OF_REQUESTS.includes(kind)).map(([kind]) => kind);
-      if (`${grown.sort()}` !== `${(adds[name] ?? []).toSorted()}`) found.push(`${name} (${statuses}) adds ${grown}`);
+      const grown = [...after]
+        .filter(([kind, n]) => n > (before.get(kind) ?? 0) && !OF_REQUESTS.includes(kind))
+        .map(([kind]) => kind);
+      if (`${grown.sort()}` !== `${(adds[name] ?? []).toSorted()}`)
+        found.push(`${name} (${statuses}) adds ${grown}`);
       // The root itself is a credential.
       const over = await inCore(o, (core) =>
         Object.entries(counts)

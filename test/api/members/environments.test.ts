@@ -1,4 +1,5 @@
-// Members whose role is limited to environments: what they reach, what grants add, who sets and lifts the limit, and when it applies.
+// Members whose role is limited to environments: what they reach, what grants add, who sets and lifts the
+// limit, and when it applies.
 
 import { describe, expect, it } from 'vitest';
 import { newApprovalPolicy } from '../../support/approvals';
@@ -12,7 +13,8 @@ useWorld();
 const EXCEEDS = [403, 'SCOPE_EXCEEDS_PARENT'];
 const LACKS = [403, 'INSUFFICIENT_SCOPE'];
 const INVALID = [400, 'VALIDATION_FAILED'];
-const statuses = async (...calls: Promise<Answer>[]) => (await Promise.all(calls)).map(({ status }) => status);
+const statuses = async (...calls: Promise<Answer>[]) =>
+  (await Promise.all(calls)).map(({ status }) => status);
 const idOf = async (o: Caller, slug: string) => (await o.get(`/environments/${slug}`)).json.id as string;
 
 /** An organisation with a secret in each of two environments, and a developer of the first. */
@@ -40,10 +42,17 @@ describe('member: environments', () => {
     expect(codeOf(await invite(['env_0']))).toEqual([404, 'NOT_FOUND']);
     // The same environments in another order, or by another name, are no change.
     const again = await o.patch(`/members/${limited.id}`, { environments: ['development', 'staging'] });
-    expect([again.status, again.json.status, again.json.environments]).toEqual([200, 'invited', limited.environments]);
+    expect([again.status, again.json.status, again.json.environments]).toEqual([
+      200,
+      'invited',
+      limited.environments,
+    ]);
     expect((await o.patch(`/members/${limited.id}`, { environments: null })).json.environments).toBe(null);
     expect(codeOf(await o.patch(`/members/${limited.id}`, { environments: [] }))).toEqual(INVALID);
-    expect(codeOf(await o.patch(`/members/${limited.id}`, { environments: ['nowhere'] }))).toEqual([404, 'NOT_FOUND']);
+    expect(codeOf(await o.patch(`/members/${limited.id}`, { environments: ['nowhere'] }))).toEqual([
+      404,
+      'NOT_FOUND',
+    ]);
   });
 
   it('an owner has none', async () => {
@@ -52,7 +61,8 @@ describe('member: environments', () => {
     const body = { email: 'x@x.io', name: 'x', role: 'owner', environments: ['staging'] };
     expect(codeOf(await o.post('/members', body))).toEqual(INVALID);
     const other = await newMember(o, 'owner');
-    for (const id of [owner, other.id]) expect(codeOf(await o.patch(`/members/${id}`, { environments: ['staging'] }))).toEqual(INVALID);
+    for (const id of [owner, other.id])
+      expect(codeOf(await o.patch(`/members/${id}`, { environments: ['staging'] }))).toEqual(INVALID);
     const limited = await newMember(o, 'admin', { environments: ['staging'] });
     expect(codeOf(await o.patch(`/members/${limited.id}`, { role: 'owner' }))).toEqual(INVALID);
     const lifted = await o.patch(`/members/${limited.id}`, { role: 'owner', environments: null });
@@ -64,12 +74,20 @@ describe('member: environments', () => {
   it('bound what the role gives, in a browser and in whoami', async () => {
     const { near, far, dev } = await withDeveloper();
     const { o } = dev;
-    expect((await dev.whoami()).json).toMatchObject({ environments: ['development'], default_environment: null, secrets: null });
+    expect((await dev.whoami()).json).toMatchObject({
+      environments: ['development'],
+      default_environment: null,
+      secrets: null,
+    });
     expect(await statuses(o.get(`/secrets/${near.id}`), o.get(`/secrets/${far.id}`))).toEqual([200, 403]);
-    expect((await o.get('/secrets?environment=development')).json.data.map(({ name }: { name: string }) => name)).toEqual(['NEAR']);
+    expect(
+      (await o.get('/secrets?environment=development')).json.data.map(({ name }: { name: string }) => name),
+    ).toEqual(['NEAR']);
     expect(codeOf(await o.get('/secrets?environment=production'))).toEqual(LACKS);
     expect(codeOf(await o.get('/environments/production/values'))).toEqual(LACKS);
-    expect((await o.get('/environments')).json.data.map(({ slug }: { slug: string }) => slug)).toEqual(['development']);
+    expect((await o.get('/environments')).json.data.map(({ slug }: { slug: string }) => slug)).toEqual([
+      'development',
+    ]);
     const made = { name: 'NEW', type: 'generic', value: 'v' };
     expect(codeOf(await o.post('/secrets', { ...made, environment: 'production' }))).toEqual(LACKS);
     // The default environment is out of reach.
@@ -83,7 +101,8 @@ describe('member: environments', () => {
     expect((await dev.o.get(`/api-keys/${key.id}`)).json.environments).toEqual(['development']);
     expect(codeOf(await key.o.get(`/secrets/${far.id}`))).toEqual(LACKS);
     const wide = { name: 'k', scopes: ['secrets:read'], environments: ['production'] };
-    for (const path of ['/api-keys', '/agent-credentials']) expect(codeOf(await dev.o.post(path, wide))).toEqual(EXCEEDS);
+    for (const path of ['/api-keys', '/agent-credentials'])
+      expect(codeOf(await dev.o.post(path, wide))).toEqual(EXCEEDS);
   });
 
   it('grants add to the role outside them, and the access of a member says by what', async () => {
@@ -111,14 +130,22 @@ describe('member: environments', () => {
     expect((await dev.o.get(`/secrets/${far.id}`)).status).toBe(200);
     expect((await o.patch(at, { environments: null }, { 'If-Match': `"r${revision}"` })).status).toBe(412);
     await o.patch(at, { environments: ['production'] });
-    expect(await statuses(dev.o.get(`/secrets/${near.id}`), dev.o.get(`/secrets/${far.id}`))).toEqual([403, 200]);
-    const events = (await o.get('/events?limit=100')).json.data.filter(({ type }: { type: string }) => type === 'MEMBER_CHANGED');
+    expect(await statuses(dev.o.get(`/secrets/${near.id}`), dev.o.get(`/secrets/${far.id}`))).toEqual([
+      403, 200,
+    ]);
+    const events = (await o.get('/events?limit=100')).json.data.filter(
+      ({ type }: { type: string }) => type === 'MEMBER_CHANGED',
+    );
     expect(events.map(({ data }: { data: { environments: string[] } }) => data.environments)).toEqual([
       ['development', 'production'],
       ['production'],
     ]);
     await o.patch(at, { environments: ['production'] });
-    expect((await o.get('/events?limit=100')).json.data.filter(({ type }: { type: string }) => type === 'MEMBER_CHANGED')).toHaveLength(2);
+    expect(
+      (await o.get('/events?limit=100')).json.data.filter(
+        ({ type }: { type: string }) => type === 'MEMBER_CHANGED',
+      ),
+    ).toHaveLength(2);
   });
 
   it('a credential that the member made before keeps what it holds, as after a demotion', async () => {
@@ -156,7 +183,10 @@ describe('member: environments', () => {
 
   it('tampering: a limit that is lifted in D1 holds', async () => {
     const { o, far, dev } = await withDeveloper();
-    await db.prepare('update members set environments = null where org_id = ? and id = ?').bind(o.id, dev.member.id).run();
+    await db
+      .prepare('update members set environments = null where org_id = ? and id = ?')
+      .bind(o.id, dev.member.id)
+      .run();
     expect(codeOf(await dev.o.get(`/secrets/${far.id}`))).toEqual(LACKS);
   });
 });
@@ -179,7 +209,11 @@ describe('member: an admin with environments', () => {
         expect(codeOf(await admin.o.patch(path, body))).toEqual(EXCEEDS);
     expect((await admin.o.patch(at, { name: 'Renamed' })).status).toBe(200);
     expect((await o.get(own)).json.environments).toEqual(['development']);
-    expect((await o.get(at)).json).toMatchObject({ id: dev.member.id, role: 'developer', environments: ['development'] });
+    expect((await o.get(at)).json).toMatchObject({
+      id: dev.member.id,
+      role: 'developer',
+      environments: ['development'],
+    });
   });
 
   it('removes nobody, nor with a grant without limits', async () => {
@@ -229,7 +263,11 @@ describe('member: an admin with environments', () => {
     for (const by of [o, admin.o]) for (const { id } of [near, far]) await by.get(`/secrets/${id}`);
     const read = (await admin.o.get('/audit-log?action=secret.read&limit=100')).json.data;
     expect(
-      read.map(({ actor, resource, resource_name }: Record<string, { kind: string }>) => [actor?.kind, resource, resource_name]),
+      read.map(({ actor, resource, resource_name }: Record<string, { kind: string }>) => [
+        actor?.kind,
+        resource,
+        resource_name,
+      ]),
     ).toEqual([
       ['member', far.id, null],
       ['member', near.id, 'NEAR'],
@@ -253,7 +291,12 @@ describe('member: environments and approval', () => {
     const admin = await newMember(o, 'admin', { environments: ['development'] });
     await newApprovalPolicy(o, ['secret.delete']);
     for (const environments of [['development', 'production'], null])
-      expect(codeOf(await o.patch(`/members/${admin.id}`, { environments }))).toEqual([403, 'APPROVAL_REQUIRED']);
-    expect((await o.patch(`/members/${admin.id}`, { role: 'viewer', environments: ['production'] })).status).toBe(200);
+      expect(codeOf(await o.patch(`/members/${admin.id}`, { environments }))).toEqual([
+        403,
+        'APPROVAL_REQUIRED',
+      ]);
+    expect(
+      (await o.patch(`/members/${admin.id}`, { role: 'viewer', environments: ['production'] })).status,
+    ).toBe(200);
   });
 });

@@ -13,15 +13,26 @@ const EXCEEDS = [403, 'SCOPE_EXCEEDS_PARENT'];
 const to = (id: string, type = 'member') => ({ grantee: { type, id }, permission: 'read' });
 const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();
 const readerOf = (o: Caller, secret: string) => async (member: string) =>
-  (await asMember(o, member, 'secret.read', { named: { secret }, input: { version: null, if_none_match: null } })).status;
+  (
+    await asMember(o, member, 'secret.read', {
+      named: { secret },
+      input: { version: null, if_none_match: null },
+    })
+  ).status;
 
 describe('grant', () => {
   it('allows reading, or writing and rotating, and never deleting, for its environments and names', async () => {
     const o = await newOrg();
     const { id } = await newMember(o, 'viewer');
     const there = await newSecret(o, { name: 'app/a', environment: 'staging' });
-    const others = [await newSecret(o, { name: 'app/a' }), await newSecret(o, { name: 'db', environment: 'staging' })];
-    const may = async (action: 'secret.read' | 'secret.update' | 'secret.rotate' | 'secret.delete', secret: string) => {
+    const others = [
+      await newSecret(o, { name: 'app/a' }),
+      await newSecret(o, { name: 'db', environment: 'staging' }),
+    ];
+    const may = async (
+      action: 'secret.read' | 'secret.update' | 'secret.rotate' | 'secret.delete',
+      secret: string,
+    ) => {
       const finding = { code: 'VALIDATION_FAILED' } as const;
       return (await asMember(o, id, action, { named: { secret }, finding })).status !== 403;
     };
@@ -42,7 +53,11 @@ describe('grant', () => {
     });
     expect(await all(there.id)).toEqual([true, false, false, false]);
     for (const { id } of others) expect(await all(id)).toEqual([false, false, false, false]);
-    const write = await newGrant(o, 'member', id, { environments: ['staging'], secrets: ['app/*'], permission: 'write' });
+    const write = await newGrant(o, 'member', id, {
+      environments: ['staging'],
+      secrets: ['app/*'],
+      permission: 'write',
+    });
     expect(await all(there.id)).toEqual([true, true, true, false]);
     expect((await o.get(`/grants/${write.id}`)).json).toEqual(write);
     expect((await o.get('/grants')).json.data).toEqual([read, write]);
@@ -100,7 +115,10 @@ describe('grant', () => {
     for (const grantee of ['mem_0', stranger.id, team, o.keyId])
       expect(codeOf(await o.post('/grants', to(grantee)))).toEqual([404, 'NOT_FOUND']);
     expect(codeOf(await o.post('/grants', to(id, 'team')))).toEqual([404, 'NOT_FOUND']);
-    expect(codeOf(await o.post('/grants', { ...to(id), environments: ['nowhere'] }))).toEqual([404, 'NOT_FOUND']);
+    expect(codeOf(await o.post('/grants', { ...to(id), environments: ['nowhere'] }))).toEqual([
+      404,
+      'NOT_FOUND',
+    ]);
     for (const wrong of [
       { permission: 'delete' },
       { environments: [] },
@@ -129,7 +147,8 @@ describe('permission: no one can grant more than they hold', () => {
   it('in scopes, environments, names, addresses or time', async () => {
     const o = await newOrg();
     const { id } = await newMember(o, 'viewer');
-    const key = async (fields: object) => (await newKey(o, { scopes: ['members:write', 'secrets:list', 'secrets:read'], ...fields })).o;
+    const key = async (fields: object) =>
+      (await newKey(o, { scopes: ['members:write', 'secrets:list', 'secrets:read'], ...fields })).o;
     const soon = inAnHour();
     const later = new Date(Date.parse(soon) + 1000).toISOString();
     const cases: [Caller, object, boolean][] = [
@@ -147,7 +166,9 @@ describe('permission: no one can grant more than they hold', () => {
       [await key({ expires_at: soon }), { expires_at: soon }, true],
     ];
     for (const [at, [by, fields, may]] of cases.entries())
-      expect(codeOf(await by.post('/grants', { ...to(id), ...fields })), `case ${at}`).toEqual(may ? [201, undefined] : EXCEEDS);
+      expect(codeOf(await by.post('/grants', { ...to(id), ...fields })), `case ${at}`).toEqual(
+        may ? [201, undefined] : EXCEEDS,
+      );
     expect((await o.get('/grants')).json.data).toHaveLength(3);
   });
 
@@ -176,7 +197,9 @@ describe('permission: no one can grant more than they hold', () => {
       secrets: null,
       expires_at: null,
     });
-    expect((await asMember(o, auditor.id, 'grant.create', { input: input('grt_1') })).code).toBe('INSUFFICIENT_SCOPE');
+    expect((await asMember(o, auditor.id, 'grant.create', { input: input('grt_1') })).code).toBe(
+      'INSUFFICIENT_SCOPE',
+    );
     expect((await asMember(o, admin.id, 'grant.create', { input: input('grt_2') })).data).toMatchObject({
       created_by: admin.id,
       expires_at: null,
@@ -202,7 +225,10 @@ describe('grant: made by a session token or an agent', () => {
 
     const key = await newKey(o);
     const agent = (await key.o.post('/agent-credentials', { name: 'a', scopes: ['*'] })).json;
-    expect((await o.as(agent.token).post('/grants', to(id))).json).toMatchObject({ expires_at: agent.expires_at, parent_id: agent.id });
+    expect((await o.as(agent.token).post('/grants', to(id))).json).toMatchObject({
+      expires_at: agent.expires_at,
+      parent_id: agent.id,
+    });
     expect(await reads(id)).toBe(200);
     await o.del(`/agent-credentials/${agent.id}`);
     expect(await reads(id)).toBe(403);

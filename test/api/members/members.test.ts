@@ -1,4 +1,5 @@
-// Members: who may invite, change and remove whom, what goes with a member, and that what is explained is what is decided.
+// Members: who may invite, change and remove whom, what goes with a member, and that what is explained is
+// what is decided.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -14,8 +15,29 @@ import { problemOf } from '../../model/invariants';
 import { newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inGate, loseStorage } from '../../support/gate';
-import { addKeys, addPasskey, addSession, asMember, newGrant, newKeyInput, newMember, newTeam, ownerId } from '../../support/people';
-import { type Answer, BOOTSTRAP, type Caller, callerOf, codeOf, db, newOrg, newSecret, send, useWorld } from '../../support/world';
+import {
+  addKeys,
+  addPasskey,
+  addSession,
+  asMember,
+  newGrant,
+  newKeyInput,
+  newMember,
+  newTeam,
+  ownerId,
+} from '../../support/people';
+import {
+  type Answer,
+  BOOTSTRAP,
+  type Caller,
+  callerOf,
+  codeOf,
+  db,
+  newOrg,
+  newSecret,
+  send,
+  useWorld,
+} from '../../support/world';
 
 useWorld();
 
@@ -25,7 +47,11 @@ const whole = async (o: Caller) => JSON.stringify((await o.get('/members?limit=1
 describe('member', () => {
   it('is invited with an enrolment URL that is shown once', async () => {
     const o = await newOrg();
-    const { json, status } = await o.post('/members', { email: 'Bob@Example.com', name: 'Bob', role: 'developer' });
+    const { json, status } = await o.post('/members', {
+      email: 'Bob@Example.com',
+      name: 'Bob',
+      role: 'developer',
+    });
     expect(status).toBe(201);
     expect(json).toMatchObject({
       email: 'Bob@Example.com',
@@ -41,7 +67,9 @@ describe('member', () => {
     const { enrolment_url, ...rest } = json;
     expect((await o.get(`/members/${json.id}`)).json).toEqual(rest);
     expect((await o.get('/members')).text).not.toContain('svcenrol_');
-    const stored = JSON.stringify((await db.prepare('select * from members where org_id = ?').bind(o.id).all()).results);
+    const stored = JSON.stringify(
+      (await db.prepare('select * from members where org_id = ?').bind(o.id).all()).results,
+    );
     expect(stored).not.toContain(enrolment_url.split('#')[1]);
   });
 });
@@ -49,7 +77,8 @@ describe('member', () => {
 describe('member: email', () => {
   it('is unique without regard to case, also with concurrent requests', async () => {
     const o = await newOrg();
-    const invite = (email: string, by: Caller = o) => by.post('/members', { email, name: 'x', role: 'viewer' });
+    const invite = (email: string, by: Caller = o) =>
+      by.post('/members', { email, name: 'x', role: 'viewer' });
     expect(codeOf(await invite('ANN@example.com'))).toEqual([409, 'EMAIL_TAKEN']);
     const keys = [await newKey(o), await newKey(o), await newKey(o), await newKey(o)];
     const emails = ['b@x.io', 'B@x.io', 'b@X.io', 'B@X.IO'];
@@ -81,11 +110,18 @@ describe('enrolment', () => {
     const limited = await newKey(o, { scopes: ['*'], environments: ['staging'] });
     for (const weak of [await newKey(o, { scopes: ['members:*'] }), limited])
       expect(codeOf(await weak.o.post(`/members/${id}/enrolments`))).toEqual([403, 'INSUFFICIENT_SCOPE']);
-    expect(codeOf(await (await newSession(o)).o.post(`/members/${id}/enrolments`))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
+    expect(codeOf(await (await newSession(o)).o.post(`/members/${id}/enrolments`))).toEqual([
+      403,
+      'CREDENTIAL_KIND_NOT_ALLOWED',
+    ]);
     const admin = await newMember(o, 'admin');
     const named = { member: id };
-    expect((await asMember(o, admin.id, 'member.enrol', { named, input: { enrolment: 'x' } })).code).toBe('INSUFFICIENT_SCOPE');
-    expect((await asMember(o, await ownerId(o), 'member.enrol', { named, input: { enrolment: 'x' } })).status).toBe(201);
+    expect((await asMember(o, admin.id, 'member.enrol', { named, input: { enrolment: 'x' } })).code).toBe(
+      'INSUFFICIENT_SCOPE',
+    );
+    expect(
+      (await asMember(o, await ownerId(o), 'member.enrol', { named, input: { enrolment: 'x' } })).status,
+    ).toBe(201);
     expect(codeOf(await o.post('/members/mem_0/enrolments'))).toEqual([404, 'NOT_FOUND']);
   });
 
@@ -93,7 +129,8 @@ describe('enrolment', () => {
     const o = await newOrg();
     const owner = await ownerId(o);
     const { id } = await newMember(o);
-    const ids = async (status: string) => ((await o.get(`/members?status=${status}`)).json.data as { id: string }[]).map((row) => row.id);
+    const ids = async (status: string) =>
+      ((await o.get(`/members?status=${status}`)).json.data as { id: string }[]).map((row) => row.id);
     expect(await ids('invited')).toEqual([owner, id]);
     await inGate(o, ({ core }) => {
       const row = core.rows.get('member', owner);
@@ -110,7 +147,13 @@ describe('enrolment', () => {
   it('applies to the role that its maker gave, and no other', async () => {
     const o = await newOrg();
     const admin = await newMember(o, 'admin');
-    const input = { id: newId('mem'), email: 'i@x.io', name: 'I', role: 'viewer', enrolment: 'known to the admin' };
+    const input = {
+      id: newId('mem'),
+      email: 'i@x.io',
+      name: 'I',
+      role: 'viewer',
+      enrolment: 'known to the admin',
+    };
     await asMember(o, admin.id, 'member.create', { input });
     expect((await o.patch(`/members/${input.id}`, { name: 'J' })).json.status).toBe('invited');
     expect((await o.patch(`/members/${input.id}`, { role: 'owner' })).json).toMatchObject({
@@ -151,7 +194,8 @@ describe('enrolment', () => {
     expect(await hashOf(second.id)).toBe(hash(named));
     expect(await hashOf(json.owner.id)).toBe(hash(oldest));
     const { email } = await newMember(o, 'admin');
-    for (const other of [email, 'nobody@x.io']) expect(codeOf(await recover({ email: other }))).toEqual([404, 'NOT_FOUND']);
+    for (const other of [email, 'nobody@x.io'])
+      expect(codeOf(await recover({ email: other }))).toEqual([404, 'NOT_FOUND']);
   });
 });
 
@@ -160,7 +204,13 @@ describe('permission: roles', () => {
     const o = await newOrg();
     const weak = await newKey(o, { scopes: ['integrations:notify'] });
     const { data } = (await weak.o.get('/roles')).json;
-    expect(data.map(({ role }: { role: string }) => role)).toEqual(['owner', 'admin', 'developer', 'viewer', 'auditor']);
+    expect(data.map(({ role }: { role: string }) => role)).toEqual([
+      'owner',
+      'admin',
+      'developer',
+      'viewer',
+      'auditor',
+    ]);
     expect(data[3]).toEqual({ role: 'viewer', scopes: ['secrets:list', 'environments:read', 'org:read'] });
   });
 
@@ -192,7 +242,9 @@ describe('permission: roles', () => {
     /** An agent without an end: only that what it creates ends with it sets it apart from a key. */
     const endless = async () => {
       const { json } = await o.post('/agent-credentials', { name: 'a', scopes: ['*'] });
-      expect((await o.patch(`/agent-credentials/${json.id}`, { ttlSeconds: null })).json.expires_at).toBeNull();
+      expect(
+        (await o.patch(`/agent-credentials/${json.id}`, { ttlSeconds: null })).json.expires_at,
+      ).toBeNull();
       return json.token;
     };
     const bounded = [
@@ -205,12 +257,15 @@ describe('permission: roles', () => {
       { o: o.as(await endless()) },
     ];
     for (const { o: by } of bounded) {
-      expect(codeOf(await by.post('/members', { email: 'n@x.io', name: 'x', role: 'viewer' }))).toEqual(EXCEEDS);
+      expect(codeOf(await by.post('/members', { email: 'n@x.io', name: 'x', role: 'viewer' }))).toEqual(
+        EXCEEDS,
+      );
       expect(codeOf(await by.patch(`/members/${id}`, { role: 'auditor' }))).toEqual(EXCEEDS);
     }
     expect(await whole(o)).toBe(before);
     // Names are another matter, and so is a role that stays as it is.
-    for (const { o: by } of bounded) expect((await by.patch(`/members/${id}`, { name: 'N', role: 'viewer' })).status).toBe(200);
+    for (const { o: by } of bounded)
+      expect((await by.patch(`/members/${id}`, { name: 'N', role: 'viewer' })).status).toBe(200);
   });
 });
 
@@ -231,17 +286,24 @@ describe('permission: rank', () => {
     const before = await whole(o);
     const named = { member: other.id };
     for (const change of [{ role: 'viewer' }, { email: 'mine@x.io' }, { name: 'n' }])
-      expect((await asMember(o, admin, 'member.update', { named, input: { ...blank, ...change } })).code).toBe('SCOPE_EXCEEDS_PARENT');
+      expect(
+        (await asMember(o, admin, 'member.update', { named, input: { ...blank, ...change } })).code,
+      ).toBe('SCOPE_EXCEEDS_PARENT');
     for (const revoke of [false, true])
-      expect((await asMember(o, admin, 'member.delete', { named, input: { revoke } })).code).toBe('SCOPE_EXCEEDS_PARENT');
-    for (const member of [admin, peer])
-      expect((await asMember(o, admin, 'member.update', { named: { member }, input: { ...blank, role: 'owner' } })).code).toBe(
+      expect((await asMember(o, admin, 'member.delete', { named, input: { revoke } })).code).toBe(
         'SCOPE_EXCEEDS_PARENT',
       );
+    for (const member of [admin, peer])
+      expect(
+        (await asMember(o, admin, 'member.update', { named: { member }, input: { ...blank, role: 'owner' } }))
+          .code,
+      ).toBe('SCOPE_EXCEEDS_PARENT');
     const input = { id: 'mem_x', email: 'x@x.io', name: 'x', role: 'owner', enrolment: 'h' };
     expect((await asMember(o, admin, 'member.create', { input })).code).toBe('SCOPE_EXCEEDS_PARENT');
     expect(await whole(o)).toBe(before);
-    expect((await asMember(o, owner, 'member.update', { named, input: { ...blank, role: 'viewer' } })).status).toBe(200);
+    expect(
+      (await asMember(o, owner, 'member.update', { named, input: { ...blank, role: 'viewer' } })).status,
+    ).toBe(200);
   });
 
   it('admins and owners may change their equals and all below them', async () => {
@@ -287,11 +349,15 @@ describe('member: the last owner', () => {
       const remove = (id: string, by: Caller = o) => by.del(`/members/${id}`);
       faults.delay = 20;
       const answers = await Promise.all(
-        keys.map(({ o: by }, at) => (change === 'demote' || (change === 'both' && at % 2) ? demote : remove)(owners[at] as string, by)),
+        keys.map(({ o: by }, at) =>
+          (change === 'demote' || (change === 'both' && at % 2) ? demote : remove)(owners[at] as string, by),
+        ),
       );
       faults.delay = 0;
       expect(answers.map(({ json }) => json.error?.code).filter(Boolean)).toEqual(['LAST_OWNER']);
-      const left = ((await o.get('/members')).json.data as { id: string; role: string }[]).filter(({ role }) => role === 'owner');
+      const left = ((await o.get('/members')).json.data as { id: string; role: string }[]).filter(
+        ({ role }) => role === 'owner',
+      );
       expect(left).toHaveLength(1);
       const last = left[0]?.id as string;
       expect([codeOf(await demote(last)), codeOf(await remove(last))]).toEqual([
@@ -307,7 +373,10 @@ describe('member: the last owner', () => {
     const a = await ownerId(o);
     const b = (await newMember(o, 'owner')).id;
     const demote = (by: string, member: string) =>
-      asMember(o, by, 'member.update', { named: { member }, input: { email: null, name: null, role: 'viewer' } });
+      asMember(o, by, 'member.update', {
+        named: { member },
+        input: { email: null, name: null, role: 'viewer' },
+      });
     faults.delay = 10;
     const answers = await Promise.all([demote(a, b), demote(b, a)]);
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 403]);
@@ -338,7 +407,9 @@ describe('member: removal', () => {
     expect((await o.get(`/members/${id}`)).json.passkeys).toBe(1);
     expect((await o.del(`/members/${id}`)).json).toEqual({ credentials: [] });
     expect(codeOf(await o.get(`/members/${id}`))).toEqual([404, 'NOT_FOUND']);
-    expect((await o.get(`/teams/${team}/members`)).json.data.map((row: { member_id: string }) => row.member_id)).toEqual([other.id]);
+    expect(
+      (await o.get(`/teams/${team}/members`)).json.data.map((row: { member_id: string }) => row.member_id),
+    ).toEqual([other.id]);
     expect((await o.get('/grants')).json.data.map((row: { id: string }) => row.id)).toEqual([kept.id]);
     for (const table of ['passkeys', 'team_members', 'grants', 'members']) {
       const { results } = await db.prepare(`select * from ${table} where org_id = ?`).bind(o.id).all();
@@ -375,10 +446,14 @@ describe('member: removal', () => {
       await o.del(`/api-keys/${dead.token.id}`);
       const { status, json } = await o.del(`/members/${id}${revoke ? '?revoke_credentials=true' : ''}`);
       expect(status).toBe(200);
-      expect(json).toEqual({ credentials: keys.map(({ token, name }) => ({ kind: 'api_key', id: token.id, name })) });
+      expect(json).toEqual({
+        credentials: keys.map(({ token, name }) => ({ kind: 'api_key', id: token.id, name })),
+      });
       const live = ((await o.get('/api-keys')).json.data as { id: string }[]).map((row) => row.id);
       expect(live).toEqual(revoke ? [o.keyId] : [o.keyId, ...keys.map(({ token }) => token.id)]);
-      expect(codeOf(await o.del(`/members/${id}?revoke_credentials=true`))).toEqual(revoke ? [404, 'NOT_FOUND'] : [200, undefined]);
+      expect(codeOf(await o.del(`/members/${id}?revoke_credentials=true`))).toEqual(
+        revoke ? [404, 'NOT_FOUND'] : [200, undefined],
+      );
       expect(codeOf(await o.del(`/members/${id}`))).toEqual([404, 'NOT_FOUND']);
     }
   });
@@ -387,7 +462,10 @@ describe('member: removal', () => {
     const o = await newOrg();
     const { id } = await newMember(o, 'viewer');
     const { o: weak } = await newKey(o, { scopes: ['members:write'] });
-    expect(codeOf(await weak.del(`/members/${id}?revoke_credentials=true`))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    expect(codeOf(await weak.del(`/members/${id}?revoke_credentials=true`))).toEqual([
+      403,
+      'INSUFFICIENT_SCOPE',
+    ]);
     expect((await o.get(`/members/${id}`)).status).toBe(200);
     const { o: able } = await newKey(o, { scopes: ['members:write', 'tokens:write'] });
     expect((await able.del(`/members/${id}?revoke_credentials=true`)).status).toBe(200);
@@ -406,7 +484,10 @@ describe('member: removal', () => {
           if (answer.status !== 503) return answer;
         }
       };
-      const [removed] = await Promise.all([removing(), ...inputs.map((input) => asMember(o, id, 'api_key.create', { input, session }))]);
+      const [removed] = await Promise.all([
+        removing(),
+        ...inputs.map((input) => asMember(o, id, 'api_key.create', { input, session })),
+      ]);
       faults.delay = 0;
       expect(removed.status).toBe(200);
       expect((await o.get('/api-keys')).json.data.map((row: { id: string }) => row.id)).toEqual([o.keyId]);
@@ -426,7 +507,10 @@ describe('member: removal', () => {
     const rest = (await o.del(`/members/${id}?revoke_credentials=true`)).json;
     expect([rest.credentials.length, rest.remaining]).toEqual([30, undefined]);
     expect((await o.get('/api-keys')).json.data).toHaveLength(1);
-    const { results } = await db.prepare('select count(*) n from credentials where org_id = ? and revoked_at is not null').bind(o.id).all();
+    const { results } = await db
+      .prepare('select count(*) n from credentials where org_id = ? and revoked_at is not null')
+      .bind(o.id)
+      .all();
     expect(results[0]?.n).toBe(1030);
     expect(await problemOf(o)).toBe(null);
   });
@@ -435,15 +519,25 @@ describe('member: removal', () => {
     const o = await newOrg();
     const { id } = await newMember(o, 'developer');
     const ids = await addKeys(o, id, 20);
-    const [row] = (await db.prepare('select * from credentials where id = ?').bind(ids[7]).all()).results as [Record<string, unknown>];
+    const [row] = (await db.prepare('select * from credentials where id = ?').bind(ids[7]).all()).results as [
+      Record<string, unknown>,
+    ];
     const mend = () =>
       db
-        .prepare(`insert or replace into credentials (${Object.keys(row)}) values (${Object.keys(row).map(() => '?')})`)
+        .prepare(
+          `insert or replace into credentials (${Object.keys(row)}) values (${Object.keys(row).map(() => '?')})`,
+        )
         .bind(...Object.values(row))
         .run();
-    for (const damage of ['update credentials set revision = 2 where id = ?', 'delete from credentials where id = ?']) {
+    for (const damage of [
+      'update credentials set revision = 2 where id = ?',
+      'delete from credentials where id = ?',
+    ]) {
       await db.prepare(damage).bind(ids[7]).run();
-      expect(codeOf(await o.del(`/members/${id}?revoke_credentials=true`)), damage).toEqual([503, 'UNAVAILABLE']);
+      expect(codeOf(await o.del(`/members/${id}?revoke_credentials=true`)), damage).toEqual([
+        503,
+        'UNAVAILABLE',
+      ]);
       expect((await o.get(`/members/${id}`)).status).toBe(200);
       expect((await o.get('/api-keys')).json.data).toHaveLength(21);
       await mend();
@@ -454,7 +548,9 @@ describe('member: removal', () => {
 });
 
 describe('permission: the explanation for a member', () => {
-  const places = ['production', 'staging'].flatMap((environment) => ['app/a', 'app/b', 'db'].map((name) => ({ environment, name })));
+  const places = ['production', 'staging'].flatMap((environment) =>
+    ['app/a', 'app/b', 'db'].map((name) => ({ environment, name })),
+  );
   const asked: Record<string, Action> = {
     'secrets:read': 'secret.read',
     'secrets:write': 'secret.update',
@@ -495,23 +591,35 @@ describe('permission: the explanation for a member', () => {
         for (const [scope, action] of Object.entries(asked))
           for (const place of places) {
             const isSecret = scope.startsWith('secrets:');
-            const input = { scope, environment: isSecret ? place.environment : null, secret: isSecret ? place.name : null };
+            const input = {
+              scope,
+              environment: isSecret ? place.environment : null,
+              secret: isSecret ? place.name : null,
+            };
             const said = (await asMember(o, owner, 'member.access', { named: { member: id }, input })).data;
             const named = isSecret ? { secret: secrets.get(JSON.stringify(place)) as string } : {};
             // A finding stops the call just behind the decision.
             const call = await asMember(o, id, action, { named, finding: invalid('x', 'y') });
-            expect([scope, place, said.allowed], JSON.stringify(said)).toEqual([scope, place, call.status !== 403]);
+            expect([scope, place, said.allowed], JSON.stringify(said)).toEqual([
+              scope,
+              place,
+              call.status !== 403,
+            ]);
             said.allowed ? allowed++ : barred++;
             expect(said.reasons.length > 0).toBe(said.allowed);
             for (const reason of said.reasons)
               if (reason.source === 'role') expect(reason).toEqual({ source: 'role', role });
               else
-                expect(reason.grantee).toEqual({ type: made.get(reason.grant_id), id: made.get(reason.grant_id) === 'team' ? team : id });
+                expect(reason.grantee).toEqual({
+                  type: made.get(reason.grant_id),
+                  id: made.get(reason.grant_id) === 'team' ? team : id,
+                });
             if (!isSecret) break;
           }
         await o.del(`/members/${id}`);
       }),
-      // Every role once without grants, so that enough is allowed and refused whatever the rest of the run draws.
+      // Every role once without grants, so that enough is allowed and refused whatever the rest of the run
+      // draws.
       { numRuns: 25, examples: roles.map((role) => [role, []] as [typeof role, []]) },
     );
     expect([allowed > 50, barred > 50]).toEqual([true, true]);
@@ -524,18 +632,27 @@ describe('permission: the explanation for a member', () => {
       secrets: fc.option(fc.subarray(['app/*', '*b', 'db'], { minLength: 1 })),
       expires_at: fc.constant(null),
     });
-    const target = fc.record({ environment: fc.constantFrom('e1', 'e2', 'e3'), name: fc.constantFrom('app/a', 'b', 'db', 'x') });
+    const target = fc.record({
+      environment: fc.constantFrom('e1', 'e2', 'e3'),
+      name: fc.constantFrom('app/a', 'b', 'db', 'x'),
+    });
     fc.assert(
       fc.property(
         fc.array(held, { minLength: 1, maxLength: 4 }),
         fc.constantFrom(...Object.entries(asked)),
         target,
         (list, [scope, action], at) => {
-          const caller = { ...nobody, kind: 'member' as const, permissions: list as unknown as [PermissionSet] };
+          const caller = {
+            ...nobody,
+            kind: 'member' as const,
+            permissions: list as unknown as [PermissionSet],
+          };
           const may = mayAct(caller, actions[action], '203.0.113.7') === null;
           expect(reasons(list, [scope], null).length > 0).toBe(may);
           const reach = reasons(list, [scope], at);
-          expect(reach.length > 0).toBe(may && mayReach(caller, actions[action], { ...at, shown: at.environment }) === null);
+          expect(reach.length > 0).toBe(
+            may && mayReach(caller, actions[action], { ...at, shown: at.environment }) === null,
+          );
           expect(reach.length > 0).toBe(reaches(caller, [scope], at.environment, at.name));
           // Each reason gives it by itself, and what is none does not.
           for (const one of list)
@@ -554,11 +671,17 @@ describe('permission: the explanation for a member', () => {
     const grant = await newGrant(o, 'member', id, { environments: ['production'], secrets: ['app/*'] });
     const access = (query: string, of = id) => o.get(`/members/${of}/access?${query}`);
     const why = { source: 'grant', grant_id: grant.id, grantee: { type: 'member', id } };
-    expect((await access('action=secrets:read&secret=app/x')).json).toEqual({ allowed: true, reasons: [why] });
+    expect((await access('action=secrets:read&secret=app/x')).json).toEqual({
+      allowed: true,
+      reasons: [why],
+    });
     expect((await access('action=secrets:read&secret=db')).json).toEqual({ allowed: false, reasons: [] });
     expect((await access('action=secrets:read&secret=app/x&environment=staging')).json.allowed).toBe(false);
     expect((await access('action=secrets:read')).json).toEqual({ allowed: true, reasons: [why] });
-    expect((await access('action=secrets:list')).json.reasons).toEqual([{ source: 'role', role: 'viewer' }, why]);
+    expect((await access('action=secrets:list')).json.reasons).toEqual([
+      { source: 'role', role: 'viewer' },
+      why,
+    ]);
     expect(codeOf(await access('action=secrets:see'))).toEqual([400, 'VALIDATION_FAILED']);
     expect(codeOf(await access(''))).toEqual([400, 'VALIDATION_FAILED']);
     expect(codeOf(await access('action=secrets:read&environment=nowhere'))).toEqual([404, 'NOT_FOUND']);
@@ -583,9 +706,19 @@ describe('integrity: rows of members in the database', () => {
         .run();
     await run("update members set role = 'owner' where id = ?", a.id);
     await run("update grants set grantee_id = ? where grantee_type = 'member' and org_id = ?", b.id, o.id);
-    await run('update team_members set id = ?, member_id = ? where org_id = ?', `${team}.${b.id}`, b.id, o.id);
+    await run(
+      'update team_members set id = ?, member_id = ? where org_id = ?',
+      `${team}.${b.id}`,
+      b.id,
+      o.id,
+    );
     const read = async (member: string) =>
-      (await asMember(o, member, 'secret.read', { named: { secret }, input: { version: null, if_none_match: null } })).status;
+      (
+        await asMember(o, member, 'secret.read', {
+          named: { secret },
+          input: { version: null, if_none_match: null },
+        })
+      ).status;
     expect([await read(a.id), await read(b.id), await read(trusted.id)]).toEqual([403, 403, 200]);
     await loseStorage(o);
     // What was altered is left out: so it is as if it had never been.
@@ -607,7 +740,9 @@ describe('allowed addresses: of members', () => {
     expect((await asMember(o, owner, 'member.list', { input: list, ip: '198.51.100.3' })).status).toBe(200);
     expect((await o.patch('', { allowed_addresses: null })).json.allowed_addresses).toBe(null);
     const update = (allowed_addresses: string[]) =>
-      asMember(o, owner, 'org.update', { input: { name: null, default_environment: null, allowed_addresses } });
+      asMember(o, owner, 'org.update', {
+        input: { name: null, default_environment: null, allowed_addresses },
+      });
     expect((await update(ranges)).code).toBe('VALIDATION_FAILED');
     expect((await update(['203.0.113.0/24'])).status).toBe(200);
     expect(codeOf(await o.patch('', { allowed_addresses: ['nowhere'] }))).toEqual([400, 'VALIDATION_FAILED']);
@@ -634,6 +769,9 @@ describe('member: lists and limits', () => {
       const row = core.rows.get('member', ids[1] as string) as NonNullable<MemberRow>;
       for (let i = 0; i < 1995; i++) core.rows.put('member', { ...row, id: `mem_${i}`, email: `${i}@x.io` });
     });
-    expect(codeOf(await o.post('/members', { email: 'n@x.io', name: 'n', role: 'viewer' }))).toEqual([409, 'LIMIT_REACHED']);
+    expect(codeOf(await o.post('/members', { email: 'n@x.io', name: 'n', role: 'viewer' }))).toEqual([
+      409,
+      'LIMIT_REACHED',
+    ]);
   });
 });

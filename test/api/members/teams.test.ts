@@ -14,7 +14,10 @@ describe('team', () => {
   it('is created, shown, renamed, listed and deleted', async () => {
     const o = await newOrg();
     const made = await o.post('/teams', { name: 'Payments' });
-    expect([made.status, made.json]).toEqual([201, { id: made.json.id, revision: 1, name: 'Payments', created_at: made.json.created_at }]);
+    expect([made.status, made.json]).toEqual([
+      201,
+      { id: made.json.id, revision: 1, name: 'Payments', created_at: made.json.created_at },
+    ]);
     const { id } = made.json;
     expect((await o.get(`/teams/${id}`)).json).toEqual(made.json);
     expect((await o.patch(`/teams/${id}`, { name: 'Billing' })).json.name).toBe('Billing');
@@ -24,7 +27,11 @@ describe('team', () => {
       has_more: false,
     });
     expect((await o.del(`/teams/${id}`)).status).toBe(204);
-    for (const answer of [await o.get(`/teams/${id}`), await o.patch(`/teams/${id}`, { name: 'x' }), await o.del(`/teams/${id}`)])
+    for (const answer of [
+      await o.get(`/teams/${id}`),
+      await o.patch(`/teams/${id}`, { name: 'x' }),
+      await o.del(`/teams/${id}`),
+    ])
       expect(codeOf(answer)).toEqual([404, 'NOT_FOUND']);
     expect((await o.get('/teams')).json.data).toEqual([]);
   });
@@ -40,14 +47,19 @@ describe('team', () => {
     const again = await add();
     expect([first.status, again.status, again.text]).toEqual([201, 201, first.text]);
     expect(first.json).toMatchObject({ team_id: team, member_id: a.id, added_by: o.keyId });
-    const raced = await Promise.all([1, 2, 3].map(() => o.post(`/teams/${team}/members`, { member_id: b.id })));
+    const raced = await Promise.all(
+      [1, 2, 3].map(() => o.post(`/teams/${team}/members`, { member_id: b.id })),
+    );
     expect(raced.map(({ status }) => status)).toEqual([201, 201, 201]);
     const list = async (query = '') => (await o.get(`/teams/${team}/members${query}`)).json;
     expect((await list()).data.map((row: { member_id: string }) => row.member_id)).toEqual([a.id, b.id]);
     const page = await list('?limit=1');
     expect([page.data.length, page.has_more]).toEqual([1, true]);
     expect((await list(`?limit=1&cursor=${page.next_cursor}`)).data[0].member_id).toBe(b.id);
-    expect(codeOf(await o.get(`/teams/${other}/members?cursor=${page.next_cursor}`))).toEqual([400, 'INVALID_CURSOR']);
+    expect(codeOf(await o.get(`/teams/${other}/members?cursor=${page.next_cursor}`))).toEqual([
+      400,
+      'INVALID_CURSOR',
+    ]);
     expect((await o.del(`/teams/${team}/members/${a.id}`)).status).toBe(204);
     expect(codeOf(await o.del(`/teams/${team}/members/${a.id}`))).toEqual([404, 'NOT_FOUND']);
     expect((await list()).data).toHaveLength(1);
@@ -79,7 +91,8 @@ describe('team', () => {
     const b = await newMember(o, 'viewer');
     const team = await newTeam(o, a.id, b.id);
     const input = { version: null, if_none_match: null };
-    const read = async (member: string) => (await asMember(o, member, 'secret.read', { named: { secret }, input })).status;
+    const read = async (member: string) =>
+      (await asMember(o, member, 'secret.read', { named: { secret }, input })).status;
     expect([await read(a.id), await read(b.id)]).toEqual([403, 403]);
     const granted = async () => (await asMember(o, a.id, 'caller.read')).data.granted_scopes;
     expect(await granted()).toEqual([]);
@@ -96,7 +109,10 @@ describe('team', () => {
     expect(await read(a.id)).toBe(403);
     expect((await o.get('/grants')).json.data).toEqual([]);
     for (const table of ['teams', 'team_members', 'grants'])
-      expect((await db.prepare(`select id from ${table} where org_id = ?`).bind(o.id).all()).results, table).toEqual([]);
+      expect(
+        (await db.prepare(`select id from ${table} where org_id = ?`).bind(o.id).all()).results,
+        table,
+      ).toEqual([]);
     expect(await problemOf(o)).toBe(null);
   });
 });
@@ -107,7 +123,8 @@ describe('permission: members of a team with grants', () => {
     const { id } = await newMember(o, 'viewer');
     const soon = new Date(Date.now() + 3_600_000).toISOString();
     const later = new Date(Date.now() + 7_200_000).toISOString();
-    const key = async (fields: object) => (await newKey(o, { scopes: ['teams:write', 'secrets:*'], ...fields })).o;
+    const key = async (fields: object) =>
+      (await newKey(o, { scopes: ['teams:write', 'secrets:*'], ...fields })).o;
     const team = async (...grants: Record<string, unknown>[]) => {
       const made = await newTeam(o);
       for (const fields of grants) await newGrant(o, 'team', made, fields);
@@ -116,7 +133,12 @@ describe('permission: members of a team with grants', () => {
     const cases: [string, Awaited<ReturnType<typeof key>>, string, boolean][] = [
       ['teams:write alone, no grants', await key({ scopes: ['teams:write'] }), await team(), true],
       ['teams:write alone', await key({ scopes: ['teams:write'] }), await team({}), false],
-      ['reads, to a team that reads', await key({ scopes: ['teams:write', 'secrets:list', 'secrets:read'] }), await team({}), true],
+      [
+        'reads, to a team that reads',
+        await key({ scopes: ['teams:write', 'secrets:list', 'secrets:read'] }),
+        await team({}),
+        true,
+      ],
       [
         'reads, to a team that writes',
         await key({ scopes: ['teams:write', 'secrets:list', 'secrets:read'] }),
@@ -129,7 +151,12 @@ describe('permission: members of a team with grants', () => {
         await team({ environments: ['staging'] }, { environments: ['production'] }),
         false,
       ],
-      ['its own environment', await key({ environments: ['staging'] }), await team({ environments: ['staging'] }), true],
+      [
+        'its own environment',
+        await key({ environments: ['staging'] }),
+        await team({ environments: ['staging'] }),
+        true,
+      ],
       ['all environments', await key({ environments: ['staging'] }), await team({}), false],
       ['its own names', await key({ secrets: ['app/*'] }), await team({ secrets: ['app/x'] }), true],
       ['other names', await key({ secrets: ['app/*'] }), await team({ secrets: ['app/*', 'db'] }), false],
@@ -176,7 +203,8 @@ describe('permission: members of a team with grants', () => {
       expect(granted.status).toBe(201);
       // Added before the grant, then the grant was given to a team with that member in it; or refused.
       expect([201, 403]).toContain(added.status);
-      if (added.status === 201) expect(Date.parse(added.json.created_at)).toBeLessThanOrEqual(Date.parse(granted.json.created_at));
+      if (added.status === 201)
+        expect(Date.parse(added.json.created_at)).toBeLessThanOrEqual(Date.parse(granted.json.created_at));
     }
   });
 });

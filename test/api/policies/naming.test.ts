@@ -4,18 +4,35 @@ import { newAgent, newKey, newProvider } from '../../support/credentials';
 import { inCore } from '../../support/gate';
 import { PATTERNS } from '../../support/largest';
 import { newPolicy } from '../../support/policies';
-import { type Answer, type Caller, codeOf, GENERATED, newOrg, newSecret, send, useWorld } from '../../support/world';
+import {
+  type Answer,
+  type Caller,
+  codeOf,
+  GENERATED,
+  newOrg,
+  newSecret,
+  send,
+  useWorld,
+} from '../../support/world';
 
 useWorld();
 
 const VIOLATED = [422, 'POLICY_VIOLATED'];
-const upper = (o: Caller, fields = {}) => newPolicy(o, 'naming', { pattern: '^[A-Z][A-Z0-9_]*$' }, { name: 'Upper case', ...fields });
-const create = (o: Caller, name: string, fields = {}) => o.post('/secrets', { name, type: 'generic', value: 'v', ...fields });
-const put = (o: Caller, name: string, fields = {}) => o.call('PUT', `/secrets/by-name/${name}`, { value: 'v', ...fields });
+const upper = (o: Caller, fields = {}) =>
+  newPolicy(o, 'naming', { pattern: '^[A-Z][A-Z0-9_]*$' }, { name: 'Upper case', ...fields });
+const create = (o: Caller, name: string, fields = {}) =>
+  o.post('/secrets', { name, type: 'generic', value: 'v', ...fields });
+const put = (o: Caller, name: string, fields = {}) =>
+  o.call('PUT', `/secrets/by-name/${name}`, { value: 'v', ...fields });
 const issue = (token: string, secretName: string, environment = 'production') =>
-  send('POST', '/api/v1/provider/issue', { token, body: { secretName, environment, value: crypto.randomUUID(), ttlSeconds: 600 } });
+  send('POST', '/api/v1/provider/issue', {
+    token,
+    body: { secretName, environment, value: crypto.randomUUID(), ttlSeconds: 600 },
+  });
 const events = (o: Caller) =>
-  inCore(o, ({ outbox }) => outbox.oldest(1000).flatMap(({ type, data }) => (type === 'POLICY_VIOLATED' ? [data] : [])));
+  inCore(o, ({ outbox }) =>
+    outbox.oldest(1000).flatMap(({ type, data }) => (type === 'POLICY_VIOLATED' ? [data] : [])),
+  );
 const newest = async (o: Caller) => (await o.get('/audit-log?limit=1')).json.data[0];
 
 describe('naming policy', () => {
@@ -24,11 +41,23 @@ describe('naming policy', () => {
     const { id } = await upper(o);
     const refused = await create(o, 'db_password');
     expect(codeOf(refused)).toEqual(VIOLATED);
-    for (const part of ['Upper case', '^[A-Z][A-Z0-9_]*$']) expect(refused.json.error.message).toContain(part);
+    for (const part of ['Upper case', '^[A-Z][A-Z0-9_]*$'])
+      expect(refused.json.error.message).toContain(part);
     expect(refused.json.error.message).not.toContain(id);
-    expect(await newest(o)).toMatchObject({ action: 'secret.create', outcome: 'failed', status: 422, resource_name: 'db_password' });
+    expect(await newest(o)).toMatchObject({
+      action: 'secret.create',
+      outcome: 'failed',
+      status: 422,
+      resource_name: 'db_password',
+    });
     expect(await events(o)).toMatchObject([
-      { policy_id: id, name: 'db_password', environment: 'production', action: 'secret.create', credential_id: o.keyId },
+      {
+        policy_id: id,
+        name: 'db_password',
+        environment: 'production',
+        action: 'secret.create',
+        credential_id: o.keyId,
+      },
     ]);
     expect((await create(o, 'DB_PASSWORD')).status).toBe(201);
     expect((await o.get('/secrets')).json.data).toHaveLength(1);
@@ -122,7 +151,10 @@ describe('naming policy', () => {
     expect(codeOf(await create(agent.o, 'lower2'))).toEqual([403, 'INSUFFICIENT_SCOPE']);
     expect(codeOf(await create(o, 'lower'))).toEqual([409, 'SECRET_NAME_TAKEN']);
     expect(codeOf(await create(o, 'x', { environment: 'moon' }))).toEqual([404, 'NOT_FOUND']);
-    expect(codeOf(await o.patch(`/secrets/${id}`, { name: 'x' }, { 'If-Match': '"v9"' }))).toEqual([412, 'VERSION_CONFLICT']);
+    expect(codeOf(await o.patch(`/secrets/${id}`, { name: 'x' }, { 'If-Match': '"v9"' }))).toEqual([
+      412,
+      'VERSION_CONFLICT',
+    ]);
     const exists = await o.call('PUT', '/secrets/by-name/lower', { value: 'v' }, { 'If-None-Match': '*' });
     expect(codeOf(exists)).toEqual([412, 'VERSION_CONFLICT']);
     expect(await events(o)).toEqual([]);
@@ -131,11 +163,16 @@ describe('naming policy', () => {
   it('idempotency: the refusal is replayed, and raises one event', async () => {
     const o = await newOrg();
     const { id } = await upper(o);
-    const call = () => o.post('/secrets', { name: 'bad', type: 'generic', value: 'v' }, { 'Idempotency-Key': 'k1' });
+    const call = () =>
+      o.post('/secrets', { name: 'bad', type: 'generic', value: 'v' }, { 'Idempotency-Key': 'k1' });
     const first = await call();
     await o.del(`/policies/${id}`);
     const again = await call();
-    expect([codeOf(first), codeOf(again), again.headers.get('idempotency-replayed')]).toEqual([VIOLATED, VIOLATED, 'true']);
+    expect([codeOf(first), codeOf(again), again.headers.get('idempotency-replayed')]).toEqual([
+      VIOLATED,
+      VIOLATED,
+      'true',
+    ]);
     expect(await events(o)).toHaveLength(1);
   });
 
@@ -173,7 +210,8 @@ describe('naming policy: violations', () => {
       let pages = 0;
       let cursor = '';
       for (; cursor !== null; pages++)
-        cursor = (await as.get(`/policies/${id}/violations${cursor && `?cursor=${cursor}`}`)).json.next_cursor;
+        cursor = (await as.get(`/policies/${id}/violations${cursor && `?cursor=${cursor}`}`)).json
+          .next_cursor;
       expect(pages).toBe(2);
     }
   });
@@ -197,7 +235,9 @@ describe('naming policy: violations', () => {
       next_cursor: first.next_cursor,
       has_more: true,
     });
-    expect((await o.get(`/policies/${id}/violations?limit=2&cursor=${first.next_cursor}`)).json).toMatchObject({
+    expect(
+      (await o.get(`/policies/${id}/violations?limit=2&cursor=${first.next_cursor}`)).json,
+    ).toMatchObject({
       data: [{ name: 'b3' }],
       has_more: false,
     });
@@ -212,15 +252,18 @@ describe('naming policy: violations', () => {
     const { id } = await upper(o);
     const of = async (fields: Record<string, unknown>) => {
       const { o: as } = await newKey(o, fields);
-      return (await as.get(`/policies/${id}/violations`)).json.data.map((row: { name: string; environment: string }) => [
-        row.environment,
-        row.name,
-      ]);
+      return (await as.get(`/policies/${id}/violations`)).json.data.map(
+        (row: { name: string; environment: string }) => [row.environment, row.name],
+      );
     };
     expect(await of({ scopes: ['policies:read'] })).toEqual([]);
-    expect(await of({ scopes: ['policies:read', 'secrets:list'], environments: ['production'], secrets: ['app/*'] })).toEqual([
-      ['production', 'app/x'],
-    ]);
+    expect(
+      await of({
+        scopes: ['policies:read', 'secrets:list'],
+        environments: ['production'],
+        secrets: ['app/*'],
+      }),
+    ).toEqual([['production', 'app/x']]);
     expect(await of({ scopes: ['*'] })).toHaveLength(3);
   });
 });

@@ -27,7 +27,10 @@ const at = (ms: number) => {
 const opted = { ...GENERATED, auto_rotate: true };
 const AUTO = { max_age_days: 30, auto_rotate: true };
 
-/** Runs the tasks that are due, with all pages of the search for due secrets. Answers how often the Worker was asked for a job. */
+/**
+ * Runs the tasks that are due, with all pages of the search for due secrets. Answers how often the Worker was
+ * asked for a job.
+ */
 const search = (o: Caller, turns = 12) =>
   inCore(o, async (core) => {
     let asked = 0;
@@ -41,20 +44,27 @@ const search = (o: Caller, turns = 12) =>
     core.enqueue = enqueue;
     return asked;
   });
-const job = (o: Caller) => runJob(faulty(env as unknown as Env, db), { kind: 'job', job: 'rotate', org: o.id });
+const job = (o: Caller) =>
+  runJob(faulty(env as unknown as Env, db), { kind: 'job', job: 'rotate', org: o.id });
 
 /** What was raised of these kinds, oldest first. */
 const raised = (o: Caller, ...types: string[]) =>
-  inCore(o, ({ outbox }) => outbox.oldest(5000).flatMap(({ type, data }) => (types.includes(type) ? [data] : [])));
-const due = async (o: Caller) => (await raised(o, 'SECRET_ROTATION_DUE')).map(({ name, failed }) => (failed ? [name, failed] : name));
-const entries = async (o: Caller, action: string) => (await o.get(`/audit-log?action=${action}&limit=100`)).json.data;
+  inCore(o, ({ outbox }) =>
+    outbox.oldest(5000).flatMap(({ type, data }) => (types.includes(type) ? [data] : [])),
+  );
+const due = async (o: Caller) =>
+  (await raised(o, 'SECRET_ROTATION_DUE')).map(({ name, failed }) => (failed ? [name, failed] : name));
+const entries = async (o: Caller, action: string) =>
+  (await o.get(`/audit-log?action=${action}&limit=100`)).json.data;
 const versionOf = async (o: Caller, id: string) => (await o.get(`/secrets/${id}`)).json.version;
 const forgetEvents = (o: Caller) => inCore(o, ({ storage }) => void storage.sql.exec('delete from outbox'));
 
 /** Asks the gate as the service itself. */
 async function asService(o: Caller, operation: string, input: unknown) {
   const action = operation === 'secret.rotation_due' ? operation : 'secret.auto_rotate';
-  const { outcome } = (await gateOf(o).call(await askOf(o, action, 'system', { operation, input, path_org: null }))) as unknown as Reply;
+  const { outcome } = (await gateOf(o).call(
+    await askOf(o, action, 'system', { operation, input, path_org: null }),
+  )) as unknown as Reply;
   return outcome;
 }
 
@@ -66,13 +76,29 @@ describe('rotation policy: what applies to a secret', () => {
     const { id } = await newSecret(o, { name: 'OLD' });
     expect(await shown(o, id)).toBeNull();
     const policy = (await newPolicy(o, 'rotation', { max_age_days: 30 })).id;
-    const quarterly = { policy: { id: policy, name: expect.any(String) }, every_seconds: (30 * DAY) / 1000, cron: null };
-    expect(await shown(o, id)).toEqual({ ...quarterly, due_at: new Date(START + 30 * DAY).toISOString(), is_due: false });
+    const quarterly = {
+      policy: { id: policy, name: expect.any(String) },
+      every_seconds: (30 * DAY) / 1000,
+      cron: null,
+    };
+    expect(await shown(o, id)).toEqual({
+      ...quarterly,
+      due_at: new Date(START + 30 * DAY).toISOString(),
+      is_due: false,
+    });
     at(31 * DAY);
-    expect(await shown(o, id)).toEqual({ ...quarterly, due_at: new Date(START + 30 * DAY).toISOString(), is_due: true });
+    expect(await shown(o, id)).toEqual({
+      ...quarterly,
+      due_at: new Date(START + 30 * DAY).toISOString(),
+      is_due: true,
+    });
     await o.patch(`/secrets/${id}`, { rotate_every_seconds: (10 * DAY) / 1000 });
     const own = { policy: null, every_seconds: (10 * DAY) / 1000, cron: null };
-    expect(await shown(o, id)).toEqual({ ...own, due_at: new Date(START + 10 * DAY).toISOString(), is_due: true });
+    expect(await shown(o, id)).toEqual({
+      ...own,
+      due_at: new Date(START + 10 * DAY).toISOString(),
+      is_due: true,
+    });
     await o.patch(`/secrets/${id}`, { value: 'new', rotate_every_seconds: null });
     await newPolicy(o, 'rotation', { cron: '30 3 * * *' });
     expect(await shown(o, id)).toMatchObject({
@@ -96,7 +122,14 @@ describe('rotation policy: due secrets', () => {
       await search(o);
       return (await entries(o, 'secret.rotation_due')).length;
     };
-    expect([await told(89), await told(90), await told(91), await told(179), await told(180), await told(181)]).toEqual([0, 1, 1, 1, 2, 2]);
+    expect([
+      await told(89),
+      await told(90),
+      await told(91),
+      await told(179),
+      await told(180),
+      await told(181),
+    ]).toEqual([0, 1, 1, 1, 2, 2]);
     const data = {
       secret_id: id,
       name,
@@ -109,7 +142,13 @@ describe('rotation policy: due secrets', () => {
     expect(await raised(o, 'SECRET_ROTATION_DUE')).toEqual([data]);
     const [entry, ...rest] = await entries(o, 'secret.rotation_due');
     expect(rest).toHaveLength(1);
-    expect(entry).toMatchObject({ actor: { kind: 'system' }, resource: id, resource_name: name, outcome: 'success', version: 1 });
+    expect(entry).toMatchObject({
+      actor: { kind: 'system' },
+      resource: id,
+      resource_name: name,
+      outcome: 'success',
+      version: 1,
+    });
     await o.post(`/secrets/${id}/rotate`, { value: 'new' });
     expect([await told(200), await told(181 + 89), await told(181 + 90)]).toEqual([2, 2, 3]);
   });
@@ -181,7 +220,9 @@ describe('rotation policy: due secrets', () => {
     expect(await due(o)).toEqual([]);
     at(14 * DAY + 3 * HOUR + 30 * MINUTE);
     await search(o);
-    expect(await raised(o, 'SECRET_ROTATION_DUE')).toMatchObject([{ name: 'a', due_at: '2027-01-15T03:30:00.000Z' }]);
+    expect(await raised(o, 'SECRET_ROTATION_DUE')).toMatchObject([
+      { name: 'a', due_at: '2027-01-15T03:30:00.000Z' },
+    ]);
     await newSecret(o, { name: 'b' });
     at(44 * DAY);
     await search(o);
@@ -195,8 +236,17 @@ describe('rotation policy: due secrets', () => {
   it('skips secrets outside the policy, and secrets that are deleted, expired or revoked', async () => {
     const o = await newOrg();
     await newPolicy(o, 'rotation', { max_age_days: 1 }, { enabled: false });
-    await newPolicy(o, 'rotation', { max_age_days: 1 }, { applies_to: { environments: ['production'], names: ['app/*'] } });
-    for (const fields of [{ name: 'web/x' }, { name: 'app/s', environment: 'staging' }, { name: 'app/expired', ttlSeconds: 3600 }])
+    await newPolicy(
+      o,
+      'rotation',
+      { max_age_days: 1 },
+      { applies_to: { environments: ['production'], names: ['app/*'] } },
+    );
+    for (const fields of [
+      { name: 'web/x' },
+      { name: 'app/s', environment: 'staging' },
+      { name: 'app/expired', ttlSeconds: 3600 },
+    ])
       await newSecret(o, fields);
     await o.del(`/secrets/${(await newSecret(o, { name: 'app/deleted' })).id}`);
     await newSecret(o, { name: 'app/x' });
@@ -207,7 +257,12 @@ describe('rotation policy: due secrets', () => {
 
   it('is scheduled automatically: within the hour after a policy is created, then each hour, and not without rules', async () => {
     const o = await newOrg();
-    const next = () => inCore(o, ({ storage }) => storage.sql.exec("select at from due where task = 'rotation'").toArray()[0]?.at ?? null);
+    const next = () =>
+      inCore(
+        o,
+        ({ storage }) =>
+          storage.sql.exec("select at from due where task = 'rotation'").toArray()[0]?.at ?? null,
+      );
     await search(o);
     expect(await next()).toBeNull();
     const { id } = await newPolicy(o, 'rotation', { max_age_days: 1 });
@@ -263,7 +318,8 @@ describe('rotation policy: due secrets', () => {
     const gone = await newSecret(o);
     await newSecret(o);
     const { id } = await newPolicy(o, 'rotation', { max_age_days: 1 });
-    const remembered = () => inCore(o, ({ storage }) => storage.sql.exec('select * from rotations').toArray().length);
+    const remembered = () =>
+      inCore(o, ({ storage }) => storage.sql.exec('select * from rotations').toArray().length);
     at(DAY);
     await search(o);
     expect(await remembered()).toBe(2);
@@ -288,8 +344,13 @@ describe('rotation policy: auto_rotate', () => {
     expect([await shown(plain.id), await shown(set.id)]).toEqual([true, true]);
     const put = await o.call('PUT', `/secrets/by-name/${set.name}`, { value: 'w', auto_rotate: false });
     expect([put.status, put.json.auto_rotate]).toEqual([200, false]);
-    expect((await o.call('PUT', '/secrets/by-name/fresh', { value: 'w', auto_rotate: true })).json.auto_rotate).toBe(true);
-    expect(codeOf(await o.patch(`/secrets/${plain.id}`, { auto_rotate: 1 }))).toEqual([400, 'VALIDATION_FAILED']);
+    expect(
+      (await o.call('PUT', '/secrets/by-name/fresh', { value: 'w', auto_rotate: true })).json.auto_rotate,
+    ).toBe(true);
+    expect(codeOf(await o.patch(`/secrets/${plain.id}`, { auto_rotate: 1 }))).toEqual([
+      400,
+      'VALIDATION_FAILED',
+    ]);
   });
 
   describe('against a policy that holds what agents rotate', () => {
@@ -323,10 +384,17 @@ describe('rotation policy: auto_rotate', () => {
     });
 
     it('an agent that changes a policy of a person is held for what it then replaces', async () => {
-      for (const change of [{ config: { ...AUTO, max_age_days: 1 } }, { enabled: true }, { applies_to: { names: ['mine'] } }]) {
+      for (const change of [
+        { config: { ...AUTO, max_age_days: 1 } },
+        { enabled: true },
+        { applies_to: { names: ['mine'] } },
+      ]) {
         const { o, agent, secret } = await newHolding();
         const fields = 'enabled' in change ? { enabled: false } : {};
-        const { id } = await newPolicy(o, 'rotation', AUTO, { ...fields, applies_to: { names: ['mine', 'other'] } });
+        const { id } = await newPolicy(o, 'rotation', AUTO, {
+          ...fields,
+          applies_to: { names: ['mine', 'other'] },
+        });
         expect((await agent.patch(`/policies/${id}`, { name: 'renamed', ...change })).status).toBe(200);
         at(31 * DAY);
         await run(o);
@@ -349,18 +417,28 @@ describe('rotation policy: auto_rotate', () => {
 
     it('an agent brings no secret under a policy that replaces its value', async () => {
       const { o, agent, secret } = await newHolding();
-      await newPolicy(o, 'rotation', { ...AUTO, max_age_days: 1 }, { applies_to: { names: ['theirs'], types: ['api_key'] } });
+      await newPolicy(
+        o,
+        'rotation',
+        { ...AUTO, max_age_days: 1 },
+        { applies_to: { names: ['theirs'], types: ['api_key'] } },
+      );
       for (const fields of [{ name: 'theirs' }, { type: 'api_key' }])
-        expect([fields, ...codeOf(await agent.patch(`/secrets/${secret.id}`, fields))]).toEqual([fields, ...HELD]);
+        expect([fields, ...codeOf(await agent.patch(`/secrets/${secret.id}`, fields))]).toEqual([
+          fields,
+          ...HELD,
+        ]);
       const plain = await newSecret(o, GENERATED);
       expect((await agent.patch(`/secrets/${plain.id}`, { name: 'theirs' })).status).toBe(200);
     });
 
     it('an agent makes no secret due by letting it live longer, or again', async () => {
       const { o, agent, secret } = await newHolding();
-      for (const ttlSeconds of [7200, 3600]) expect((await agent.patch(`/secrets/${secret.id}`, { ttlSeconds })).status).toBe(200);
+      for (const ttlSeconds of [7200, 3600])
+        expect((await agent.patch(`/secrets/${secret.id}`, { ttlSeconds })).status).toBe(200);
       at(2 * HOUR);
-      for (const ttlSeconds of [60, null]) expect(codeOf(await agent.patch(`/secrets/${secret.id}`, { ttlSeconds }))).toEqual(HELD);
+      for (const ttlSeconds of [60, null])
+        expect(codeOf(await agent.patch(`/secrets/${secret.id}`, { ttlSeconds }))).toEqual(HELD);
       expect((await o.del(`/secrets/${secret.id}`)).status).toBe(204);
       expect(codeOf(await agent.post(`/secrets/${secret.id}/restore`, {}))).toEqual(HELD);
     });
@@ -384,9 +462,13 @@ describe('rotation policy: auto_rotate', () => {
     ]);
     await job(o);
     const now = (await o.get(`/secrets/${mine.id}`)).json;
-    expect([now.version, now.generated, now.auto_rotate, now.value === mine.value, now.value.length]).toEqual([2, true, true, false, 32]);
+    expect([now.version, now.generated, now.auto_rotate, now.value === mine.value, now.value.length]).toEqual(
+      [2, true, true, false, 32],
+    );
     for (const { id } of others) expect(await versionOf(o, id)).toBe(1);
-    expect(await raised(o, 'SECRET_ROTATED')).toMatchObject([{ secret_id: mine.id, name: 'mine', environment: 'production', version: 2 }]);
+    expect(await raised(o, 'SECRET_ROTATED')).toMatchObject([
+      { secret_id: mine.id, name: 'mine', environment: 'production', version: 2 },
+    ]);
     const done = await entries(o, 'secret.auto_rotate');
     expect(done).toMatchObject([
       {
@@ -398,7 +480,10 @@ describe('rotation policy: auto_rotate', () => {
         status: 200,
       },
     ]);
-    expect((await o.get(`/secrets/${mine.id}/versions`)).json.data[0]).toMatchObject({ version: 2, created_by: 'system' });
+    expect((await o.get(`/secrets/${mine.id}/versions`)).json.data[0]).toMatchObject({
+      version: 2,
+      created_by: 'system',
+    });
     expect((await o.get(`/secrets/${mine.id}?version=1`)).json.value).toBe(mine.value);
     expect((await o.get('/audit-log/verify')).json.ok).toBe(true);
     await search(o);
@@ -414,11 +499,15 @@ describe('rotation policy: auto_rotate', () => {
     const o = await newOrg();
     await newPolicy(o, 'rotation', AUTO);
     const types = ['password', 'ssh_key', 'private_key', 'webhook_secret'];
-    const secrets = await Promise.all(Array.from({ length: 45 }, (_, n) => newSecret(o, { ...opted, type: types[n % 4] })));
+    const secrets = await Promise.all(
+      Array.from({ length: 45 }, (_, n) => newSecret(o, { ...opted, type: types[n % 4] })),
+    );
     at(30 * DAY);
     await search(o);
     await job(o);
-    expect((await o.get('/secrets?limit=100')).json.data.map(({ version }: { version: number }) => version)).toEqual(secrets.map(() => 2));
+    expect(
+      (await o.get('/secrets?limit=100')).json.data.map(({ version }: { version: number }) => version),
+    ).toEqual(secrets.map(() => 2));
     expect(await raised(o, 'SECRET_ROTATED')).toHaveLength(45);
     expect(await due(o)).toEqual([]);
   });
@@ -463,7 +552,8 @@ describe('rotation policy: auto_rotate', () => {
           faults.rpc = null;
           await search(o);
           await job(o);
-          for (const { id } of secrets) expect(await versionOf(o, id), `call ${n} ${fate} ${retryable}`).toBe(2);
+          for (const { id } of secrets)
+            expect(await versionOf(o, id), `call ${n} ${fate} ${retryable}`).toBe(2);
           expect(await raised(o, 'SECRET_ROTATED')).toHaveLength(2);
           faults.clock = START;
         }
@@ -488,7 +578,11 @@ describe('rotation policy: auto_rotate', () => {
       faults.clock += MINUTE;
       await search(o);
       await job(o);
-      expect([fate, await versionOf(o, id), (await raised(o, 'SECRET_ROTATED')).length]).toEqual([fate, 2, 1]);
+      expect([fate, await versionOf(o, id), (await raised(o, 'SECRET_ROTATED')).length]).toEqual([
+        fate,
+        2,
+        1,
+      ]);
       faults.clock = START;
     }
   });
@@ -503,9 +597,18 @@ describe('rotation policy: auto_rotate', () => {
       ['deleted for good', (o, id) => o.del(`/secrets/${id}?permanent=true`)],
       ['policy deleted', (o, _, policy) => o.del(`/policies/${policy}`)],
       ['policy disabled', (o, _, policy) => o.patch(`/policies/${policy}`, { enabled: false })],
-      ['policy without auto_rotate', (o, _, policy) => o.patch(`/policies/${policy}`, { config: { max_age_days: 30 } })],
-      ['policy that allows more', (o, _, policy) => o.patch(`/policies/${policy}`, { config: { ...AUTO, max_age_days: 31 } })],
-      ['policy of others', (o, _, policy) => o.patch(`/policies/${policy}`, { applies_to: { environments: ['staging'] } })],
+      [
+        'policy without auto_rotate',
+        (o, _, policy) => o.patch(`/policies/${policy}`, { config: { max_age_days: 30 } }),
+      ],
+      [
+        'policy that allows more',
+        (o, _, policy) => o.patch(`/policies/${policy}`, { config: { ...AUTO, max_age_days: 31 } }),
+      ],
+      [
+        'policy of others',
+        (o, _, policy) => o.patch(`/policies/${policy}`, { applies_to: { environments: ['staging'] } }),
+      ],
     ];
     for (const [what, change] of changes) {
       faults.clock = START;
@@ -514,7 +617,9 @@ describe('rotation policy: auto_rotate', () => {
       const { id } = await newSecret(o, opted);
       at(30 * DAY);
       await search(o);
-      const told = (await asService(o, 'secret.rotations_waiting', {})) as { data: { id: string; etag: string }[] };
+      const told = (await asService(o, 'secret.rotations_waiting', {})) as {
+        data: { id: string; etag: string }[];
+      };
       expect(told.data, what).toMatchObject([{ id, type: 'password', etag: '"v1"' }]);
       await change(o, id, policy.id);
       const before = await o.get(`/secrets/${id}`);
@@ -544,8 +649,12 @@ describe('rotation policy: auto_rotate', () => {
     await search(o);
     await job(o);
     expect(await due(o)).toEqual([[name, 'LIMIT_REACHED']]);
-    expect(await entries(o, 'secret.auto_rotate')).toMatchObject([{ resource: id, outcome: 'failed', status: 409 }]);
-    expect(await entries(o, 'secret.rotation_due')).toMatchObject([{ resource: id, reason: 'LIMIT_REACHED' }]);
+    expect(await entries(o, 'secret.auto_rotate')).toMatchObject([
+      { resource: id, outcome: 'failed', status: 409 },
+    ]);
+    expect(await entries(o, 'secret.rotation_due')).toMatchObject([
+      { resource: id, reason: 'LIMIT_REACHED' },
+    ]);
     at(60 * DAY);
     await search(o);
     await job(o);
@@ -599,9 +708,16 @@ describe('rotation policy: auto_rotate', () => {
     at(30 * DAY);
     await search(o);
     const owner = await ownerId(o);
-    const input = { id, etag: '"v1"', value: { seal_id: 'ver_1', value_sealed: 'x', fingerprint: 'f', size: 1, generated: 1 } };
+    const input = {
+      id,
+      etag: '"v1"',
+      value: { seal_id: 'ver_1', value_sealed: 'x', fingerprint: 'f', size: 1, generated: 1 },
+    };
     for (const action of ['secret.auto_rotate', 'secret.rotation_due'] as const)
-      expect(await asMember(o, owner, action, { input })).toMatchObject({ status: 403, code: 'CREDENTIAL_KIND_NOT_ALLOWED' });
+      expect(await asMember(o, owner, action, { input })).toMatchObject({
+        status: 403,
+        code: 'CREDENTIAL_KIND_NOT_ALLOWED',
+      });
     expect(await versionOf(o, id)).toBe(1);
   });
 });

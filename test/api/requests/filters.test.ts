@@ -1,5 +1,6 @@
-// Filters of lists: each finds exactly the items that its documentation says, on every page, and for the audit log in the gate and in D1
-// alike. The filters come from the route table, so a new one without a row here fails.
+// Filters of lists: each finds exactly the items that its documentation says, on every page, and for the
+// audit log in the gate and in D1 alike. The filters come from the route table, so a new one without a row
+// here fails.
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { routes } from '../../../src/domains';
@@ -39,7 +40,9 @@ type Item = any;
 async function all(o: Caller, path: string, limit = 3): Promise<Item[]> {
   const items: Item[] = [];
   for (let cursor = ''; ; ) {
-    const { json, status, text } = await o.get(`${path}${path.includes('?') ? '&' : '?'}limit=${limit}${cursor}`);
+    const { json, status, text } = await o.get(
+      `${path}${path.includes('?') ? '&' : '?'}limit=${limit}${cursor}`,
+    );
     if (status !== 200) throw new Error(text);
     items.push(...json.data);
     if (!json.next_cursor) return items;
@@ -70,7 +73,9 @@ async function secrets(): Promise<Omit<Prepared, 'values' | 'is'>> {
     ['app_D', 'api_key', 'development', {}],
     ['over', 'generic', 'production', {}],
   ] as const)
-    made.push(await newSecret(o, { name, type, environment, tags, ...(name === 'over' && { ttlSeconds: 1 }) }));
+    made.push(
+      await newSecret(o, { name, type, environment, tags, ...(name === 'over' && { ttlSeconds: 1 }) }),
+    );
   await o.del(`/secrets/${made[3]?.id}`);
   await new Promise((resolve) => setTimeout(resolve, 1100));
   const items = [];
@@ -137,12 +142,21 @@ const lists: Record<string, () => Promise<Prepared>> = {
   }),
   '/secrets id': async () => {
     const made = await secrets();
-    return { ...made, values: [...(made.items ?? []).map(({ id }) => id), 'sec_0'], is: (one, value) => one.id === value };
+    return {
+      ...made,
+      values: [...(made.items ?? []).map(({ id }) => id), 'sec_0'],
+      is: (one, value) => one.id === value,
+    };
   },
   '/members status': async () => {
     const { o } = await newSignedIn();
     for (let n = 0; n < 4; n++) await newMember(o);
-    return { o, path: '/members', values: ['invited', 'active', 'lapsed'], is: (one, value) => one.status === value };
+    return {
+      o,
+      path: '/members',
+      values: ['invited', 'active', 'lapsed'],
+      is: (one, value) => one.status === value,
+    };
   },
   '/devices status': async () => {
     const { o } = await devices();
@@ -160,19 +174,33 @@ const lists: Record<string, () => Promise<Prepared>> = {
     for (let n = 0; n < 2; n++) await newGrant(o, 'member', member);
     await newGrant(o, 'team', team);
     await o.post('/grants', { grantee: { type: 'agent', id: agent }, permission: 'read' });
-    return { o, path: '/grants', values: [member, team, agent, 'mem_0'], is: (one, value) => one.grantee.id === value };
+    return {
+      o,
+      path: '/grants',
+      values: [member, team, agent, 'mem_0'],
+      is: (one, value) => one.grantee.id === value,
+    };
   },
   '/approvals status': async () => ({
     ...(await office()),
     values: ['pending', 'approved', 'rejected', 'cancelled', 'used', 'expired', 'void'],
     is: (one, value) => one.status === value,
   }),
-  '/approvals waiting_for': async () => ({ ...(await office()), values: ['me'], is: (one) => one.status === 'pending' }),
+  '/approvals waiting_for': async () => ({
+    ...(await office()),
+    values: ['me'],
+    is: (one) => one.status === 'pending',
+  }),
   '/incidents credential': async () => {
     const o = await newOrg();
     const keys = [(await newKey(o)).id, (await newKey(o)).id];
     for (const id of [...keys, keys[0]]) await o.post(`/credentials/${id}/contain`, {});
-    return { o, path: '/incidents', values: [...keys, 'key_0'], is: (one, value) => one.credential?.id === value };
+    return {
+      o,
+      path: '/incidents',
+      values: [...keys, 'key_0'],
+      is: (one, value) => one.credential?.id === value,
+    };
   },
   '/environments/compare prefix': async () => {
     const { o } = await secrets();
@@ -206,7 +234,10 @@ async function devices() {
 
 describe('filters', () => {
   it('all are in this test', () => {
-    const known = [...Object.keys(lists), ...['actor', 'action', 'resource', 'outcome', 'from', 'to'].map((name) => `/audit-log ${name}`)];
+    const known = [
+      ...Object.keys(lists),
+      ...['actor', 'action', 'resource', 'outcome', 'from', 'to'].map((name) => `/audit-log ${name}`),
+    ];
     expect(known.sort()).toEqual(FILTERS.sort());
   });
 
@@ -239,18 +270,27 @@ async function history() {
     await browser.o.get(`/secrets/${secret.id}`);
     await newKey(o, { scopes: ['secrets:list'] }).then((key) => key.o.get(`/secrets/${secret.id}`));
     await o.get('/secrets/sec_0');
-    await o.post('/integrations/import', { source: 'svc', onConflict: 'overwrite', data: { [secret.name]: crypto.randomUUID() } });
+    await o.post('/integrations/import', {
+      source: 'svc',
+      onConflict: 'overwrite',
+      data: { [secret.name]: crypto.randomUUID() },
+    });
     await newLink(o, secret.id).then(view);
     await send('POST', `/api/v1/orgs/${o.id}/recovery`, { token: BOOTSTRAP, body: { reason: 'lost' } });
     const met = { request_id: crypto.randomUUID(), ip: '', user_agent: null };
-    await inCore(o, (core) => reportViolation(core, { event: 'database_diverged', resource: secret.id }, met));
+    await inCore(o, (core) =>
+      reportViolation(core, { event: 'database_diverged', resource: secret.id }, met),
+    );
     // As releases before 0.5.0 wrote it.
     await append(o, 1, () => ({
       actor: { kind: 'system', id: null, parent_id: null, name: null },
       action: 'integrity.alarm',
       resource: secret.id,
     }));
-    await append(o, 1, () => ({ actor: { kind: 'trust', id: null, parent_id: null, name: 'ci' }, action: 'auth.exchange_refused' }));
+    await append(o, 1, () => ({
+      actor: { kind: 'trust', id: null, parent_id: null, name: 'ci' },
+      action: 'auth.exchange_refused',
+    }));
   };
   await make();
   await send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP });
@@ -258,15 +298,22 @@ async function history() {
   return o;
 }
 
-const audited: Record<string, { values(entries: Entry[]): string[]; is(entry: Entry, value: string): boolean }> = {
+const audited: Record<
+  string,
+  { values(entries: Entry[]): string[]; is(entry: Entry, value: string): boolean }
+> = {
   actor: {
     values: (entries) => [
       'system',
       'key_0',
-      ...entries.flatMap(({ actor: { id, kind, parent_id } }) => [id ?? [], (kind === 'member' && parent_id) || []].flat()),
+      ...entries.flatMap(({ actor: { id, kind, parent_id } }) =>
+        [id ?? [], (kind === 'member' && parent_id) || []].flat(),
+      ),
     ],
     is: ({ actor: { id, kind, parent_id } }, value) =>
-      id === value || (kind === 'member' && parent_id === value) || (value === 'system' && kind === 'system' && id === null),
+      id === value ||
+      (kind === 'member' && parent_id === value) ||
+      (value === 'system' && kind === 'system' && id === null),
   },
   action: {
     values: (entries) => ['secret.read,integrity.alarm', 'none', ...entries.map(({ action }) => action)],
@@ -274,7 +321,8 @@ const audited: Record<string, { values(entries: Entry[]): string[]; is(entry: En
   },
   resource: {
     values: (entries) => ['sec_0', ...entries.flatMap(({ resource }) => resource ?? [])],
-    is: ({ resource, imported }, value) => resource === value || Object.hasOwn(imported?.versions ?? {}, value),
+    is: ({ resource, imported }, value) =>
+      resource === value || Object.hasOwn(imported?.versions ?? {}, value),
   },
   outcome: { values: () => ['success', 'denied', 'failed'], is: ({ outcome }, value) => outcome === value },
   from: { values: (entries) => entries.map(({ time }) => time), is: ({ time }, value) => time >= value },
@@ -284,13 +332,17 @@ const audited: Record<string, { values(entries: Entry[]): string[]; is(entry: En
 describe('filters of the audit log', () => {
   it('find every entry that they describe, in the gate and in D1', async () => {
     const o = await history();
-    const entries: Entry[] = (await all(o, '/audit-log', 100)).filter(({ action }) => action !== 'audit.read');
+    const entries: Entry[] = (await all(o, '/audit-log', 100)).filter(
+      ({ action }) => action !== 'audit.read',
+    );
     const segments = await inCore(o, ({ auditLog }) => auditLog.oldest());
     expect(entries.filter(({ sequence }) => sequence < segments).length).toBeGreaterThan(10);
     for (const [name, { values, is }] of Object.entries(audited)) {
       const distinct = [...new Set(values(entries))];
       for (const value of distinct) {
-        const found = (await all(o, `/audit-log?${name}=${encodeURIComponent(value)}`, 20)).filter(({ action }) => action !== 'audit.read');
+        const found = (await all(o, `/audit-log?${name}=${encodeURIComponent(value)}`, 20)).filter(
+          ({ action }) => action !== 'audit.read',
+        );
         const expected = entries.filter((entry) => is(entry, value));
         expect(
           found.map(({ sequence }) => sequence),
@@ -312,8 +364,10 @@ describe('filters of the audit log', () => {
     const { id } = await newSecret(o);
     const link = (await o.post(`/secrets/${id}/share`, { kind: 'link', expires_in: 600, max_views: 1 })).json;
     expect((await send('POST', `/s/${link.id}`, { body: { key: link.url.split('#')[1] } })).status).toBe(200);
-    const by = async (actor: string) => (await o.get(`/audit-log?actor=${actor}`)).json.data.map(({ action }: Entry) => action);
-    const kinds = async (actor: string) => (await o.get(`/audit-log?actor=${actor}`)).json.data.map((entry: Entry) => entry.actor.kind);
+    const by = async (actor: string) =>
+      (await o.get(`/audit-log?actor=${actor}`)).json.data.map(({ action }: Entry) => action);
+    const kinds = async (actor: string) =>
+      (await o.get(`/audit-log?actor=${actor}`)).json.data.map((entry: Entry) => entry.actor.kind);
     expect([await by('bootstrap'), await by(link.id)]).toEqual([['org.create'], ['secret.share_view']]);
     expect([await kinds('bootstrap'), await kinds(link.id)]).toEqual([['system'], ['system']]);
     const system = await by('system');

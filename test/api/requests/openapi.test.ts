@@ -1,4 +1,5 @@
-// The documentation that the service serves: complete, sound by the rules of OpenAPI 3.1, and pages that need no script but for the reference.
+// The documentation that the service serves: complete, sound by the rules of OpenAPI 3.1, and pages that need
+// no script but for the reference.
 
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env, exports } from 'cloudflare:workers';
@@ -27,7 +28,14 @@ useWorld();
 
 /** What can be read without a credential, and nothing else be done with. */
 const readable = [
-  ...['/healthz', '/docs', '/docs/errors', '/docs/errors/NOT_FOUND', '/api/v1/openapi.json', '/.well-known/jwks.json'],
+  ...[
+    '/healthz',
+    '/docs',
+    '/docs/errors',
+    '/docs/errors/NOT_FOUND',
+    '/api/v1/openapi.json',
+    '/.well-known/jwks.json',
+  ],
   ...['/enrol', '/sign-in', ...Object.keys(assetTypes).map((name) => `/assets/${name}`)],
 ];
 
@@ -61,7 +69,8 @@ const operations = (): { path: string; method: string; operation: Whole }[] =>
     }),
   );
 
-const operationAt = (method: string, path: string) => operations().find((each) => each.method === method && each.path === path)?.operation;
+const operationAt = (method: string, path: string) =>
+  operations().find((each) => each.method === method && each.path === path)?.operation;
 
 /** What a reference stands for; undefined where it stands for nothing. */
 const follow = (ref: string): unknown =>
@@ -85,7 +94,10 @@ function composed(schema: Schema): unknown {
   if (schema.enum) return schema.enum[0];
   const [type] = typesOf(schema);
   if (type === 'array') return [composed(schema.items ?? {})];
-  if (type === 'object') return Object.fromEntries(Object.entries(schema.properties ?? {}).map(([name, field]) => [name, composed(field)]));
+  if (type === 'object')
+    return Object.fromEntries(
+      Object.entries(schema.properties ?? {}).map(([name, field]) => [name, composed(field)]),
+    );
   if (type === 'integer' || type === 'number') return schema.minimum ?? 1;
   return type === 'boolean' ? true : schema.format === 'date-time' ? '2026-11-21T12:00:00.000Z' : 'string';
 }
@@ -95,23 +107,37 @@ function faults(value: unknown, schema: Schema, at = ''): string[] {
   if (schema.$ref) return faults(value, follow(schema.$ref) as Schema, at);
   const parts = (schema.allOf ?? []).flatMap((part) => faults(value, part, at));
   const choice = schema.anyOf ?? schema.oneOf;
-  if (choice && !choice.some((each) => faults(value, each, at).length === 0)) return [`${at}: none of the choices`];
+  if (choice && !choice.some((each) => faults(value, each, at).length === 0))
+    return [`${at}: none of the choices`];
   if (schema.enum && !schema.enum.includes(value)) return [`${at}: not in the enum`];
-  const type = value === null ? 'null' : Array.isArray(value) ? 'array' : Number.isInteger(value) ? 'integer' : typeof value;
+  const type =
+    value === null
+      ? 'null'
+      : Array.isArray(value)
+        ? 'array'
+        : Number.isInteger(value)
+          ? 'integer'
+          : typeof value;
   const types = typesOf(schema);
   if (types.length > 0 && !types.includes(type)) return [`${at}: ${type} is not ${types}`];
-  if (typeof value === 'string' && schema.pattern && !new RegExp(schema.pattern).test(value)) return [`${at}: not by the pattern`];
+  if (typeof value === 'string' && schema.pattern && !new RegExp(schema.pattern).test(value))
+    return [`${at}: not by the pattern`];
   if (typeof value === 'number' && (value < (schema.minimum ?? value) || value > (schema.maximum ?? value)))
     return [`${at}: out of bounds`];
-  if (Array.isArray(value)) return [...parts, ...value.flatMap((item, index) => faults(item, schema.items ?? {}, `${at}[${index}]`))];
+  if (Array.isArray(value))
+    return [...parts, ...value.flatMap((item, index) => faults(item, schema.items ?? {}, `${at}[${index}]`))];
   if (type !== 'object') return parts;
   const fields = value as Record<string, unknown>;
-  const missing = (schema.required ?? []).filter((name) => !(name in fields)).map((name) => `${at}.${name}: missing`);
+  const missing = (schema.required ?? [])
+    .filter((name) => !(name in fields))
+    .map((name) => `${at}.${name}: missing`);
   const wrong = Object.entries(fields).flatMap(([name, field]) => {
     const own = schema.properties?.[name];
     if (own) return faults(field, own, `${at}.${name}`);
     if (schema.additionalProperties === false) return [`${at}.${name}: unknown`];
-    return typeof schema.additionalProperties === 'object' ? faults(field, schema.additionalProperties, `${at}.${name}`) : [];
+    return typeof schema.additionalProperties === 'object'
+      ? faults(field, schema.additionalProperties, `${at}.${name}`)
+      : [];
   });
   return [...parts, ...missing, ...wrong];
 }
@@ -134,7 +160,9 @@ describe('OpenAPI: the document', () => {
       const again = await fetch('/api/v1/openapi.json', { headers: { 'If-None-Match': value } });
       expect([again.status, again.headers.get('etag'), await again.text()], value).toEqual([304, etag, '']);
     }
-    expect((await fetch('/api/v1/openapi.json', { headers: { 'If-None-Match': '"other"' } })).status).toBe(200);
+    expect((await fetch('/api/v1/openapi.json', { headers: { 'If-None-Match': '"other"' } })).status).toBe(
+      200,
+    );
   });
 
   it('has every route, with its access, responses and refusals', () => {
@@ -157,9 +185,11 @@ describe('OpenAPI: the document', () => {
         expect(answer?.description, `${route.method} ${route.path}`).toContain(`\`${code}\``);
       }
       const [first] = Object.keys(route.answers);
-      for (const type of route.alsoAs ?? []) expect(operation.responses[first as string]?.content).toHaveProperty(type);
+      for (const type of route.alsoAs ?? [])
+        expect(operation.responses[first as string]?.content).toHaveProperty(type);
       const idempotency = { $ref: '#/components/parameters/IdempotencyKey' };
-      if (route.method === 'post' && !route.public && route.unkept !== true) expect(operation.parameters).toContainEqual(idempotency);
+      if (route.method === 'post' && !route.public && route.unkept !== true)
+        expect(operation.parameters).toContainEqual(idempotency);
       else expect(operation.parameters).not.toContainEqual(idempotency);
     }
   });
@@ -170,7 +200,9 @@ describe('OpenAPI: the document', () => {
         for (const [type, media] of Object.entries(answer.content ?? {})) {
           const example = media.example ?? composed(media.schema);
           // A JSON object or list, or the text of another type.
-          expect(typeof example, `${method} ${path} ${status} ${type}`).toBe(/[/+]json$|event-stream/.test(type) ? 'object' : 'string');
+          expect(typeof example, `${method} ${path} ${status} ${type}`).toBe(
+            /[/+]json$|event-stream/.test(type) ? 'object' : 'string',
+          );
           expect(faults(example, media.schema), `${method} ${path} ${status} ${type}`).toEqual([]);
         }
       }
@@ -191,7 +223,8 @@ describe('OpenAPI: the document', () => {
     for (const id of ids) expect(id).toMatch(/^[a-z][A-Za-z0-9_]*$/);
     const tags = document.tags.map(({ name }) => name);
     expect(new Set(tags).size).toBe(tags.length);
-    for (const { description, name } of document.tags) expect(description.length, name).toBeGreaterThan(name.length + 1);
+    for (const { description, name } of document.tags)
+      expect(description.length, name).toBeGreaterThan(name.length + 1);
 
     const spelled = JSON.stringify(document);
     const refs = new Set([...spelled.matchAll(/"\$ref":"([^"]+)"/g)].map(([, ref]) => ref as string));
@@ -206,14 +239,20 @@ describe('OpenAPI: the document', () => {
       for (const tag of operation.tags) expect(tags, where).toContain(tag);
       for (const scheme of (operation.security ?? document.security).flatMap(Object.keys))
         expect(document.components.securitySchemes, where).toHaveProperty(scheme);
-      const parameters = operation.parameters.map((found) => ('$ref' in found ? (follow(found.$ref) as Parameter) : found));
+      const parameters = operation.parameters.map((found) =>
+        '$ref' in found ? (follow(found.$ref) as Parameter) : found,
+      );
       const keys = parameters.map(({ name, in: place }) => `${place} ${name}`);
       expect(new Set(keys).size, where).toBe(keys.length);
       for (const { description, name } of parameters) expect(description, `${where} ${name}`).toMatch(/\S/);
-      for (const { example, name, schema } of parameters) expect(faults(example, schema), `${where} ${name}`).toEqual([]);
-      const inPath = parameters.filter(({ in: place, required }) => place === 'path' && required).map(({ name }) => name);
+      for (const { example, name, schema } of parameters)
+        expect(faults(example, schema), `${where} ${name}`).toEqual([]);
+      const inPath = parameters
+        .filter(({ in: place, required }) => place === 'path' && required)
+        .map(({ name }) => name);
       expect(inPath.sort(), where).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort());
-      for (const answer of Object.values(operation.responses)) expect(answer.description, where).toMatch(/\S/);
+      for (const answer of Object.values(operation.responses))
+        expect(answer.description, where).toMatch(/\S/);
     }
   });
 });
@@ -226,7 +265,9 @@ describe('documentation: the pages', () => {
       "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
     );
     expect(response.headers.get('x-content-type-options')).toBe('nosniff');
-    expect(text).not.toMatch(/<script|<style|<iframe|<form|\son\w+=|\sstyle=|javascript:|(?:src|<link[^>]*href)="(?!\/assets\/)/i);
+    expect(text).not.toMatch(
+      /<script|<style|<iframe|<form|\son\w+=|\sstyle=|javascript:|(?:src|<link[^>]*href)="(?!\/assets\/)/i,
+    );
     expect(text).toContain('name="viewport"');
     return text;
   };
@@ -240,11 +281,14 @@ describe('documentation: the pages', () => {
     );
     const text = await response.text();
     expect(text).not.toMatch(/<style|<iframe|<form|\son\w+=|\sstyle=|javascript:|<script[^>]*>[^<]/i);
-    const loaded = [...text.matchAll(/(?:<script src|<link rel="stylesheet" href)="([^"]+)"/g)].map(([, path]) => path as string);
+    const loaded = [...text.matchAll(/(?:<script src|<link rel="stylesheet" href)="([^"]+)"/g)].map(
+      ([, path]) => path as string,
+    );
     const styles = ['swagger-ui.css', 'reference.css', 'tokens.css', 'pages.css'];
     expect(loaded).toEqual([...styles, 'swagger-ui.js', 'reference.js'].map((name) => `/assets/${name}`));
     for (const path of loaded) expect((await fetch(path)).status).toBe(200);
-    for (const path of ['/docs/errors', '/api/v1/openapi.json', '/console']) expect(text).toContain(`href="${path}"`);
+    for (const path of ['/docs/errors', '/api/v1/openapi.json', '/console'])
+      expect(text).toContain(`href="${path}"`);
   });
 
   it('files of pages have their content type and the usual headers; no other file of their folder is served', async () => {
@@ -255,7 +299,13 @@ describe('documentation: the pages', () => {
       expect(response.headers.get('cache-control')).toBe('no-store');
       expect((await response.text()).length).toBeGreaterThan(100);
     }
-    for (const path of ['/assets/', '/assets/index.html', '/assets/swagger-ui.js.map', '/swagger-ui.js', '/assets/..%2fwrangler.toml'])
+    for (const path of [
+      '/assets/',
+      '/assets/index.html',
+      '/assets/swagger-ui.js.map',
+      '/swagger-ui.js',
+      '/assets/..%2fwrangler.toml',
+    ])
       expect((await fetch(path)).status, path).toBe(404);
   });
 
@@ -275,15 +325,30 @@ describe('documentation: the pages', () => {
       expect(list).toContain(`href="/docs/errors/${code}"`);
       const response = await fetch(`/docs/errors/${code}`);
       expect(response.status).toBe(200);
-      const text = (await sound(response)).replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&');
+      const text = (await sound(response))
+        .replaceAll('&quot;', '"')
+        .replaceAll('&#39;', "'")
+        .replaceAll('&amp;', '&');
       const { status, message, cause, remedy } = catalogue[code];
-      for (const part of [code, `HTTP status ${status}`, message, cause, remedy, `http://localhost/docs/errors/${code}`])
+      for (const part of [
+        code,
+        `HTTP status ${status}`,
+        message,
+        cause,
+        remedy,
+        `http://localhost/docs/errors/${code}`,
+      ])
         expect(text).toContain(part);
     }
   });
 
   it('unknown paths and methods get the usual error body', async () => {
-    for (const path of ['/docs/errors/NO_SUCH_CODE', '/docs/errors/toString', '/docs/errors/%3Cscript%3E', '/docs/nothing']) {
+    for (const path of [
+      '/docs/errors/NO_SUCH_CODE',
+      '/docs/errors/toString',
+      '/docs/errors/%3Cscript%3E',
+      '/docs/nothing',
+    ]) {
       const response = await fetch(path);
       expect(response.status, path).toBe(404);
       expect(((await response.json()) as { error: { code: string } }).error.code).toBe('NOT_FOUND');
@@ -294,7 +359,9 @@ describe('documentation: the pages', () => {
         const response = await fetch(path, { method });
         expect(response.status, `${method} ${path}`).toBe(405);
         expect(response.headers.get('allow')).toBe('GET, HEAD');
-        expect(((await response.json()) as { error: { code: string } }).error.code).toBe('METHOD_NOT_ALLOWED');
+        expect(((await response.json()) as { error: { code: string } }).error.code).toBe(
+          'METHOD_NOT_ALLOWED',
+        );
       }
     for (const path of readable) {
       const head = await fetch(path, { method: 'HEAD' });
@@ -310,7 +377,11 @@ describe('documentation: the pages', () => {
     const ASSETS = { fetch: read };
     const at = async (host: string, path: string) => {
       const context = createExecutionContext();
-      const response = await app.fetch(new Request(`https://${host}${path}`), { ...env, ASSETS, PUBLIC_URL: '' } as never, context);
+      const response = await app.fetch(
+        new Request(`https://${host}${path}`),
+        { ...env, ASSETS, PUBLIC_URL: '' } as never,
+        context,
+      );
       await waitOnExecutionContext(context);
       return response.text();
     };
@@ -322,12 +393,15 @@ describe('documentation: the pages', () => {
       read.mockClear();
       expect(await at('one.example.com', path)).toBe(first);
       // Examples are spelled while a page is rendered; the line of the log is not one.
-      expect(spelled.mock.calls.filter(([value]) => !(value as { request_id?: string }).request_id)).toEqual([]);
+      expect(spelled.mock.calls.filter(([value]) => !(value as { request_id?: string }).request_id)).toEqual(
+        [],
+      );
       expect(read).not.toHaveBeenCalled();
     }
     // More bases than are kept.
     const document = '/api/v1/openapi.json';
-    for (let host = 0; host < 12; host++) expect(await at(`${host}.example.com`, document)).toContain(`https://${host}.example.com`);
+    for (let host = 0; host < 12; host++)
+      expect(await at(`${host}.example.com`, document)).toContain(`https://${host}.example.com`);
     expect(await at('one.example.com', document)).toContain('https://one.example.com');
     vi.restoreAllMocks();
   });
@@ -341,7 +415,9 @@ describe('OpenAPI: ids in examples', () => {
     const prefix = prefixOf(value);
     if (prefix) return [[at, prefix]];
     if (Array.isArray(value)) return value.slice(0, 1).flatMap((item) => placesOf(item, `${at}[]`));
-    return value && typeof value === 'object' ? Object.entries(value).flatMap(([name, field]) => placesOf(field, `${at}.${name}`)) : [];
+    return value && typeof value === 'object'
+      ? Object.entries(value).flatMap(([name, field]) => placesOf(field, `${at}.${name}`))
+      : [];
   }
 
   it('those in paths have the kind of real ids', async () => {
@@ -350,8 +426,12 @@ describe('OpenAPI: ids in examples', () => {
     const team = await newTeam(o, member.id);
     const first = async (path: string) => (await o.get(path)).json.data[0].id as string;
     const { browser } = await newSignedIn();
-    const policy = await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['held'], environments: ['staging'] } });
-    const approval = approvalIn(await o.get(`/secrets/${(await newSecret(o, { name: 'held', environment: 'staging' })).id}`));
+    const policy = await newApprovalPolicy(o, ['secret.read'], {
+      applies_to: { names: ['held'], environments: ['staging'] },
+    });
+    const approval = approvalIn(
+      await o.get(`/secrets/${(await newSecret(o, { name: 'held', environment: 'staging' })).id}`),
+    );
     useReceivers();
     const webhook = await newWebhook(o);
     const passkeys = await browser.o.get(`/members/${browser.member.id}/passkeys`);
@@ -377,19 +457,34 @@ describe('OpenAPI: ids in examples', () => {
       incidents: (await o.post(`/credentials/${(await newKey(o)).id}/contain`, {})).json.incident_id,
       devices: (await newDevice(o)).id,
       webhooks: webhook.id,
-      syncs: (await o.post('/integrations/sync', { platform: 'heroku', config: { token: 'x', appName: 'x' }, environmentId: 'production' }))
-        .json.syncId,
-      integrations: (await o.post('/integrations', { kind: 'notify', platform: 'pagerduty', name: 'x', config: { routingKey: 'x' } })).json
-        .id,
+      syncs: (
+        await o.post('/integrations/sync', {
+          platform: 'heroku',
+          config: { token: 'x', appName: 'x' },
+          environmentId: 'production',
+        })
+      ).json.syncId,
+      integrations: (
+        await o.post('/integrations', {
+          kind: 'notify',
+          platform: 'pagerduty',
+          name: 'x',
+          config: { routingKey: 'x' },
+        })
+      ).json.id,
       deliveries: (await o.post(`/webhooks/${webhook.id}/test`)).json.id,
       sessions: (await send('GET', '/api/v1/auth/sessions', { token: browser.token })).json.data[0].id,
     };
     for (const { path, operation } of operations())
       for (const [, collection = '', name] of path.matchAll(/([a-z-]+)\/\{(\w+)\}/g)) {
         if (name === 'environment' || name === 'name') continue;
-        const parameters = operation.parameters.map((found) => ('$ref' in found ? (follow(found.$ref) as Parameter) : found));
+        const parameters = operation.parameters.map((found) =>
+          '$ref' in found ? (follow(found.$ref) as Parameter) : found,
+        );
         const parameter = parameters.find((found) => found.name === name) as Parameter;
-        expect(prefixOf(parameter.example), `${path} ${name}`).toBe(prefixOf(real[collection] ?? 'no such id is made here'));
+        expect(prefixOf(parameter.example), `${path} ${name}`).toBe(
+          prefixOf(real[collection] ?? 'no such id is made here'),
+        );
       }
     vi.unstubAllGlobals();
   });
@@ -428,7 +523,9 @@ describe('OpenAPI: ids in examples', () => {
     ];
     let compared = 0;
     for (const [path = '', target = ''] of paths) {
-      const example = composed(operationAt('get', path)?.responses['200']?.content?.['application/json']?.schema ?? {});
+      const example = composed(
+        operationAt('get', path)?.responses['200']?.content?.['application/json']?.schema ?? {},
+      );
       const real = new Map(placesOf((await o.get(target)).json));
       for (const [place, prefix] of placesOf(example)) {
         // Who made or did something may be of several kinds.
@@ -441,8 +538,13 @@ describe('OpenAPI: ids in examples', () => {
   });
 
   it('have only the prefixes that ids of this service have', () => {
-    const known = 'org env sec key tok agt prv bgt mem team aud evt ses psk grt req pol apr dev whk dlv int syn shr scn trs inc'.split(' ');
-    const found = new Set([...JSON.stringify(document).matchAll(/\b([a-z]+)_[0-9A-Za-z]{22}\b/g)].map(([, prefix]) => prefix));
+    const known =
+      'org env sec key tok agt prv bgt mem team aud evt ses psk grt req pol apr dev whk dlv int syn shr scn trs inc'.split(
+        ' ',
+      );
+    const found = new Set(
+      [...JSON.stringify(document).matchAll(/\b([a-z]+)_[0-9A-Za-z]{22}\b/g)].map(([, prefix]) => prefix),
+    );
     expect([...found].filter((prefix) => !known.includes(prefix as string))).toEqual([]);
   });
 });

@@ -1,4 +1,5 @@
-// What any request may hold: parameters, the shape of a body, text, tags, patterns and headers; and what every response bears.
+// What any request may hold: parameters, the shape of a body, text, tags, patterns and headers; and what
+// every response bears.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MOST_DEPTH, MOST_FIELDS, MOST_ITEMS, MOST_VALUES, shapeOf } from '../../../src/http/shape';
@@ -9,7 +10,12 @@ useWorld();
 
 const details = ({ status, json }: Answer) => [status, json?.error?.code, ...(json?.error?.details ?? [])];
 const refusal = (path: string, message: unknown) => [400, 'VALIDATION_FAILED', { path, message }];
-const secret = (fields: object) => ({ name: `s-${crypto.randomUUID()}`, type: 'generic', value: 'v', ...fields });
+const secret = (fields: object) => ({
+  name: `s-${crypto.randomUUID()}`,
+  type: 'generic',
+  value: 'v',
+  ...fields,
+});
 const filled = <T>(count: number, make: (n: number) => T) => Array.from({ length: count }, (_, n) => make(n));
 
 describe('validation: parameters', () => {
@@ -17,10 +23,18 @@ describe('validation: parameters', () => {
     const o = await newOrg();
     const query = (count: number) => filled(count, (n) => `q${n}=`).join('&');
     expect((await o.get(`/secrets?${query(50)}`)).json.error.details).toHaveLength(50);
-    expect(details(await o.get(`/secrets?${query(51)}`))).toEqual(refusal('', 'must have at most 50 parameters'));
-    expect(details(await o.get(`/secrets?${query(5000)}`))).toEqual(refusal('', 'must have at most 50 parameters'));
-    expect(details(await o.get('/secrets?limit=1&limit=1'))).toEqual(refusal('limit', 'must not be repeated'));
-    expect(details(await o.get('/secrets?__proto__=1'))).toEqual(refusal('__proto__', 'is not a known parameter'));
+    expect(details(await o.get(`/secrets?${query(51)}`))).toEqual(
+      refusal('', 'must have at most 50 parameters'),
+    );
+    expect(details(await o.get(`/secrets?${query(5000)}`))).toEqual(
+      refusal('', 'must have at most 50 parameters'),
+    );
+    expect(details(await o.get('/secrets?limit=1&limit=1'))).toEqual(
+      refusal('limit', 'must not be repeated'),
+    );
+    expect(details(await o.get('/secrets?__proto__=1'))).toEqual(
+      refusal('__proto__', 'is not a known parameter'),
+    );
     expect(details(await o.get('?x=1'))).toEqual(refusal('x', 'is not a known parameter'));
   });
 });
@@ -37,7 +51,10 @@ describe('validation: the shape of a body', () => {
       message: 'must have at most 100 fields',
     });
     expect(shapeOf(filled(MOST_ITEMS, (n) => n))).toBe(null);
-    expect(shapeOf({ a: [filled(MOST_ITEMS + 1, (n) => n)] })).toEqual({ path: 'a.0', message: 'must have at most 1000 items' });
+    expect(shapeOf({ a: [filled(MOST_ITEMS + 1, (n) => n)] })).toEqual({
+      path: 'a.0',
+      message: 'must have at most 1000 items',
+    });
     // The body itself is one value, and each of two arrays another.
     expect(shapeOf([filled(999, (n) => n), filled(998, (n) => n)])).toBe(null);
     expect(shapeOf([filled(999, (n) => n), filled(999, (n) => n)])).toEqual({
@@ -102,7 +119,10 @@ describe('validation: the message of a refusal', () => {
   it('shows an unknown field in at most 200 printable characters, quotes no value, and has at most 100 details', async () => {
     const o = await newOrg();
     const long = `${'x'.repeat(300)}`;
-    const { json } = await o.post('/secrets', secret({ [long]: 1, 'a\u202eb\u0085c\u2028d\ud800e\u0000f': 'the-value' }));
+    const { json } = await o.post(
+      '/secrets',
+      secret({ [long]: 1, 'a\u202eb\u0085c\u2028d\ud800e\u0000f': 'the-value' }),
+    );
     expect(json.error.details).toEqual([
       { path: 'x'.repeat(200), message: 'is not a known field' },
       { path: 'abcdef', message: 'is not a known field' },
@@ -110,12 +130,27 @@ describe('validation: the message of a refusal', () => {
     const many = await o.post('/secrets', Object.fromEntries(filled(100, (n) => [`u${n}`, 'the-value'])));
     expect(many.json.error.details).toHaveLength(100);
     expect(many.text).not.toContain('the-value');
-    expect((await o.get(`/secrets?${'y'.repeat(500)}%E2%80%AE=1`)).json.error.details[0].path).toBe('y'.repeat(200));
+    expect((await o.get(`/secrets?${'y'.repeat(500)}%E2%80%AE=1`)).json.error.details[0].path).toBe(
+      'y'.repeat(200),
+    );
   });
 });
 
 describe('validation: text', () => {
-  const unprintable = ['\u0000', '\n', '\u007f', '\u0085', '\u200b', '\u2028', '\u2029', '\u202e', '\u2066', '\ufeff', '\ue000', '\ud800'];
+  const unprintable = [
+    '\u0000',
+    '\n',
+    '\u007f',
+    '\u0085',
+    '\u200b',
+    '\u2028',
+    '\u2029',
+    '\u202e',
+    '\u2066',
+    '\ufeff',
+    '\ue000',
+    '\ud800',
+  ];
 
   it('for people has no control, format, bidi or line-separator character', async () => {
     const o = await newOrg();
@@ -143,9 +178,21 @@ describe('validation: text', () => {
     const o = await newOrg();
     const bytes = (text: string) => String.fromCharCode(...new TextEncoder().encode(text));
     const asked = (reason: string) => o.get('', { 'X-Access-Reason': bytes(reason) });
-    for (const reason of ['a\u0085b', 'a\u2028b', 'a\u2029b', 'a\u202eb', 'a\u200bb', 'x'.repeat(257), 'é'.repeat(257), 'x'.repeat(8000)])
-      expect(details(await asked(reason))).toEqual(refusal('X-Access-Reason', 'must be 1 to 256 printable characters'));
-    for (const reason of ['fine', '漢'.repeat(256), '👍'.repeat(256)]) expect((await asked(reason)).status).toBe(200);
+    for (const reason of [
+      'a\u0085b',
+      'a\u2028b',
+      'a\u2029b',
+      'a\u202eb',
+      'a\u200bb',
+      'x'.repeat(257),
+      'é'.repeat(257),
+      'x'.repeat(8000),
+    ])
+      expect(details(await asked(reason))).toEqual(
+        refusal('X-Access-Reason', 'must be 1 to 256 printable characters'),
+      );
+    for (const reason of ['fine', '漢'.repeat(256), '👍'.repeat(256)])
+      expect((await asked(reason)).status).toBe(200);
   });
 });
 
@@ -153,8 +200,19 @@ describe('validation: X-Access-Call', () => {
   it('has 1 to 8,000 printable ASCII characters', async () => {
     const o = await newOrg();
     const asked = (call: string) => o.get('', { 'X-Access-Call': call });
-    for (const call of ['', 'a\tb', 'a\x01b', 'a\x7fb', 'a\x1b[2Jb', 'a\u0085b', 'Zo\u00eb', 'x'.repeat(8001)])
-      expect(details(await asked(call))).toEqual(refusal('X-Access-Call', 'must be 1 to 8,000 printable ASCII characters'));
+    for (const call of [
+      '',
+      'a\tb',
+      'a\x01b',
+      'a\x7fb',
+      'a\x1b[2Jb',
+      'a\u0085b',
+      'Zo\u00eb',
+      'x'.repeat(8001),
+    ])
+      expect(details(await asked(call))).toEqual(
+        refusal('X-Access-Call', 'must be 1 to 8,000 printable ASCII characters'),
+      );
     for (const call of ['x', '~ ~', 'x'.repeat(8000)]) expect((await asked(call)).status).toBe(200);
   });
 });
@@ -170,13 +228,17 @@ describe('validation: tags', () => {
     });
     expect((await o.post('/secrets', secret({ tags: tags(119) }))).status).toBe(201);
     const more = tags(120);
-    for (const answer of [await o.post('/secrets', secret({ tags: more })), await o.patch(`/secrets/${stored.id}`, { tags: more })])
+    for (const answer of [
+      await o.post('/secrets', secret({ tags: more })),
+      await o.patch(`/secrets/${stored.id}`, { tags: more }),
+    ])
       expect(details(answer)).toEqual(refusal('tags', 'must have at most 16,384 bytes in total'));
   });
 
   it('may have any name but __proto__, which is refused and not lost', async () => {
     const o = await newOrg();
-    const body = (tags: string) => `{"name":"s-${crypto.randomUUID()}","type":"generic","value":"v","tags":${tags}}`;
+    const body = (tags: string) =>
+      `{"name":"s-${crypto.randomUUID()}","type":"generic","value":"v","tags":${tags}}`;
     expect(details(await o.post('/secrets', body('{"team":"core","__proto__":"x"}')))).toEqual(
       refusal('tags.__proto__', 'is not allowed as a field name'),
     );
@@ -191,7 +253,11 @@ describe('validation: name patterns', () => {
     const sixteen = filled(16, (n) => `${String(n).padStart(2, '0')}${'x'.repeat(254)}`);
     const over = [...sixteen, '*'];
     const member = (await o.post('/members', { email: 'i@example.com', name: 'I', role: 'viewer' })).json.id;
-    const grant = (secrets: string[]) => ({ grantee: { type: 'member', id: member }, permission: 'read', secrets });
+    const grant = (secrets: string[]) => ({
+      grantee: { type: 'member', id: member },
+      permission: 'read',
+      secrets,
+    });
     const makes: [string, (secrets: string[]) => object][] = [
       ['/api-keys', (secrets) => ({ name: 'k', scopes: ['secrets:read'], secrets })],
       ['/agent-credentials', (secrets) => ({ name: 'a', scopes: ['secrets:read'], secrets })],
@@ -200,7 +266,9 @@ describe('validation: name patterns', () => {
     ];
     for (const [path, make] of makes) {
       expect((await o.post(path, make(sixteen))).status, path).toBe(201);
-      expect(details(await o.post(path, make(over))), path).toEqual(refusal('secrets', 'must have at most 4,096 bytes in total'));
+      expect(details(await o.post(path, make(over))), path).toEqual(
+        refusal('secrets', 'must have at most 4,096 bytes in total'),
+      );
     }
     const agent = (await o.post('/agent-credentials', makes[1]?.[1](['*']))).json.id;
     expect(details(await o.patch(`/agent-credentials/${agent}`, { secrets: over }))).toEqual(
@@ -222,7 +290,9 @@ describe('validation: headers', () => {
 
   const newest = async (o: Caller, headers: Record<string, string>) => {
     const { headers: given } = await o.get('', headers);
-    const { data } = (await o.get('/audit-log')).json as { data: { request_id: string; ip: string; user_agent: string | null }[] };
+    const { data } = (await o.get('/audit-log')).json as {
+      data: { request_id: string; ip: string; user_agent: string | null }[];
+    };
     const entry = data.find(({ request_id }) => request_id === given.get('request-id'));
     return [entry?.ip, entry?.user_agent];
   };
@@ -230,8 +300,16 @@ describe('validation: headers', () => {
   it('audit log: the client address is an address or unknown; the user agent is bounded and printable', async () => {
     const o = await newOrg();
     const addresses = ['198.51.100.7', '2001:db8::1', '::ffff:198.51.100.7'];
-    for (const address of addresses) expect((await newest(o, { 'CF-Connecting-IP': address }))[0]).toBe(address);
-    for (const address of ['x'.repeat(5000), '1'.repeat(40), '198.51.100.7, 10.0.0.1', 'fe80::1%eth0', '<script>', '0x7f000001'])
+    for (const address of addresses)
+      expect((await newest(o, { 'CF-Connecting-IP': address }))[0]).toBe(address);
+    for (const address of [
+      'x'.repeat(5000),
+      '1'.repeat(40),
+      '198.51.100.7, 10.0.0.1',
+      'fe80::1%eth0',
+      '<script>',
+      '0x7f000001',
+    ])
       expect((await newest(o, { 'CF-Connecting-IP': address }))[0]).toBe('unknown');
     expect((await newest(o, { 'User-Agent': 'x'.repeat(5000) }))[1]).toBe('x'.repeat(256));
     expect((await newest(o, { 'User-Agent': 'a\u0085b\tc' }))[1]).not.toMatch(/[\p{C}\p{Zl}\p{Zp}]/u);
@@ -239,13 +317,22 @@ describe('validation: headers', () => {
 });
 
 describe('security headers: Strict-Transport-Security', () => {
-  const paths = ['/healthz', '/docs', '/docs/errors/NOPE', '/sign-in', '/.well-known/jwks.json', '/api/v1/whoami', '/nothing'];
+  const paths = [
+    '/healthz',
+    '/docs',
+    '/docs/errors/NOPE',
+    '/sign-in',
+    '/.well-known/jwks.json',
+    '/api/v1/whoami',
+    '/nothing',
+  ];
 
   it('is sent with every response if PUBLIC_URL is https, and never otherwise', async () => {
     const sent = async () => {
       const found = new Set<string | null>();
       for (const path of paths)
-        for (const method of ['GET', 'POST']) found.add((await send(method, path)).headers.get('strict-transport-security'));
+        for (const method of ['GET', 'POST'])
+          found.add((await send(method, path)).headers.get('strict-transport-security'));
       return [...found];
     };
     expect(await sent()).toEqual([null]);

@@ -1,5 +1,6 @@
-// Revisions of resources: whatever PATCH can change shows a revision and its ETag, takes If-Match in every request that changes it, and moves
-// by one with each change. The routes come from the route table, so a new PATCH route without a row here fails.
+// Revisions of resources: whatever PATCH can change shows a revision and its ETag, takes If-Match in every
+// request that changes it, and moves by one with each change. The routes come from the route table, so a new
+// PATCH route without a row here fails.
 import { describe, expect, it } from 'vitest';
 import { routes } from '../../../src/domains';
 import { hasRevision } from '../../../src/http/route';
@@ -61,7 +62,11 @@ const resources: Record<string, Resource> = {
     isListed: true,
   },
   '/teams/{id}': { make: async (o) => `/teams/${await newTeam(o)}`, ...named },
-  '/api-keys/{id}': { make: at('/api-keys', newKey), ...named, posts: { '/rotate': () => ({ overlap_seconds: 60 }) } },
+  '/api-keys/{id}': {
+    make: at('/api-keys', newKey),
+    ...named,
+    posts: { '/rotate': () => ({ overlap_seconds: 60 }) },
+  },
   '/agent-credentials/{id}': { make: at('/agent-credentials', newAgent), ...named },
   '/policies/{id}': { make: at('/policies', (o) => newPolicy(o, 'naming', { pattern: '^a' })), ...named },
   '/devices/{id}': {
@@ -108,60 +113,84 @@ describe('revision: every resource that PATCH can change', () => {
 
   it('has If-Match, REVISION_CONFLICT and the ETag in the route table, for DELETE too', () => {
     const changing = routes.filter(
-      ({ method, path }) => path.startsWith(OF_ORG) && PATCHED.includes(path.slice(OF_ORG.length)) && method !== 'get',
+      ({ method, path }) =>
+        path.startsWith(OF_ORG) && PATCHED.includes(path.slice(OF_ORG.length)) && method !== 'get',
     );
     expect(changing.filter(({ revises }) => !revises)).toEqual([]);
-    for (const { method, answers } of changing) if (method === 'patch') expect(hasRevision(answers[200])).toBe(true);
+    for (const { method, answers } of changing)
+      if (method === 'patch') expect(hasRevision(answers[200])).toBe(true);
   });
 
-  it.each(Object.entries(resources))('%s: shows it, and each change moves it by one', async (_path, resource) => {
-    const { o, path, read, listed } = await fresh(resource);
-    const { revision } = await read();
-    expect(revision).toBe(1);
-    if (!resource.isListed) expect(tagged(await o.get(path))).toBe(true);
-    if (path !== '') expect((await listed()).revision).toBe(1);
-    for (const [index, body] of resource.bodies.entries()) {
-      const answer = await o.patch(path, body, tag(index + 1));
-      expect([answer.status, answer.json.revision]).toEqual([200, index + 2]);
-      expect(tagged(answer)).toBe(true);
-    }
-    expect((await read()).revision).toBe(3);
-    expect((await o.patch(path, resource.bodies[0], { 'If-Match': '*' })).json.revision).toBe(4);
-    expect((await o.patch(path, resource.bodies[1], { 'If-Match': '"x", "r4"' })).json.revision).toBe(5);
-    expect((await o.patch(path, resource.bodies[0])).json.revision).toBe(6);
-  });
+  it.each(Object.entries(resources))(
+    '%s: shows it, and each change moves it by one',
+    async (_path, resource) => {
+      const { o, path, read, listed } = await fresh(resource);
+      const { revision } = await read();
+      expect(revision).toBe(1);
+      if (!resource.isListed) expect(tagged(await o.get(path))).toBe(true);
+      if (path !== '') expect((await listed()).revision).toBe(1);
+      for (const [index, body] of resource.bodies.entries()) {
+        const answer = await o.patch(path, body, tag(index + 1));
+        expect([answer.status, answer.json.revision]).toEqual([200, index + 2]);
+        expect(tagged(answer)).toBe(true);
+      }
+      expect((await read()).revision).toBe(3);
+      expect((await o.patch(path, resource.bodies[0], { 'If-Match': '*' })).json.revision).toBe(4);
+      expect((await o.patch(path, resource.bodies[1], { 'If-Match': '"x", "r4"' })).json.revision).toBe(5);
+      expect((await o.patch(path, resource.bodies[0])).json.revision).toBe(6);
+    },
+  );
 
-  it.each(Object.entries(resources))('%s: another revision is 412 and changes nothing', async (_path, resource) => {
-    const { o, path, read } = await fresh(resource);
-    await o.patch(path, resource.bodies[0]);
-    const before = await read();
-    for (const header of [tag(1), tag(3), tag(2, 'W/'), { 'If-Match': '"v2"' }, { 'If-Match': 'r2' }])
-      expect(codeOf(await o.patch(path, resource.bodies[1], header)), header['If-Match']).toEqual(CONFLICT);
-    for (const [post, body] of Object.entries(resource.posts ?? {}))
-      expect(codeOf(await o.post(`${path}${post}`, body(), tag(1))), post).toEqual(CONFLICT);
-    const deletion = await resource.deletion?.(o);
-    if (!resource.isKept) expect(codeOf(await o.del(path, deletion, tag(1)))).toEqual(CONFLICT);
-    const after = await read();
-    expect({ ...after, usage: null, last_used_at: null }).toEqual({ ...before, usage: null, last_used_at: null });
-  });
+  it.each(Object.entries(resources))(
+    '%s: another revision is 412 and changes nothing',
+    async (_path, resource) => {
+      const { o, path, read } = await fresh(resource);
+      await o.patch(path, resource.bodies[0]);
+      const before = await read();
+      for (const header of [tag(1), tag(3), tag(2, 'W/'), { 'If-Match': '"v2"' }, { 'If-Match': 'r2' }])
+        expect(codeOf(await o.patch(path, resource.bodies[1], header)), header['If-Match']).toEqual(CONFLICT);
+      for (const [post, body] of Object.entries(resource.posts ?? {}))
+        expect(codeOf(await o.post(`${path}${post}`, body(), tag(1))), post).toEqual(CONFLICT);
+      const deletion = await resource.deletion?.(o);
+      if (!resource.isKept) expect(codeOf(await o.del(path, deletion, tag(1)))).toEqual(CONFLICT);
+      const after = await read();
+      expect({ ...after, usage: null, last_used_at: null }).toEqual({
+        ...before,
+        usage: null,
+        last_used_at: null,
+      });
+    },
+  );
 
-  it.each(Object.entries(resources))('%s: of changes at the same time, one has the revision', async (_path, resource) => {
-    const { o, path, read } = await fresh(resource);
-    const answers = await Promise.all([...resource.bodies, ...resource.bodies].map((body) => o.patch(path, body, tag(1))));
-    expect(answers.map(codeOf).sort()).toEqual([[200, undefined], CONFLICT, CONFLICT, CONFLICT]);
-    expect((await read()).revision).toBe(2);
-    const free = await Promise.all([...resource.bodies, ...resource.bodies].map((body) => o.patch(path, body)));
-    expect(free.map(({ json }) => json.revision).sort()).toEqual([3, 4, 5, 6]);
-    if (resource.isKept) return;
-    const deletion = await resource.deletion?.(o);
-    const [changed, deleted] = await Promise.all([o.patch(path, resource.bodies[0], tag(6)), o.del(path, deletion, tag(6))]);
-    const won = [changed, deleted].filter(({ status }) => status < 300);
-    expect(won.length).toBe(1);
-    // The name that DELETE of an organisation confirms may be the one before.
-    expect([400, 404, 412]).toContain([changed, deleted].find(({ status }) => status >= 300)?.status);
-  });
+  it.each(Object.entries(resources))(
+    '%s: of changes at the same time, one has the revision',
+    async (_path, resource) => {
+      const { o, path, read } = await fresh(resource);
+      const answers = await Promise.all(
+        [...resource.bodies, ...resource.bodies].map((body) => o.patch(path, body, tag(1))),
+      );
+      expect(answers.map(codeOf).sort()).toEqual([[200, undefined], CONFLICT, CONFLICT, CONFLICT]);
+      expect((await read()).revision).toBe(2);
+      const free = await Promise.all(
+        [...resource.bodies, ...resource.bodies].map((body) => o.patch(path, body)),
+      );
+      expect(free.map(({ json }) => json.revision).sort()).toEqual([3, 4, 5, 6]);
+      if (resource.isKept) return;
+      const deletion = await resource.deletion?.(o);
+      const [changed, deleted] = await Promise.all([
+        o.patch(path, resource.bodies[0], tag(6)),
+        o.del(path, deletion, tag(6)),
+      ]);
+      const won = [changed, deleted].filter(({ status }) => status < 300);
+      expect(won.length).toBe(1);
+      // The name that DELETE of an organisation confirms may be the one before.
+      expect([400, 404, 412]).toContain([changed, deleted].find(({ status }) => status >= 300)?.status);
+    },
+  );
 
-  const posts = Object.entries(resources).flatMap(([path, { posts = {} }]) => Object.keys(posts).map((post) => [path, post] as const));
+  const posts = Object.entries(resources).flatMap(([path, { posts = {} }]) =>
+    Object.keys(posts).map((post) => [path, post] as const),
+  );
   it.each(posts)('%s%s moves it by one', async (path, post) => {
     const resource = resources[path] as Resource;
     const one = await fresh(resource);
@@ -171,11 +200,14 @@ describe('revision: every resource that PATCH can change', () => {
     expect((await one.read()).revision).toBe(2);
   });
 
-  it.each(Object.entries(resources).filter(([, { isKept }]) => !isKept))('%s: DELETE takes the revision', async (_path, resource) => {
-    const { o, path } = await fresh(resource);
-    await o.patch(path, resource.bodies[0]);
-    expect((await o.del(path, await resource.deletion?.(o), tag(2))).status).toBeLessThan(300);
-  });
+  it.each(Object.entries(resources).filter(([, { isKept }]) => !isKept))(
+    '%s: DELETE takes the revision',
+    async (_path, resource) => {
+      const { o, path } = await fresh(resource);
+      await o.patch(path, resource.bodies[0]);
+      expect((await o.del(path, await resource.deletion?.(o), tag(2))).status).toBeLessThan(300);
+    },
+  );
 });
 
 describe('revision: who is in a team', () => {
@@ -206,7 +238,9 @@ describe('revision: who is in a team', () => {
       expect(codeOf(await add(bob, header))).toEqual(CONFLICT);
       expect(codeOf(await remove(ann, header))).toEqual(CONFLICT);
     }
-    expect((await o.get(`${at}/members`)).json.data.map((row: { member_id: string }) => row.member_id)).toEqual([ann]);
+    expect(
+      (await o.get(`${at}/members`)).json.data.map((row: { member_id: string }) => row.member_id),
+    ).toEqual([ann]);
     expect(await revision()).toBe(2);
     expect((await add(bob, { 'If-Match': '*' })).status).toBe(201);
   });
@@ -228,7 +262,8 @@ describe('revision: who is in a team', () => {
       o.del(at, undefined, tag(1)),
     ]);
     expect(answers.filter(({ status }) => status < 300)).toHaveLength(1);
-    for (const { status } of answers.filter(({ status }) => status >= 300)) expect([404, 412]).toContain(status);
+    for (const { status } of answers.filter(({ status }) => status >= 300))
+      expect([404, 412]).toContain(status);
     const free = await world();
     await Promise.all([free.add(free.ann), free.add(free.bob), free.o.patch(free.at, { name: 'x' })]);
     expect(await free.revision()).toBe(4);
@@ -263,7 +298,10 @@ describe('revision: a secret', () => {
 });
 
 describe('revision: the order of refusals', () => {
-  const absent: Record<string, string> = { '/members/{id}': '/members/mem_x', '/teams/{id}': '/teams/team_x' };
+  const absent: Record<string, string> = {
+    '/members/{id}': '/members/mem_x',
+    '/teams/{id}': '/teams/team_x',
+  };
   it.each(Object.values(absent))('%s: what does not exist is 404, whatever If-Match says', async (path) => {
     const o = await newOrg();
     expect(codeOf(await o.patch(path, { name: 'x' }, tag(1)))).toEqual([404, 'NOT_FOUND']);
@@ -275,7 +313,10 @@ describe('revision: the order of refusals', () => {
     const { id } = await newMember(o);
     const key = await newKey(o, { scopes: ['members:read'] });
     for (const header of [tag(1), tag(2)])
-      expect(codeOf(await key.o.patch(`/members/${id}`, { name: 'x' }, header))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+      expect(codeOf(await key.o.patch(`/members/${id}`, { name: 'x' }, header))).toEqual([
+        403,
+        'INSUFFICIENT_SCOPE',
+      ]);
   });
 
   it('a revoked credential is 404 for PATCH, and revoking it again succeeds', async () => {
@@ -289,10 +330,15 @@ describe('revision: the order of refusals', () => {
   it('idempotency: a repeat with the same If-Match is the stored answer, and another If-Match is another request', async () => {
     const o = await newOrg();
     const { id } = await newDevice(o);
-    const send = (revision: number) => o.post(`/devices/${id}/block`, undefined, { ...tag(revision), 'Idempotency-Key': 'k' });
+    const send = (revision: number) =>
+      o.post(`/devices/${id}/block`, undefined, { ...tag(revision), 'Idempotency-Key': 'k' });
     const first = await send(1);
     const again = await send(1);
-    expect([again.status, again.headers.get('Idempotency-Replayed'), again.headers.get('ETag')]).toEqual([200, 'true', '"r2"']);
+    expect([again.status, again.headers.get('Idempotency-Replayed'), again.headers.get('ETag')]).toEqual([
+      200,
+      'true',
+      '"r2"',
+    ]);
     expect(again.json).toEqual(first.json);
     expect(codeOf(await send(2))).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
   });

@@ -23,13 +23,21 @@ describe('scan: secrecy', () => {
     const content = `${TEXT}\nkey = "${VALUE}"\n${AWS}\n`;
     const path = 'a-folder-that-nobody-may-see/a.txt';
     const answer = await o.post('/scans', { files: [{ path, content }] }, { 'Idempotency-Key': 'scan' });
-    expect(answer.json.findings.map(({ secret_id }: { secret_id?: string }) => secret_id)).toEqual([id, undefined]);
+    expect(answer.json.findings.map(({ secret_id }: { secret_id?: string }) => secret_id)).toEqual([
+      id,
+      undefined,
+    ]);
     await o.post('/scans?format=sarif', { text: content, revoke_live: true });
-    const refused = await o.post('/scans', { text: content, files: [{ path, content }], [TEXT.slice(0, 30)]: 1 });
+    const refused = await o.post('/scans', {
+      text: content,
+      files: [{ path, content }],
+      [TEXT.slice(0, 30)]: 1,
+    });
     expect(codeOf(refused)).toEqual([400, 'VALIDATION_FAILED']);
     const audit = (await o.get('/audit-log')).text;
     vi.restoreAllMocks();
-    const tables = "select name from sqlite_master where type = 'table' and name not like '\\_cf%' escape '\\' and name not like 'sqlite%'";
+    const tables =
+      "select name from sqlite_master where type = 'table' and name not like '\\_cf%' escape '\\' and name not like 'sqlite%'";
     const stored = await inGate(o, (_gate, { storage }) =>
       JSON.stringify(
         storage.sql
@@ -39,10 +47,19 @@ describe('scan: secrecy', () => {
       ),
     );
     const names = (await db.prepare(tables).all<{ name: string }>()).results;
-    const inDatabase = JSON.stringify(await Promise.all(names.map(({ name }) => db.prepare(`select * from "${name}"`).all())));
+    const inDatabase = JSON.stringify(
+      await Promise.all(names.map(({ name }) => db.prepare(`select * from "${name}"`).all())),
+    );
     expect(stored).toContain('SECRET_LEAKED');
     expect(logged.join('\n')).toContain(o.id);
-    const everywhere = { stored, inDatabase, audit, logged: logged.join('\n'), queued: JSON.stringify(faults.queued), answer: answer.text };
+    const everywhere = {
+      stored,
+      inDatabase,
+      audit,
+      logged: logged.join('\n'),
+      queued: JSON.stringify(faults.queued),
+      answer: answer.text,
+    };
     for (const [where, text] of Object.entries(everywhere))
       for (const needle of [VALUE, VALUE.slice(0, 12), TEXT, AWS, AWS.slice(4)])
         expect(text.includes(needle), `${needle} in ${where}`).toBe(false);
@@ -61,14 +78,18 @@ describe('scan: oracle', () => {
     expect({ ...right.json, id: '' }).toEqual({ ...wrong.json, id: '' });
     expect({ ...right.json, id: '' }).toEqual({ id: '', findings: [], truncated: false });
     const entries = (await o.get('/audit-log?action=scan.create')).json.data;
-    expect(entries.map(({ findings }: { findings: object }) => findings)).toEqual(Array(2).fill({ known: 0, secrets: 0, tokens: 0 }));
+    expect(entries.map(({ findings }: { findings: object }) => findings)).toEqual(
+      Array(2).fill({ known: 0, secrets: 0, tokens: 0 }),
+    );
   });
 
   it('comparing names with patterns takes bounded steps, and ends silently', async () => {
     const o = await newOrg();
     const name = (n: number) => `${'n'.repeat(250)}${1000 + n}`;
     for (let n = 0; n < 150; n += 10)
-      await Promise.all(Array.from({ length: 10 }, (_, more) => newSecret(o, { name: name(n + more), value: VALUE })));
+      await Promise.all(
+        Array.from({ length: 10 }, (_, more) => newSecret(o, { name: name(n + more), value: VALUE })),
+      );
     const { id } = await newSecret(o, { name: 'zz/A', value: VALUE });
     const fields = { scopes: ['scans:write', 'secrets:read'] };
     const few = await newKey(o, { ...fields, secrets: ['zz/*'] });
@@ -92,7 +113,8 @@ describe('scan: cost', () => {
     expect(await gateCalls(() => o.post('/scans', { text: TEXT }))).toEqual({ status: 201, gate: 2, d1: 0 });
     expect(await gateCalls(() => o.post('/scans', { text: VALUE }))).toEqual({ status: 201, gate: 3, d1: 0 });
     // All calls of the gate count once against the rate limit.
-    const left = async () => Number((await o.post('/scans', { text: VALUE })).headers.get('x-ratelimit-remaining'));
+    const left = async () =>
+      Number((await o.post('/scans', { text: VALUE })).headers.get('x-ratelimit-remaining'));
     expect((await left()) - (await left())).toBe(1);
   });
 

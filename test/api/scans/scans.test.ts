@@ -12,7 +12,16 @@ import { newLink, view } from '../../support/shares';
 import { newTerminal, signInTerminal } from '../../support/terminal';
 import { DAY } from '../../support/time';
 import sarifSchema from '../../support/vectors/sarif-2.1.0.json';
-import { type Caller, callerOf, codeOf, newOrg, newSecret, send, useWorld, whoami } from '../../support/world';
+import {
+  type Caller,
+  callerOf,
+  codeOf,
+  newOrg,
+  newSecret,
+  send,
+  useWorld,
+  whoami,
+} from '../../support/world';
 
 useWorld();
 
@@ -40,7 +49,8 @@ const scan = async (o: Caller, body: object | string, query = '') => {
   return answer.json as { id: string; findings: Finding[]; truncated: boolean };
 };
 
-const leaks = (o: Caller) => inCore(o, ({ outbox }) => outbox.oldest(1000).filter(({ type }) => type === 'SECRET_LEAKED'));
+const leaks = (o: Caller) =>
+  inCore(o, ({ outbox }) => outbox.oldest(1000).filter(({ type }) => type === 'SECRET_LEAKED'));
 const entries = async (o: Caller) => (await o.get('/audit-log?action=scan.create')).json.data;
 
 describe('scan', () => {
@@ -49,7 +59,16 @@ describe('scan', () => {
     const text = await scan(o, `first line\n  key = "${AWS}"\n`);
     expect(text).toEqual({
       id: expect.stringMatching(/^scn_/),
-      findings: [{ rule: 'aws-access-key-id', path: null, line: 2, column: 10, preview: 'AKIA…(20)', fingerprint: expect.any(String) }],
+      findings: [
+        {
+          rule: 'aws-access-key-id',
+          path: null,
+          line: 2,
+          column: 10,
+          preview: 'AKIA…(20)',
+          fingerprint: expect.any(String),
+        },
+      ],
       truncated: false,
     });
     const { findings } = await scan(o, {
@@ -58,7 +77,9 @@ describe('scan', () => {
         { path: 'b/c.env', content: `X=${AWS}` },
       ],
     });
-    expect(findings).toMatchObject([{ rule: 'aws-access-key-id', path: 'b/c.env', line: 1, column: 3, preview: 'AKIA…(20)' }]);
+    expect(findings).toMatchObject([
+      { rule: 'aws-access-key-id', path: 'b/c.env', line: 1, column: 3, preview: 'AKIA…(20)' },
+    ]);
   });
 
   it('scope: scans:write is needed, and nothing else', async () => {
@@ -69,18 +90,26 @@ describe('scan', () => {
     expect(codeOf(await reader.o.post('/scans', { text: AWS }))).toEqual([403, 'INSUFFICIENT_SCOPE']);
     const other = await newOrg();
     expect(codeOf(await other.call('POST', '/scans', { text: AWS }))).toEqual([201, undefined]);
-    expect(codeOf(await send('POST', `/api/v1/orgs/${o.id}/scans`, { token: other.token, body: { text: AWS } }))).toEqual([
-      404,
-      'NOT_FOUND',
-    ]);
+    expect(
+      codeOf(await send('POST', `/api/v1/orgs/${o.id}/scans`, { token: other.token, body: { text: AWS } })),
+    ).toEqual([404, 'NOT_FOUND']);
   });
 
   it('validation: text or files, not both, and no others', async () => {
     const o = await newOrg();
-    for (const body of [{}, { text: 'a', files: [{ path: 'a', content: '' }] }, { files: [] }, { text: 1 }, { text: 'a', more: 1 }])
+    for (const body of [
+      {},
+      { text: 'a', files: [{ path: 'a', content: '' }] },
+      { files: [] },
+      { text: 1 },
+      { text: 'a', more: 1 },
+    ])
       expect(codeOf(await o.post('/scans', body)), JSON.stringify(body)).toEqual([400, 'VALIDATION_FAILED']);
     expect(codeOf(await o.post('/scans?format=xml', { text: '' }))).toEqual([400, 'VALIDATION_FAILED']);
-    expect(codeOf(await o.post('/scans', { text: 'a'.repeat(1_048_577) }))).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+    expect(codeOf(await o.post('/scans', { text: 'a'.repeat(1_048_577) }))).toEqual([
+      413,
+      'PAYLOAD_TOO_LARGE',
+    ]);
     expect((await scan(o, '')).findings).toEqual([]);
   });
 
@@ -88,7 +117,12 @@ describe('scan', () => {
     const o = await newOrg();
     const value = 'correct horse battery';
     const { id } = await newSecret(o, { name: 'A', value });
-    const pem = ['-----BEGIN CERTIFICATE-----', 'bm90IGEga2V5IGF0IGFsbA==', '-----END CERTIFICATE-----', ''].join('\n');
+    const pem = [
+      '-----BEGIN CERTIFICATE-----',
+      'bm90IGEga2V5IGF0IGFsbA==',
+      '-----END CERTIFICATE-----',
+      '',
+    ].join('\n');
     const block = await newSecret(o, { name: 'B', value: pem });
     const { findings } = await scan(o, {
       files: [
@@ -97,7 +131,16 @@ describe('scan', () => {
         { path: 'x.pem', content: `before\n${pem}after` },
       ],
     });
-    expect(findings.map(({ rule, path, line, column, secret_id, preview }) => [rule, path, line, column, secret_id, preview])).toEqual([
+    expect(
+      findings.map(({ rule, path, line, column, secret_id, preview }) => [
+        rule,
+        path,
+        line,
+        column,
+        secret_id,
+        preview,
+      ]),
+    ).toEqual([
       ['stored-secret', '.env', 2, 6, id, '…(21)'],
       ['stored-secret', '.env', 3, 8, id, '…(21)'],
       ['stored-secret', 'x.json', 1, 9, block.id, `…(${pem.length})`],
@@ -105,20 +148,27 @@ describe('scan', () => {
     ]);
     // A value that has a known format is one finding.
     const aws = await newSecret(o, { name: 'C', value: AWS });
-    expect((await scan(o, `key ${AWS}`)).findings).toMatchObject([{ rule: 'aws-access-key-id', secret_id: aws.id }]);
+    expect((await scan(o, `key ${AWS}`)).findings).toMatchObject([
+      { rule: 'aws-access-key-id', secret_id: aws.id },
+    ]);
   });
 
   it('stored value: a finding names the secret and its environment', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'billing/KEY', value: 'a-value-with-a-name', environment: 'staging' });
-    expect((await scan(o, 'a-value-with-a-name')).findings).toMatchObject([{ secret_name: 'billing/KEY', environment: 'staging' }]);
+    expect((await scan(o, 'a-value-with-a-name')).findings).toMatchObject([
+      { secret_name: 'billing/KEY', environment: 'staging' },
+    ]);
   });
 
   it('stored value: an ordinary word is not a finding, in any case or place', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'STAGE', value: 'development' });
     await newSecret(o, { name: 'NEAR', value: 'development1' });
-    const { findings } = await scan(o, '{ "environment": "development" }\nSTAGE=Development\ndevelopment\nX=development1\n');
+    const { findings } = await scan(
+      o,
+      '{ "environment": "development" }\nSTAGE=Development\ndevelopment\nX=development1\n',
+    );
     expect(findings).toMatchObject([{ secret_name: 'NEAR', line: 4 }]);
   });
 
@@ -128,15 +178,21 @@ describe('scan', () => {
     const text = `${AWS} # svc:allow\n"a-value-in-a-test" // svc:allow\n${o.token} svc:allow\n`;
     expect((await scan(o, text)).findings).toEqual([]);
     expect(await leaks(o)).toEqual([]);
-    expect((await scan(o, `${text}a-value-in-a-test\nsvc:allow\n`)).findings).toMatchObject([{ secret_name: 'A', line: 4 }]);
+    expect((await scan(o, `${text}a-value-in-a-test\nsvc:allow\n`)).findings).toMatchObject([
+      { secret_name: 'A', line: 4 },
+    ]);
   });
 
   it('fingerprint: is the same wherever the same is found, and tells nothing to another organisation', async () => {
     const o = await newOrg();
     const other = await newOrg();
-    const of = async (at: Caller, text: string) => (await scan(at, text)).findings.map(({ fingerprint }) => fingerprint);
+    const of = async (at: Caller, text: string) =>
+      (await scan(at, text)).findings.map(({ fingerprint }) => fingerprint);
     const [first] = await of(o, `x ${AWS}`);
-    expect(await of(o, `\n\n${AWS} and ${AWS.replace('Y3', 'Z3')}`)).toEqual([first, expect.not.stringMatching(first as string)]);
+    expect(await of(o, `\n\n${AWS} and ${AWS.replace('Y3', 'Z3')}`)).toEqual([
+      first,
+      expect.not.stringMatching(first as string),
+    ]);
     expect(await of(other, AWS)).not.toEqual([first]);
   });
 
@@ -150,7 +206,10 @@ describe('scan', () => {
     await newSecret(o, { name: 'LATE', value: 'value-of-expired', ttlSeconds: 60 });
     await o.patch(`/secrets/${id}`, { value: 'value-number-two' });
     faults.clock = Date.now() + 120_000;
-    const { findings } = await scan(o, 'value-number-one value-number-two 1234567 😀😀😀😀 value-of-deleted value-of-expired');
+    const { findings } = await scan(
+      o,
+      'value-number-one value-number-two 1234567 😀😀😀😀 value-of-deleted value-of-expired',
+    );
     expect(findings).toMatchObject([{ secret_id: id, column: 18 }]);
   });
 
@@ -160,9 +219,11 @@ describe('scan', () => {
     await newSecret(o, { name: 'other/A', value: 'the-same-value-twice' });
     await newSecret(o, { name: 'other/B', value: 'a-value-of-another' });
     const limited = await newKey(o, { scopes: ['scans:write', 'secrets:read'], secrets: ['app/*'] });
-    expect((await scan(limited.o, 'the-same-value-twice a-value-of-another')).findings.map(({ secret_id }) => secret_id)).toEqual([
-      inside.id,
-    ]);
+    expect(
+      (await scan(limited.o, 'the-same-value-twice a-value-of-another')).findings.map(
+        ({ secret_id }) => secret_id,
+      ),
+    ).toEqual([inside.id]);
     const lister = await newKey(o, { scopes: ['scans:write', 'secrets:list', 'secrets:write'] });
     expect((await scan(lister.o, 'the-same-value-twice')).findings).toEqual([]);
     expect(await leaks(o)).toHaveLength(1);
@@ -188,7 +249,12 @@ describe('scan: tokens of this service', () => {
     const key = await newKey(o, { scopes: ['secrets:read'] });
     const dead = await newKey(o);
     await o.del(`/api-keys/${dead.id}`);
-    const text = [key.token, dead.token, `svc_live_${'0'.repeat(66)}`, key.token.replace(/.$/, (c) => (c === 'a' ? 'b' : 'a'))].join('\n');
+    const text = [
+      key.token,
+      dead.token,
+      `svc_live_${'0'.repeat(66)}`,
+      key.token.replace(/.$/, (c) => (c === 'a' ? 'b' : 'a')),
+    ].join('\n');
     const { findings } = await scan(o, text);
     expect(findings).toEqual([
       {
@@ -229,7 +295,14 @@ describe('scan: tokens of this service', () => {
     const other = await newOrg();
     const { findings } = await scan(o, { text: other.token, revoke_live: true });
     expect(findings).toEqual([
-      { rule: 'svc-token', path: null, line: 1, column: 1, preview: `svc_…(${other.token.length})`, fingerprint: expect.any(String) },
+      {
+        rule: 'svc-token',
+        path: null,
+        line: 1,
+        column: 1,
+        preview: `svc_…(${other.token.length})`,
+        fingerprint: expect.any(String),
+      },
     ]);
     expect((await whoami(other)).status).toBe(200);
   });
@@ -246,9 +319,13 @@ describe('scan: tokens of this service', () => {
     const session = await newSession(key.o);
     const agent = await newAgent(o);
     const provider = await newProvider(o);
-    const text = [o.token, session.token, agent.token.replace('svcag_', 'svc_agent_'), provider.token].join(' ');
+    const text = [o.token, session.token, agent.token.replace('svcag_', 'svc_agent_'), provider.token].join(
+      ' ',
+    );
     const quiet = await scan(o, text);
-    expect(quiet.findings.map(({ live, revoked }) => [live, revoked])).toEqual(Array(4).fill([true, undefined]));
+    expect(quiet.findings.map(({ live, revoked }) => [live, revoked])).toEqual(
+      Array(4).fill([true, undefined]),
+    );
     const { findings } = await scan(o, { text, revoke_live: true });
     expect(findings.map(({ live, revoked, is_caller }) => [live, revoked, is_caller])).toEqual([
       [true, true, true],
@@ -262,16 +339,19 @@ describe('scan: tokens of this service', () => {
     for (const action of ['api_key.revoke', 'access_token.revoke', 'agent.revoke', 'provider_token.revoke'])
       expect(actions).toContain(action);
     // Again: nothing of it is live.
-    expect((await scan(key.o, { text, revoke_live: true })).findings.map(({ live, revoked }) => [live, revoked])).toEqual(
-      Array(4).fill([false, undefined]),
-    );
+    expect(
+      (await scan(key.o, { text, revoke_live: true })).findings.map(({ live, revoked }) => [live, revoked]),
+    ).toEqual(Array(4).fill([false, undefined]));
   });
 
   it('revoke_live: needs tokens:write, and does nothing without', async () => {
     const o = await newOrg();
     const key = await newKey(o);
     const writer = await newKey(o, { scopes: ['scans:write', 'tokens:read'] });
-    expect(codeOf(await writer.o.post('/scans', { text: key.token, revoke_live: true }))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    expect(codeOf(await writer.o.post('/scans', { text: key.token, revoke_live: true }))).toEqual([
+      403,
+      'INSUFFICIENT_SCOPE',
+    ]);
     expect((await whoami(key)).status).toBe(200);
   });
 
@@ -279,7 +359,9 @@ describe('scan: tokens of this service', () => {
     const o = await newOrg();
     const session = await newSession(o);
     const { findings } = await scan(session.o, { text: `${session.token} ${o.token}`, revoke_live: true });
-    expect(findings.map(({ live, revoked, is_caller }) => [live, revoked, is_caller])).toEqual(Array(2).fill([true, true, true]));
+    expect(findings.map(({ live, revoked, is_caller }) => [live, revoked, is_caller])).toEqual(
+      Array(2).fill([true, true, true]),
+    );
     for (const one of [o, session]) expect((await whoami(one)).status).toBe(401);
   });
 
@@ -303,17 +385,25 @@ describe('scan: tokens of this service', () => {
     expect((await view(link)).status).toBe(200);
     expect((await scan(o, link.url)).findings).toMatchObject([{ rule: 'svc-token', live: false }]);
     const weak = await newKey(o, { scopes: ['scans:write', 'tokens:write'] });
-    expect((await scan(weak.o, { text: other.url, revoke_live: true })).findings).toMatchObject([{ live: true, revoked: false }]);
+    expect((await scan(weak.o, { text: other.url, revoke_live: true })).findings).toMatchObject([
+      { live: true, revoked: false },
+    ]);
     expect((await view(other)).status).toBe(200);
-    expect((await scan(o, { text: other.url, revoke_live: true })).findings).toMatchObject([{ live: true, revoked: true }]);
+    expect((await scan(o, { text: other.url, revoke_live: true })).findings).toMatchObject([
+      { live: true, revoked: true },
+    ]);
     expect((await view(other)).status).toBe(410);
     expect((await scan(await newOrg(), other.url)).findings[0]).not.toHaveProperty('live');
   });
 
   it('enrolment link: its token is live until it is used or has expired', async () => {
     const o = await newOrg();
-    const { enrolment_url } = (await o.post('/members', { email: 'bob@example.com', name: 'Bob', role: 'viewer' })).json;
-    expect((await scan(o, `join: ${enrolment_url}`)).findings).toMatchObject([{ rule: 'svc-token', live: true }]);
+    const { enrolment_url } = (
+      await o.post('/members', { email: 'bob@example.com', name: 'Bob', role: 'viewer' })
+    ).json;
+    expect((await scan(o, `join: ${enrolment_url}`)).findings).toMatchObject([
+      { rule: 'svc-token', live: true },
+    ]);
     faults.clock = Date.now() + 60 * DAY;
     expect((await scan(o, enrolment_url)).findings).toMatchObject([{ rule: 'svc-token', live: false }]);
   });
@@ -332,12 +422,21 @@ describe('scan: tokens of terminals', () => {
     const text = `old ${used}\nnew="${terminal.refreshToken}"\n${terminal.refreshToken.replace(/\.\d+\./, '.9.')}`;
     const { findings } = await scan(o, text);
     const [id] = /ses_\w{22}/.exec(used) ?? [];
-    const place = { rule: 'svc-token', path: null, preview: `svcr…(${used.length})`, fingerprint: expect.any(String), credential_id: id };
+    const place = {
+      rule: 'svc-token',
+      path: null,
+      preview: `svcr…(${used.length})`,
+      fingerprint: expect.any(String),
+      credential_id: id,
+    };
     expect(findings).toEqual([
       { ...place, line: 1, column: 5, live: false },
       { ...place, line: 2, column: 6, live: true },
     ]);
-    expect((await scan(await newOrg(), text)).findings.map((found) => 'live' in found)).toEqual([false, false]);
+    expect((await scan(await newOrg(), text)).findings.map((found) => 'live' in found)).toEqual([
+      false,
+      false,
+    ]);
     const byKey = await scan(o, { text, revoke_live: true });
     expect(byKey.findings.map(({ live, revoked }) => [live, revoked])).toEqual([
       [false, undefined],
@@ -368,7 +467,14 @@ describe('scan: tokens of terminals', () => {
     const text = `${device_code} ${device_code.replace(/.{4}$/, 'AAAA')} svcref_org_${'0'.repeat(22)}.ses_${'0'.repeat(22)}.1.${'A'.repeat(43)}`;
     const { findings } = await scan(await newOrg(), { text, revoke_live: true });
     expect(findings.filter(({ rule }) => rule === 'svc-token')).toEqual([
-      { rule: 'svc-token', path: null, line: 1, column: 1, preview: `svcd…(${device_code.length})`, fingerprint: expect.any(String) },
+      {
+        rule: 'svc-token',
+        path: null,
+        line: 1,
+        column: 1,
+        preview: `svcd…(${device_code.length})`,
+        fingerprint: expect.any(String),
+      },
     ]);
   });
 });
@@ -381,7 +487,14 @@ describe('scan: SECRET_LEAKED', () => {
     const first = await scan(o, file('a.txt', 'x=a-value-that-leaked'));
     const [leak, ...others] = await leaks(o);
     expect(others).toEqual([]);
-    expect(leak?.data).toEqual({ secret_id: id, name: 'A', environment: 'production', version: 1, scan_id: first.id, places: 1 });
+    expect(leak?.data).toEqual({
+      secret_id: id,
+      name: 'A',
+      environment: 'production',
+      version: 1,
+      scan_id: first.id,
+      places: 1,
+    });
     // The same line of the same file, wherever it stands, is the same place.
     await scan(o, file('a.txt', '\n\nx=a-value-that-leaked\n'));
     expect(await leaks(o)).toHaveLength(1);
@@ -391,7 +504,9 @@ describe('scan: SECRET_LEAKED', () => {
     faults.clock = Date.now() + DAY + 1000;
     await scan(o, file('a.txt', 'x=a-value-that-leaked\nz=a-value-that-leaked'));
     expect((await leaks(o)).map(({ data }) => data.places)).toEqual([1, 1, 1, 2]);
-    expect(await inCore(o, ({ storage }) => storage.sql.exec('select count(*) n from leaks').one().n)).toBe(2);
+    expect(await inCore(o, ({ storage }) => storage.sql.exec('select count(*) n from leaks').one().n)).toBe(
+      2,
+    );
   });
 });
 
@@ -425,7 +540,9 @@ describe('scan: audit log', () => {
     const o = await newOrg();
     await newSecret(o, { name: 'A', value: 'a-value-that-leaked' });
     const { id } = await scan(o, `${AWS} a-value-that-leaked ${o.token}`);
-    expect(await entries(o)).toMatchObject([{ resource: id, status: 201, findings: { known: 1, secrets: 1, tokens: 1 } }]);
+    expect(await entries(o)).toMatchObject([
+      { resource: id, status: 201, findings: { known: 1, secrets: 1, tokens: 1 } },
+    ]);
     expect((await o.get('/audit-log/verify')).json.ok).toBe(true);
   });
 });
@@ -442,7 +559,18 @@ describe('scan: SARIF', () => {
     await newSecret(o, { name: 'A', value: 'a-value-that-leaked' });
     const key = await newKey(o);
     const content = `${AWS} a-value-that-leaked ${key.token} ${(await newOrg()).token}`;
-    const paths = ['a.txt', '/etc/a b', 'C:\\x', 'a:b', '//host/x', '../x?#%', 'ü/\u{1f600}', ' ', '.', 'x'.repeat(1024)];
+    const paths = [
+      'a.txt',
+      '/etc/a b',
+      'C:\\x',
+      'a:b',
+      '//host/x',
+      '../x?#%',
+      'ü/\u{1f600}',
+      ' ',
+      '.',
+      'x'.repeat(1024),
+    ];
     const bodies = [
       { text: 'nothing here' },
       { text: content },
@@ -463,11 +591,16 @@ describe('scan: SARIF', () => {
   it('format=sarif: answers SARIF 2.1.0', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'A', value: 'a-value-that-leaked' });
-    const answer = await o.post('/scans?format=sarif', { files: [{ path: 'dir a/b.txt', content: `${AWS}\n a-value-that-leaked` }] });
+    const answer = await o.post('/scans?format=sarif', {
+      files: [{ path: 'dir a/b.txt', content: `${AWS}\n a-value-that-leaked` }],
+    });
     expect([answer.status, answer.headers.get('content-type')]).toEqual([201, 'application/sarif+json']);
     const [run] = answer.json.runs;
     expect(answer.json.version).toBe('2.1.0');
-    expect(run.tool.driver.rules.map((rule: { id: string }) => rule.id)).toEqual(['aws-access-key-id', 'stored-secret']);
+    expect(run.tool.driver.rules.map((rule: { id: string }) => rule.id)).toEqual([
+      'aws-access-key-id',
+      'stored-secret',
+    ]);
     expect(run.results).toMatchObject([
       {
         ruleId: 'aws-access-key-id',
@@ -494,7 +627,8 @@ describe('scan: SARIF', () => {
     const marks = async (content: string, path = 'a.txt') => {
       const { json } = await o.post('/scans?format=sarif', { files: [{ path, content }] });
       return json.runs[0].results.map(
-        (result: { partialFingerprints: Record<string, string> }) => result.partialFingerprints['svcFinding/v1'],
+        (result: { partialFingerprints: Record<string, string> }) =>
+          result.partialFingerprints['svcFinding/v1'],
       );
     };
     const first = await marks(`${AWS}\n${AWS}\n`);
@@ -508,9 +642,12 @@ describe('scan: SARIF', () => {
     const o = await newOrg();
     const { json } = await o.post('/scans?format=sarif', { text: AWS });
     const [rule] = json.runs[0].tool.driver.rules;
-    for (const field of ['shortDescription', 'fullDescription', 'help']) expect(rule[field].text).toMatch(/^[A-Z].+/);
+    for (const field of ['shortDescription', 'fullDescription', 'help'])
+      expect(rule[field].text).toMatch(/^[A-Z].+/);
     expect(json.runs[0].invocations[0].toolExecutionNotifications).toEqual([]);
     const cut = await o.post('/scans?format=sarif', { text: `${AWS}\n`.repeat(1001) });
-    expect([cut.json.runs[0].invocations[0].toolExecutionNotifications.length, problemsOf(cut.json)]).toEqual([1, []]);
+    expect([cut.json.runs[0].invocations[0].toolExecutionNotifications.length, problemsOf(cut.json)]).toEqual(
+      [1, []],
+    );
   });
 });

@@ -1,4 +1,5 @@
-// Comparing environments: the state of each name, without a read of any value, and equality only for whoever could read the values.
+// Comparing environments: the state of each name, without a read of any value, and equality only for whoever
+// could read the values.
 
 import { describe, expect, it } from 'vitest';
 import { newApprovalPolicy } from '../../support/approvals';
@@ -10,14 +11,17 @@ useWorld();
 
 const put = (o: Caller, environment: string, name: string, value: string) =>
   o.call('PUT', `/secrets/by-name/${name}?environment=${environment}`, { value });
-const compare = (o: Caller, query = 'staging,production') => o.get(`/environments/compare?environments=${query}`);
+const compare = (o: Caller, query = 'staging,production') =>
+  o.get(`/environments/compare?environments=${query}`);
 
 /** The statuses of each name, in the order of the environments. */
 async function statuses(o: Caller, query?: string): Promise<Record<string, string[]>> {
   const { status, json, text } = await compare(o, query);
   expect(status, text).toBe(200);
   const rows: { name: string; environments: { status: string }[] }[] = json.data;
-  return Object.fromEntries(rows.map(({ name, environments }) => [name, environments.map((state) => state.status)]));
+  return Object.fromEntries(
+    rows.map(({ name, environments }) => [name, environments.map((state) => state.status)]),
+  );
 }
 
 /** An organisation with names in every state. */
@@ -44,7 +48,12 @@ describe('compare environments: the state of each name', () => {
       { environment: 'staging', status: 'different', version: 1, time },
       { environment: 'production', status: 'different', version: 2, time },
     ]);
-    expect(json.data[0].environments[1]).toEqual({ environment: 'production', status: 'absent', version: null, time: null });
+    expect(json.data[0].environments[1]).toEqual({
+      environment: 'production',
+      status: 'absent',
+      version: null,
+      time: null,
+    });
     expect(await statuses(o)).toEqual({
       LEFT: ['present', 'absent'],
       OTHER: ['different', 'different'],
@@ -64,7 +73,11 @@ describe('compare environments: the state of each name', () => {
     await put(o, 'development', 'OTHER', 'one');
     const { data } = (await o.get('/environments')).json;
     const id = data.find(({ slug }: { slug: string }) => slug === 'staging').id;
-    expect((await statuses(o, `development,${id},production`)).OTHER).toEqual(['different', 'different', 'different']);
+    expect((await statuses(o, `development,${id},production`)).OTHER).toEqual([
+      'different',
+      'different',
+      'different',
+    ]);
     expect((await statuses(o, `development,${id}`)).OTHER).toEqual(['same', 'same']);
     expect(Object.keys(await statuses(o, 'staging,production&prefix=S'))).toEqual(['SAME']);
     const names: string[] = [];
@@ -80,7 +93,8 @@ describe('compare environments: the state of each name', () => {
 
   it('is not that of a deleted secret, and says of an expired or revoked one only that it exists', async () => {
     const o = await newPair();
-    const idOf = async (name: string) => (await o.get(`/secrets?environment=staging&prefix=${name}`)).json.data[0].id;
+    const idOf = async (name: string) =>
+      (await o.get(`/secrets?environment=staging&prefix=${name}`)).json.data[0].id;
     await o.del(`/secrets/${await idOf('SAME')}`);
     await o.call('PUT', '/secrets/by-name/OTHER?environment=staging', { value: 'two', ttlSeconds: 60 });
     expect((await statuses(o)).OTHER).toEqual(['same', 'same']);
@@ -91,7 +105,13 @@ describe('compare environments: the state of each name', () => {
 
   it('refuses what is no list of different environments', async () => {
     const o = await newPair();
-    for (const query of ['', 'staging', 'staging,', 'staging,staging', Array.from({ length: 11 }, (_, i) => `e${i}`).join(',')])
+    for (const query of [
+      '',
+      'staging',
+      'staging,',
+      'staging,staging',
+      Array.from({ length: 11 }, (_, i) => `e${i}`).join(','),
+    ])
       expect((await compare(o, query)).status, query).toBe(400);
     expect((await compare(o, 'staging,nowhere')).status).toBe(404);
     expect((await o.get('/environments/compare')).status).toBe(400);
@@ -102,7 +122,10 @@ describe('compare environments: what a caller learns', () => {
   it('is not whether values are equal, for a caller that may only list', async () => {
     const o = await newPair();
     const { o: lister } = await newKey(o, { scopes: ['secrets:list'] });
-    expect(await statuses(lister)).toMatchObject({ SAME: ['present', 'present'], OTHER: ['present', 'present'] });
+    expect(await statuses(lister)).toMatchObject({
+      SAME: ['present', 'present'],
+      OTHER: ['present', 'present'],
+    });
     const { o: writer } = await newKey(o, { scopes: ['secrets:write'] });
     expect((await compare(writer)).json.error.code).toBe('INSUFFICIENT_SCOPE');
   });
@@ -120,7 +143,12 @@ describe('compare environments: what a caller learns', () => {
 
   it('is not equality of a value whose read needs an approval', async () => {
     const o = await newPair();
-    await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['SAME'], environments: ['production'] } });
-    expect(await statuses(o)).toMatchObject({ SAME: ['present', 'present'], OTHER: ['different', 'different'] });
+    await newApprovalPolicy(o, ['secret.read'], {
+      applies_to: { names: ['SAME'], environments: ['production'] },
+    });
+    expect(await statuses(o)).toMatchObject({
+      SAME: ['present', 'present'],
+      OTHER: ['different', 'different'],
+    });
   });
 });

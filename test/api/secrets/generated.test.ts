@@ -1,17 +1,28 @@
-// Values that the service generates: told apart from those that callers give, shown once, and never put in the place of a value that
-// somebody else issued unless that is asked for.
+// Values that the service generates: told apart from those that callers give, shown once, and never put in
+// the place of a value that somebody else issued unless that is asked for.
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ciphertexts } from '../../../src/gate/rows/ciphertexts';
 import { problemOf } from '../../model/invariants';
 import { newKey, newProvider } from '../../support/credentials';
 import { inCore } from '../../support/gate';
-import { type Answer, type Caller, codeOf, db, GENERATED, newOrg, newSecret, send, useWorld } from '../../support/world';
+import {
+  type Answer,
+  type Caller,
+  codeOf,
+  db,
+  GENERATED,
+  newOrg,
+  newSecret,
+  send,
+  useWorld,
+} from '../../support/world';
 
 useWorld();
 afterEach(() => vi.restoreAllMocks());
 
 const pathsOf = ({ json }: Answer) => json.error.details.map(({ path }: { path: string }) => path);
-const isGenerated = async (o: Caller, id: string) => (await o.get(`/secrets/${id}`)).json.generated as boolean;
+const isGenerated = async (o: Caller, id: string) =>
+  (await o.get(`/secrets/${id}`)).json.generated as boolean;
 const provide = (token: string, verb: string, fields: object) =>
   send('POST', `/api/v1/provider/${verb}`, { token, body: { environment: 'production', ...fields } });
 
@@ -35,7 +46,11 @@ describe('generate', () => {
     for (const [at, [step, generated]] of steps.entries()) {
       const answer = await step();
       expect([answer.status, answer.json.generated], `step ${at}`).toEqual([200, generated]);
-      for (const path of [`/secrets/${id}`, `/secrets/by-name/${answer.json.name}`, `/secrets/${id}?version=1`])
+      for (const path of [
+        `/secrets/${id}`,
+        `/secrets/by-name/${answer.json.name}`,
+        `/secrets/${id}?version=1`,
+      ])
         expect((await o.get(path)).json.generated, path).toBe(generated);
       expect((await o.get('/secrets')).json.data[0].generated).toBe(generated);
     }
@@ -44,7 +59,10 @@ describe('generate', () => {
     expect((await o.patch(`/secrets/${id}`, { value })).json).toMatchObject({ version, generated: true });
     // From who may not read it, it is a value like any other.
     const writer = await newKey(o, { scopes: ['secrets:write'] });
-    expect((await writer.o.patch(`/secrets/${id}`, { value })).json).toMatchObject({ version: version + 1, generated: false });
+    expect((await writer.o.patch(`/secrets/${id}`, { value })).json).toMatchObject({
+      version: version + 1,
+      generated: false,
+    });
     await o.post(`/secrets/${id}/rotate`);
     await o.del(`/secrets/${id}`);
     expect((await o.get('/secrets?status=deleted')).json.data[0].generated).toBe(true);
@@ -52,7 +70,9 @@ describe('generate', () => {
     expect((await provide(token, 'rotate', { secretName: 'B', newValue: 'pushed' })).status).toBe(200);
     expect(await isGenerated(o, id)).toBe(false);
     await o.post(`/secrets/${id}/rotate`);
-    expect((await provide(token, 'issue', { secretName: 'B', value: 'pushed', ttlSeconds: 60 })).status).toBe(200);
+    expect((await provide(token, 'issue', { secretName: 'B', value: 'pushed', ttlSeconds: 60 })).status).toBe(
+      200,
+    );
     expect(await isGenerated(o, id)).toBe(false);
     expect(await problemOf(o)).toBe(null);
   });
@@ -62,10 +82,16 @@ describe('generate', () => {
     const { id } = await newSecret(o, { type: 'password' });
     await o.post(`/secrets/${id}/rotate`);
     await o.post(`/secrets/${id}/rollback`, { version: 1 });
-    const { results } = await db.prepare('select generated from secret_versions where secret_id = ? order by version').bind(id).all();
+    const { results } = await db
+      .prepare('select generated from secret_versions where secret_id = ? order by version')
+      .bind(id)
+      .all();
     expect(results).toEqual([{ generated: null }, { generated: 1 }, { generated: null }]);
     // What D1 is made to say does not pass: a given value would count as one that may be replaced.
-    await db.prepare('update secret_versions set generated = 1 where secret_id = ? and version = 1').bind(id).run();
+    await db
+      .prepare('update secret_versions set generated = 1 where secret_id = ? and version = 1')
+      .bind(id)
+      .run();
     await inCore(o, (core) => ciphertexts(core).clear());
     expect((await o.post(`/secrets/${id}/rollback`, { version: 1 })).status).toBe(500);
     expect((await o.get(`/secrets/${id}?version=1`)).status).toBe(500);
@@ -82,13 +108,20 @@ describe('rotate', () => {
         const before = (await o.get(`/secrets/${id}`)).json;
         for (const body of [undefined, {}]) {
           const answer = await o.post(`/secrets/${id}/rotate`, body);
-          expect([...codeOf(answer), pathsOf(answer)], type).toEqual([400, 'VALIDATION_FAILED', ['generate']]);
+          expect([...codeOf(answer), pathsOf(answer)], type).toEqual([
+            400,
+            'VALIDATION_FAILED',
+            ['generate'],
+          ]);
           expect(answer.json.error.details[0].message).toMatch(/^is required: /);
         }
         expect((await o.get(`/secrets/${id}`)).json).toEqual(before);
       };
       await refused();
-      expect((await o.post(`/secrets/${id}/rotate`, { generate: {} })).json).toMatchObject({ version: 2, generated: true });
+      expect((await o.post(`/secrets/${id}/rotate`, { generate: {} })).json).toMatchObject({
+        version: 2,
+        generated: true,
+      });
       expect((await o.post(`/secrets/${id}/rotate`)).json).toMatchObject({ version: 3, generated: true });
       await o.post(`/secrets/${id}/rollback`, { version: 1 });
       await refused();
@@ -98,14 +131,19 @@ describe('rotate', () => {
       await refused();
     }
     const { token } = await newProvider(o);
-    const { secretId } = (await provide(token, 'issue', { secretName: 'P', value: 'v', ttlSeconds: 60 })).json;
+    const { secretId } = (await provide(token, 'issue', { secretName: 'P', value: 'v', ttlSeconds: 60 }))
+      .json;
     expect(codeOf(await o.post(`/secrets/${secretId}/rotate`))).toEqual([400, 'VALIDATION_FAILED']);
     for (const type of ['password', 'ssh_key', 'private_key', 'webhook_secret']) {
       const { id } = await newSecret(o, { type, value: 'given' });
-      expect((await o.post(`/secrets/${id}/rotate`)).json, type).toMatchObject({ version: 2, generated: true });
+      expect((await o.post(`/secrets/${id}/rotate`)).json, type).toMatchObject({
+        version: 2,
+        generated: true,
+      });
     }
     const { id } = await newSecret(o, { type: 'json' });
-    for (const body of [undefined, { generate: {} }]) expect(pathsOf(await o.post(`/secrets/${id}/rotate`, body))).toEqual(['value']);
+    for (const body of [undefined, { generate: {} }])
+      expect(pathsOf(await o.post(`/secrets/${id}/rotate`, body))).toEqual(['value']);
   });
 
   it('concurrency: a value that is set between the two steps of the request stays', async () => {
@@ -114,7 +152,9 @@ describe('rotate', () => {
     let asked = false;
     let isGiven = false;
     const original = crypto.subtle.generateKey.bind(crypto.subtle);
-    vi.spyOn(crypto.subtle, 'generateKey').mockImplementation((async (...args: Parameters<typeof original>) => {
+    vi.spyOn(crypto.subtle, 'generateKey').mockImplementation((async (
+      ...args: Parameters<typeof original>
+    ) => {
       asked = true;
       while (!isGiven) await new Promise((done) => setTimeout(done, 1));
       return original(...args);
@@ -125,13 +165,18 @@ describe('rotate', () => {
     isGiven = true;
     const answer = await rotating;
     expect([...codeOf(answer), pathsOf(answer)]).toEqual([400, 'VALIDATION_FAILED', ['generate']]);
-    expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ value: 'by hand', version: 2, generated: false });
+    expect((await o.get(`/secrets/${id}`)).json).toMatchObject({
+      value: 'by hand',
+      version: 2,
+      generated: false,
+    });
   });
 
   it('idempotency: a replay of a rotation that was refused without generate is refused in the same way', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
-    const rotate = (body: object, key: string) => o.post(`/secrets/${id}/rotate`, body, { 'Idempotency-Key': key });
+    const rotate = (body: object, key: string) =>
+      o.post(`/secrets/${id}/rotate`, body, { 'Idempotency-Key': key });
     const first = await rotate({}, 'a');
     expect(first.status).toBe(400);
     const made = await rotate({ generate: {} }, 'b');
@@ -161,9 +206,15 @@ describe('generate: create', () => {
       const taken = await o.post('/secrets', { name: type, type, generate: {} });
       expect([...codeOf(taken), Object.keys(taken.json)]).toEqual([409, 'SECRET_NAME_TAKEN', ['error']]);
     }
-    const hex = await o.post('/secrets', { name: 'hex', type: 'password', generate: { length: 64, charset: 'hex' } });
+    const hex = await o.post('/secrets', {
+      name: 'hex',
+      type: 'password',
+      generate: { length: 64, charset: 'hex' },
+    });
     expect(hex.json.value).toMatch(/^[0-9a-f]{64}$/);
-    expect((await o.post('/secrets', { name: 'given', type: 'password', value: 'v' })).json).not.toHaveProperty('value');
+    expect(
+      (await o.post('/secrets', { name: 'given', type: 'password', value: 'v' })).json,
+    ).not.toHaveProperty('value');
     expect(await problemOf(o)).toBe(null);
   });
 
@@ -181,14 +232,17 @@ describe('generate: create', () => {
       [{ type: 'password', generate: { charset: 'aa' } }, 'generate.charset'],
       [{ type: 'password', generate: { size: 9 } }, 'generate.size'],
       [{ type: 'ssh_key', generate: { length: 32 } }, 'generate.length'],
-      ...['api_key', 'env_var', 'generic', 'database_url', 'certificate', 'oauth_token', 'json'].map((type): [object, string] => [
-        { type, generate: {} },
-        'generate',
-      ]),
+      ...['api_key', 'env_var', 'generic', 'database_url', 'certificate', 'oauth_token', 'json'].map(
+        (type): [object, string] => [{ type, generate: {} }, 'generate'],
+      ),
     ];
     for (const [fields, path] of wrong) {
       const answer = await o.post('/secrets', { name: 'A', ...fields });
-      expect([...codeOf(answer), pathsOf(answer)], JSON.stringify(fields)).toEqual([400, 'VALIDATION_FAILED', [path]]);
+      expect([...codeOf(answer), pathsOf(answer)], JSON.stringify(fields)).toEqual([
+        400,
+        'VALIDATION_FAILED',
+        [path],
+      ]);
     }
     expect((await o.get('/secrets')).json.data).toEqual([]);
   });
@@ -197,10 +251,15 @@ describe('generate: create', () => {
 describe('idempotency: generated values', () => {
   it('a replay returns the value only to the token that made the call', async () => {
     const o = await newOrg();
-    const create = (by: Caller) => by.post('/secrets', { name: 'A', type: 'ssh_key', generate: {} }, { 'Idempotency-Key': 'c' });
+    const create = (by: Caller) =>
+      by.post('/secrets', { name: 'A', type: 'ssh_key', generate: {} }, { 'Idempotency-Key': 'c' });
     const first = await create(o);
     const again = await create(o);
-    expect([again.status, again.text, again.headers.get('idempotency-replayed')]).toEqual([201, first.text, 'true']);
+    expect([again.status, again.text, again.headers.get('idempotency-replayed')]).toEqual([
+      201,
+      first.text,
+      'true',
+    ]);
     const session = (await o.post('/access-tokens', { ttlSeconds: 60 })).json.token;
     expect((await create(o.as(session))).json).toEqual({ ...first.json, value: null, public_key: null });
     expect((await o.get('/secrets')).json.data).toHaveLength(1);
@@ -222,7 +281,9 @@ describe('idempotency: generated values', () => {
     expect((await o.get(`/secrets/${id}`)).json.value).toBe(second);
     expect((await o.get(`/secrets/${id}?version=1`)).json.value).toBe(first);
     const sealed = await inCore(o, ({ storage }) =>
-      storage.sql.exec("select one_time from replays where resource = ? and one_time ->> 'sealed' is not null", id).toArray(),
+      storage.sql
+        .exec("select one_time from replays where resource = ? and one_time ->> 'sealed' is not null", id)
+        .toArray(),
     );
     expect(sealed).toEqual([]);
     expect(await problemOf(o)).toBe(null);

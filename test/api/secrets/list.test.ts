@@ -12,7 +12,8 @@ import { type Caller, newOrg, useWorld } from '../../support/world';
 useWorld();
 
 const put = async (o: Caller, name: string, environment = 'production') =>
-  (await o.post('/secrets', { name, type: 'generic', value: `value of ${name}`, environment })).json.id as string;
+  (await o.post('/secrets', { name, type: 'generic', value: `value of ${name}`, environment })).json
+    .id as string;
 const namesOf = (data: { name: string }[]) => data.map(({ name }) => name);
 
 describe('list secrets: sort=name', () => {
@@ -25,10 +26,14 @@ describe('list secrets: sort=name', () => {
     expect(namesOf(first.data)).toEqual(['a', 'b']);
     await put(o, 'aa');
     await o.del(`/secrets/${ids.get('d')}`);
-    const next = (await o.get(`/secrets?environment=production&sort=name&limit=2&cursor=${first.next_cursor}`)).json;
+    const next = (
+      await o.get(`/secrets?environment=production&sort=name&limit=2&cursor=${first.next_cursor}`)
+    ).json;
     expect(namesOf(next.data)).toEqual(['c/1', 'e']);
     expect(next.has_more).toBe(false);
-    expect(namesOf((await o.get('/secrets?environment=production&sort=name&prefix=c/')).json.data)).toEqual(['c/1']);
+    expect(namesOf((await o.get('/secrets?environment=production&sort=name&prefix=c/')).json.data)).toEqual([
+      'c/1',
+    ]);
   });
 
   it('lists all environments in name order, page by page, and none twice where names are the same', async () => {
@@ -38,7 +43,8 @@ describe('list secrets: sort=name', () => {
     const gone = await put(o, 'aa', 'development');
     await put(o, 'a/1', 'development');
     await o.del(`/secrets/${gone}`);
-    const placed = (data: { name: string; environment: string }[]) => data.map(({ name, environment }) => `${name} ${environment}`);
+    const placed = (data: { name: string; environment: string }[]) =>
+      data.map(({ name, environment }) => `${name} ${environment}`);
     const whole = placed((await o.get('/secrets?sort=name')).json.data);
     expect(whole.map((one) => one.split(' ')[0])).toEqual(['a-1', 'a/1', 'a/1', 'a/1', 'b', 'c', 'c']);
     expect(new Set(whole).size).toBe(7);
@@ -51,16 +57,19 @@ describe('list secrets: sort=name', () => {
       }
       expect(pages).toEqual(whole);
     }
-    expect(placed((await o.get('/secrets?sort=name&prefix=a/&type=generic')).json.data)).toEqual(whole.slice(1, 4));
+    expect(placed((await o.get('/secrets?sort=name&prefix=a/&type=generic')).json.data)).toEqual(
+      whole.slice(1, 4),
+    );
   });
 
   it('lists of all environments only those, and only the names, that a limited credential may list', async () => {
     const o = await newOrg();
-    for (const environment of ['production', 'staging']) for (const name of ['app/1', 'db']) await put(o, name, environment);
+    for (const environment of ['production', 'staging'])
+      for (const name of ['app/1', 'db']) await put(o, name, environment);
     const seen = async (limits: object) =>
-      (await (await newKey(o, { scopes: ['secrets:list'], ...limits })).o.get('/secrets?sort=name')).json.data.map(
-        ({ name, environment }: { name: string; environment: string }) => [name, environment],
-      );
+      (
+        await (await newKey(o, { scopes: ['secrets:list'], ...limits })).o.get('/secrets?sort=name')
+      ).json.data.map(({ name, environment }: { name: string; environment: string }) => [name, environment]);
     expect(await seen({ environments: ['staging'] })).toEqual([
       ['app/1', 'staging'],
       ['db', 'staging'],
@@ -93,7 +102,11 @@ describe('list secrets: id', () => {
     const id = await put(o, 'a');
     await put(o, 'b');
     const { data, has_more } = (await o.get(`/secrets?id=${id}`)).json;
-    expect([namesOf(data), has_more, JSON.stringify(data).includes('value of a')]).toEqual([['a'], false, false]);
+    expect([namesOf(data), has_more, JSON.stringify(data).includes('value of a')]).toEqual([
+      ['a'],
+      false,
+      false,
+    ]);
     expect((await o.get(`/secrets/${id}/readers`)).json.data).toEqual([]);
     await o.del(`/secrets/${id}`);
     expect((await o.get(`/secrets?id=${id}`)).json.data).toMatchObject([{ id, status: 'deleted' }]);
@@ -104,7 +117,8 @@ describe('list secrets: id', () => {
     const other = await newOrg();
     const id = await put(o, 'db');
     const limited = await newKey(o, { scopes: ['secrets:list'], secrets: ['app/*'] });
-    for (const caller of [limited.o, other]) expect((await caller.get(`/secrets?id=${id}`)).json.data).toEqual([]);
+    for (const caller of [limited.o, other])
+      expect((await caller.get(`/secrets?id=${id}`)).json.data).toEqual([]);
   });
 });
 
@@ -123,7 +137,12 @@ describe('list secrets: delimiter', () => {
     const half = (await o.get(at('&prefix=a'))).json;
     expect([half.folders, namesOf(half.data)]).toEqual([['a/'], ['a.txt']]);
     expect((await o.get('/secrets?environment=production')).json).not.toHaveProperty('folders');
-    for (const refused of ['/secrets?delimiter=/', at('&status=deleted'), at('&id=sec_1'), '/secrets?environment=production&delimiter=_'])
+    for (const refused of [
+      '/secrets?delimiter=/',
+      at('&status=deleted'),
+      at('&id=sec_1'),
+      '/secrets?environment=production&delimiter=_',
+    ])
       expect((await o.get(refused)).status, refused).toBe(400);
   });
 
@@ -139,17 +158,26 @@ describe('list secrets: delimiter', () => {
     const third = (await o.get(at(`&limit=2&cursor=${second.next_cursor}`))).json;
     expect([third.folders, namesOf(third.data), third.has_more]).toEqual([[], ['y'], false]);
     for (const other of ['', '&sort=name'])
-      expect((await o.get(`/secrets?environment=production${other}&cursor=${first.next_cursor}`)).status).toBe(400);
+      expect(
+        (await o.get(`/secrets?environment=production${other}&cursor=${first.next_cursor}`)).status,
+      ).toBe(400);
   });
 
   it('shows a folder only for a matching secret, and not for a deleted one', async () => {
     const o = await newOrg();
     await put(o, 'keys/1');
-    await o.post('/secrets', { name: 'words/1', type: 'password', value: 'x', tags: { team: 'core' }, environment: 'production' });
+    await o.post('/secrets', {
+      name: 'words/1',
+      type: 'password',
+      value: 'x',
+      tags: { team: 'core' },
+      environment: 'production',
+    });
     const gone = await put(o, 'gone/1');
     await o.del(`/secrets/${gone}`);
     expect((await o.get(at(''))).json.folders).toEqual(['keys/', 'words/']);
-    for (const filter of ['type=password', 'tag=team:core']) expect((await o.get(at(`&${filter}`))).json.folders).toEqual(['words/']);
+    for (const filter of ['type=password', 'tag=team:core'])
+      expect((await o.get(at(`&${filter}`))).json.folders).toEqual(['words/']);
     expect((await o.get(at('&status=expired'))).json.folders).toEqual([]);
   });
 
@@ -174,10 +202,20 @@ describe('list secrets: delimiter', () => {
   it('reads no name before the one after which it goes on', async () => {
     const o = await newOrg();
     for (let n = 0; n < 12; n++) await put(o, `n${String(n).padStart(2, '0')}`);
-    const [environment] = await inCore(o, ({ rows }) => rows.after('environment', '', 10).filter(({ slug }) => slug === 'production'));
+    const [environment] = await inCore(o, ({ rows }) =>
+      rows.after('environment', '', 10).filter(({ slug }) => slug === 'production'),
+    );
     const place = { environment: environment?.id as string, prefix: 'n', length: 1 };
-    expect(await inCore(o, ({ rows }) => rows.nested(place, 'n09', 100))).toMatchObject({ found: null, last: null, looked: 2 });
-    expect(await inCore(o, ({ rows }) => rows.nested(place, 'n', 5))).toMatchObject({ found: null, last: 'n04', looked: 5 });
+    expect(await inCore(o, ({ rows }) => rows.nested(place, 'n09', 100))).toMatchObject({
+      found: null,
+      last: null,
+      looked: 2,
+    });
+    expect(await inCore(o, ({ rows }) => rows.nested(place, 'n', 5))).toMatchObject({
+      found: null,
+      last: 'n04',
+      looked: 5,
+    });
   });
 
   it('gives each folder and secret once, as a walk through all names does, for any names, prefix and patterns', () => {
@@ -187,7 +225,9 @@ describe('list secrets: delimiter', () => {
       { maxLength: 40 },
     );
     const prefixes = fc.constantFrom('', 'a', 'a/', 'b/a/', 'Z');
-    const literals = fc.option(fc.uniqueArray(fc.constantFrom('a', 'a/a', 'a/', 'b', 'Z/Z', '.'), { maxLength: 4 }));
+    const literals = fc.option(
+      fc.uniqueArray(fc.constantFrom('a', 'a/a', 'a/', 'b', 'Z/Z', '.'), { maxLength: 4 }),
+    );
     fc.assert(
       fc.property(
         names,
@@ -207,13 +247,23 @@ describe('list secrets: delimiter', () => {
               named: (_: string, start: string, after: string, size: number) =>
                 rows.filter(({ name }) => name.startsWith(start) && name > after).slice(0, size),
               nested: (range: { prefix: string; length: number }, after: string) => {
-                const next = rows.filter(({ name }) => name.startsWith(range.prefix) && name > after).slice(0, searched);
+                const next = rows
+                  .filter(({ name }) => name.startsWith(range.prefix) && name > after)
+                  .slice(0, searched);
                 const found = next.find(({ name }) => name.includes('/', range.length)) ?? null;
-                return { found, last: found?.name ?? (next.length === searched ? next.at(-1)?.name : null), looked: next.length };
+                return {
+                  found,
+                  last: found?.name ?? (next.length === searched ? next.at(-1)?.name : null),
+                  looked: next.length,
+                };
               },
             },
           } as unknown as Core;
-          const place = { environment: 'env', prefix, beginnings: prefixesOf(prefix, held?.map((start) => `${start}*`) ?? null) };
+          const place = {
+            environment: 'env',
+            prefix,
+            beginnings: prefixesOf(prefix, held?.map((start) => `${start}*`) ?? null),
+          };
           const steps = { take: () => true };
           const found = { folders: [] as string[], rows: [] as string[] };
           for (let after: string | null = null, pages = 0; pages === 0 || after !== null; pages++) {

@@ -9,7 +9,8 @@ useWorld();
 describe('PUT by name', () => {
   it('creates a secret of type generic, and then updates it', async () => {
     const o = await newOrg();
-    const call = (body: unknown, headers?: Record<string, string>) => o.call('PUT', '/secrets/by-name/app/db', body, headers);
+    const call = (body: unknown, headers?: Record<string, string>) =>
+      o.call('PUT', '/secrets/by-name/app/db', body, headers);
     const created = await call({ value: 'one', tags: { team: 'core' } });
     expect([created.status, created.json]).toMatchObject([
       201,
@@ -22,7 +23,9 @@ describe('PUT by name', () => {
       { id: created.json.id, type: 'password', version: 2, tags: { team: 'core' } },
     ]);
     expect((await o.get('/secrets/by-name/app%2Fdb')).json).toMatchObject({ value: 'two', version: 2 });
-    const actions = (await o.get(`/audit-log?resource=${created.json.id}`)).json.data.map(({ action }: { action: string }) => action);
+    const actions = (await o.get(`/audit-log?resource=${created.json.id}`)).json.data.map(
+      ({ action }: { action: string }) => action,
+    );
     expect(actions).toEqual(['secret.read', 'secret.update', 'secret.create']);
   });
 
@@ -36,7 +39,8 @@ describe('PUT by name', () => {
 
   it('If-Match and If-None-Match: 412 unless the secret is as the caller believes', async () => {
     const o = await newOrg();
-    const call = (body: unknown, headers: Record<string, string>) => o.call('PUT', '/secrets/by-name/S', body, headers);
+    const call = (body: unknown, headers: Record<string, string>) =>
+      o.call('PUT', '/secrets/by-name/S', body, headers);
     expect(codeOf(await call({ value: 'v' }, { 'If-Match': '"v1"' }))).toEqual([412, 'VERSION_CONFLICT']);
     expect((await call({ value: 'v' }, { 'If-None-Match': '*' })).status).toBe(201);
     expect(codeOf(await call({ value: 'w' }, { 'If-None-Match': '*' }))).toEqual([412, 'VERSION_CONFLICT']);
@@ -48,16 +52,21 @@ describe('PUT by name', () => {
   it('concurrency: twenty concurrent requests create one secret, with consecutive versions and none lost', async () => {
     const o = await newOrg();
     faults.delay = 10;
-    const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => o.call('PUT', '/secrets/by-name/HOT', { value: `value ${n}` })));
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => o.call('PUT', '/secrets/by-name/HOT', { value: `value ${n}` })),
+    );
     faults.delay = 0;
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
     expect(new Set(answers.map(({ json }) => json.id)).size).toBe(1);
-    expect(answers.map(({ json }) => json.version).sort((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, n) => n + 1));
+    expect(answers.map(({ json }) => json.version).sort((a, b) => a - b)).toEqual(
+      Array.from({ length: 20 }, (_, n) => n + 1),
+    );
   });
 
   it('concurrency: two requests right after a DELETE create one secret, and the other updates it', async () => {
     const o = await newOrg();
-    const put = (name: string, n: number) => o.call('PUT', `/secrets/by-name/${name}`, { value: `value ${n}` });
+    const put = (name: string, n: number) =>
+      o.call('PUT', `/secrets/by-name/${name}`, { value: `value ${n}` });
     for (const name of ['A', 'B', 'C', 'D']) {
       const { json } = await put(name, 0);
       await o.del(`/secrets/${json.id}`);
@@ -83,7 +92,9 @@ describe('PUT by name', () => {
         put(3),
         put(4),
       ]);
-      expect([gone.status, ...answers.map(({ status }) => (status === 201 ? 200 : status))]).toEqual([204, 200, 200, 200, 200, 200]);
+      expect([gone.status, ...answers.map(({ status }) => (status === 201 ? 200 : status))]).toEqual([
+        204, 200, 200, 200, 200, 200,
+      ]);
       const { data } = (await o.get(`/secrets?prefix=${name}`)).json;
       expect(data).toHaveLength(1);
       const restored = await Promise.all([o.post(`/secrets/${json.id}/restore`, {}), put(5), put(6)]);
@@ -102,14 +113,24 @@ describe('PUT by name', () => {
 
   it('permission: names, environments and scopes limit it as they limit create and update', async () => {
     const o = await newOrg();
-    const agent = await newAgent(o, { scopes: ['secrets:write'], secrets: ['app/*'], environments: ['staging'] });
+    const agent = await newAgent(o, {
+      scopes: ['secrets:write'],
+      secrets: ['app/*'],
+      environments: ['staging'],
+    });
     const call = (path: string) => agent.o.call('PUT', `/secrets/by-name/${path}`, { value: 'v' });
     expect((await call('app/a?environment=staging')).status).toBe(201);
     expect(codeOf(await call('other?environment=staging'))).toEqual([403, 'INSUFFICIENT_SCOPE']);
     expect(codeOf(await call('app/a?environment=production'))).toEqual([403, 'INSUFFICIENT_SCOPE']);
     const reader = await newKey(o, { scopes: ['secrets:read'] });
-    expect(codeOf(await reader.o.call('PUT', '/secrets/by-name/x', { value: 'v' }))).toEqual([403, 'INSUFFICIENT_SCOPE']);
-    expect(codeOf(await o.call('PUT', '/secrets/by-name/x?environment=none', { value: 'v' }))).toEqual([404, 'NOT_FOUND']);
+    expect(codeOf(await reader.o.call('PUT', '/secrets/by-name/x', { value: 'v' }))).toEqual([
+      403,
+      'INSUFFICIENT_SCOPE',
+    ]);
+    expect(codeOf(await o.call('PUT', '/secrets/by-name/x?environment=none', { value: 'v' }))).toEqual([
+      404,
+      'NOT_FOUND',
+    ]);
     expect((await o.call('PUT', '/secrets/by-name/a//b', { value: 'v' })).status).toBe(404);
   });
 
@@ -117,7 +138,10 @@ describe('PUT by name', () => {
     const o = await newOrg();
     await newSecret(o, { name: 'S', ttlSeconds: 60 });
     faults.clock = Date.now() + 61_000;
-    expect(codeOf(await o.call('PUT', '/secrets/by-name/S', { value: 'v' }))).toEqual([410, 'SECRET_EXPIRED']);
+    expect(codeOf(await o.call('PUT', '/secrets/by-name/S', { value: 'v' }))).toEqual([
+      410,
+      'SECRET_EXPIRED',
+    ]);
     expect((await o.call('PUT', '/secrets/by-name/S', { value: 'v', ttlSeconds: null })).status).toBe(200);
     faults.clock = null;
     expect((await o.get('/secrets/by-name/S')).json.value).toBe('v');
@@ -145,10 +169,21 @@ describe('validation: the empty value', () => {
 describe('validation: optional fields and lifetimes', () => {
   it('null counts as omitted in the optional fields of a new credential, and nowhere else', async () => {
     const o = await newOrg();
-    const none = { expires_at: null, ttlSeconds: null, environments: null, secrets: null, allowed_addresses: null };
+    const none = {
+      expires_at: null,
+      ttlSeconds: null,
+      environments: null,
+      secrets: null,
+      allowed_addresses: null,
+    };
     expect((await o.post('/api-keys', { name: 'k', scopes: ['org:read'], ...none })).status).toBe(201);
-    expect((await o.post('/agent-credentials', { name: 'a', scopes: ['org:read'], rate_limit: null, ...none })).status).toBe(201);
-    expect((await o.post('/access-tokens', { ttlSeconds: 60, environments: null, secrets: null })).status).toBe(201);
+    expect(
+      (await o.post('/agent-credentials', { name: 'a', scopes: ['org:read'], rate_limit: null, ...none }))
+        .status,
+    ).toBe(201);
+    expect(
+      (await o.post('/access-tokens', { ttlSeconds: 60, environments: null, secrets: null })).status,
+    ).toBe(201);
     for (const body of [{ ttlSeconds: 60, scopes: null }, { ttlSeconds: null }])
       expect((await o.post('/access-tokens', body)).status).toBe(400);
     const { id } = (await o.post('/secrets', { name: 'N', type: 'password', value: 'v' })).json;

@@ -46,11 +46,17 @@ function logging(): string[] {
 async function placesOf(o: Caller, logged: string[]): Promise<Record<string, string>> {
   const audit = (await o.get('/audit-log?limit=100')).text;
   const events = (await o.get('/events?limit=100')).text;
-  await (exports.default as unknown as ExportedHandler).scheduled?.({} as never, undefined, undefined as never);
+  await (exports.default as unknown as ExportedHandler).scheduled?.(
+    {} as never,
+    undefined,
+    undefined as never,
+  );
   const queue = JSON.stringify(faults.queued);
   vi.restoreAllMocks();
   return {
-    'the gate': await inGate(o, (_gate, state) => everythingIn((query) => state.storage.sql.exec(query).toArray())),
+    'the gate': await inGate(o, (_gate, state) =>
+      everythingIn((query) => state.storage.sql.exec(query).toArray()),
+    ),
     D1: await everythingIn(async (query) => (await db.prepare(query).all()).results),
     'the audit log': audit,
     'the events': events,
@@ -65,7 +71,8 @@ function expectNowhere(places: Record<string, string>, needles: Record<string, s
     expect(text.length, what).toBeGreaterThanOrEqual(8);
     // Of a short text, what base64 leaves of it would be found by chance.
     for (const spelling of text.length < 16 ? [text] : spellings(text))
-      for (const [place, content] of Object.entries(places)) expect(content.includes(spelling), `${what} in ${place}`).toBe(false);
+      for (const [place, content] of Object.entries(places))
+        expect(content.includes(spelling), `${what} in ${place}`).toBe(false);
   }
 }
 
@@ -77,17 +84,21 @@ describe('secrecy: after use of every route', () => {
     const o = await newOrg();
     const secret = await newSecret(o, { type: 'password', value: 'the-first-value-0123456789' });
     await o.patch(`/secrets/${secret.id}`, { value: 'the-second-value-0123456789' });
-    const generated = (await o.post(`/secrets/${secret.id}/rotate`, {}, { 'Idempotency-Key': 'rotate' })).json.value as string;
-    const first = (await o.post('/secrets', { name: 'N', type: 'password', generate: {} }, { 'Idempotency-Key': 'create' })).json
+    const generated = (await o.post(`/secrets/${secret.id}/rotate`, {}, { 'Idempotency-Key': 'rotate' })).json
       .value as string;
+    const first = (
+      await o.post('/secrets', { name: 'N', type: 'password', generate: {} }, { 'Idempotency-Key': 'create' })
+    ).json.value as string;
     const key = await newKey(o);
     const session = await newSession(key.o);
-    const kept = (await o.post('/access-tokens', { ttlSeconds: 60 }, { 'Idempotency-Key': 'mint' })).json.token as string;
+    const kept = (await o.post('/access-tokens', { ttlSeconds: 60 }, { 'Idempotency-Key': 'mint' })).json
+      .token as string;
     await session.o.get(`/secrets/${secret.id}`);
     await session.o.get('/environments/production/values');
     await o.post('/secrets', { name: 'bad name', type: 'generic', value: 'a-refused-value-0123456789' });
     await o.post(`/secrets/${secret.id}/rollback`, { version: 1 });
-    const provider = (await o.post('/provider-tokens', { name: 'p', scopes: ['issue', 'rotate', 'revoke'] })).json.token as string;
+    const provider = (await o.post('/provider-tokens', { name: 'p', scopes: ['issue', 'rotate', 'revoke'] }))
+      .json.token as string;
     const provide = (verb: string, fields: object) =>
       send('POST', `/api/v1/provider/${verb}`, {
         token: provider,
@@ -109,7 +120,11 @@ describe('secrecy: after use of every route', () => {
     await view(link, 'the-wrong-passphrase-0123456789');
     const seen = await view(link, 'the-passphrase-0123456789');
     const open = (
-      await o.post(`/secrets/${shared.id}/share`, { kind: 'link', expires_in: 60, max_views: 9 }, { 'Idempotency-Key': 'share' })
+      await o.post(
+        `/secrets/${shared.id}/share`,
+        { kind: 'link', expires_in: 60, max_views: 9 },
+        { 'Idempotency-Key': 'share' },
+      )
     ).json.url as string;
     await view({ id: link.id, key: open.slice(open.indexOf('#') + 1) });
     const places = await placesOf(o, logged);
@@ -154,9 +169,14 @@ describe('secrecy: after use of every route', () => {
     const issuer = await newIssuer();
     const trust = await newTrust(o, issuer);
     const other = await newIssuer({ url: issuer.url, kid: issuer.kid });
-    const [accepted, expired, forged] = await Promise.all([issuer.sign(), issuer.sign({ exp: 1 }), other.sign()]);
+    const [accepted, expired, forged] = await Promise.all([
+      issuer.sign(),
+      issuer.sign({ exp: 1 }),
+      other.sign(),
+    ]);
     const workload = (await exchange(o, trust, accepted)).json.token as string;
-    for (const token of [expired, forged, `${accepted}x`]) expect((await exchange(o, trust, token)).status).toBe(401);
+    for (const token of [expired, forged, `${accepted}x`])
+      expect((await exchange(o, trust, token)).status).toBe(401);
 
     const terminal = await signInTerminal(browser);
     const jwt = terminal.token;
@@ -177,8 +197,12 @@ describe('secrecy: after use of every route', () => {
     const data = { NEW: 'the-imported-value-0123456789', 'bad name': 'the-refused-import-0123456789' };
     await o.post('/integrations/import', { source: 'svc', onConflict: 'skip', data });
     const config = { webhookUrl: 'https://hooks.slack.com/services/T00/B00/the-webhook-of-slack-0123' };
-    expect((await o.post('/integrations', { name: 'chat', kind: 'notify', platform: 'slack', config })).status).toBe(201);
-    const hook = await newWebhook(o, { url: 'https://hook.example.com/in?token=the-token-in-an-address-0123' });
+    expect(
+      (await o.post('/integrations', { name: 'chat', kind: 'notify', platform: 'slack', config })).status,
+    ).toBe(201);
+    const hook = await newWebhook(o, {
+      url: 'https://hook.example.com/in?token=the-token-in-an-address-0123',
+    });
 
     const places = await placesOf(o, logged);
     for (const id of [trust.id, device.id, hook.id]) expect(places.D1).toContain(id);

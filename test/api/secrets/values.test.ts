@@ -51,7 +51,11 @@ describe('bulk read: all values of an environment', () => {
     const over = await o.get(VALUES);
     expect([over.status, over.json.error.code]).toEqual([422, 'RESULT_TOO_LARGE']);
     const [first, second, ...rest] = await pagesOf(o, 'limit=2000');
-    expect([Object.keys(first.values).length, Object.keys(second.values), rest]).toEqual([256, ['ONE_MORE'], []]);
+    expect([Object.keys(first.values).length, Object.keys(second.values), rest]).toEqual([
+      256,
+      ['ONE_MORE'],
+      [],
+    ]);
     expect(Object.keys((await o.get(`${VALUES}?prefix=A0`)).json.values)).toHaveLength(100);
   });
 
@@ -85,7 +89,8 @@ describe('bulk read: all values of an environment', () => {
     const { held, release } = holdNext();
     const all = o.get(VALUES);
     await held();
-    for (const id of [first, last]) expect((await o.patch(`/secrets/${id}`, { value: '9' })).status).toBe(200);
+    for (const id of [first, last])
+      expect((await o.patch(`/secrets/${id}`, { value: '9' })).status).toBe(200);
     release();
     const { A, Z } = (await all).json.values;
     expect([A, Z]).toEqual(['9', '9']);
@@ -129,7 +134,14 @@ describe('bulk read: prefixes', () => {
     const { json } = await o.get(`${VALUES}?prefix=eu/&prefix=base/&prefix=eu/&prefix=base/eu`);
     expect(Object.keys(json.values).sort()).toEqual(['base/A', 'base/B', 'base/eu/A', 'eu/B', 'eu/C']);
     const eleven = Array.from({ length: 11 }, () => 'prefix=a').join('&');
-    for (const query of [eleven, 'prefix=a&limit=1&limit=2', 'strip_prefix=yes', 'limit=0', 'limit=2001', `prefix=${'a'.repeat(256)}`])
+    for (const query of [
+      eleven,
+      'prefix=a&limit=1&limit=2',
+      'strip_prefix=yes',
+      'limit=0',
+      'limit=2001',
+      `prefix=${'a'.repeat(256)}`,
+    ])
       expect([query, (await o.get(`${VALUES}?${query}`)).status]).toEqual([query, 400]);
   });
 
@@ -137,7 +149,15 @@ describe('bulk read: prefixes', () => {
     const { o } = await orgWith(...NAMES);
     const query = 'prefix=base/&prefix=eu&prefix=eu/&strip_prefix=true';
     const { json } = await o.get(`${VALUES}?${query}`);
-    const expected = { A: 'base/A', 'eu/A': 'base/eu/A', eu: 'eu', '/B': 'eu/B', '/C': 'eu/C', B: 'eu/B', C: 'eu/C' };
+    const expected = {
+      A: 'base/A',
+      'eu/A': 'base/eu/A',
+      eu: 'eu',
+      '/B': 'eu/B',
+      '/C': 'eu/C',
+      B: 'eu/B',
+      C: 'eu/C',
+    };
     expect(json.values).toEqual(expected);
     expect(json.versions).toEqual(Object.fromEntries(Object.keys(expected).map((name) => [name, 1])));
     const pages = await pagesOf(o, `${query}&limit=1`);
@@ -148,7 +168,8 @@ describe('bulk read: prefixes', () => {
   it('a later one that is held, or outside of the caller’s names, is judged by what the caller may read', async () => {
     const { o } = await newOffice();
     await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['eu/HELD'] } });
-    for (const name of ['base/HELD', 'eu/HELD', 'base/FAR', 'eu/FAR']) await newSecret(o, { name, value: name });
+    for (const name of ['base/HELD', 'eu/HELD', 'base/FAR', 'eu/FAR'])
+      await newSecret(o, { name, value: name });
     const key = (await newKey(o, { scopes: ['secrets:read'], secrets: ['base/*', 'eu/HELD'] })).o;
     const { json } = await key.get(`${VALUES}?prefix=base/&prefix=eu/&strip_prefix=true`);
     expect([json.values, json.withheld]).toEqual([{ FAR: 'base/FAR' }, ['eu/HELD']]);
@@ -159,10 +180,17 @@ describe('bulk read: prefixes', () => {
     const key = await newKey(o, { scopes: ['secrets:read'] });
     await key.o.get(`${VALUES}?prefix=a/&prefix=b/&limit=1`);
     const [entry] = (await o.get('/audit-log?action=secret.read_all')).json.data;
-    expect(entry).toMatchObject({ prefix: '', prefixes: ['a/', 'b/'], environment: 'production', version: expect.any(Number) });
+    expect(entry).toMatchObject({
+      prefix: '',
+      prefixes: ['a/', 'b/'],
+      environment: 'production',
+      version: expect.any(Number),
+    });
     expect((await o.get('/audit-log/verify')).json.ok).toBe(true);
     const { read } = (await o.post(`/credentials/${key.id}/contain`, {})).json;
-    expect(read.map(({ secret_id }: { secret_id: string }) => secret_id).sort()).toEqual([ids['a/1'], ids['b/1']].sort());
+    expect(read.map(({ secret_id }: { secret_id: string }) => secret_id).sort()).toEqual(
+      [ids['a/1'], ids['b/1']].sort(),
+    );
   });
 });
 
@@ -171,7 +199,11 @@ describe('bulk read: pages', () => {
     const names = Array.from({ length: 7 }, (_, i) => `N${i}`);
     const { o } = await orgWith(...names);
     const pages = await pagesOf(o, 'limit=3');
-    expect(pages.map(({ values }) => Object.keys(values))).toEqual([names.slice(0, 3), names.slice(3, 6), names.slice(6)]);
+    expect(pages.map(({ values }) => Object.keys(values))).toEqual([
+      names.slice(0, 3),
+      names.slice(3, 6),
+      names.slice(6),
+    ]);
     expect((await pagesOf(o, 'limit=7')).length).toBe(1);
     const first = await o.get(`${VALUES}?limit=3`);
     const headers = { 'If-None-Match': first.headers.get('etag') as string };
@@ -188,9 +220,12 @@ describe('bulk read: pages', () => {
     const { next_cursor: cursor } = (await o.get(`${VALUES}?limit=1`)).json;
     const next = (query = '', path = VALUES) =>
       o.get(`${path}?cursor=${cursor}${query}`).then(({ status, json }) => json.error?.code ?? status);
-    expect([await next(), await next('&limit=1'), await next('&prefix=A'), await next('&strip_prefix=true')]).toEqual([
-      ...[200, 200, 'INVALID_CURSOR', 'INVALID_CURSOR'],
-    ]);
+    expect([
+      await next(),
+      await next('&limit=1'),
+      await next('&prefix=A'),
+      await next('&strip_prefix=true'),
+    ]).toEqual([...[200, 200, 'INVALID_CURSOR', 'INVALID_CURSOR']]);
     expect(await next('', '/environments/staging/values')).toBe('INVALID_CURSOR');
     await o.patch(`/secrets/${elsewhere.id}`, { value: 'another' });
     expect(await next()).toBe(200);
@@ -204,14 +239,21 @@ describe('bulk read: a value that does not open', () => {
     const { o, ids } = await orgWith('A', 'B', 'C');
     const whole = (await o.get(VALUES)).headers.get('etag') as string;
     const [{ value_sealed: sealed }] = (
-      await db.prepare('select value_sealed from secret_versions where secret_id = ?').bind(ids.B).all<{ value_sealed: string }>()
+      await db
+        .prepare('select value_sealed from secret_versions where secret_id = ?')
+        .bind(ids.B)
+        .all<{ value_sealed: string }>()
     ).results as [{ value_sealed: string }];
     const to = what === 'version' ? "size = size + 1, value_sealed = 'AAAA'" : "value_sealed = 'AAAA'";
     await db.prepare(`update secret_versions set ${to} where secret_id = ?`).bind(ids.B).run();
     await inCore(o, (core) => ciphertexts(core).clear());
     vi.spyOn(console, 'error').mockImplementation(() => {});
     const found = await o.get(VALUES);
-    expect([found.status, found.json.values, found.json.unreadable]).toEqual([200, { A: 'A', C: 'C' }, ['B']]);
+    expect([found.status, found.json.values, found.json.unreadable]).toEqual([
+      200,
+      { A: 'A', C: 'C' },
+      ['B'],
+    ]);
     const [alarm] = (await o.get('/audit-log?action=integrity.alarm')).json.data;
     expect(alarm).toMatchObject({ resource: ids.B, request_id: found.headers.get('request-id') });
     const one = await o.get(`/secrets/${ids.B}`);
@@ -221,9 +263,16 @@ describe('bulk read: a value that does not open', () => {
     const etag = found.headers.get('etag') as string;
     expect((await o.get(VALUES, { 'If-None-Match': etag })).json.unreadable).toEqual(['B']);
     const back = what === 'version' ? 'size = size - 1, ' : '';
-    await db.prepare(`update secret_versions set ${back}value_sealed = ? where secret_id = ?`).bind(sealed, ids.B).run();
+    await db
+      .prepare(`update secret_versions set ${back}value_sealed = ? where secret_id = ?`)
+      .bind(sealed, ids.B)
+      .run();
     const repaired = await o.get(VALUES, { 'If-None-Match': etag });
-    expect([repaired.status, repaired.json.unreadable, repaired.headers.get('etag')]).toEqual([200, undefined, whole]);
+    expect([repaired.status, repaired.json.unreadable, repaired.headers.get('etag')]).toEqual([
+      200,
+      undefined,
+      whole,
+    ]);
     vi.restoreAllMocks();
   });
 
@@ -233,11 +282,18 @@ describe('bulk read: a value that does not open', () => {
     await inCore(o, (core) => ciphertexts(core).clear());
     vi.spyOn(console, 'error').mockImplementation(() => {});
     const found = await o.get(VALUES);
-    expect([found.status, found.json.values, found.json.unreadable]).toEqual([200, { A: 'A', C: 'C' }, ['B']]);
-    const one = await o.get(`/secrets/${ids.B}`);
-    expect([one.status, one.json.error.code, one.json.error.retry_after, one.headers.get('retry-after')]).toEqual([
-      ...[500, 'INTERNAL', undefined, null],
+    expect([found.status, found.json.values, found.json.unreadable]).toEqual([
+      200,
+      { A: 'A', C: 'C' },
+      ['B'],
     ]);
+    const one = await o.get(`/secrets/${ids.B}`);
+    expect([
+      one.status,
+      one.json.error.code,
+      one.json.error.retry_after,
+      one.headers.get('retry-after'),
+    ]).toEqual([...[500, 'INTERNAL', undefined, null]]);
     const alarms = (await o.get('/audit-log?action=integrity.alarm')).json.data;
     expect(alarms.map(({ resource, reason }: Record<string, string>) => [resource, reason])).toEqual(
       Array.from({ length: 2 }, () => [ids.B, 'versions_missing_or_altered']),

@@ -8,7 +8,17 @@ import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
 import { type NewLink, newLink, view } from '../../support/shares';
-import { type Answer, BOOTSTRAP, type Caller, codeOf, db, newOrg, newSecret, send, useWorld } from '../../support/world';
+import {
+  type Answer,
+  BOOTSTRAP,
+  type Caller,
+  codeOf,
+  db,
+  newOrg,
+  newSecret,
+  send,
+  useWorld,
+} from '../../support/world';
 
 useWorld();
 
@@ -25,8 +35,13 @@ const told = ({ status, text, headers }: Answer) => [
 const rowsIn = async (o: Caller) =>
   (await db.prepare('select count(*) n from shares where org_id = ?').bind(o.id).first<{ n: number }>())?.n;
 
-/** Each way in which a link ends: what is done between its making and a view. Some bring a link of their own. */
-const ends: Record<string, (o: Caller & { keyId: string }, secret: { id: string }) => Promise<{ id: string; key: string }>> = {
+/**
+ * Each way in which a link ends: what is done between its making and a view. Some bring a link of their own.
+ */
+const ends: Record<
+  string,
+  (o: Caller & { keyId: string }, secret: { id: string }) => Promise<{ id: string; key: string }>
+> = {
   async viewed(o, { id }) {
     const link = await newLink(o, id, { max_views: 1 });
     expect((await view(link)).status).toBe(200);
@@ -61,9 +76,13 @@ const ends: Record<string, (o: Caller & { keyId: string }, secret: { id: string 
   async 'secret revoked'(o, { id }) {
     const link = await newLink(o, id);
     const { name } = (await o.get(`/secrets/${id}`)).json;
-    const { token } = (await o.post('/provider-tokens', { name: 'p', scopes: ['issue', 'rotate', 'revoke'] })).json;
+    const { token } = (await o.post('/provider-tokens', { name: 'p', scopes: ['issue', 'rotate', 'revoke'] }))
+      .json;
     const provide = (verb: string, fields: object) =>
-      send('POST', `/api/v1/provider/${verb}`, { token, body: { secretName: name, environment: 'production', ...fields } });
+      send('POST', `/api/v1/provider/${verb}`, {
+        token,
+        body: { secretName: name, environment: 'production', ...fields },
+      });
     expect((await provide('revoke', {})).status).toBeLessThan(300);
     // A new value makes the secret active again, and the version that was shared stays revoked.
     await provide('issue', { value: 'new', ttlSeconds: 60 });
@@ -137,7 +156,10 @@ describe('share link: every end gives the same response', () => {
     const link = await (ends[how] as (typeof ends)[string])(o, secret);
     const answer = await view(link);
     expect(codeOf(answer)).toEqual(GONE);
-    const nothing = await send('POST', '/s/none', { body: { key: 'none' }, headers: { 'CF-Connecting-IP': '192.0.2.99' } });
+    const nothing = await send('POST', '/s/none', {
+      body: { key: 'none' },
+      headers: { 'CF-Connecting-IP': '192.0.2.99' },
+    });
     expect(told(answer)).toEqual(told(nothing));
     // So it stays once a gate begins anew.
     await evict(o);
@@ -154,7 +176,9 @@ it('share link: links of a member are revoked with the member, and with a contai
   const session = (await send('GET', '/api/v1/whoami', { token: dev.o.token })).json.id as string;
   expect(session).toMatch(/^mem_/);
   expect((await view(links[0])).status).toBe(200);
-  const sessions = (await dev.o.call('GET', '/audit-log?action=secret.share')).json.data as { actor: { parent_id: string } }[];
+  const sessions = (await dev.o.call('GET', '/audit-log?action=secret.share')).json.data as {
+    actor: { parent_id: string };
+  }[];
   const contained = await o.post(`/credentials/${sessions[0]?.actor.parent_id}/contain`, {});
   expect(contained.json.shared).toHaveLength(2);
   for (const link of links) expect(codeOf(await view(link))).toEqual(GONE);
@@ -167,7 +191,11 @@ it('share link: links of a member are revoked with the member, and with a contai
 it('share link: of one that has ended by use, revocation or deletion, nothing is left', async () => {
   const o = await newOrg();
   const secret = await newSecret(o);
-  const links = [await newLink(o, secret.id, { max_views: 1 }), await newLink(o, secret.id), await newLink(o, secret.id)] as const;
+  const links = [
+    await newLink(o, secret.id, { max_views: 1 }),
+    await newLink(o, secret.id),
+    await newLink(o, secret.id),
+  ] as const;
   expect(await rowsIn(o)).toBe(3);
   await view(links[0]);
   await o.del(`/secrets/${secret.id}/shares/${links[1].id}`);
@@ -196,18 +224,29 @@ it('attack: the key of another link, of another org, another id, a forged or a r
     'key of another org': { id: link.id, key: theirs.key },
     'right key, another id': { id: sibling.id, key: link.key },
     'right key, id of another kind': { id: secret.id, key: link.key },
-    'right key, altered': { id: link.id, key: `${link.key.slice(0, -1)}${link.key.endsWith('0') ? '1' : '0'}` },
+    'right key, altered': {
+      id: link.id,
+      key: `${link.key.slice(0, -1)}${link.key.endsWith('0') ? '1' : '0'}`,
+    },
     'right key, cut': { id: link.id, key: link.key.slice(0, -1) },
     'a key of another deployment': { id: link.id, key: newToken('share', o.id, new Uint8Array(32)).token },
     'the token of its maker': { id: link.id, key: o.token },
-    'the body of a token under the prefix of keys': { id: link.id, key: o.token.replace('svc_live_', 'svcshare_') },
+    'the body of a token under the prefix of keys': {
+      id: link.id,
+      key: o.token.replace('svc_live_', 'svcshare_'),
+    },
     'an enrolment token': { id: link.id, key: link.key.replace('svcshare_', 'svcenrol_') },
   };
-  for (const [what, attempt] of Object.entries(attempts)) expect(codeOf(await view(attempt)), what).toEqual(GONE);
+  for (const [what, attempt] of Object.entries(attempts))
+    expect(codeOf(await view(attempt)), what).toEqual(GONE);
   // A key is no credential.
   expect((await send('GET', '/api/v1/whoami', { token: link.key })).status).toBe(401);
-  expect((await send('POST', '/api/v1/auth/enrol/options', { body: { token: link.key } })).json.error.code).toBe('ENROLMENT_GONE');
-  expect((await o.get(`/secrets/${secret.id}/shares`)).json.data.map(({ views }: { views: number }) => views)).toEqual([0, 0]);
+  expect(
+    (await send('POST', '/api/v1/auth/enrol/options', { body: { token: link.key } })).json.error.code,
+  ).toBe('ENROLMENT_GONE');
+  expect(
+    (await o.get(`/secrets/${secret.id}/shares`)).json.data.map(({ views }: { views: number }) => views),
+  ).toEqual([0, 0]);
   expect((await view(link)).status).toBe(200);
 });
 
@@ -224,7 +263,8 @@ describe('share link: passphrase', () => {
     const o = await newOrg();
     const secret = await newSecret(o, { value: 'behind it' });
     const link = await newLink(o, secret.id, { passphrase: 'e\u0301t\u00e9', max_views: 1 });
-    for (let i = 0; i < 9; i++) expect(codeOf(await view(link, `wrong ${i}`))).toEqual([403, 'PASSPHRASE_WRONG']);
+    for (let i = 0; i < 9; i++)
+      expect(codeOf(await view(link, `wrong ${i}`))).toEqual([403, 'PASSPHRASE_WRONG']);
     for (let i = 0; i < 12; i++) expect(codeOf(await view(link))).toEqual([403, 'PASSPHRASE_WRONG']);
     await evict(o);
     // The same letters, spelled in another way.
@@ -295,7 +335,9 @@ it('rate limit: one key allows at most about 200 lookups a minute, across ids', 
   await view(link);
   const answers: Answer[] = [];
   for (let i = 0; i < 10; i++)
-    answers.push(...(await Promise.all(Array.from({ length: 21 }, () => view({ id: newId('shr'), key: link.key })))));
+    answers.push(
+      ...(await Promise.all(Array.from({ length: 21 }, () => view({ id: newId('shr'), key: link.key })))),
+    );
   expect(answers.filter(({ status }) => status === 429)).toHaveLength(11);
 });
 
@@ -312,7 +354,10 @@ it('limits: an organisation has 1,000 links at most', async () => {
 
 describe('share link: race', () => {
   /** What ends a link while it is viewed; each leaves nothing of it, however they come to lie. */
-  const enders: Record<string, (o: Caller & { keyId: string }, secret: string, link: string, key: string) => Promise<Answer>> = {
+  const enders: Record<
+    string,
+    (o: Caller & { keyId: string }, secret: string, link: string, key: string) => Promise<Answer>
+  > = {
     'its revocation': (o, secret, link) => o.del(`/secrets/${secret}/shares/${link}`),
     'the deletion of its secret': (o, secret) => o.del(`/secrets/${secret}`),
     'the containment of its maker': (o, _secret, _link, key) => o.post(`/credentials/${key}/contain`, {}),
@@ -344,16 +389,24 @@ it('restore: links with large values stay, and a link that the backup holds with
   const spent = await newLink(o, id, { max_views: 1 });
   const links = [];
   for (let i = 0; i < 30; i++) links.push(await newLink(o, id, { max_views: 2 }));
-  const { results: backup } = await db.prepare('select * from shares where org_id = ?').bind(o.id).all<Record<string, unknown>>();
+  const { results: backup } = await db
+    .prepare('select * from shares where org_id = ?')
+    .bind(o.id)
+    .all<Record<string, unknown>>();
   const [first] = links as [(typeof links)[number]];
   await view(spent);
   await view(first);
   for (const row of backup)
     await db
-      .prepare(`insert or replace into shares (${Object.keys(row)}) values (${Object.keys(row).map(() => '?')})`)
+      .prepare(
+        `insert or replace into shares (${Object.keys(row)}) values (${Object.keys(row).map(() => '?')})`,
+      )
       .bind(...Object.values(row))
       .run();
-  const adopted = await send('POST', `/api/v1/orgs/${o.id}/adopt`, { token: BOOTSTRAP, body: { reason: 'a test' } });
+  const adopted = await send('POST', `/api/v1/orgs/${o.id}/adopt`, {
+    token: BOOTSTRAP,
+    body: { reason: 'a test' },
+  });
   expect(adopted.status).toBe(200);
   expect(codeOf(await view(spent))).toEqual(GONE);
   expect((await view(first)).status).toBe(200);

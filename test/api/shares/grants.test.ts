@@ -11,7 +11,12 @@ import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/
 
 useWorld();
 
-const grant = (type: string, id: string, fields: object = {}) => ({ kind: 'grant', grantee: { type, id }, permission: 'read', ...fields });
+const grant = (type: string, id: string, fields: object = {}) => ({
+  kind: 'grant',
+  grantee: { type, id },
+  permission: 'read',
+  ...fields,
+});
 
 describe('share by grant', () => {
   it('gives a member this secret and no other', async () => {
@@ -37,11 +42,17 @@ describe('share by grant', () => {
     const { id } = await newMember(o, 'viewer');
     const reader = await newKey(o, { scopes: ['secrets:share', 'secrets:read', 'secrets:list'] });
     expect((await reader.o.post(`/secrets/${secret.id}/share`, grant('member', id))).status).toBe(201);
-    const write = await reader.o.post(`/secrets/${secret.id}/share`, grant('member', id, { permission: 'write' }));
+    const write = await reader.o.post(
+      `/secrets/${secret.id}/share`,
+      grant('member', id, { permission: 'write' }),
+    );
     expect(codeOf(write)).toEqual([403, 'SCOPE_EXCEEDS_PARENT']);
     const brief = await newSession(o, { ttlSeconds: 60 });
     const late = new Date(Date.now() + 3_600_000).toISOString();
-    const longer = await brief.o.post(`/secrets/${secret.id}/share`, grant('member', id, { expires_at: late }));
+    const longer = await brief.o.post(
+      `/secrets/${secret.id}/share`,
+      grant('member', id, { expires_at: late }),
+    );
     expect(codeOf(longer)).toEqual([403, 'SCOPE_EXCEEDS_PARENT']);
     const made = await brief.o.post(`/secrets/${secret.id}/share`, grant('member', id));
     expect(made.status).toBe(201);
@@ -53,9 +64,17 @@ describe('share by grant', () => {
     const o = await newOrg();
     const { id } = await newSecret(o);
     expect((await o.post(`/secrets/${id}/share`, grant('team', await newTeam(o)))).status).toBe(201);
-    expect(codeOf(await o.post(`/secrets/${id}/share`, grant('team', (await newMember(o)).id)))).toEqual([404, 'NOT_FOUND']);
-    expect(codeOf(await o.post(`/secrets/${id}/share`, grant('robot', 'x')))).toEqual([400, 'VALIDATION_FAILED']);
-    expect(codeOf(await o.post('/secrets/sec_0000000000000000000000/share', grant('team', await newTeam(o))))).toEqual([404, 'NOT_FOUND']);
+    expect(codeOf(await o.post(`/secrets/${id}/share`, grant('team', (await newMember(o)).id)))).toEqual([
+      404,
+      'NOT_FOUND',
+    ]);
+    expect(codeOf(await o.post(`/secrets/${id}/share`, grant('robot', 'x')))).toEqual([
+      400,
+      'VALIDATION_FAILED',
+    ]);
+    expect(
+      codeOf(await o.post('/secrets/sec_0000000000000000000000/share', grant('team', await newTeam(o)))),
+    ).toEqual([404, 'NOT_FOUND']);
   });
 });
 
@@ -68,13 +87,17 @@ describe('share by grant, with an agent', () => {
     const inside = await newSecret(o, { name: 'app/a' });
     const secret = await newSecret(o, { name: 'b' });
     const other = await newSecret(o, { name: 'c' });
-    const share = (by: Caller, id: string, fields: object = {}) => by.post(`/secrets/${secret.id}/share`, grant('agent', id, fields));
+    const share = (by: Caller, id: string, fields: object = {}) =>
+      by.post(`/secrets/${secret.id}/share`, grant('agent', id, fields));
     return { o, agent, inside, secret, other, share };
   }
 
   it('gives it this secret in addition to its own, until it is revoked', async () => {
     const { o, agent, inside, secret, other, share } = await newWorld();
-    const reads = async () => Promise.all([inside, secret, other].map(async ({ id }) => (await agent.o.get(`/secrets/${id}`)).status));
+    const reads = async () =>
+      Promise.all(
+        [inside, secret, other].map(async ({ id }) => (await agent.o.get(`/secrets/${id}`)).status),
+      );
     expect(await reads()).toEqual([200, 403, 403]);
     const made = await share(o, agent.id);
     expect([made.status, made.json.grantee]).toEqual([201, { type: 'agent', id: agent.id }]);
@@ -83,7 +106,10 @@ describe('share by grant, with an agent', () => {
     expect(await reads()).toEqual([200, 200, 403]);
     expect((await agent.o.patch(`/secrets/${secret.id}`, { value: 'x' })).status).toBe(403);
     expect(codeOf(await agent.o.get('/secrets/by-name/c'))).toEqual([403, 'SECRET_ACCESS_DENIED']);
-    expect(Object.keys((await agent.o.get('/environments/production/values')).json.values).sort()).toEqual(['app/a', 'b']);
+    expect(Object.keys((await agent.o.get('/environments/production/values')).json.values).sort()).toEqual([
+      'app/a',
+      'b',
+    ]);
     await evict(o);
     expect(await reads()).toEqual([200, 200, 403]);
     expect((await o.get(`/credentials/${agent.id}/graph`)).json.grants).toMatchObject([
@@ -122,19 +148,25 @@ describe('share by grant, with an agent', () => {
       await agent.o.post('/api-keys', { name: 'child', scopes: ['secrets:read'], ...place }),
     ];
     expect(children.map(({ status }) => status)).toEqual([201, 201]);
-    for (const { json } of children) expect((await o.as(json.token).get(`/secrets/${secret.id}`)).status).toBe(403);
-    const below = (await agent.o.post('/agent-credentials', { name: 'below', scopes: ['secrets:read'] })).json;
+    for (const { json } of children)
+      expect((await o.as(json.token).get(`/secrets/${secret.id}`)).status).toBe(403);
+    const below = (await agent.o.post('/agent-credentials', { name: 'below', scopes: ['secrets:read'] }))
+      .json;
     expect((await o.as(below.token).get(`/secrets/${inside.id}`)).status).toBe(200);
     expect(codeOf(await share(o, below.id))).toEqual([404, 'NOT_FOUND']);
     expect((await o.as(below.token).get(`/secrets/${secret.id}`)).status).toBe(403);
     // It cannot share on what it was given: the grant gives no secrets:share.
-    expect((await agent.o.post(`/secrets/${secret.id}/share`, { kind: 'link', expires_in: 60, max_views: 1 })).status).toBe(403);
+    expect(
+      (await agent.o.post(`/secrets/${secret.id}/share`, { kind: 'link', expires_in: 60, max_views: 1 }))
+        .status,
+    ).toBe(403);
   });
 
   it('to an agent of this organisation, only through this route', async () => {
     const { o, agent, share } = await newWorld();
     const theirs = await newAgent(await newOrg());
-    for (const id of [theirs.id, o.keyId, 'agt_none']) expect(codeOf(await share(o, id)), id).toEqual([404, 'NOT_FOUND']);
+    for (const id of [theirs.id, o.keyId, 'agt_none'])
+      expect(codeOf(await share(o, id)), id).toEqual([404, 'NOT_FOUND']);
     const wide = await o.post('/grants', { grantee: { type: 'agent', id: agent.id }, permission: 'read' });
     expect(codeOf(wide)).toEqual([400, 'VALIDATION_FAILED']);
   });
@@ -145,7 +177,11 @@ describe('share by grant: list of shares', () => {
     const o = await newOrg();
     const secret = await newSecret(o);
     const other = await newSecret(o);
-    const links = [await newLink(o, secret.id, { passphrase: 'p' }), await newLink(o, secret.id), await newLink(o, secret.id)];
+    const links = [
+      await newLink(o, secret.id, { passphrase: 'p' }),
+      await newLink(o, secret.id),
+      await newLink(o, secret.id),
+    ];
     await newLink(o, other.id);
     const { id } = await newMember(o, 'viewer');
     const granted = [
@@ -155,13 +191,25 @@ describe('share by grant: list of shares', () => {
     await o.post(`/secrets/${other.id}/share`, grant('member', id));
     await view(links[1] as { id: string; key: string });
     const all = await o.get(`/secrets/${secret.id}/shares`);
-    expect(all.json.data.map(({ id }: { id: string }) => id)).toEqual([...granted, ...links.map(({ id }) => id)]);
-    expect(all.json.data[2]).toMatchObject({ kind: 'link', version: 1, passphrase: true, views: 0, max_views: 3, created_by: o.keyId });
+    expect(all.json.data.map(({ id }: { id: string }) => id)).toEqual([
+      ...granted,
+      ...links.map(({ id }) => id),
+    ]);
+    expect(all.json.data[2]).toMatchObject({
+      kind: 'link',
+      version: 1,
+      passphrase: true,
+      views: 0,
+      max_views: 3,
+      created_by: o.keyId,
+    });
     expect(all.json.data[3]).toMatchObject({ passphrase: false, views: 1 });
     expect(all.text).not.toMatch(/svcshare_|url|key_hash|value/);
     const found: string[] = [];
     for (let cursor = ''; ; ) {
-      const { json } = await o.get(`/secrets/${secret.id}/shares?limit=2${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
+      const { json } = await o.get(
+        `/secrets/${secret.id}/shares?limit=2${cursor && `&cursor=${encodeURIComponent(cursor)}`}`,
+      );
       found.push(...json.data.map(({ id }: { id: string }) => id));
       if (!json.has_more) break;
       cursor = json.next_cursor;
@@ -178,9 +226,15 @@ describe('share by grant: list of shares', () => {
     const secret = await newSecret(o);
     const other = await newSecret(o);
     const link = await newLink(o, secret.id);
-    const wide = (await o.post('/grants', { grantee: { type: 'team', id: await newTeam(o) }, permission: 'read' })).json.id;
+    const wide = (
+      await o.post('/grants', { grantee: { type: 'team', id: await newTeam(o) }, permission: 'read' })
+    ).json.id;
     const foreign = await newSecret(theirs);
-    for (const path of [`${other.id}/shares/${link.id}`, `${secret.id}/shares/${wide}`, `${secret.id}/shares/nothing`])
+    for (const path of [
+      `${other.id}/shares/${link.id}`,
+      `${secret.id}/shares/${wide}`,
+      `${secret.id}/shares/nothing`,
+    ])
       expect(codeOf(await o.del(`/secrets/${path}`)), path).toEqual([404, 'NOT_FOUND']);
     for (const path of [`${foreign.id}/shares/${link.id}`, `${secret.id}/shares/${link.id}`])
       expect(codeOf(await theirs.del(`/secrets/${path}`)), path).toEqual([404, 'NOT_FOUND']);
@@ -190,26 +244,43 @@ describe('share by grant: list of shares', () => {
 });
 
 describe('share by grant: approval policy', () => {
-  it.each(['secret.share', 'secret.read'])('%s holds links and grants of a secret until it is approved', async (operation) => {
-    const { o, ann, asked } = await newOffice();
-    const secret = await newSecret(o, { name: 'held/a', value: 'held value' });
-    await newApprovalPolicy(o, [operation], { applies_to: { names: ['held/*'] } });
-    const team = await newTeam(o);
-    const link = { kind: 'link', expires_in: 60, max_views: 1 };
-    const held = await asked.post(`/secrets/${secret.id}/share`, link);
-    const { id } = approvalIn(held);
-    const { summary, operation: shown } = (await asked.get(`/approvals/${id}`)).json;
-    expect([summary, shown]).toEqual([expect.stringContaining('share the secret held/a by a link'), operation]);
-    expect((await o.get(`/secrets/${secret.id}/shares`)).json.data).toEqual([]);
-    approvalIn(await asked.post(`/secrets/${secret.id}/share`, grant('team', team)));
-    // The same effect by another call is held, too.
-    approvalIn(await asked.post('/grants', { grantee: { type: 'team', id: team }, permission: 'read', secrets: ['held/a'] }));
-    await approve(ann, id);
-    const done = await asked.post(`/secrets/${secret.id}/share`, link, under(id));
-    expect(done.status).toBe(201);
-    expect((await view({ id: done.json.id, key: new URL(done.json.url).hash.slice(1) })).json.value).toBe('held value');
-    expect(codeOf(await asked.post(`/secrets/${secret.id}/share`, link, under(id)))).toEqual([409, 'APPROVAL_MISMATCH']);
-  });
+  it.each(['secret.share', 'secret.read'])(
+    '%s holds links and grants of a secret until it is approved',
+    async (operation) => {
+      const { o, ann, asked } = await newOffice();
+      const secret = await newSecret(o, { name: 'held/a', value: 'held value' });
+      await newApprovalPolicy(o, [operation], { applies_to: { names: ['held/*'] } });
+      const team = await newTeam(o);
+      const link = { kind: 'link', expires_in: 60, max_views: 1 };
+      const held = await asked.post(`/secrets/${secret.id}/share`, link);
+      const { id } = approvalIn(held);
+      const { summary, operation: shown } = (await asked.get(`/approvals/${id}`)).json;
+      expect([summary, shown]).toEqual([
+        expect.stringContaining('share the secret held/a by a link'),
+        operation,
+      ]);
+      expect((await o.get(`/secrets/${secret.id}/shares`)).json.data).toEqual([]);
+      approvalIn(await asked.post(`/secrets/${secret.id}/share`, grant('team', team)));
+      // The same effect by another call is held, too.
+      approvalIn(
+        await asked.post('/grants', {
+          grantee: { type: 'team', id: team },
+          permission: 'read',
+          secrets: ['held/a'],
+        }),
+      );
+      await approve(ann, id);
+      const done = await asked.post(`/secrets/${secret.id}/share`, link, under(id));
+      expect(done.status).toBe(201);
+      expect((await view({ id: done.json.id, key: new URL(done.json.url).hash.slice(1) })).json.value).toBe(
+        'held value',
+      );
+      expect(codeOf(await asked.post(`/secrets/${secret.id}/share`, link, under(id)))).toEqual([
+        409,
+        'APPROVAL_MISMATCH',
+      ]);
+    },
+  );
 });
 
 describe('share by grant: audit log and reports', () => {
@@ -222,9 +293,16 @@ describe('share by grant: audit log and reports', () => {
     await o.del(`/secrets/${secret.id}/shares/${link.id}`);
     await view(link, 'p', '192.0.2.55');
     const { data } = (await o.get('/audit-log?limit=100')).json;
-    const found = data.filter(({ action }: { action: string }) => action.startsWith('secret.share')).reverse();
+    const found = data
+      .filter(({ action }: { action: string }) => action.startsWith('secret.share'))
+      .reverse();
     const about = { resource: secret.id, resource_name: 'app/db', environment: 'production', share: link.id };
-    const viewer = { actor: { kind: 'system', id: link.id }, action: 'secret.share_view', ip: '192.0.2.55', user_agent: 'a browser' };
+    const viewer = {
+      actor: { kind: 'system', id: link.id },
+      action: 'secret.share_view',
+      ip: '192.0.2.55',
+      user_agent: 'a browser',
+    };
     expect(found).toMatchObject([
       { action: 'secret.share', status: 201, version: 1, ...about, actor: { id: o.keyId } },
       { ...viewer, ...about, version: 1, status: 403, outcome: 'denied' },
@@ -243,7 +321,9 @@ describe('share by grant: audit log and reports', () => {
     const link = await newLink(o, secret.id);
     const { id } = await newMember(o, 'viewer');
     await o.post(`/secrets/${secret.id}/share`, grant('member', id));
-    const events = (await inCore(o, ({ outbox }) => outbox.oldest(100))).filter(({ type }) => type === 'SECRET_SHARED');
+    const events = (await inCore(o, ({ outbox }) => outbox.oldest(100))).filter(
+      ({ type }) => type === 'SECRET_SHARED',
+    );
     const about = { secret_id: secret.id, name: 'app/db', environment: 'production', version: 1 };
     expect(events.map(({ data }) => data)).toMatchObject([
       { ...about, kind: 'link', share_id: link.id, max_views: 3, expires_at: link.expires_at },

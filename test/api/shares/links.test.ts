@@ -10,7 +10,11 @@ useWorld();
 it('share link: shows name, version and value, as often as it may', async () => {
   const o = await newOrg();
   const secret = await newSecret(o, { name: 'app/db', value: 'välue\n"1"' });
-  const { json, status } = await o.post(`/secrets/${secret.id}/share`, { kind: 'link', expires_in: 60, max_views: 2 });
+  const { json, status } = await o.post(`/secrets/${secret.id}/share`, {
+    kind: 'link',
+    expires_in: 60,
+    max_views: 2,
+  });
   expect(status).toBe(201);
   expect(Object.keys(json).sort()).toEqual(['expires_at', 'id', 'url']);
   expect(json.url).toMatch(new RegExp(`^http://localhost(:\\d+)?/s/${json.id}#svcshare_[0-9A-Za-z]{60,}$`));
@@ -39,11 +43,16 @@ it('share link: GET gives a page without data, and uses up no view', async () =>
   expect(page.status).toBe(200);
   expect(page.text).toBe(unknown.text);
   expect(page.text).not.toMatch(/unseen-name|unseen-value/);
-  expect(page.headers.get('content-security-policy')).toMatch(/default-src 'none'.*frame-ancestors 'none'.*script-src 'self'/);
+  expect(page.headers.get('content-security-policy')).toMatch(
+    /default-src 'none'.*frame-ancestors 'none'.*script-src 'self'/,
+  );
   expect(page.headers.get('referrer-policy')).toBe('no-referrer');
   expect((await send('HEAD', `/s/${link.id}`)).status).toBe(200);
   const wrong = await send('PUT', `/s/${link.id}`);
-  expect([codeOf(wrong), wrong.headers.get('allow')]).toEqual([[405, 'METHOD_NOT_ALLOWED'], 'GET, HEAD, POST']);
+  expect([codeOf(wrong), wrong.headers.get('allow')]).toEqual([
+    [405, 'METHOD_NOT_ALLOWED'],
+    'GET, HEAD, POST',
+  ]);
   expect((await view(link)).status).toBe(200);
 });
 
@@ -76,7 +85,8 @@ it('permission: sharing needs secrets:share and secrets:read, for this secret', 
   const o: Caller = await newOrg();
   const secret = await newSecret(o, { name: 'app/a' });
   const body = { kind: 'link', expires_in: 60, max_views: 1 };
-  const by = async (fields: Record<string, unknown>) => (await newKey(o, fields)).o.post(`/secrets/${secret.id}/share`, body);
+  const by = async (fields: Record<string, unknown>) =>
+    (await newKey(o, fields)).o.post(`/secrets/${secret.id}/share`, body);
   expect(codeOf(await by({ scopes: ['secrets:read'] }))).toEqual([403, 'INSUFFICIENT_SCOPE']);
   const unread = await by({ scopes: ['secrets:share'] });
   expect(codeOf(unread)).toEqual([403, 'INSUFFICIENT_SCOPE']);
@@ -85,13 +95,22 @@ it('permission: sharing needs secrets:share and secrets:read, for this secret', 
   expect(codeOf(await by({ scopes: both, secrets: ['other/*'] }))).toEqual([403, 'INSUFFICIENT_SCOPE']);
   expect(codeOf(await by({ scopes: both, environments: ['staging'] }))).toEqual([403, 'INSUFFICIENT_SCOPE']);
   expect((await by({ scopes: both, secrets: ['app/*'] })).status).toBe(201);
-  for (const fields of [{ scopes: ['secrets:read'] }, { scopes: ['secrets:share'] }, { scopes: both, secrets: ['b'] }])
-    expect(codeOf(await (await newAgent(o, fields)).o.post(`/secrets/${secret.id}/share`, body)), JSON.stringify(fields)).toEqual([
-      403,
-      'SECRET_ACCESS_DENIED',
-    ]);
-  expect((await (await newAgent(o, { scopes: both })).o.post(`/secrets/${secret.id}/share`, body)).status).toBe(201);
-  expect(codeOf(await (await newOrg()).post(`/secrets/${secret.id}/share`, body))).toEqual([404, 'NOT_FOUND']);
+  for (const fields of [
+    { scopes: ['secrets:read'] },
+    { scopes: ['secrets:share'] },
+    { scopes: both, secrets: ['b'] },
+  ])
+    expect(
+      codeOf(await (await newAgent(o, fields)).o.post(`/secrets/${secret.id}/share`, body)),
+      JSON.stringify(fields),
+    ).toEqual([403, 'SECRET_ACCESS_DENIED']);
+  expect(
+    (await (await newAgent(o, { scopes: both })).o.post(`/secrets/${secret.id}/share`, body)).status,
+  ).toBe(201);
+  expect(codeOf(await (await newOrg()).post(`/secrets/${secret.id}/share`, body))).toEqual([
+    404,
+    'NOT_FOUND',
+  ]);
 });
 
 it('validation: lifetimes, views and passphrases have bounds', async () => {
@@ -110,8 +129,14 @@ it('validation: lifetimes, views and passphrases have bounds', async () => {
     { permission: 'read' },
   ];
   for (const fields of bad)
-    expect(codeOf(await o.post(`/secrets/${id}/share`, { ...ok, ...fields })), JSON.stringify(fields)).toEqual([400, 'VALIDATION_FAILED']);
+    expect(
+      codeOf(await o.post(`/secrets/${id}/share`, { ...ok, ...fields })),
+      JSON.stringify(fields),
+    ).toEqual([400, 'VALIDATION_FAILED']);
   for (const fields of [{ expires_in: 604_800 }, { max_views: 100 }, { passphrase: 'x' }])
     expect((await o.post(`/secrets/${id}/share`, { ...ok, ...fields })).status).toBe(201);
-  expect(codeOf(await send('POST', `/s/${(await newLink(o, id)).id}`, { body: {} }))).toEqual([400, 'VALIDATION_FAILED']);
+  expect(codeOf(await send('POST', `/s/${(await newLink(o, id)).id}`, { body: {} }))).toEqual([
+    400,
+    'VALIDATION_FAILED',
+  ]);
 });

@@ -1,5 +1,6 @@
-// Reauthentication: what changes who may sign in, or ends the organisation, takes a passkey assertion of the last five minutes. A stolen
-// JWT or a stolen refresh cookie alone does none of it, whatever its owner confirms meanwhile.
+// Reauthentication: what changes who may sign in, or ends the organisation, takes a passkey assertion of the
+// last five minutes. A stolen JWT or a stolen refresh cookie alone does none of it, whatever its owner
+// confirms meanwhile.
 
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
@@ -8,7 +9,16 @@ import { allScopes } from '../../../src/auth/scopes';
 import { fromBase64Url, toBase64Url } from '../../../src/crypto/bytes';
 import { newId } from '../../../src/db/ids';
 import { revision } from '../../../src/gate/journal/writes';
-import { another, type Browser, change, invite, newBrowser, newSignedIn, ORIGIN, signIn } from '../../support/browser';
+import {
+  another,
+  type Browser,
+  change,
+  invite,
+  newBrowser,
+  newSignedIn,
+  ORIGIN,
+  signIn,
+} from '../../support/browser';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
 import { faults, holdNext, until } from '../../support/faults';
 import { inCore, keyring } from '../../support/gate';
@@ -17,7 +27,17 @@ import { newPasskey, type Spoil, spoiledAssertions } from '../../support/passkey
 import { newMember } from '../../support/people';
 import { signInTerminal } from '../../support/terminal';
 import { MINUTE } from '../../support/time';
-import { type Answer, type Caller, callerOf, codeOf, db, newSecret, send, useWorld, whoami } from '../../support/world';
+import {
+  type Answer,
+  type Caller,
+  callerOf,
+  codeOf,
+  db,
+  newSecret,
+  send,
+  useWorld,
+  whoami,
+} from '../../support/world';
 
 useWorld();
 
@@ -49,7 +69,8 @@ async function restricted(o: Caller & { owner: string }) {
     },
     'rename an own passkey': (as) => as.patch(`/members/${o.owner}/passkeys/${own}`, { name: 'x' }),
     'remove an own passkey': (as) => as.del(`/members/${o.owner}/passkeys/${own}`),
-    "rename another's passkey": (as) => as.patch(`/members/${other.member.id}/passkeys/${theirs}`, { name: 'x' }),
+    "rename another's passkey": (as) =>
+      as.patch(`/members/${other.member.id}/passkeys/${theirs}`, { name: 'x' }),
     "remove another's passkey": (as) => as.del(`/members/${other.member.id}/passkeys/${theirs}`),
     're-enrol': (as) => as.post(`/members/${viewer.id}/enrolments`),
     're-enrol oneself': (as) => as.post(`/members/${o.owner}/enrolments`),
@@ -69,7 +90,9 @@ describe('reauthentication', () => {
     const calls = await restricted(o);
     // What waits in the gate grows with each request.
     const stored = async () => {
-      const answers = await Promise.all(['/members', `/members/${o.owner}/passkeys`, ''].map((path) => o.get(path)));
+      const answers = await Promise.all(
+        ['/members', `/members/${o.owner}/passkeys`, ''].map((path) => o.get(path)),
+      );
       return answers.map(({ text }) => text.replace(/,"backlog":\{[^}]*\}/, ''));
     };
     const before = await stored();
@@ -85,7 +108,9 @@ describe('reauthentication', () => {
     expect(data[0]).toMatchObject({ outcome: 'denied', status: 403, actor: { kind: 'member', id: o.owner } });
     // The rest of what a member does needs none.
     expect((await as.patch(`/members/${o.owner}`, { name: 'Anna' })).status).toBe(200);
-    expect((await as.post('/members', { email: 'v@example.com', name: 'V', role: 'viewer' })).status).toBe(201);
+    expect((await as.post('/members', { email: 'v@example.com', name: 'V', role: 'viewer' })).status).toBe(
+      201,
+    );
     expect((await as.get(`/members/${o.owner}/passkeys`)).status).toBe(200);
   });
 
@@ -97,7 +122,8 @@ describe('reauthentication', () => {
       'limit the addresses of members': (as: Caller) => as.patch('', { allowed_addresses: ['192.0.2.0/24'] }),
       'keep the audit log for less time': (as: Caller) => as.patch('', { audit_retention_days: 90 }),
       'rotate a key that acts as an owner': (as: Caller) => as.post(`/api-keys/${first}/rotate`, {}),
-      'confirm an export of the audit log': (as: Caller) => as.post('/audit-log/export/confirm', { through: 1, hash: 'a'.repeat(64) }),
+      'confirm an export of the audit log': (as: Caller) =>
+        as.post('/audit-log/export/confirm', { through: 1, hash: 'a'.repeat(64) }),
     };
     const admin = await signIn(o, 'admin');
     const terminal = await signInTerminal(browser);
@@ -106,29 +132,36 @@ describe('reauthentication', () => {
     const issuer = await newIssuer();
     const made: Record<string, Caller> = {
       'API key with each scope by its name': (await newKey(owner, { scopes: EACH_SCOPE })).o,
-      'API key for all environments': (await newKey(owner, { scopes: ['*'], environments: ['development', 'staging', 'production'] })).o,
+      'API key for all environments': (
+        await newKey(owner, { scopes: ['*'], environments: ['development', 'staging', 'production'] })
+      ).o,
       'API key for all names': (await newKey(terminal.o, { scopes: ['*'], secrets: ['*'] })).o,
       agent: (await newAgent(owner, { scopes: ['*'] })).o,
-      workload: (await newWorkload(o, await newTrust(owner, issuer, { scopes: ['*'] }), await issuer.sign())).o,
+      workload: (await newWorkload(o, await newTrust(owner, issuer, { scopes: ['*'] }), await issuer.sign()))
+        .o,
       'break-glass token': (await newBreakGlass(owner)).o,
       'provider token': (await newProvider(owner)).o,
       'terminal session': terminal.o,
     };
     made['session token'] = (await newSession(made['API key with each scope by its name'] as Caller)).o;
     for (const [who, as] of Object.entries(made))
-      for (const [what, call] of Object.entries(calls)) expect((await call(as)).status, `${who}: ${what}`).toBe(403);
+      for (const [what, call] of Object.entries(calls))
+        expect((await call(as)).status, `${who}: ${what}`).toBe(403);
     // An admin makes keys that hold everything, but none that acts as an owner.
     const key = (await newKey(admin.o, { scopes: ['*'] })).o;
     // Rotated by an admin, a key no longer acts as an owner.
     const { 'rotate a key that acts as an owner': rotate, ...others } = calls;
-    for (const [what, call] of Object.entries(others)) expect((await call(key)).status, `API key of an admin: ${what}`).toBe(403);
+    for (const [what, call] of Object.entries(others))
+      expect((await call(key)).status, `API key of an admin: ${what}`).toBe(403);
     const successor = o.as((await rotate(key)).json.token);
-    for (const [what, call] of Object.entries(others)) expect((await call(successor)).status, `successor: ${what}`).toBe(403);
+    for (const [what, call] of Object.entries(others))
+      expect((await call(successor)).status, `successor: ${what}`).toBe(403);
   });
 
   it('lasts five minutes from sign-in, enrolment and confirmation, only for that session', async () => {
     const { o, browser } = await newSignedIn();
-    const rename = async (as: Browser) => (await as.o.patch(`/members/${o.owner}/passkeys/${own}`, { name: 'x' })).status;
+    const rename = async (as: Browser) =>
+      (await as.o.patch(`/members/${o.owner}/passkeys/${own}`, { name: 'x' })).status;
     const [own] = await passkeysOf(o, o.owner);
     const second = await another(browser);
     const { sid } = decodeJwt(browser.token);
@@ -180,11 +213,13 @@ describe('reauthentication', () => {
     const { o } = await newSignedIn();
     const viewer = await signIn(o, 'viewer');
     later(6);
-    expect(codeOf(await viewer.o.post(`/members/${o.owner}/enrolments`))).toEqual([403, 'INSUFFICIENT_SCOPE']);
-    expect(codeOf(await viewer.o.post('/members', { email: 'x@example.com', name: 'X', role: 'owner' }))).toEqual([
+    expect(codeOf(await viewer.o.post(`/members/${o.owner}/enrolments`))).toEqual([
       403,
       'INSUFFICIENT_SCOPE',
     ]);
+    expect(
+      codeOf(await viewer.o.post('/members', { email: 'x@example.com', name: 'X', role: 'owner' })),
+    ).toEqual([403, 'INSUFFICIENT_SCOPE']);
   });
 
   it('is required from a session that a release before 0.4.0 began', async () => {
@@ -196,11 +231,17 @@ describe('reauthentication', () => {
       return {
         status: 200,
         data: null,
-        writes: [revision(call, 'credential', row, { refresh: { live: [1], used: [], last: 1 }, confirmed_at: null })],
+        writes: [
+          revision(call, 'credential', row, {
+            refresh: { live: [1], used: [], last: 1 },
+            confirmed_at: null,
+          }),
+        ],
       };
     });
     const [own] = await passkeysOf(o, o.owner);
-    const rename = async () => (await browser.o.patch(`/members/${o.owner}/passkeys/${own}`, { name: 'x' })).status;
+    const rename = async () =>
+      (await browser.o.patch(`/members/${o.owner}/passkeys/${own}`, { name: 'x' })).status;
     expect(await rename()).toBe(403);
     expect((await browser.confirm()).status).toBe(200);
     expect(await rename()).toBe(200);
@@ -215,7 +256,8 @@ describe('reauthentication: a stolen JWT', () => {
     later(6);
     expect((await browser.confirm()).status).toBe(200);
     expect(browser.token).not.toBe(stolen.token);
-    for (const [what, call] of Object.entries(calls)) expect(codeOf(await call(stolen)), what).toEqual(REFUSED);
+    for (const [what, call] of Object.entries(calls))
+      expect(codeOf(await call(stolen)), what).toEqual(REFUSED);
     // It goes on for what needs no confirmation, as the owner's other tabs do.
     expect((await stolen.get('/members')).status).toBe(200);
     expect((await calls['rename an own passkey']?.(browser.o))?.status).toBe(200);
@@ -230,7 +272,10 @@ describe('reauthentication: a stolen JWT', () => {
     for (const by of [mallory, stranger.browser])
       for (const handle of [undefined, null, browser.passkey.handle])
         for (const id of [undefined, browser.passkey.id]) {
-          const response = await by.passkey.get(options, { ...(handle !== undefined && { handle }), ...(id && { id }) });
+          const response = await by.passkey.get(options, {
+            ...(handle !== undefined && { handle }),
+            ...(id && { id }),
+          });
           expect(codeOf(await confirmWith(thief, response))).toEqual([401, 'UNAUTHENTICATED']);
         }
     expect(mallory.member.org_id).toBe(o.id);
@@ -242,7 +287,8 @@ describe('reauthentication: a stolen refresh cookie', () => {
     const { o, browser } = await newSignedIn();
     const stolen = browser.cookie;
     const thief = newBrowser(browser.passkey);
-    // Its use before the confirmation leaves the owner's own cookie to be forgiven, and the thief with another.
+    // Its use before the confirmation leaves the owner's own cookie to be forgiven, and the thief with
+    // another.
     expect((await thief.refresh(stolen)).status).toBe(200);
     const theirs = thief.cookie;
     const jwt = thief.token;
@@ -284,9 +330,15 @@ describe('reauthentication: confirm', () => {
     expect(fromBase64Url(options.challenge)).toHaveLength(38);
     for (const path of ['/confirm/options', '/confirm']) {
       const response = await browser.passkey.get(options);
-      expect(codeOf(await confirmWith(o.token, response, path))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
+      expect(codeOf(await confirmWith(o.token, response, path))).toEqual([
+        403,
+        'CREDENTIAL_KIND_NOT_ALLOWED',
+      ]);
     }
-    expect(codeOf(await send('POST', '/api/v1/auth/confirm/options', { body: {} }))).toEqual([401, 'UNAUTHENTICATED']);
+    expect(codeOf(await send('POST', '/api/v1/auth/confirm/options', { body: {} }))).toEqual([
+      401,
+      'UNAUTHENTICATED',
+    ]);
   });
 
   it('is refused with the body of a refused login for every reason, and leaves an audit entry', async () => {
@@ -294,7 +346,9 @@ describe('reauthentication: confirm', () => {
     const twin = await another(browser);
     const { proof } = await keyring().deployment();
     const sid = decodeJwt(browser.token).sid as string;
-    const challenge = (purpose: string[], now?: number) => ({ challenge: toBase64Url(newChallenge(proof, purpose, now)) });
+    const challenge = (purpose: string[], now?: number) => ({
+      challenge: toBase64Url(newChallenge(proof, purpose, now)),
+    });
     const creation = (await browser.o.post(`/members/${o.owner}/passkeys/options`)).json;
     const spoils: Record<string, Spoil> = {
       'challenge of a login': { challenge: (await browser.options()).challenge },
@@ -302,7 +356,10 @@ describe('reauthentication: confirm', () => {
       'challenge of another session': { challenge: (await twin.confirmOptions()).challenge },
       'challenge of another org': challenge(['confirm', 'org_x', sid, '1']),
       'challenge of an earlier confirmation': challenge(['confirm', o.id, sid, '0']),
-      'challenge that is five minutes old': challenge(['confirm', o.id, sid, '1'], Date.now() - CHALLENGE_LIVES),
+      'challenge that is five minutes old': challenge(
+        ['confirm', o.id, sid, '1'],
+        Date.now() - CHALLENGE_LIVES,
+      ),
       ...(await spoiledAssertions()),
       'a handle of nobody': { handle: 'AAAA' },
       'a credential that is not there': { id: 'AAAA' },
@@ -321,9 +378,11 @@ describe('reauthentication: confirm', () => {
     const many = Object.keys(spoils).length;
     expect(left - (await remaining())).toBe(2 * many + 1);
     const { data } = (await o.get('/audit-log?action=auth.confirm&outcome=denied&limit=100')).json;
-    expect(data.filter(({ status, resource }: { status: number; resource: string }) => status === 401 && resource === sid)).toHaveLength(
-      many,
-    );
+    expect(
+      data.filter(
+        ({ status, resource }: { status: number; resource: string }) => status === 401 && resource === sid,
+      ),
+    ).toHaveLength(many);
     expect(browser.token).toBe(before);
     // The right one, without a handle as well.
     expect((await browser.confirm(challenge(['confirm', o.id, sid, '1']))).status).toBe(200);
@@ -338,13 +397,19 @@ describe('reauthentication: confirm', () => {
     expect(first.map(({ status }) => status).sort()).toEqual([200, 401, 401, 401]);
     const used = first.find(({ status }) => status === 200)?.json.token as string;
     for (const bearer of [token, used]) {
-      const again = await send('POST', '/api/v1/auth/confirm', { token: bearer, body: { response }, headers: { 'Idempotency-Key': 'k' } });
+      const again = await send('POST', '/api/v1/auth/confirm', {
+        token: bearer,
+        body: { response },
+        headers: { 'Idempotency-Key': 'k' },
+      });
       expect(codeOf(again)).toEqual([401, 'UNAUTHENTICATED']);
     }
     const fresh = { response: await browser.passkey.get(await browser.confirmOptions()) };
-    const once = () => send('POST', '/api/v1/auth/confirm', { token: used, body: fresh, headers: { 'Idempotency-Key': 'k' } });
+    const once = () =>
+      send('POST', '/api/v1/auth/confirm', { token: used, body: fresh, headers: { 'Idempotency-Key': 'k' } });
     expect([(await once()).status, (await once()).status]).toEqual([200, 401]);
-    const options = () => send('POST', '/api/v1/auth/confirm/options', { token: used, headers: { 'Idempotency-Key': 'o' } });
+    const options = () =>
+      send('POST', '/api/v1/auth/confirm/options', { token: used, headers: { 'Idempotency-Key': 'o' } });
     const a = await options();
     const b = await options();
     expect([a.status, b.status, a.json.challenge === b.json.challenge]).toEqual([200, 200, false]);
@@ -354,7 +419,8 @@ describe('reauthentication: confirm', () => {
   it('checks the counter, in D1 and in the gate', async () => {
     const { o, browser } = await newSignedIn({ counts: true });
     expect((await browser.confirm({ counter: 10 })).status).toBe(200);
-    for (const counter of [10, 9, 0]) expect((await browser.confirm({ counter })).status, String(counter)).toBe(401);
+    for (const counter of [10, 9, 0])
+      expect((await browser.confirm({ counter })).status, String(counter)).toBe(401);
     await inCore(o, (core) => {
       const [row] = core.rows.after('passkey', '', 1);
       if (row) core.rows.put('passkey', { ...row, counter: 50 });
@@ -368,7 +434,9 @@ describe('reauthentication: confirm', () => {
     const { o, browser } = await newSignedIn();
     const options = (await browser.o.post(`/members/${o.owner}/passkeys/options`)).json;
     const second = await passkey();
-    const { id } = (await browser.o.post(`/members/${o.owner}/passkeys`, { response: await second.create(options) })).json;
+    const { id } = (
+      await browser.o.post(`/members/${o.owner}/passkeys`, { response: await second.create(options) })
+    ).json;
     expect((await browser.confirm({}, second)).status).toBe(200);
     await db.prepare("update passkeys set name = 'x' where org_id = ? and id = ?").bind(o.id, id).run();
     expect((await browser.confirm({}, second)).status).toBe(401);
@@ -381,7 +449,10 @@ describe('reauthentication: confirm', () => {
     const { o, browser } = await newSignedIn();
     const mallory = await signIn(o, 'admin');
     // The row says that it is the owner's; its MAC says otherwise.
-    await db.prepare('update passkeys set member_id = ? where org_id = ? and member_id = ?').bind(o.owner, o.id, mallory.member.id).run();
+    await db
+      .prepare('update passkeys set member_id = ? where org_id = ? and member_id = ?')
+      .bind(o.owner, o.id, mallory.member.id)
+      .run();
     expect((await browser.confirm({ handle: browser.passkey.handle }, mallory.passkey)).status).toBe(401);
   });
 
@@ -394,7 +465,8 @@ describe('reauthentication: confirm', () => {
 });
 
 describe('panic: by a member', () => {
-  const panic = (as: Caller, fields: Record<string, unknown> = {}) => as.post('/panic', { reason: 'a laptop was stolen', ...fields });
+  const panic = (as: Caller, fields: Record<string, unknown> = {}) =>
+    as.post('/panic', { reason: 'a laptop was stolen', ...fields });
 
   it('ends every copy of the cookie and every other JWT of the session that it keeps, also right after sign-in', async () => {
     const { o, browser } = await newSignedIn();
@@ -450,13 +522,29 @@ describe('panic: by a member', () => {
     const twin = await another(browser);
     const ben = await signIn(o, 'developer');
     const waiting = await invite(o, 'viewer');
-    const grant = (await o.post('/grants', { grantee: { type: 'member', id: waiting.id }, permission: 'read', secrets: ['app/*'] })).json;
+    const grant = (
+      await o.post('/grants', {
+        grantee: { type: 'member', id: waiting.id },
+        permission: 'read',
+        secrets: ['app/*'],
+      })
+    ).json;
     const { recent } = (await panic(browser.o)).json;
     const bens = await passkeysOf(o, ben.member.id);
     const anns = await passkeysOf(o, o.owner);
     expect(recent.passkeys).toEqual([
-      { id: bens[0], member_id: ben.member.id, name: 'Passkey on this device', created_at: expect.stringMatching(/Z$/) },
-      { id: anns[0], member_id: o.owner, name: 'Passkey on this device', created_at: expect.stringMatching(/Z$/) },
+      {
+        id: bens[0],
+        member_id: ben.member.id,
+        name: 'Passkey on this device',
+        created_at: expect.stringMatching(/Z$/),
+      },
+      {
+        id: anns[0],
+        member_id: o.owner,
+        name: 'Passkey on this device',
+        created_at: expect.stringMatching(/Z$/),
+      },
     ]);
     const sid = ({ token }: Browser) => decodeJwt(token).sid;
     expect(recent.sessions.map(({ id }: { id: string }) => id)).toEqual([sid(ben), sid(twin), sid(browser)]);
@@ -469,7 +557,12 @@ describe('panic: by a member', () => {
       last_used_place: null,
     });
     expect(recent.enrolments).toEqual([
-      { member_id: waiting.id, email: expect.stringContaining('@'), created_at: expect.any(String), expires_at: expect.any(String) },
+      {
+        member_id: waiting.id,
+        email: expect.stringContaining('@'),
+        created_at: expect.any(String),
+        expires_at: expect.any(String),
+      },
     ]);
     expect(recent.grants).toEqual([
       {
@@ -483,7 +576,13 @@ describe('panic: by a member', () => {
     ]);
     expect(recent.trusts).toEqual([]);
     later(8 * 24 * 60);
-    expect((await panic(o)).json.recent).toEqual({ passkeys: [], sessions: [], enrolments: [], grants: [], trusts: [] });
+    expect((await panic(o)).json.recent).toEqual({
+      passkeys: [],
+      sessions: [],
+      enrolments: [],
+      grants: [],
+      trusts: [],
+    });
   });
 
   it('limits each list to 1,000 items and 200 kB', async () => {
@@ -498,8 +597,18 @@ describe('panic: by a member', () => {
       core.storage.transactionSync(() => {
         for (let i = 0; i < 1500; i++) {
           const id = newId('mem');
-          const enrolment = { enrolment_hash: String(i), enrolment_made_at: now, enrolment_ends_at: now + MINUTE };
-          core.rows.put('member', { ...member, id, email: `${i}${'x'.repeat(230)}@example.com`, role: 'viewer', ...enrolment });
+          const enrolment = {
+            enrolment_hash: String(i),
+            enrolment_made_at: now,
+            enrolment_ends_at: now + MINUTE,
+          };
+          core.rows.put('member', {
+            ...member,
+            id,
+            email: `${i}${'x'.repeat(230)}@example.com`,
+            role: 'viewer',
+            ...enrolment,
+          });
           core.rows.put('passkey', { ...passkey, id: newId('psk'), member_id: id, name: long });
           const ses = newId('ses');
           core.rows.put('credential', { ...session, id: ses, token_hash: ses, member_id: id });

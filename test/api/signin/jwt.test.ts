@@ -1,5 +1,14 @@
 // The JWTs of browser sessions: whom they admit, whom they do not, and the keys that sign them.
-import { createLocalJWKSet, decodeJwt, exportJWK, exportSPKI, generateKeyPair, importJWK, jwtVerify, SignJWT } from 'jose';
+import {
+  createLocalJWKSet,
+  decodeJwt,
+  exportJWK,
+  exportSPKI,
+  generateKeyPair,
+  importJWK,
+  jwtVerify,
+  SignJWT,
+} from 'jose';
 import { describe, expect, it } from 'vitest';
 import { fromBase64Url, randomBytes, toBase64Url, utf8 } from '../../../src/crypto/bytes';
 import { readSession, signSession } from '../../../src/keys/jwt';
@@ -41,10 +50,12 @@ describe('JWT: signature', () => {
     const claims = said(body);
     const [key] = (await published()).keys;
     const pem = await exportSPKI((await importJWK(key, 'ES256', { extractable: true })) as CryptoKey);
-    const hs256 = (secret: Uint8Array) => new SignJWT(claims).setProtectedHeader({ ...header, alg: 'HS256' }).sign(secret);
+    const hs256 = (secret: Uint8Array) =>
+      new SignJWT(claims).setProtectedHeader({ ...header, alg: 'HS256' }).sign(secret);
     const own = await generateKeyPair('ES256', { extractable: true });
     const jwk = await exportJWK(own.publicKey);
-    const byOwn = (more: object) => new SignJWT(claims).setProtectedHeader({ ...header, ...more }).sign(own.privateKey);
+    const byOwn = (more: object) =>
+      new SignJWT(claims).setProtectedHeader({ ...header, ...more }).sign(own.privateKey);
     const tampered = (change: object) => `${head}.${spelled({ ...claims, ...change })}.${signature}`;
     const attacks: Record<string, string> = {
       'alg none': `${spelled({ ...header, alg: 'none' })}.${body}.`,
@@ -73,15 +84,30 @@ describe('JWT: signature', () => {
       'no JSON': `${toBase64Url(utf8('{'))}.${body}.${signature}`,
       junk: 'a.b.c',
     };
-    for (const [what, token] of Object.entries(attacks)) expect(codeOf(await whoami(token)), what).toEqual([401, 'UNAUTHENTICATED']);
+    for (const [what, token] of Object.entries(attacks))
+      expect(codeOf(await whoami(token)), what).toEqual([401, 'UNAUTHENTICATED']);
     expect((await whoami(browser.token)).json.id).toBe(o.owner);
-    expect(codeOf(await send('GET', `/api/v1/orgs/${stranger.o.id}/secrets`, { token: browser.token }))).toEqual([404, 'NOT_FOUND']);
+    expect(
+      codeOf(await send('GET', `/api/v1/orgs/${stranger.o.id}/secrets`, { token: browser.token })),
+    ).toEqual([404, 'NOT_FOUND']);
   });
 
   it('claims name only the session: its gate knows permissions and expiry', async () => {
     const { browser } = await newSignedIn();
-    expect(Object.keys(decodeJwt(browser.token)).sort()).toEqual(['aud', 'exp', 'iat', 'iss', 'jti', 'org', 'sid', 'sub']);
-    expect(codeOf(await send('POST', '/api/v1/orgs', { token: browser.token, body: {} }))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
+    expect(Object.keys(decodeJwt(browser.token)).sort()).toEqual([
+      'aud',
+      'exp',
+      'iat',
+      'iss',
+      'jti',
+      'org',
+      'sid',
+      'sub',
+    ]);
+    expect(codeOf(await send('POST', '/api/v1/orgs', { token: browser.token, body: {} }))).toEqual([
+      403,
+      'CREDENTIAL_KIND_NOT_ALLOWED',
+    ]);
   });
 });
 
@@ -101,12 +127,17 @@ describe('JWT: verification', () => {
     const cold = createSigningKeys(db, root);
     expect(await readSession(cold, ORIGIN, token, expires_at)).toMatchObject({ ref, isExpired: true });
     expect(await readSession(cold, ORIGIN, `${token.slice(0, -4)}AAAA`, expires_at)).toBe(null);
-    for (const issuer of ['https://other.example.com', `${ORIGIN}:8787`]) expect(await readSession(cold, issuer, token, now)).toBe(null);
+    for (const issuer of ['https://other.example.com', `${ORIGIN}:8787`])
+      expect(await readSession(cold, issuer, token, now)).toBe(null);
     // Of another deployment: the same database would say nothing to it.
     expect(await readSession(createSigningKeys(db, randomBytes(32)), ORIGIN, token, now)).toBe(null);
     const { aud: _, ...rest } = decodeJwt(token);
     for (const aud of [undefined, ORIGIN, 'https://other.example.com/api/v1']) {
-      const forAnother = new SignJWT({ ...rest, aud }).setProtectedHeader({ alg: 'ES256', typ: 'JWT', kid: key.id });
+      const forAnother = new SignJWT({ ...rest, aud }).setProtectedHeader({
+        alg: 'ES256',
+        typ: 'JWT',
+        kid: key.id,
+      });
       expect(await readSession(keys, ORIGIN, await forAnother.sign(key.privateKey), now), aud).toBe(null);
     }
     const elsewhere = await signSession(key, 'https://other.example.com', claims, now + 600_000, now);
@@ -125,13 +156,16 @@ describe('JWT: verification', () => {
       return verify.apply(crypto.subtle, args);
     };
     try {
-      for (let i = 0; i < 3; i++) expect(await readSession(keys, ORIGIN, token)).toMatchObject({ ref, isExpired: false });
+      for (let i = 0; i < 3; i++)
+        expect(await readSession(keys, ORIGIN, token)).toMatchObject({ ref, isExpired: false });
     } finally {
       crypto.subtle.verify = verify;
     }
     const [, body, signature] = partsOf(token);
     for (const kid of ['x', 'jwk_0000000000000000000000.00000000000'])
-      expect(await readSession(keys, ORIGIN, `${spelled({ alg: 'ES256', typ: 'JWT', kid })}.${body}.${signature}`)).toBe(null);
+      expect(
+        await readSession(keys, ORIGIN, `${spelled({ alg: 'ES256', typ: 'JWT', kid })}.${body}.${signature}`),
+      ).toBe(null);
     expect([verified, asked]).toEqual([0, 0]);
   });
 });
@@ -153,7 +187,9 @@ describe('JWT: signing keys', () => {
   it('are created once, with concurrent isolates', async () => {
     await clear();
     const root = randomBytes(32);
-    const ids = await Promise.all(Array.from({ length: 5 }, async () => (await createSigningKeys(db, root).current()).id));
+    const ids = await Promise.all(
+      Array.from({ length: 5 }, async () => (await createSigningKeys(db, root).current()).id),
+    );
     expect(new Set(ids).size).toBe(1);
     expect(await db.prepare('select count(*) n from signing_keys').first('n')).toBe(1);
   });
@@ -167,13 +203,25 @@ describe('JWT: signing keys', () => {
     const first = await a.current(start);
     expect((await a.current(start + 30 * DAY - 1)).id).toBe(first.id);
     const turn = start + 30 * DAY;
-    const last = await signSession(first, ORIGIN, { org: 'o', member: 'm', session: 's', n: 1 }, turn + 600_000, turn - 1);
+    const last = await signSession(
+      first,
+      ORIGIN,
+      { org: 'o', member: 'm', session: 's', n: 1 },
+      turn + 600_000,
+      turn - 1,
+    );
     const second = await a.current(turn);
     expect(second.id).not.toBe(first.id);
     expect((await a.published(turn)).map(({ kid }) => kid)).toEqual([second.id, first.id]);
     expect(await readSession(b, ORIGIN, last.token, turn + 500_000)).toMatchObject({ ref: { hash: 's' } });
     // Another isolate, which has not heard of it, finds it at once.
-    const next = await signSession(second, ORIGIN, { org: 'o', member: 'm', session: 's', n: 1 }, turn + 600_000, turn);
+    const next = await signSession(
+      second,
+      ORIGIN,
+      { org: 'o', member: 'm', session: 's', n: 1 },
+      turn + 600_000,
+      turn,
+    );
     expect(await readSession(b, ORIGIN, next.token, turn)).toMatchObject({ ref: { hash: 's' } });
     expect((await b.current(turn)).id).toBe(second.id);
     expect((await a.published(turn + 3_600_000)).map(({ kid }) => kid)).toEqual([second.id]);
@@ -218,7 +266,12 @@ describe('JWT: signing keys', () => {
       expect(await keys.find(id, at)).toBe(null);
       return asked;
     };
-    expect([await looks(now), await looks(now + 1), await looks(now + 9999), await looks(now + 10_000)]).toEqual([1, 0, 0, 1]);
+    expect([
+      await looks(now),
+      await looks(now + 1),
+      await looks(now + 9999),
+      await looks(now + 10_000),
+    ]).toEqual([1, 0, 0, 1]);
   });
 
   it('are cached for a minute, and then queried once', async () => {
@@ -233,7 +286,12 @@ describe('JWT: signing keys', () => {
       return asked;
     };
     expect(await looks(now)).toBe(1);
-    expect([await looks(now + 1), await looks(now + 59_999), await looks(now + 60_000), await looks(now + 60_001)]).toEqual([0, 0, 1, 0]);
+    expect([
+      await looks(now + 1),
+      await looks(now + 59_999),
+      await looks(now + 60_000),
+      await looks(now + 60_001),
+    ]).toEqual([0, 0, 1, 0]);
   });
 
   it('unreadable keys make a login 503 before it starts, and its response can be used again', async () => {

@@ -1,11 +1,21 @@
-// Signing in with passkeys, through the public interface: enrolment, login, refresh, sign-out, and what must be refused.
+// Signing in with passkeys, through the public interface: enrolment, login, refresh, sign-out, and what must
+// be refused.
 import { exports } from 'cloudflare:workers';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { newChallenge } from '../../../src/auth/proofs';
 import { fromBase64Url, toBase64Url } from '../../../src/crypto/bytes';
 import { revision } from '../../../src/gate/journal/writes';
-import { another, change, invite, newBrowser, newEnrolment, newOrgToEnrol, newSignedIn, ORIGIN } from '../../support/browser';
+import {
+  another,
+  change,
+  invite,
+  newBrowser,
+  newEnrolment,
+  newOrgToEnrol,
+  newSignedIn,
+  ORIGIN,
+} from '../../support/browser';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
 import { newPasskey, type Spoil, spoiledAssertions } from '../../support/passkey';
@@ -26,7 +36,11 @@ describe('enrolment', () => {
     expect(json).toMatchObject({
       rp: { id: 'localhost' },
       user: { name: 'ann@example.com', displayName: 'Ann' },
-      authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
+      authenticatorSelection: {
+        residentKey: 'required',
+        requireResidentKey: true,
+        userVerification: 'required',
+      },
       attestation: 'none',
       excludeCredentials: [],
     });
@@ -55,9 +69,17 @@ describe('enrolment', () => {
       kid: expect.stringMatching(/^jwk_\w{22}\.\w{11}$/),
     });
     const claims = decodeJwt(answer.json.token);
-    expect(claims).toMatchObject({ iss: ORIGIN, aud: `${ORIGIN}/api/v1`, sub: o.owner, org: o.id, sid: expect.stringMatching(/^ses_/) });
+    expect(claims).toMatchObject({
+      iss: ORIGIN,
+      aud: `${ORIGIN}/api/v1`,
+      sub: o.owner,
+      org: o.id,
+      sid: expect.stringMatching(/^ses_/),
+    });
     const cookie = answer.headers.get('set-cookie') ?? '';
-    expect(cookie).toMatch(/^__Host-svc_refresh=[\w.-]+; Max-Age=43\d{3}; Path=\/; HttpOnly; Secure; SameSite=Strict$/);
+    expect(cookie).toMatch(
+      /^__Host-svc_refresh=[\w.-]+; Max-Age=43\d{3}; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
+    );
     expect((await browser.whoami()).json).toMatchObject({
       kind: 'member',
       id: o.owner,
@@ -70,16 +92,25 @@ describe('enrolment', () => {
   it('events: raises MEMBER_ENROLLED; audit log: the member is the actor', async () => {
     const { o, browser } = await newSignedIn();
     const events = await inCore(o, (core) => core.outbox.oldest(100));
-    expect(events.filter(({ type }) => type === 'MEMBER_ENROLLED').map(({ data }) => data.member_id)).toEqual([o.owner]);
+    expect(events.filter(({ type }) => type === 'MEMBER_ENROLLED').map(({ data }) => data.member_id)).toEqual(
+      [o.owner],
+    );
     const { data } = (await browser.o.get('/audit-log?action=auth.enrol')).json;
     expect(data).toHaveLength(1);
-    expect(data[0]).toMatchObject({ actor: { kind: 'member', id: o.owner }, resource: o.owner, outcome: 'success' });
+    expect(data[0]).toMatchObject({
+      actor: { kind: 'member', id: o.owner },
+      resource: o.owner,
+      outcome: 'success',
+    });
   });
 
-  it.each(['ES256', 'EdDSA', 'RS256'] as const)('accepts a passkey of %s, which can then sign in', async (algorithm) => {
-    const { browser } = await newSignedIn({ algorithm });
-    expect((await browser.login()).status).toBe(200);
-  });
+  it.each(['ES256', 'EdDSA', 'RS256'] as const)(
+    'accepts a passkey of %s, which can then sign in',
+    async (algorithm) => {
+      const { browser } = await newSignedIn({ algorithm });
+      expect((await browser.login()).status).toBe(200);
+    },
+  );
 
   it('works once, for a day, until it is replaced; every invalid one gets the same response', async () => {
     const o = await newOrgToEnrol();
@@ -89,9 +120,13 @@ describe('enrolment', () => {
     expect((await browser.enrol(second)).status).toBe(200);
     const spent = await browser.enrol(second);
     const asked = faults.gate;
-    const lapsed = await browser.auth('/enrol/options', { token: tokenOf(await newEnrolment(o.id, o.owner, Date.now() - 1)) });
+    const lapsed = await browser.auth('/enrol/options', {
+      token: tokenOf(await newEnrolment(o.id, o.owner, Date.now() - 1)),
+    });
     const token = tokenOf(second);
-    const forged = await browser.auth('/enrol/options', { token: `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}` });
+    const forged = await browser.auth('/enrol/options', {
+      token: `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`,
+    });
     const none = await browser.auth('/enrol/options', { token: 'x' });
     const response = await browser.passkey.create({
       ...(await browser.options()),
@@ -101,7 +136,8 @@ describe('enrolment', () => {
     });
     const late = await browser.auth('/enrol', { token, response });
     expect(faults.gate).toBe(asked);
-    for (const dead of [replaced, spent, lapsed, forged, none, late]) expect([dead.status, dead.text]).toEqual([410, replaced.text]);
+    for (const dead of [replaced, spent, lapsed, forged, none, late])
+      expect([dead.status, dead.text]).toEqual([410, replaced.text]);
     expect(replaced.json.error.code).toBe('ENROLMENT_GONE');
   });
 
@@ -146,7 +182,10 @@ describe('enrolment', () => {
     // A challenge that was given for another enrolment.
     const again = await newEnrolment(o.id, other.id);
     const response = await fresh.passkey.create(mine.json);
-    expect(codeOf(await fresh.auth('/enrol', { token: tokenOf(again), response }))).toEqual([400, 'VALIDATION_FAILED']);
+    expect(codeOf(await fresh.auth('/enrol', { token: tokenOf(again), response }))).toEqual([
+      400,
+      'VALIDATION_FAILED',
+    ]);
     expect((await fresh.enrol(again)).status).toBe(200);
     expect(fresh.member.role).toBe('viewer');
   });
@@ -179,10 +218,14 @@ describe('login', () => {
     const handle = fromBase64Url(browser.passkey.handle) as Uint8Array;
     const altered = handle.slice();
     altered[20] = (altered[20] as number) ^ 1;
-    const creation = (await stranger.browser.auth('/enrol/options', { token: tokenOf(await newEnrolment(o.id, o.owner)) })).json;
+    const creation = (
+      await stranger.browser.auth('/enrol/options', { token: tokenOf(await newEnrolment(o.id, o.owner)) })
+    ).json;
     const spoils: Record<string, Spoil> = {
       'origin of another port': { origin: `${ORIGIN}:8443` },
-      'challenge of another deployment': { challenge: toBase64Url(newChallenge(new Uint8Array(32), ['login'])) },
+      'challenge of another deployment': {
+        challenge: toBase64Url(newChallenge(new Uint8Array(32), ['login'])),
+      },
       'challenge of an enrolment': { challenge: creation.challenge },
       ...(await spoiledAssertions()),
       'no handle': { handle: null },
@@ -220,9 +263,14 @@ describe('login', () => {
   it('refuses a response that was used, also with concurrent requests', async () => {
     const { browser } = await newSignedIn();
     const response = await browser.passkey.get(await browser.options());
-    const answers = await Promise.all([1, 2, 3].map(() => newBrowser(browser.passkey).auth('/login', { response })));
+    const answers = await Promise.all(
+      [1, 2, 3].map(() => newBrowser(browser.passkey).auth('/login', { response })),
+    );
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 401, 401]);
-    expect(codeOf(await newBrowser(browser.passkey).auth('/login', { response }))).toEqual([401, 'UNAUTHENTICATED']);
+    expect(codeOf(await newBrowser(browser.passkey).auth('/login', { response }))).toEqual([
+      401,
+      'UNAUTHENTICATED',
+    ]);
     // Nor does it serve once more after the session is over.
     await send('DELETE', '/api/v1/auth/sessions', { token: (await another(browser)).token });
     expect((await newBrowser(browser.passkey).auth('/login', { response })).status).toBe(401);
@@ -232,7 +280,8 @@ describe('login', () => {
     const { browser } = await newSignedIn({ counts: true });
     expect((await browser.login()).status).toBe(200);
     expect((await browser.login({ counter: 10 })).status).toBe(200);
-    for (const counter of [10, 9, 0]) expect(codeOf(await browser.login({ counter })), String(counter)).toEqual([401, 'UNAUTHENTICATED']);
+    for (const counter of [10, 9, 0])
+      expect(codeOf(await browser.login({ counter })), String(counter)).toEqual([401, 'UNAUTHENTICATED']);
     expect((await browser.login({ counter: 11 })).status).toBe(200);
   });
 
@@ -252,7 +301,11 @@ describe('login', () => {
     await change(o.id, (call) => {
       const org = call.core.rows.get('org', o.id);
       if (!org) throw new Error('no org');
-      return { status: 200, data: null, writes: [revision(call, 'org', org, { member_addresses: ['192.0.2.0/24'] })] };
+      return {
+        status: 200,
+        data: null,
+        writes: [revision(call, 'org', org, { member_addresses: ['192.0.2.0/24'] })],
+      };
     });
     const answer = await newBrowser(browser.passkey).login();
     expect([answer.status, answer.text]).toEqual([401, before.text]);
@@ -262,9 +315,17 @@ describe('login', () => {
   it('validation: accepts only the shape of the contract', async () => {
     const { browser } = await newSignedIn();
     const response = await browser.passkey.get(await browser.options());
-    for (const body of [{}, { response: 1 }, { response: { ...response, type: 'password' } }, { response, org_id: 'x' }])
+    for (const body of [
+      {},
+      { response: 1 },
+      { response: { ...response, type: 'password' } },
+      { response, org_id: 'x' },
+    ])
       expect(codeOf(await browser.auth('/login', body))).toEqual([400, 'VALIDATION_FAILED']);
-    expect(codeOf(await browser.auth('/login/options', { email: 'ann@example.com' }))).toEqual([400, 'VALIDATION_FAILED']);
+    expect(codeOf(await browser.auth('/login/options', { email: 'ann@example.com' }))).toEqual([
+      400,
+      'VALIDATION_FAILED',
+    ]);
   });
 
   it('rate limit: twenty refused in a minute block further ones, never one that succeeds', async () => {
@@ -314,7 +375,9 @@ describe('refresh', () => {
     faults.clock = Date.now() + 10 * SECOND;
     const theft = await browser.refresh(stolen);
     expect(codeOf(theft)).toEqual([401, 'TOKEN_REVOKED']);
-    expect(theft.headers.get('set-cookie')).toMatch(/^__Host-svc_refresh=; Max-Age=0; Path=\/; HttpOnly; Secure; SameSite=Strict$/);
+    expect(theft.headers.get('set-cookie')).toMatch(
+      /^__Host-svc_refresh=; Max-Age=0; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
+    );
     expect((await browser.refresh(good)).status).toBe(401);
     expect(codeOf(await send('GET', '/api/v1/whoami', { token }))).toEqual([401, 'TOKEN_REVOKED']);
     faults.clock = null;
@@ -344,8 +407,12 @@ describe('refresh', () => {
     faults.clock = Date.now();
     const { browser } = await newSignedIn();
     const { cookie } = browser;
-    const answers = await Promise.all(Array.from({ length: 40 }, () => newBrowser(browser.passkey).refresh(cookie)));
-    const given = answers.filter(({ status }) => status === 200).map(({ headers }) => headers.get('set-cookie')?.split(';')[0]);
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, () => newBrowser(browser.passkey).refresh(cookie)),
+    );
+    const given = answers
+      .filter(({ status }) => status === 200)
+      .map(({ headers }) => headers.get('set-cookie')?.split(';')[0]);
     expect(new Set(given).size).toBe(32);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(8);
     const own = given[5]?.split('=')[1] as string;
@@ -362,8 +429,15 @@ describe('refresh', () => {
     expect(codeOf(await browser.refresh(cookie, elsewhere))).toEqual([403, 'ORIGIN_NOT_ALLOWED']);
     expect(codeOf(await browser.logout(cookie, elsewhere))).toEqual([403, 'ORIGIN_NOT_ALLOWED']);
     expect(codeOf(await browser.refresh(cookie, { Origin: 'null' }))).toEqual([403, 'ORIGIN_NOT_ALLOWED']);
-    const bare = { method: 'POST', path: '/api/v1/auth/refresh', headers: { Cookie: `__Host-svc_refresh=${cookie}` } };
-    expect(codeOf(await send(bare.method, bare.path, { headers: bare.headers }))).toEqual([403, 'ORIGIN_NOT_ALLOWED']);
+    const bare = {
+      method: 'POST',
+      path: '/api/v1/auth/refresh',
+      headers: { Cookie: `__Host-svc_refresh=${cookie}` },
+    };
+    expect(codeOf(await send(bare.method, bare.path, { headers: bare.headers }))).toEqual([
+      403,
+      'ORIGIN_NOT_ALLOWED',
+    ]);
     const asked = faults.gate;
     for (const wrong of [
       `${org}.${session}.2.${mac}`,
@@ -375,7 +449,10 @@ describe('refresh', () => {
       browser.token,
       'x',
     ])
-      expect(codeOf(await newBrowser(browser.passkey).refresh(wrong)), wrong).toEqual([401, 'UNAUTHENTICATED']);
+      expect(codeOf(await newBrowser(browser.passkey).refresh(wrong)), wrong).toEqual([
+        401,
+        'UNAUTHENTICATED',
+      ]);
     expect(codeOf(await browser.auth('/refresh'))).toEqual([401, 'UNAUTHENTICATED']);
     expect(faults.gate).toBe(asked);
     expect((await browser.refresh(cookie)).status).toBe(200);
@@ -385,7 +462,9 @@ describe('refresh', () => {
     const { browser } = await newSignedIn();
     const answer = await browser.refresh();
     expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
-    const preflight = await send('OPTIONS', '/api/v1/auth/refresh', { headers: { Origin: 'https://evil.example.com' } });
+    const preflight = await send('OPTIONS', '/api/v1/auth/refresh', {
+      headers: { Origin: 'https://evil.example.com' },
+    });
     expect(preflight.status).toBe(405);
     expect([...preflight.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
   });
@@ -418,7 +497,10 @@ describe('session', () => {
     const { cookie, token } = browser;
     for (let i = 0; i < 2; i++) {
       const answer = await browser.logout(cookie);
-      expect([answer.status, answer.headers.get('set-cookie')]).toEqual([204, expect.stringMatching(/^__Host-svc_refresh=; Max-Age=0;/)]);
+      expect([answer.status, answer.headers.get('set-cookie')]).toEqual([
+        204,
+        expect.stringMatching(/^__Host-svc_refresh=; Max-Age=0;/),
+      ]);
       expect(codeOf(await send('GET', '/api/v1/whoami', { token }))).toEqual([401, 'TOKEN_REVOKED']);
     }
     expect((await browser.auth('/logout')).status).toBe(204);
@@ -444,7 +526,9 @@ describe('session', () => {
     });
     const pages = (await send('GET', '/api/v1/auth/sessions?limit=1', { token: browser.token })).json;
     expect([pages.data.length, pages.has_more]).toEqual([1, true]);
-    const rest = await send('GET', `/api/v1/auth/sessions?limit=1&cursor=${pages.next_cursor}`, { token: browser.token });
+    const rest = await send('GET', `/api/v1/auth/sessions?limit=1&cursor=${pages.next_cursor}`, {
+      token: browser.token,
+    });
     expect(rest.json.data[0].id).not.toBe(pages.data[0].id);
 
     const ben = newBrowser(await passkey());
@@ -453,14 +537,18 @@ describe('session', () => {
     expect(codeOf(await end(`/${mine}`, ben.token))).toEqual([404, 'NOT_FOUND']);
     expect(codeOf(await end('/ses_x', browser.token))).toEqual([404, 'NOT_FOUND']);
     expect(codeOf(await end(`/${o.id}`, browser.token))).toEqual([404, 'NOT_FOUND']);
-    for (let i = 0; i < 2; i++) expect((await end(`/${decodeJwt(other.token).sid}`, browser.token)).status).toBe(204);
+    for (let i = 0; i < 2; i++)
+      expect((await end(`/${decodeJwt(other.token).sid}`, browser.token)).status).toBe(204);
     expect((await other.whoami()).status).toBe(401);
     expect((await list()).data).toHaveLength(1);
     const third = await another(browser);
     expect((await end('', browser.token)).status).toBe(204);
     for (const each of [browser, third]) expect((await each.whoami()).status).toBe(401);
     expect((await ben.whoami()).status).toBe(200);
-    expect(codeOf(await send('GET', '/api/v1/auth/sessions', { token: o.token }))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
+    expect(codeOf(await send('GET', '/api/v1/auth/sessions', { token: o.token }))).toEqual([
+      403,
+      'CREDENTIAL_KIND_NOT_ALLOWED',
+    ]);
   });
 
   it('permission: has the permissions of its member from the next request on, and none after removal', async () => {
@@ -469,7 +557,8 @@ describe('session', () => {
     const ben = newBrowser(await passkey());
     await ben.enrol(url);
     const browsers = [ben, await another(ben)];
-    const tries = async () => (await Promise.all(browsers.map((each) => each.o.get('/api-keys')))).map(({ status }) => status);
+    const tries = async () =>
+      (await Promise.all(browsers.map((each) => each.o.get('/api-keys')))).map(({ status }) => status);
     expect(await tries()).toEqual([403, 403]);
     await change(o.id, (call) => {
       const member = call.core.rows.get('member', id);
@@ -525,7 +614,14 @@ describe('passkey', () => {
       transports: ['hybrid', 'internal'],
       backed_up: true,
     });
-    expect(Object.keys(first).sort()).toEqual(['backed_up', 'created_at', 'id', 'name', 'revision', 'transports']);
+    expect(Object.keys(first).sort()).toEqual([
+      'backed_up',
+      'created_at',
+      'id',
+      'name',
+      'revision',
+      'transports',
+    ]);
     expect((await ben.o.patch(`${path}/${first.id}`, { name: 'Laptop' })).json).toEqual({
       ...first,
       name: 'Laptop',
@@ -536,7 +632,11 @@ describe('passkey', () => {
 
     const key = await passkey({ counts: true });
     const options = await ben.o.post(`${path}/options`);
-    expect([options.status, options.json.user.id, options.json.excludeCredentials.length]).toEqual([200, ben.passkey.handle, 1]);
+    expect([options.status, options.json.user.id, options.json.excludeCredentials.length]).toEqual([
+      200,
+      ben.passkey.handle,
+      1,
+    ]);
     const response = await key.create(options.json);
     const added = await ben.o.post(path, { response });
     expect([added.status, added.json.name, added.json.backed_up]).toEqual([201, 'Security key', false]);
@@ -568,11 +668,23 @@ describe('passkey', () => {
       ]);
     }
     const fresh = await passkey();
-    for (const spoil of [{ uv: false }, { origin: 'https://evil.example.com' }, { challenge: (await ben.options()).challenge }] as Spoil[])
-      expect(codeOf(await browser.o.post(mine, { response: await fresh.create(options, spoil) }))).toEqual([400, 'VALIDATION_FAILED']);
+    for (const spoil of [
+      { uv: false },
+      { origin: 'https://evil.example.com' },
+      { challenge: (await ben.options()).challenge },
+    ] as Spoil[])
+      expect(codeOf(await browser.o.post(mine, { response: await fresh.create(options, spoil) }))).toEqual([
+        400,
+        'VALIDATION_FAILED',
+      ]);
     const theirs = (await ben.o.post(`/members/${id}/passkeys/options`)).json;
-    expect(codeOf(await browser.o.post(mine, { response: await fresh.create(theirs) }))).toEqual([400, 'VALIDATION_FAILED']);
-    expect((await browser.o.post(mine, { response: await fresh.create(options), name: 'Desk' })).json.name).toBe('Desk');
+    expect(codeOf(await browser.o.post(mine, { response: await fresh.create(theirs) }))).toEqual([
+      400,
+      'VALIDATION_FAILED',
+    ]);
+    expect(
+      (await browser.o.post(mine, { response: await fresh.create(options), name: 'Desk' })).json.name,
+    ).toBe('Desk');
   });
 
   it('permission: those of another are changed by callers who may change that member; those of owners by owners', async () => {
@@ -586,47 +698,69 @@ describe('passkey', () => {
       }),
     );
     const [admin, viewer, auditor] = people as [(typeof people)[0], (typeof people)[0], (typeof people)[0]];
-    const of = async (id: string) => `/members/${id}/passkeys/${(await browser.o.get(`/members/${id}/passkeys`)).json.data[0].id}`;
+    const of = async (id: string) =>
+      `/members/${id}/passkeys/${(await browser.o.get(`/members/${id}/passkeys`)).json.data[0].id}`;
     const name = { name: 'x' };
     expect(codeOf(await admin.each.o.patch(await of(o.owner), name))).toEqual([403, 'INSUFFICIENT_SCOPE']);
     expect((await admin.each.o.patch(await of(viewer.id), name)).status).toBe(200);
     expect((await browser.o.patch(await of(admin.id), name)).status).toBe(200);
     expect((await auditor.each.o.get(`/members/${viewer.id}/passkeys`)).status).toBe(200);
-    expect(codeOf(await auditor.each.o.patch(await of(viewer.id), name))).toEqual([403, 'INSUFFICIENT_SCOPE']);
-    expect(codeOf(await viewer.each.o.get(`/members/${auditor.id}/passkeys`))).toEqual([403, 'INSUFFICIENT_SCOPE']);
-    expect(codeOf(await browser.o.patch((await of(viewer.id)).replace(viewer.id, auditor.id), name))).toEqual([404, 'NOT_FOUND']);
+    expect(codeOf(await auditor.each.o.patch(await of(viewer.id), name))).toEqual([
+      403,
+      'INSUFFICIENT_SCOPE',
+    ]);
+    expect(codeOf(await viewer.each.o.get(`/members/${auditor.id}/passkeys`))).toEqual([
+      403,
+      'INSUFFICIENT_SCOPE',
+    ]);
+    expect(codeOf(await browser.o.patch((await of(viewer.id)).replace(viewer.id, auditor.id), name))).toEqual(
+      [404, 'NOT_FOUND'],
+    );
     expect(codeOf(await browser.o.get('/members/mem_x/passkeys'))).toEqual([404, 'NOT_FOUND']);
   });
 });
 
 describe('sign-in pages', () => {
-  it.each(['/enrol', '/sign-in', '/device'])('%s runs only scripts of this deployment, and cannot be framed', async (path) => {
-    const { status, text, headers } = await send('GET', path);
-    expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
-    const policy = headers.get('content-security-policy') ?? '';
-    for (const part of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "connect-src 'self'"])
-      expect(policy).toContain(part);
-    expect(policy).not.toContain('unsafe');
-    expect(text).toContain('data-origin="http://localhost"');
-    // Its own origin is the only address that it shows.
-    expect(text.replaceAll(/"http:\/\/localhost"|>http:\/\/localhost</g, '')).not.toMatch(
-      /<script(?! src="\/assets\/\w+\.js"><\/script>)|\son\w+=|https?:\/\//,
-    );
-    expect(headers.get('referrer-policy')).toBe('no-referrer');
-    for (const [, src = ''] of text.matchAll(/<script src="([^"]+)"/g)) {
-      const script = await send('GET', src);
-      expect([script.status, script.headers.get('content-type')]).toEqual([200, 'text/javascript; charset=utf-8']);
-      expect(script.text.length).toBeGreaterThan(1000);
-    }
-    expect((await send('POST', path)).status).toBe(405);
-  });
+  it.each(['/enrol', '/sign-in', '/device'])(
+    '%s runs only scripts of this deployment, and cannot be framed',
+    async (path) => {
+      const { status, text, headers } = await send('GET', path);
+      expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+      const policy = headers.get('content-security-policy') ?? '';
+      for (const part of [
+        "default-src 'none'",
+        "script-src 'self'",
+        "frame-ancestors 'none'",
+        "connect-src 'self'",
+      ])
+        expect(policy).toContain(part);
+      expect(policy).not.toContain('unsafe');
+      expect(text).toContain('data-origin="http://localhost"');
+      // Its own origin is the only address that it shows.
+      expect(text.replaceAll(/"http:\/\/localhost"|>http:\/\/localhost</g, '')).not.toMatch(
+        /<script(?! src="\/assets\/\w+\.js"><\/script>)|\son\w+=|https?:\/\//,
+      );
+      expect(headers.get('referrer-policy')).toBe('no-referrer');
+      for (const [, src = ''] of text.matchAll(/<script src="([^"]+)"/g)) {
+        const script = await send('GET', src);
+        expect([script.status, script.headers.get('content-type')]).toEqual([
+          200,
+          'text/javascript; charset=utf-8',
+        ]);
+        expect(script.text.length).toBeGreaterThan(1000);
+      }
+      expect((await send('POST', path)).status).toBe(405);
+    },
+  );
 
   it.each([
     ['/approvals', '/console/approvals'],
     ['/approvals/apr_0HrZKtC4bqXw2vJm8yNd1L', '/console/approvals/apr_0HrZKtC4bqXw2vJm8yNd1L'],
     ['/approvals/%2f%2fevil.example', '/console/approvals/%2F%2Fevil.example'],
   ])('redirect: %s leads to %s, on this deployment', async (path, target) => {
-    const { status, headers } = await exports.default.fetch(`http://localhost${path}`, { redirect: 'manual' });
+    const { status, headers } = await exports.default.fetch(`http://localhost${path}`, {
+      redirect: 'manual',
+    });
     expect([status, headers.get('location')]).toEqual([302, target]);
     expect((await send('POST', path)).status).toBe(405);
   });

@@ -1,4 +1,5 @@
-// Terminal login (RFC 8628), through the public interface: codes, confirmation, the terminal's session, and what must be refused.
+// Terminal login (RFC 8628), through the public interface: codes, confirmation, the terminal's session, and
+// what must be refused.
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { decodeJwt } from 'jose';
@@ -67,7 +68,11 @@ describe('device login', () => {
     expect(Date.parse(answer.json.expiresAt) - 10 * MINUTE).toBeGreaterThan(before - SECOND);
     expect(Date.parse(answer.json.expiresAt) - 10 * MINUTE).toBeLessThanOrEqual(Date.now());
     expect(sidOf(answer.json.token)).toBe(confirmed.json.session_id);
-    expect((await terminal.whoami()).json).toMatchObject({ kind: 'member', id: o.owner, parent_id: confirmed.json.session_id });
+    expect((await terminal.whoami()).json).toMatchObject({
+      kind: 'member',
+      id: o.owner,
+      parent_id: confirmed.json.session_id,
+    });
     expect((await terminal.o.get('/secrets')).status).toBe(200);
   });
 
@@ -75,12 +80,17 @@ describe('device login', () => {
     const { browser } = await newSignedIn();
     const terminal = newTerminal();
     await terminal.start();
-    const { json } = await decide(browser, 'lookup', terminal.codes.user_code, { 'CF-Connecting-IP': terminal.address });
+    const { json } = await decide(browser, 'lookup', terminal.codes.user_code, {
+      'CF-Connecting-IP': terminal.address,
+    });
     expect([json.same_address, json.address]).toEqual([true, terminal.address]);
     // Of addresses that nobody knows it is not said that they are the same.
     const unknown = { 'CF-Connecting-IP': 'none' };
     const { user_code } = (await terminal.auth('/device', { client_name: 'svc' }, unknown)).json;
-    expect((await decide(browser, 'lookup', user_code, unknown)).json).toMatchObject({ same_address: false, address: 'unknown' });
+    expect((await decide(browser, 'lookup', user_code, unknown)).json).toMatchObject({
+      same_address: false,
+      address: 'unknown',
+    });
   });
 
   it('a member denies it; a decision is final', async () => {
@@ -88,7 +98,8 @@ describe('device login', () => {
     const terminal = newTerminal();
     await terminal.start();
     const { user_code } = terminal.codes;
-    for (let i = 0; i < 2; i++) expect((await decide(browser, 'deny', user_code)).json).toEqual({ status: 'denied', session_id: null });
+    for (let i = 0; i < 2; i++)
+      expect((await decide(browser, 'deny', user_code)).json).toEqual({ status: 'denied', session_id: null });
     for (let i = 0; i < 2; i++) expect(codeOf(await terminal.poll())).toEqual([400, 'ACCESS_DENIED']);
     expect(codeOf(await decide(browser, 'confirm', user_code))).toEqual(expired);
     expect(codeOf(await decide(browser, 'lookup', user_code))).toEqual(expired);
@@ -121,7 +132,9 @@ describe('device login', () => {
       const terminal = newTerminal();
       await terminal.start();
       const { user_code } = terminal.codes;
-      const answers = await Promise.all([browser, stranger].map((each) => decide(each, 'confirm', user_code)));
+      const answers = await Promise.all(
+        [browser, stranger].map((each) => decide(each, 'confirm', user_code)),
+      );
       expect(answers.map(({ status }) => status).sort()).toEqual([200, 400]);
       const [winner, loser] = answers[0]?.status === 200 ? [browser, stranger] : [stranger, browser];
       // The other has no session of a terminal, live or not.
@@ -139,9 +152,12 @@ describe('device login', () => {
     const { user_code } = terminal.codes;
     // What claims the login is interrupted before the gate is called again.
     const { proof } = await (await keyring()).deployment();
-    const login = (env as unknown as Env).DEVICE_LOGIN.getByName(placeOfUserCode(proof, readUserCode(user_code) as string));
+    const login = (env as unknown as Env).DEVICE_LOGIN.getByName(
+      placeOfUserCode(proof, readUserCode(user_code) as string),
+    );
     expect(await login.claim(o.id)).toMatchObject({ decided: null });
-    for (const what of ['confirm', 'deny'] as const) expect(codeOf(await decide(stranger, what, user_code))).toEqual(expired);
+    for (const what of ['confirm', 'deny'] as const)
+      expect(codeOf(await decide(stranger, what, user_code))).toEqual(expired);
     expect((await send('GET', '/api/v1/auth/sessions', { token: stranger.token })).json.data).toHaveLength(1);
     expect(codeOf(await terminal.poll())).toEqual([400, 'AUTHORIZATION_PENDING']);
     expect((await decide(browser, 'confirm', user_code)).status).toBe(200);
@@ -154,7 +170,10 @@ describe('device login', () => {
     const terminal = newTerminal();
     await terminal.start();
     const { user_code } = terminal.codes;
-    const [confirmed, denied] = await Promise.all([decide(browser, 'confirm', user_code), decide(other, 'deny', user_code)]);
+    const [confirmed, denied] = await Promise.all([
+      decide(browser, 'confirm', user_code),
+      decide(other, 'deny', user_code),
+    ]);
     expect([confirmed.status, denied.status].sort()).toEqual([200, 400]);
     const sessions = (await send('GET', '/api/v1/auth/sessions', { token: browser.token })).json.data;
     expect(sessions).toHaveLength(confirmed.status === 200 ? 2 : 1);
@@ -194,7 +213,8 @@ describe('device login', () => {
     const unfetched = newTerminal();
     for (const each of [early, late, unfetched]) await each.start();
     await decide(browser, 'confirm', unfetched.codes.user_code);
-    const sessions = async () => (await send('GET', '/api/v1/auth/sessions', { token: browser.token })).json.data.length;
+    const sessions = async () =>
+      (await send('GET', '/api/v1/auth/sessions', { token: browser.token })).json.data.length;
     expect(await sessions()).toBe(2);
     faults.clock += 10 * MINUTE - SECOND;
     await browser.confirm();
@@ -236,8 +256,11 @@ describe('device login', () => {
     await terminal.start();
     const { proof } = await (await keyring()).deployment();
     const place = placeOfUserCode(proof, readUserCode(terminal.codes.user_code) as string);
-    const login = (env as unknown as { DEVICE_LOGIN: DurableObjectNamespace<DeviceLogin> }).DEVICE_LOGIN.getByName(place);
-    const written = () => runInDurableObject(login, async (_, { storage }) => JSON.stringify([...(await storage.list())]));
+    const login = (
+      env as unknown as { DEVICE_LOGIN: DurableObjectNamespace<DeviceLogin> }
+    ).DEVICE_LOGIN.getByName(place);
+    const written = () =>
+      runInDurableObject(login, async (_, { storage }) => JSON.stringify([...(await storage.list())]));
     const before = await written();
     expect(codeOf(await terminal.poll())).toEqual([400, 'AUTHORIZATION_PENDING']);
     for (let n = 0; n < 20; n++) expect(codeOf(await terminal.poll())).toEqual([400, 'SLOW_DOWN']);
@@ -256,7 +279,11 @@ describe('device login', () => {
     for (let n = 0; n < 1199; n++) await throttle.counted(1200);
     expect(codeOf(await terminal.poll())).toEqual([400, 'AUTHORIZATION_PENDING']);
     const held = await terminal.poll();
-    expect([...codeOf(held), Number(held.headers.get('retry-after')) > 0]).toEqual([429, 'RATE_LIMITED', true]);
+    expect([...codeOf(held), Number(held.headers.get('retry-after')) > 0]).toEqual([
+      429,
+      'RATE_LIMITED',
+      true,
+    ]);
     expect(await runInDurableObject(throttle, async (_, { storage }) => (await storage.list()).size)).toBe(0);
   });
 
@@ -299,19 +326,43 @@ describe('device login', () => {
     const spy = newTerminal();
     await terminal.start();
     await decide(browser, 'confirm', terminal.codes.user_code);
-    expect(codeOf(await spy.auth('/device/token', { device_code: terminal.codes.user_code }))).toEqual(expired);
-    expect(codeOf(await spy.auth('/device/lookup', { user_code: terminal.codes.user_code }))).toEqual([401, 'UNAUTHENTICATED']);
-    expect(codeOf(await spy.auth('/device/token', { user_code: terminal.codes.user_code }))).toEqual([400, 'VALIDATION_FAILED']);
+    expect(codeOf(await spy.auth('/device/token', { device_code: terminal.codes.user_code }))).toEqual(
+      expired,
+    );
+    expect(codeOf(await spy.auth('/device/lookup', { user_code: terminal.codes.user_code }))).toEqual([
+      401,
+      'UNAUTHENTICATED',
+    ]);
+    expect(codeOf(await spy.auth('/device/token', { user_code: terminal.codes.user_code }))).toEqual([
+      400,
+      'VALIDATION_FAILED',
+    ]);
   });
 
   it('validation: refuses a name that is empty, long, hidden or of several lines, and takes markup as text', async () => {
     const terminal = newTerminal();
-    for (const client_name of ['', 'x'.repeat(101), 'x'.repeat(10_000), 'a\nb', 'a\u0000', 'a\u202Eb', 'a\u2028b', '\uD800', 7, null])
-      expect(codeOf(await terminal.auth('/device', { client_name })), JSON.stringify(client_name)).toEqual([400, 'VALIDATION_FAILED']);
+    for (const client_name of [
+      '',
+      'x'.repeat(101),
+      'x'.repeat(10_000),
+      'a\nb',
+      'a\u0000',
+      'a\u202Eb',
+      'a\u2028b',
+      '\uD800',
+      7,
+      null,
+    ])
+      expect(codeOf(await terminal.auth('/device', { client_name })), JSON.stringify(client_name)).toEqual([
+        400,
+        'VALIDATION_FAILED',
+      ]);
     const { browser } = await newSignedIn();
     const hostile = newTerminal('<img src=x onerror=alert(1)>');
     await hostile.start();
-    expect((await decide(browser, 'lookup', hostile.codes.user_code)).json.client_name).toBe('<img src=x onerror=alert(1)>');
+    expect((await decide(browser, 'lookup', hostile.codes.user_code)).json.client_name).toBe(
+      '<img src=x onerror=alert(1)>',
+    );
   });
 });
 
@@ -330,10 +381,13 @@ describe('device login: limits', () => {
     const { browser } = await newSignedIn();
     const terminal = newTerminal();
     await terminal.start();
-    const guess = (at: number) => decide(browser, 'lookup', 'BCDF-GHJK', { 'CF-Connecting-IP': `192.0.2.${at}` });
+    const guess = (at: number) =>
+      decide(browser, 'lookup', 'BCDF-GHJK', { 'CF-Connecting-IP': `192.0.2.${at}` });
     for (let i = 0; i < 20; i++) expect(codeOf(await guess(i))).toEqual(expired);
     const calls = faults.gate;
-    const held = await decide(browser, 'confirm', terminal.codes.user_code, { 'CF-Connecting-IP': '192.0.2.99' });
+    const held = await decide(browser, 'confirm', terminal.codes.user_code, {
+      'CF-Connecting-IP': '192.0.2.99',
+    });
     expect(codeOf(held)).toEqual([429, 'RATE_LIMITED']);
     expect(Number(held.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(faults.gate - calls).toBe(2);
@@ -345,7 +399,8 @@ describe('device login: limits', () => {
     const people = [(await newSignedIn()).browser, (await newSignedIn()).browser];
     const from = { 'CF-Connecting-IP': '192.0.2.201' };
     const answers: Answer[] = [];
-    for (let i = 0; i < 21; i++) answers.push(await decide(people[i % 2] as (typeof people)[0], 'lookup', 'BCDF-GHJK', from));
+    for (let i = 0; i < 21; i++)
+      answers.push(await decide(people[i % 2] as (typeof people)[0], 'lookup', 'BCDF-GHJK', from));
     expect(answers.map(({ status }) => status)).toEqual([...Array(20).fill(400), 429]);
   });
 
@@ -365,7 +420,10 @@ describe('device login: confirmation', () => {
     const terminal = newTerminal();
     await terminal.start();
     faults.clock += 5 * MINUTE + SECOND;
-    expect(codeOf(await decide(browser, 'confirm', terminal.codes.user_code))).toEqual([403, 'REAUTHENTICATION_REQUIRED']);
+    expect(codeOf(await decide(browser, 'confirm', terminal.codes.user_code))).toEqual([
+      403,
+      'REAUTHENTICATION_REQUIRED',
+    ]);
     expect((await decide(browser, 'lookup', terminal.codes.user_code)).status).toBe(200);
     expect(codeOf(await terminal.poll())).toEqual([400, 'AUTHORIZATION_PENDING']);
     await browser.confirm();
@@ -380,10 +438,10 @@ describe('device login: confirmation', () => {
     await terminal.start();
     for (const token of [signedIn.token, o.token])
       for (const what of ['lookup', 'confirm', 'deny'] as const)
-        expect(codeOf(await decide(browser, what, terminal.codes.user_code, { Authorization: `Bearer ${token}` })), what).toEqual([
-          403,
-          'CREDENTIAL_KIND_NOT_ALLOWED',
-        ]);
+        expect(
+          codeOf(await decide(browser, what, terminal.codes.user_code, { Authorization: `Bearer ${token}` })),
+          what,
+        ).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
     expect(codeOf(await terminal.poll())).toEqual([400, 'AUTHORIZATION_PENDING']);
   });
 
@@ -397,11 +455,22 @@ describe('device login: confirmation', () => {
     const actor = { kind: 'member', id: o.owner, name: 'Ann' };
     expect(seen).toMatchObject([
       { action: 'auth.device_lookup', status: 400, resource: null },
-      { action: 'auth.device_token', status: 200, resource: session, ip: terminal.address, actor: { ...actor, parent_id: session } },
+      {
+        action: 'auth.device_token',
+        status: 200,
+        resource: session,
+        ip: terminal.address,
+        actor: { ...actor, parent_id: session },
+      },
       { action: 'auth.device_confirm', status: 200, resource: session, ip: browser.address, actor },
     ]);
     const all = (await browser.o.get('/audit-log?limit=100')).text;
-    for (const secret of [terminal.codes.device_code, terminal.codes.user_code, terminal.refreshToken, terminal.token])
+    for (const secret of [
+      terminal.codes.device_code,
+      terminal.codes.user_code,
+      terminal.refreshToken,
+      terminal.token,
+    ])
       expect(all).not.toContain(secret);
   });
 });
@@ -454,7 +523,10 @@ describe('terminal session: refresh', () => {
     const terminal = await signInTerminal(browser);
     const { refreshToken } = terminal;
     for (const Origin of [ORIGIN, 'https://evil.example.com', 'null'])
-      expect(codeOf(await terminal.refresh(refreshToken, { Origin })), Origin).toEqual([403, 'ORIGIN_NOT_ALLOWED']);
+      expect(codeOf(await terminal.refresh(refreshToken, { Origin })), Origin).toEqual([
+        403,
+        'ORIGIN_NOT_ALLOWED',
+      ]);
     const Cookie = `__Host-svc_refresh=${browser.cookie}`;
     for (const headers of [{ Cookie }, { Cookie, Origin: ORIGIN }] as Record<string, string>[])
       expect(codeOf(await terminal.refresh(refreshToken, headers))).toEqual([400, 'VALIDATION_FAILED']);
@@ -472,7 +544,12 @@ describe('terminal session: refresh', () => {
     const terminal = await signInTerminal(browser);
     const [org, session, n, mac] = terminal.refreshToken.split('.') as [string, string, string, string];
     const before = faults.gate;
-    for (const wrong of ['x', `${org}.${session}.2.${mac}`, `${org}.${session}.0.${mac}`, `${org}.${session}.${n}.${mac.slice(0, -1)}`])
+    for (const wrong of [
+      'x',
+      `${org}.${session}.2.${mac}`,
+      `${org}.${session}.0.${mac}`,
+      `${org}.${session}.${n}.${mac.slice(0, -1)}`,
+    ])
       expect(codeOf(await newTerminal().refresh(wrong)), wrong).toEqual([401, 'UNAUTHENTICATED']);
     expect(faults.gate).toBe(before);
   });
@@ -509,19 +586,30 @@ describe('terminal session', () => {
     const { browser } = await newSignedIn();
     const terminal = await signInTerminal(browser, 'svc on ann-laptop');
     const list = async (token: string) => (await send('GET', '/api/v1/auth/sessions', { token })).json.data;
-    const clients = (await list(browser.token)).map(({ client, client_name }: Record<string, string>) => [client, client_name]);
+    const clients = (await list(browser.token)).map(({ client, client_name }: Record<string, string>) => [
+      client,
+      client_name,
+    ]);
     expect(clients.sort()).toEqual([
       ['browser', null],
       ['terminal', 'svc on ann-laptop'],
     ]);
     const mine = (await list(terminal.token)).find(({ current }: { current: boolean }) => current);
-    expect(mine).toMatchObject({ id: sidOf(terminal.token), client: 'terminal', passkey_id: expect.stringMatching(/^psk_/) });
-    expect((await send('DELETE', `/api/v1/auth/sessions/${mine.id}`, { token: browser.token })).status).toBe(204);
+    expect(mine).toMatchObject({
+      id: sidOf(terminal.token),
+      client: 'terminal',
+      passkey_id: expect.stringMatching(/^psk_/),
+    });
+    expect((await send('DELETE', `/api/v1/auth/sessions/${mine.id}`, { token: browser.token })).status).toBe(
+      204,
+    );
     expect(codeOf(await terminal.whoami())).toEqual([401, 'TOKEN_REVOKED']);
     expect(codeOf(await terminal.refresh())).toEqual([401, 'TOKEN_REVOKED']);
     // A terminal signs itself out.
     const second = await signInTerminal(browser);
-    expect((await send('DELETE', `/api/v1/auth/sessions/${sidOf(second.token)}`, { token: second.token })).status).toBe(204);
+    expect(
+      (await send('DELETE', `/api/v1/auth/sessions/${sidOf(second.token)}`, { token: second.token })).status,
+    ).toBe(204);
     expect((await second.refresh()).status).toBe(401);
     expect((await browser.whoami()).status).toBe(200);
   });
@@ -547,7 +635,8 @@ describe('terminal session', () => {
     const asked = (await dev.o.get(`/secrets/${id}`)).json.error.approval.id;
     const terminal = await signInTerminal(browser);
     const kind = [403, 'CREDENTIAL_KIND_NOT_ALLOWED'];
-    for (const verb of ['approve', 'reject']) expect(codeOf(await terminal.o.post(`/approvals/${asked}/${verb}`)), verb).toEqual(kind);
+    for (const verb of ['approve', 'reject'])
+      expect(codeOf(await terminal.o.post(`/approvals/${asked}/${verb}`)), verb).toEqual(kind);
     const as = { Authorization: `Bearer ${terminal.token}` };
     expect(codeOf(await browser.auth('/confirm/options', {}, as))).toEqual(kind);
     const response = await browser.passkey.get(await browser.confirmOptions());
@@ -555,8 +644,11 @@ describe('terminal session', () => {
     expect((await browser.o.post(`/approvals/${asked}/approve`)).status).toBe(200);
     // It may withdraw what it asked for itself.
     const devTerminal = await signInTerminal(dev);
-    const own = (await devTerminal.o.get(`/secrets/${(await o.post('/secrets', { name: 't', type: 'generic', value: 'v' })).json.id}`)).json
-      .error.approval.id;
+    const own = (
+      await devTerminal.o.get(
+        `/secrets/${(await o.post('/secrets', { name: 't', type: 'generic', value: 'v' })).json.id}`,
+      )
+    ).json.error.approval.id;
     expect((await devTerminal.o.post(`/approvals/${own}/cancel`)).status).toBe(200);
   });
 

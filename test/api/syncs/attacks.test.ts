@@ -1,11 +1,20 @@
-// Attacks on a sync under way: rows that were altered, callers who end while values are fetched, addresses that became private, and two consumers at once.
+// Attacks on a sync under way: rows that were altered, callers who end while values are fetched, addresses
+// that became private, and two consumers at once.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createSyncs } from '../../../src/domains/syncs/gate/store';
 import { ciphertexts } from '../../../src/gate/rows/ciphertexts';
 import { newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore, inGate } from '../../support/gate';
-import { herokuConfig, short, statusOf, syncAll, type Targets, useTargets, workOn } from '../../support/syncs';
+import {
+  herokuConfig,
+  short,
+  statusOf,
+  syncAll,
+  type Targets,
+  useTargets,
+  workOn,
+} from '../../support/syncs';
 import { newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -58,13 +67,25 @@ it('sync: a caller who ends while values are fetched gets nothing sent', async (
 it('sync: a connection that leads to a private address by now is not called', async () => {
   const o = await newOrg();
   await newSecret(o, { name: 'ALPHA', value: 'a' });
-  const config = { apiServer: 'https://cluster.example.com:6443', token: 'x', namespace: 'default', secretName: 'app' };
-  const { syncId } = (await o.post('/integrations/sync', { platform: 'kubernetes', config, environmentId: 'production' })).json;
+  const config = {
+    apiServer: 'https://cluster.example.com:6443',
+    token: 'x',
+    namespace: 'default',
+    secretName: 'app',
+  };
+  const { syncId } = (
+    await o.post('/integrations/sync', { platform: 'kubernetes', config, environmentId: 'production' })
+  ).json;
   faults.variables = { PLATFORM_BASE_URLS: JSON.stringify({ kubernetes: 'https://10.0.0.1' }) };
   faults.isolate++;
   const { env } = await import('cloudflare:workers');
   const { runJob } = await import('../../../src/queue');
-  await runJob({ ...(env as never as object), ...faults.variables } as never, { kind: 'job', job: 'sync', org: o.id, id: syncId });
+  await runJob({ ...(env as never as object), ...faults.variables } as never, {
+    kind: 'job',
+    job: 'sync',
+    org: o.id,
+    id: syncId,
+  });
   expect(targets.calls).toEqual([]);
   expect(short(await statusOf(o, syncId))).toEqual(['ALPHA failed NOT_ATTEMPTED']);
 });
@@ -77,7 +98,11 @@ it('sync: a lease is held by one consumer, and the next consumer knows which ste
     expect(syncs.take('syn_1', 2000)).toBe(null);
     const place = { target: 'there', environment: 'env_1', folds: false };
     const step = { name: 'A', target: 'A', kind: 'put' as const, remote: null, digest: 'd' };
-    syncs.plan('syn_1', place, { steps: [step, { ...step, name: 'B', target: 'B' }], results: [], missing: [] });
+    syncs.plan('syn_1', place, {
+      steps: [step, { ...step, name: 'B', target: 'B' }],
+      results: [],
+      missing: [],
+    });
     syncs.begin('syn_1', place, [step]);
     const second = syncs.take('syn_1', 10_000_000);
     expect(second).toMatchObject({ planned: true });

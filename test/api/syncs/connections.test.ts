@@ -1,10 +1,20 @@
-// Stored connections of kind sync: what is stored and shown, on which environments and within whose reach they run, and automatic syncs.
+// Stored connections of kind sync: what is stored and shown, on which environments and within whose reach
+// they run, and automatic syncs.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { GATHERED } from '../../../src/domains/syncs/gate/task';
 import { signIn } from '../../support/browser';
 import { newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
-import { circleciConfig, herokuConfig, short, statusOf, syncAll, type Targets, TOKEN, useTargets } from '../../support/syncs';
+import {
+  circleciConfig,
+  herokuConfig,
+  short,
+  statusOf,
+  syncAll,
+  type Targets,
+  TOKEN,
+  useTargets,
+} from '../../support/syncs';
 import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -16,14 +26,24 @@ beforeEach(() => {
 afterEach(() => vi.unstubAllGlobals());
 
 const stored = (o: Caller, fields: Record<string, unknown> = {}) =>
-  o.post('/integrations', { kind: 'sync', platform: 'heroku', name: 'Production app', config: herokuConfig, ...fields });
+  o.post('/integrations', {
+    kind: 'sync',
+    platform: 'heroku',
+    name: 'Production app',
+    config: herokuConfig,
+    ...fields,
+  });
 async function connect(o: Caller, fields: Record<string, unknown> = {}): Promise<string> {
   const { status, json, text } = await stored(o, fields);
   if (status !== 201) throw new Error(text);
   return json.id;
 }
 const run = async (o: Caller, integrationId: string, fields: Record<string, unknown> = {}) => {
-  const { status, json, text } = await o.post('/integrations/sync', { integrationId, environmentId: 'production', ...fields });
+  const { status, json, text } = await o.post('/integrations/sync', {
+    integrationId,
+    environmentId: 'production',
+    ...fields,
+  });
   if (status !== 202) throw new Error(`${status} ${text}`);
   await syncAll(o);
   return statusOf(o, json.syncId);
@@ -55,16 +75,23 @@ describe('sync: stored connections', () => {
     const sync = await run(o, made.json.id);
     expect([sync.integrationId, short(sync)]).toEqual([made.json.id, ['ALPHA created']]);
     expect(
-      (await o.patch(`/integrations/${made.json.id}`, { auto: true, prune: false, environments: ['production', 'staging'] })).json,
+      (
+        await o.patch(`/integrations/${made.json.id}`, {
+          auto: true,
+          prune: false,
+          environments: ['production', 'staging'],
+        })
+      ).json,
     ).toMatchObject({
       auto: true,
       prune: false,
     });
     expect((await o.del(`/integrations/${made.json.id}`)).status).toBe(204);
-    expect(codeOf(await o.post('/integrations/sync', { integrationId: made.json.id, environmentId: 'production' }))).toEqual([
-      404,
-      'NOT_FOUND',
-    ]);
+    expect(
+      codeOf(
+        await o.post('/integrations/sync', { integrationId: made.json.id, environmentId: 'production' }),
+      ),
+    ).toEqual([404, 'NOT_FOUND']);
   });
 
   it('sync: fields of the other kind are refused, and so is a connection of the other kind', async () => {
@@ -74,30 +101,50 @@ describe('sync: stored connections', () => {
     expect(codeOf(await stored(o, { environments: ['nowhere'] }))).toEqual([404, 'NOT_FOUND']);
     const id = await connect(o);
     expect(codeOf(await o.patch(`/integrations/${id}`, { events: '*' }))).toEqual([400, 'VALIDATION_FAILED']);
-    expect(codeOf(await o.post('/integrations/notify', { integrationId: id }))).toEqual([400, 'VALIDATION_FAILED']);
-    const notify = (await o.post('/integrations', { kind: 'notify', platform: 'pagerduty', name: 'x', config: { routingKey: 'x' } })).json
-      .id;
-    expect(codeOf(await o.post('/integrations/sync', { integrationId: notify, environmentId: 'production' }))).toEqual([
+    expect(codeOf(await o.post('/integrations/notify', { integrationId: id }))).toEqual([
       400,
       'VALIDATION_FAILED',
     ]);
-    expect(codeOf(await o.patch(`/integrations/${notify}`, { auto: true }))).toEqual([400, 'VALIDATION_FAILED']);
+    const notify = (
+      await o.post('/integrations', {
+        kind: 'notify',
+        platform: 'pagerduty',
+        name: 'x',
+        config: { routingKey: 'x' },
+      })
+    ).json.id;
+    expect(
+      codeOf(await o.post('/integrations/sync', { integrationId: notify, environmentId: 'production' })),
+    ).toEqual([400, 'VALIDATION_FAILED']);
+    expect(codeOf(await o.patch(`/integrations/${notify}`, { auto: true }))).toEqual([
+      400,
+      'VALIDATION_FAILED',
+    ]);
   });
 
   it('sync: changing the target address requires sending the credentials again', async () => {
     const o = await newOrg();
     const id = await connect(o);
-    expect(codeOf(await o.patch(`/integrations/${id}`, { config: { appName: 'of-the-attacker' } }))).toEqual([400, 'VALIDATION_FAILED']);
+    expect(codeOf(await o.patch(`/integrations/${id}`, { config: { appName: 'of-the-attacker' } }))).toEqual([
+      400,
+      'VALIDATION_FAILED',
+    ]);
     expect((await o.get(`/integrations/${id}`)).json.config).toEqual({ appName: 'demo-app' });
-    expect((await o.patch(`/integrations/${id}`, { config: { appName: 'other', token: TOKEN } })).status).toBe(200);
+    expect(
+      (await o.patch(`/integrations/${id}`, { config: { appName: 'other', token: TOKEN } })).status,
+    ).toBe(200);
   });
 
   it('sync: it runs only on its environments', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'ALPHA', value: 'a', environment: 'staging' });
     const id = await connect(o, { environments: ['production'] });
-    expect(codeOf(await o.post('/integrations/sync', { integrationId: id, environmentId: 'staging' }))).toEqual([404, 'NOT_FOUND']);
-    expect(codeOf(await o.post('/integrations/sync', { integrationId: id, environmentId: 'nowhere' }))).toEqual([404, 'NOT_FOUND']);
+    expect(
+      codeOf(await o.post('/integrations/sync', { integrationId: id, environmentId: 'staging' })),
+    ).toEqual([404, 'NOT_FOUND']);
+    expect(
+      codeOf(await o.post('/integrations/sync', { integrationId: id, environmentId: 'nowhere' })),
+    ).toEqual([404, 'NOT_FOUND']);
     expect(targets.calls).toEqual([]);
   });
 });
@@ -126,30 +173,49 @@ describe('sync: whose reach', () => {
     faults.clock = Date.now() + 3_600_000;
     expect(short(await run(o, id))).toEqual(['app/ONE created']);
     await o.del(`/api-keys/${key.id}`);
-    expect(codeOf(await o.post('/integrations/sync', { integrationId: id, environmentId: 'production' }))).toEqual([409, 'CONFLICT']);
+    expect(
+      codeOf(await o.post('/integrations/sync', { integrationId: id, environmentId: 'production' })),
+    ).toEqual([409, 'CONFLICT']);
   });
 
   it("sync: changing a connection's target gives it the reach of the caller, who reaches all that it could send", async () => {
     const o = await newOrg();
     for (const name of ['app/ONE', 'app/old/TWO', 'other/THREE']) await newSecret(o, { name, value: name });
-    const of = async (secrets: string[]) => o.as((await newKey(o, { scopes: ['integrations:*', 'secrets:read'], secrets })).token);
+    const of = async (secrets: string[]) =>
+      o.as((await newKey(o, { scopes: ['integrations:*', 'secrets:read'], secrets })).token);
     const id = await connect(await of(['app/old/*']));
     const moved = { config: { appName: 'another', token: TOKEN } };
     expect((await (await of(['app/*'])).patch(`/integrations/${id}`, moved)).status).toBe(200);
     expect(short(await run(o, id))).toEqual(['app/ONE created', 'app/old/TWO created']);
-    expect(codeOf(await (await of(['app/old/*'])).patch(`/integrations/${id}`, moved))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    expect(codeOf(await (await of(['app/old/*'])).patch(`/integrations/${id}`, moved))).toEqual([
+      403,
+      'INSUFFICIENT_SCOPE',
+    ]);
   });
 
   it('sync: a connection is not changed from outside its environments', async () => {
     const o = await newOrg();
     const id = await connect(o, { environments: ['production'] });
-    const staging = o.as((await newKey(o, { scopes: ['integrations:*', 'secrets:read'], environments: ['staging'] })).token);
-    for (const change of [{ auto: true }, { environments: ['staging'] }, { config: { appName: 'x', token: TOKEN } }])
-      expect(codeOf(await staging.patch(`/integrations/${id}`, change))).toEqual([404, 'NOT_FOUND']);
-    expect(codeOf(await o.as((await newKey(o, { scopes: ['integrations:write'] })).token).post('/integrations', { kind: 'sync' }))).toEqual(
-      [400, 'VALIDATION_FAILED'],
+    const staging = o.as(
+      (await newKey(o, { scopes: ['integrations:*', 'secrets:read'], environments: ['staging'] })).token,
     );
-    expect(codeOf(await stored(o.as((await newKey(o, { scopes: ['integrations:write'] })).token)))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    for (const change of [
+      { auto: true },
+      { environments: ['staging'] },
+      { config: { appName: 'x', token: TOKEN } },
+    ])
+      expect(codeOf(await staging.patch(`/integrations/${id}`, change))).toEqual([404, 'NOT_FOUND']);
+    expect(
+      codeOf(
+        await o
+          .as((await newKey(o, { scopes: ['integrations:write'] })).token)
+          .post('/integrations', { kind: 'sync' }),
+      ),
+    ).toEqual([400, 'VALIDATION_FAILED']);
+    expect(codeOf(await stored(o.as((await newKey(o, { scopes: ['integrations:write'] })).token)))).toEqual([
+      403,
+      'INSUFFICIENT_SCOPE',
+    ]);
   });
 
   it('sync: a maker who ends before the work begins ends it', async () => {
@@ -171,7 +237,9 @@ describe('sync: whose reach', () => {
     const ofMember = await connect(member, { auto: true });
     const ofKey = await connect(o);
     expect(short(await run(o, ofMember))).toEqual(['ALPHA created']);
-    const asked = (await o.post('/integrations/sync', { integrationId: ofMember, environmentId: 'production' })).json.syncId;
+    const asked = (
+      await o.post('/integrations/sync', { integrationId: ofMember, environmentId: 'production' })
+    ).json.syncId;
     await o.post('/panic', { reason: 'a laptop was stolen' });
     targets.calls.length = 0;
     // What was asked before, what a change asks for, and whoever may run the connection.
@@ -179,8 +247,12 @@ describe('sync: whose reach', () => {
     faults.clock = Date.now() + GATHERED;
     await syncAll(o);
     expect(targets.calls).toEqual([]);
-    expect(short(await statusOf(o, asked))).toEqual(['ALPHA failed CALLER_REVOKED', 'BETA failed CALLER_REVOKED']);
-    const again = () => o.post('/integrations/sync', { integrationId: ofMember, environmentId: 'production' });
+    expect(short(await statusOf(o, asked))).toEqual([
+      'ALPHA failed CALLER_REVOKED',
+      'BETA failed CALLER_REVOKED',
+    ]);
+    const again = () =>
+      o.post('/integrations/sync', { integrationId: ofMember, environmentId: 'production' });
     expect(codeOf(await again())).toEqual([409, 'CONFLICT']);
     // Another name for it is no consent to where it points.
     expect((await o.patch(`/integrations/${ofMember}`, { name: 'Renamed', auto: false })).status).toBe(200);
@@ -274,7 +346,8 @@ describe('sync: automatic', () => {
     const alpha = await newSecret(o, { name: 'ALPHA', value: 'a' });
     later(GATHERED);
     targets.before = async ({ method }) => {
-      if (method === 'PATCH') await o.patch(`/secrets/${alpha.id}`, { value: 'changed while the first value is on its way' });
+      if (method === 'PATCH')
+        await o.patch(`/secrets/${alpha.id}`, { value: 'changed while the first value is on its way' });
       return null;
     };
     await syncAll(o);
@@ -293,7 +366,11 @@ describe('sync: automatic', () => {
       later(wait);
       await syncAll(o);
     }
-    expect((await list(o)).map(({ status }: { status: string }) => status)).toEqual(['failed', 'failed', 'failed']);
+    expect((await list(o)).map(({ status }: { status: string }) => status)).toEqual([
+      'failed',
+      'failed',
+      'failed',
+    ]);
     targets.before = null;
     later(19 * 60_000);
     await syncAll(o);

@@ -1,4 +1,5 @@
-// Syncs against approval policies, audit and incidents: what is held is not sent, and what was sent is known to have been read.
+// Syncs against approval policies, audit and incidents: what is held is not sent, and what was sent is known
+// to have been read.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { IntegrationRow } from '../../../src/db/schema';
 import { revision } from '../../../src/gate/journal/writes';
@@ -7,7 +8,17 @@ import { change, signIn } from '../../support/browser';
 import { newAgent, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inGate } from '../../support/gate';
-import { circleciConfig, herokuConfig, short, statusOf, syncAll, synced, type Targets, TOKEN, useTargets } from '../../support/syncs';
+import {
+  circleciConfig,
+  herokuConfig,
+  short,
+  statusOf,
+  syncAll,
+  synced,
+  type Targets,
+  TOKEN,
+  useTargets,
+} from '../../support/syncs';
 import { DAY } from '../../support/time';
 import { type Caller, codeOf, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
@@ -24,7 +35,9 @@ const body = { platform: 'heroku', config: herokuConfig, environmentId: 'product
 describe('sync: approval policies', () => {
   it('sync: a held secret holds the whole sync, until it is approved; then it is sent once', async () => {
     const { o, ann, bob } = await newOffice();
-    const asked = o.as((await newKey(bob.o, { scopes: ['integrations:sync', 'secrets:read', 'approvals:read'] })).token);
+    const asked = o.as(
+      (await newKey(bob.o, { scopes: ['integrations:sync', 'secrets:read', 'approvals:read'] })).token,
+    );
     await newSecret(o, { name: 'FREE', value: 'free' });
     await newSecret(o, { name: 'HELD', value: 'held' });
     await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['HELD'] } });
@@ -38,7 +51,10 @@ describe('sync: approval policies', () => {
     expect(queued.status).toBe(202);
     await syncAll(o);
     expect(short(await statusOf(o, queued.json.syncId))).toEqual(['FREE created', 'HELD created']);
-    expect(codeOf(await asked.post('/integrations/sync', body, under(id)))).toEqual([409, 'APPROVAL_MISMATCH']);
+    expect(codeOf(await asked.post('/integrations/sync', body, under(id)))).toEqual([
+      409,
+      'APPROVAL_MISMATCH',
+    ]);
     expect(short(await synced(o, { names: ['FREE'] }))).toEqual(['FREE unchanged']);
   });
 
@@ -66,7 +82,13 @@ describe('sync: approval policies', () => {
   it('sync: automatic syncs do not wait for approval, and do not send held secrets', async () => {
     const { o } = await newOffice();
     await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['HELD'] } });
-    await o.post('/integrations', { kind: 'sync', platform: 'heroku', name: 'app', config: herokuConfig, auto: true });
+    await o.post('/integrations', {
+      kind: 'sync',
+      platform: 'heroku',
+      name: 'app',
+      config: herokuConfig,
+      auto: true,
+    });
     for (const name of ['FREE', 'HELD']) await newSecret(o, { name, value: name });
     faults.clock = Date.now() + 10_000;
     await syncAll(o);
@@ -81,7 +103,14 @@ describe('sync: approval policies on agents', () => {
     const office = await newOffice();
     const { o, ann, bob } = office;
     await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { accountable: true } } });
-    const connection = { kind: 'sync', platform: 'heroku', name: 'app', config: herokuConfig, environments: ['development'], ...fields };
+    const connection = {
+      kind: 'sync',
+      platform: 'heroku',
+      name: 'app',
+      config: herokuConfig,
+      environments: ['development'],
+      ...fields,
+    };
     const { id } = (await ann.o.post('/integrations', connection)).json;
     return { ...office, id, agent: (await newAgent(bob.o, { scopes: SCOPES })).o };
   }
@@ -99,20 +128,37 @@ describe('sync: approval policies on agents', () => {
     ]) {
       const { o, ann, agent, id } = await newDesk(before);
       expect((await agent.patch(`/integrations/${id}`, change)).status).toBe(200);
-      expect((await ann.o.patch(`/integrations/${id}`, { environments: ['production'], prune: false })).status).toBe(200);
+      expect(
+        (await ann.o.patch(`/integrations/${id}`, { environments: ['production'], prune: false })).status,
+      ).toBe(200);
       await newSecret(o, { name: 'HELD', value: 'held' });
       await later(o);
       expect(targets.heroku).toEqual({});
       // Nor do syncs that others ask for.
-      const { status, json } = await ann.o.post('/integrations/sync', { integrationId: id, environmentId: 'production' });
+      const { status, json } = await ann.o.post('/integrations/sync', {
+        integrationId: id,
+        environmentId: 'production',
+      });
       expect([status, json.error.code]).toEqual([403, 'APPROVAL_REQUIRED']);
       faults.clock = null;
     }
   });
 
   it('sync: a change of an agent that widens nothing holds nothing', async () => {
-    const { o, agent, id } = await newDesk({ auto: true, prune: true, environments: ['development', 'production'] });
-    expect((await agent.patch(`/integrations/${id}`, { name: 'renamed', environments: ['production'], prune: false })).status).toBe(200);
+    const { o, agent, id } = await newDesk({
+      auto: true,
+      prune: true,
+      environments: ['development', 'production'],
+    });
+    expect(
+      (
+        await agent.patch(`/integrations/${id}`, {
+          name: 'renamed',
+          environments: ['production'],
+          prune: false,
+        })
+      ).status,
+    ).toBe(200);
     await newSecret(o, { name: 'SENT', value: 'sent' });
     await later(o);
     expect(targets.heroku).toEqual({ SENT: 'sent' });
@@ -120,8 +166,15 @@ describe('sync: approval policies on agents', () => {
 
   it('sync: a connection that an agent stored stays its own when a member sends its config again', async () => {
     const { o, ann, agent } = await newDesk();
-    const { id } = (await agent.post('/integrations', { kind: 'sync', platform: 'heroku', name: 'its', config: herokuConfig, auto: true }))
-      .json;
+    const { id } = (
+      await agent.post('/integrations', {
+        kind: 'sync',
+        platform: 'heroku',
+        name: 'its',
+        config: herokuConfig,
+        auto: true,
+      })
+    ).json;
     expect((await ann.o.patch(`/integrations/${id}`, { config: { token: TOKEN } })).status).toBe(200);
     await newSecret(o, { name: 'HELD', value: 'held' });
     await later(o);
@@ -130,10 +183,18 @@ describe('sync: approval policies on agents', () => {
 
   /** A connection that the agent stored, with a secret that it would send, and a run of it. */
   async function newRun(desk: Awaited<ReturnType<typeof newDesk>>) {
-    const { id } = (await desk.agent.post('/integrations', { kind: 'sync', platform: 'heroku', name: 'its', config: herokuConfig })).json;
+    const { id } = (
+      await desk.agent.post('/integrations', {
+        kind: 'sync',
+        platform: 'heroku',
+        name: 'its',
+        config: herokuConfig,
+      })
+    ).json;
     await newSecret(desk.o, { name: 'HELD', value: 'held' });
     const body = { integrationId: id, environmentId: 'production' };
-    return (by: Caller, approval?: string) => by.post('/integrations/sync', body, approval ? under(approval) : undefined);
+    return (by: Caller, approval?: string) =>
+      by.post('/integrations/sync', body, approval ? under(approval) : undefined);
   }
 
   it('sync: nobody approves a run of their own by the connection of an agent', async () => {
@@ -166,20 +227,27 @@ describe('sync: approval policies on agents', () => {
   it('sync: nobody who is accountable for the agent of a connection decides a run of it by a member', async () => {
     const desk = await newDesk();
     const { o, ann, bob, agent, id: widened } = desk;
-    expect((await agent.patch(`/integrations/${widened}`, { environments: ['development', 'production'] })).status).toBe(200);
+    expect(
+      (await agent.patch(`/integrations/${widened}`, { environments: ['development', 'production'] })).status,
+    ).toBe(200);
     const [policy] = (await o.get('/policies')).json.data;
     expect((await o.del(`/policies/${policy.id}`)).status).toBe(204);
     const cara = await colleague(o, 'admin');
     const dora = await signIn(bob.o, 'admin');
     await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { role: 'admin' } } });
     const stored = await newRun(desk);
-    const other = (by: Caller) => by.post('/integrations/sync', { integrationId: widened, environmentId: 'production' });
+    const other = (by: Caller) =>
+      by.post('/integrations/sync', { integrationId: widened, environmentId: 'production' });
     for (const run of [stored, other]) {
       const { id } = approvalIn(await run(ann.o));
       const { requester } = (await ann.o.get(`/approvals/${id}`)).json;
-      expect(requester.accountable.map((one: { member_id: string }) => one.member_id)).toEqual([ann.member.id, bob.member.id]);
+      expect(requester.accountable.map((one: { member_id: string }) => one.member_id)).toEqual([
+        ann.member.id,
+        bob.member.id,
+      ]);
       // Nor whoever they brought in.
-      for (const one of [bob, dora]) expect(codeOf(await approve(one, id))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+      for (const one of [bob, dora])
+        expect(codeOf(await approve(one, id))).toEqual([403, 'INSUFFICIENT_SCOPE']);
       expect((await approve(cara, id)).json.status).toBe('approved');
     }
     expect((await stored(ann.o, approvalIn(await stored(ann.o)).id)).status).toBe(202);
@@ -196,7 +264,15 @@ describe('sync: who decided where a connection sends', () => {
     await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { role: 'admin' } } });
     const key = (await newKey(bob.o, { scopes: ['integrations:sync', 'approvals:read'] })).o;
     const stored = async (by: Caller, fields: object = {}): Promise<string> =>
-      (await by.post('/integrations', { kind: 'sync', platform: 'heroku', name: 'app', config: herokuConfig, ...fields })).json.id;
+      (
+        await by.post('/integrations', {
+          kind: 'sync',
+          platform: 'heroku',
+          name: 'app',
+          config: herokuConfig,
+          ...fields,
+        })
+      ).json.id;
     const ask = async (integrationId: string): Promise<string> =>
       approvalIn(await key.post('/integrations/sync', { integrationId, environmentId: 'production' })).id;
     return { o, ann, bob, cara, dora, key, stored, ask };
@@ -237,7 +313,8 @@ describe('sync: who decided where a connection sends', () => {
     expect((await cara.o.patch(`/integrations/${id}`, { prune: true })).status).toBe(200);
     await change(o.id, (call) => {
       const row = call.core.rows.get('integration', id) as IntegrationRow;
-      const changed_by = row.changed_by?.map(([member, at]): [string, number] => [member, at - 7 * DAY]) ?? null;
+      const changed_by =
+        row.changed_by?.map(([member, at]): [string, number] => [member, at - 7 * DAY]) ?? null;
       return { status: 200, data: null, writes: [revision(call, 'integration', row, { changed_by })] };
     });
     expect((await approve(cara, await ask(id))).json.status).toBe('approved');
@@ -246,13 +323,22 @@ describe('sync: who decided where a connection sends', () => {
   it('sync: who renamed or narrowed a connection approves a run of it', async () => {
     const { ann, cara, stored, ask } = await newDesk();
     const id = await stored(ann.o, { environments: ['development', 'production'], auto: true });
-    expect((await cara.o.patch(`/integrations/${id}`, { name: 'renamed', environments: ['production'], auto: false })).status).toBe(200);
+    expect(
+      (
+        await cara.o.patch(`/integrations/${id}`, {
+          name: 'renamed',
+          environments: ['production'],
+          auto: false,
+        })
+      ).status,
+    ).toBe(200);
     expect((await approve(cara, await ask(id))).json.status).toBe('approved');
   });
 });
 
 describe('sync: audit', () => {
-  const entries = async (o: Caller) => (await o.get('/audit-log?limit=100')).json.data as Record<string, unknown>[];
+  const entries = async (o: Caller) =>
+    (await o.get('/audit-log?limit=100')).json.data as Record<string, unknown>[];
 
   it('sync: request and sending have an entry each, attributed to the requester, without a value or a credential', async () => {
     const o = await newOrg();
@@ -299,7 +385,9 @@ describe('sync: secrecy', () => {
     const o = await newOrg();
     await newSecret(o, { name: 'ALPHA', value: 'a-value-that-is-looked-for' });
     targets.before = ({ method }) =>
-      method === 'GET' ? null : Response.json({ id: 'a-value-that-is-looked-for', message: TOKEN }, { status: 422 });
+      method === 'GET'
+        ? null
+        : Response.json({ id: 'a-value-that-is-looked-for', message: TOKEN }, { status: 422 });
     const config = { ...circleciConfig, token: TOKEN };
     const sync = await synced(o, { platform: 'circleci', config });
     expect(sync.status).toBe('failed');
@@ -323,7 +411,8 @@ describe('sync: secrecy', () => {
     ];
     const { results } = await db.prepare('select * from syncs').all();
     texts.push(JSON.stringify(results));
-    for (const text of texts) for (const secret of ['a-value-that-is-looked-for', TOKEN]) expect(text).not.toContain(secret);
+    for (const text of texts)
+      for (const secret of ['a-value-that-is-looked-for', TOKEN]) expect(text).not.toContain(secret);
     expect(
       (results as { credentials_sealed: string | null; org_id: string }[])
         .filter(({ org_id }) => org_id === o.id)
@@ -338,6 +427,9 @@ describe('sync: secrecy', () => {
     const { json } = await o.post('/integrations/sync', body);
     expect(codeOf(await other.get(`/integrations/syncs/${json.syncId}`))).toEqual([404, 'NOT_FOUND']);
     expect(codeOf(await other.post(`/integrations/syncs/${json.syncId}/cancel`))).toEqual([404, 'NOT_FOUND']);
-    expect((await send('GET', `/api/v1/orgs/${o.id}/integrations/syncs/${json.syncId}`, { token: other.token })).status).toBe(404);
+    expect(
+      (await send('GET', `/api/v1/orgs/${o.id}/integrations/syncs/${json.syncId}`, { token: other.token }))
+        .status,
+    ).toBe(404);
   });
 });

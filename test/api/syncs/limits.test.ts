@@ -1,7 +1,18 @@
-// A credential's limits in integrations: what lies outside its environments and names is neither shown, sent, pruned nor changed, with stored connections too.
+// A credential's limits in integrations: what lies outside its environments and names is neither shown, sent,
+// pruned nor changed, with stored connections too.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { newAgent, newKey, newSession } from '../../support/credentials';
-import { circleciConfig, herokuConfig, short, statusOf, syncAll, synced, type Targets, TOKEN, useTargets } from '../../support/syncs';
+import {
+  circleciConfig,
+  herokuConfig,
+  short,
+  statusOf,
+  syncAll,
+  synced,
+  type Targets,
+  TOKEN,
+  useTargets,
+} from '../../support/syncs';
 import { type Answer, type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -49,22 +60,40 @@ async function world() {
 async function shareAll(o: Caller, agent: string) {
   for (const environment of ['development', 'production'])
     for (const { id } of (await o.get(`/secrets?environment=${environment}`)).json.data) {
-      const shared = await o.post(`/secrets/${id}/share`, { kind: 'grant', grantee: { type: 'agent', id: agent }, permission: 'read' });
+      const shared = await o.post(`/secrets/${id}/share`, {
+        kind: 'grant',
+        grantee: { type: 'agent', id: agent },
+        permission: 'read',
+      });
       expect(shared.status).toBe(201);
     }
 }
 
-const start = (o: Caller, fields: Record<string, unknown>) => o.post('/integrations/sync', { environmentId: 'development', ...fields });
+const start = (o: Caller, fields: Record<string, unknown>) =>
+  o.post('/integrations/sync', { environmentId: 'development', ...fields });
 
 describe('sync: limits of the caller', () => {
   it('sync: a run of a stored connection sends, shows and prunes only what its requester reaches', async () => {
     const { o, narrow, everywhere } = await world();
     const gone = await newSecret(o, { name: 'OUTSIDE_GONE', value: 'x', environment: 'development' });
     const mine = await newSecret(o, { name: 'dev_GONE', value: 'x', environment: 'development' });
-    await synced(o, { integrationId: everywhere, environmentId: 'development', platform: undefined, config: undefined });
-    expect(Object.keys(targets.heroku).sort()).toEqual(['OUTSIDE_DEV', 'OUTSIDE_GONE', 'dev_GONE', 'dev_ONE']);
+    await synced(o, {
+      integrationId: everywhere,
+      environmentId: 'development',
+      platform: undefined,
+      config: undefined,
+    });
+    expect(Object.keys(targets.heroku).sort()).toEqual([
+      'OUTSIDE_DEV',
+      'OUTSIDE_GONE',
+      'dev_GONE',
+      'dev_ONE',
+    ]);
     for (const { id } of [gone, mine]) await o.del(`/secrets/${id}`);
-    await o.patch(`/secrets/${(await o.get('/secrets?environment=development&prefix=OUTSIDE_DEV')).json.data[0].id}`, { value: 'newer' });
+    await o.patch(
+      `/secrets/${(await o.get('/secrets?environment=development&prefix=OUTSIDE_DEV')).json.data[0].id}`,
+      { value: 'newer' },
+    );
 
     const dry = await start(narrow, { integrationId: everywhere, prune: true, dryRun: true });
     expect([dry.status, short(dry.json)]).toEqual([200, ['dev_GONE deleted', 'dev_ONE unchanged']]);
@@ -74,21 +103,33 @@ describe('sync: limits of the caller', () => {
     expect(targets.heroku).toEqual({ OUTSIDE_DEV: 'secret', OUTSIDE_GONE: 'x', dev_ONE: 'one' });
     for (const environmentId of ['production', 'staging', 'nowhere'])
       for (const dryRun of [true, false])
-        expect(codeOf(await start(narrow, { integrationId: everywhere, environmentId, dryRun }))).toEqual([404, 'NOT_FOUND']);
+        expect(codeOf(await start(narrow, { integrationId: everywhere, environmentId, dryRun }))).toEqual([
+          404,
+          'NOT_FOUND',
+        ]);
   });
 
   it('sync: a session token, and an agent beyond its own scopes, stay within their limits too', async () => {
     const { o, everywhere } = await world();
     const key = await newKey(o, { scopes: ['integrations:sync'] });
     const session = await newSession(key.o, { scopes: ['integrations:sync'], ...LIMITS, ttlSeconds: 600 });
-    expect(short((await start(o.as(session.token), { integrationId: everywhere, dryRun: true })).json)).toEqual(['dev_ONE created']);
+    expect(
+      short((await start(o.as(session.token), { integrationId: everywhere, dryRun: true })).json),
+    ).toEqual(['dev_ONE created']);
     const agent = await newAgent(o, { scopes: ['integrations:sync', 'integrations:generate'], ...LIMITS });
     await shareAll(o, agent.id);
     const inline = { platform: 'circleci', config: circleciConfig };
-    expect(short((await start(o.as(agent.token), { ...inline, dryRun: true })).json)).toEqual(['dev_ONE created']);
-    expect(codeOf(await start(o.as(agent.token), { ...inline, environmentId: 'production' }))).toEqual([403, 'SECRET_ACCESS_DENIED']);
+    expect(short((await start(o.as(agent.token), { ...inline, dryRun: true })).json)).toEqual([
+      'dev_ONE created',
+    ]);
+    expect(codeOf(await start(o.as(agent.token), { ...inline, environmentId: 'production' }))).toEqual([
+      403,
+      'SECRET_ACCESS_DENIED',
+    ]);
     const file = (environmentId: string, names?: string[]) =>
-      o.as(agent.token).post('/integrations/generate', { format: 'json', environmentId, ...(names && { names }) });
+      o
+        .as(agent.token)
+        .post('/integrations/generate', { format: 'json', environmentId, ...(names && { names }) });
     expect(JSON.parse((await file('development')).json.content)).toEqual({ dev_ONE: 'one' });
     expect(codeOf(await file('development', ['OUTSIDE_DEV']))).toEqual([403, 'SECRET_ACCESS_DENIED']);
     expect(codeOf(await file('production'))).toEqual([403, 'SECRET_ACCESS_DENIED']);
@@ -99,11 +140,20 @@ describe('sync: limits of the caller', () => {
     const agent = await newAgent(o, { scopes: ['integrations:*'], ...LIMITS });
     await shareAll(o, agent.id);
     const made = (fields: Record<string, unknown>) =>
-      o.as(agent.token).post('/integrations', { kind: 'sync', platform: 'circleci', name: 'x', config: circleciConfig, ...fields });
+      o.as(agent.token).post('/integrations', {
+        kind: 'sync',
+        platform: 'circleci',
+        name: 'x',
+        config: circleciConfig,
+        ...fields,
+      });
     expect(codeOf(await made({ environments: ['production'] }))).toEqual([403, 'SECRET_ACCESS_DENIED']);
     const { id } = (await made({ auto: true })).json;
     expect(short((await start(o, { integrationId: id, dryRun: true })).json)).toEqual(['dev_ONE created']);
-    expect(codeOf(await start(o, { integrationId: id, environmentId: 'production' }))).toEqual([404, 'NOT_FOUND']);
+    expect(codeOf(await start(o, { integrationId: id, environmentId: 'production' }))).toEqual([
+      404,
+      'NOT_FOUND',
+    ]);
   });
 
   it('sync: syncs outside the limits are neither shown nor cancelled', async () => {
@@ -117,11 +167,15 @@ describe('sync: limits of the caller', () => {
     expect(short((await narrow.get(`/integrations/syncs/${dev.id}`)).json)).toEqual(['dev_ONE created']);
     expect(list.text).not.toMatch(OUTSIDE);
     expect(codeOf(await narrow.get(`/integrations/syncs/${prod.id}`))).toEqual([404, 'NOT_FOUND']);
-    const waiting = async (fields: Record<string, unknown>) => (await start(o, { integrationId: everywhere, ...fields })).json.syncId;
+    const waiting = async (fields: Record<string, unknown>) =>
+      (await start(o, { integrationId: everywhere, ...fields })).json.syncId;
     const cancel = (id: string) => narrow.post(`/integrations/syncs/${id}/cancel`);
     expect(codeOf(await cancel(await waiting({ environmentId: 'production' })))).toEqual([404, 'NOT_FOUND']);
     expect(codeOf(await cancel(await waiting({})))).toEqual([403, 'INSUFFICIENT_SCOPE']);
-    expect(codeOf(await cancel(await waiting({ names: ['dev_ONE', 'OUTSIDE_DEV'] })))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    expect(codeOf(await cancel(await waiting({ names: ['dev_ONE', 'OUTSIDE_DEV'] })))).toEqual([
+      403,
+      'INSUFFICIENT_SCOPE',
+    ]);
     expect((await cancel(await waiting({ names: ['dev_ONE'] }))).status).toBe(200);
     // Its own sync is not larger than itself, and tells of what it named.
     const own = await start(narrow, { integrationId: everywhere, names: ['dev_ONE', 'OUTSIDE_DEV'] });
@@ -168,7 +222,9 @@ describe('sync: connections outside the limits', () => {
     const before = (await o.get('/integrations')).text;
     const narrow = o.as((await newKey(o, { scopes: ['integrations:*', 'secrets:read'], ...LIMITS })).token);
     const list = await narrow.get('/integrations');
-    expect(list.json.data.map(({ id, environments }: { id: string; environments: unknown }) => [id, environments])).toEqual([
+    expect(
+      list.json.data.map(({ id, environments }: { id: string; environments: unknown }) => [id, environments]),
+    ).toEqual([
       [everywhere, null],
       [shared, ['development']],
     ]);
@@ -197,7 +253,10 @@ describe('sync: connections outside the limits', () => {
     const wider = await of(['d*']);
     const other = await of(['dev_O*']);
     const id = await connect(own, { platform: 'circleci', config: circleciConfig });
-    expect(codeOf(await other.patch(`/integrations/${id}`, { auto: true }))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    expect(codeOf(await other.patch(`/integrations/${id}`, { auto: true }))).toEqual([
+      403,
+      'INSUFFICIENT_SCOPE',
+    ]);
     expect(codeOf(await other.del(`/integrations/${id}`))).toEqual([403, 'INSUFFICIENT_SCOPE']);
     expect((await own.patch(`/integrations/${id}`, { auto: true })).status).toBe(200);
     expect((await wider.patch(`/integrations/${id}`, { auto: false })).status).toBe(200);
@@ -206,9 +265,19 @@ describe('sync: connections outside the limits', () => {
 
   it('notify: a credential with limits removes no connection that receives events of the whole organisation', async () => {
     const { o, narrow } = await world();
-    const { id } = (await o.post('/integrations', { kind: 'notify', platform: 'pagerduty', name: 'x', config: { routingKey: 'x' } })).json;
+    const { id } = (
+      await o.post('/integrations', {
+        kind: 'notify',
+        platform: 'pagerduty',
+        name: 'x',
+        config: { routingKey: 'x' },
+      })
+    ).json;
     expect(codeOf(await narrow.del(`/integrations/${id}`))).toEqual([403, 'INSUFFICIENT_SCOPE']);
-    expect(codeOf(await narrow.patch(`/integrations/${id}`, { name: 'y' }))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    expect(codeOf(await narrow.patch(`/integrations/${id}`, { name: 'y' }))).toEqual([
+      403,
+      'INSUFFICIENT_SCOPE',
+    ]);
     expect(codeOf(await narrow.del('/integrations/int_01M9xQeKcX3vTz6nWJfQ4b'))).toEqual([404, 'NOT_FOUND']);
   });
 });

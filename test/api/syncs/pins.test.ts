@@ -1,9 +1,20 @@
-// What a sync rests on: a connection that is changed, or a secret or policy that is changed after an approval, stops what was started.
+// What a sync rests on: a connection that is changed, or a secret or policy that is changed after an
+// approval, stops what was started.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
-import { askedFor, herokuConfig, short, statusOf, syncAll, type Targets, TOKEN, useTargets, workOn } from '../../support/syncs';
+import {
+  askedFor,
+  herokuConfig,
+  short,
+  statusOf,
+  syncAll,
+  type Targets,
+  TOKEN,
+  useTargets,
+  workOn,
+} from '../../support/syncs';
 import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -22,7 +33,9 @@ const moved = { config: { appName: 'attacker', token: TOKEN } };
 /** A held secret, a connection, and a key that may sync by it; an approval of the sync, given. */
 async function newApprovedSync() {
   const { o, ann, bob } = await newOffice();
-  const asked = o.as((await newKey(bob.o, { scopes: ['integrations:*', 'secrets:*', 'approvals:read'] })).token);
+  const asked = o.as(
+    (await newKey(bob.o, { scopes: ['integrations:*', 'secrets:*', 'approvals:read'] })).token,
+  );
   const secret = await newSecret(o, { name: 'HELD', value: 'held' });
   const { id: integrationId } = (await o.post('/integrations', connection)).json;
   const policy = await newApprovalPolicy(o, ['secret.read']);
@@ -30,7 +43,13 @@ async function newApprovedSync() {
   const { id } = approvalIn(await asked.post('/integrations/sync', body));
   expect((await approve(ann, id)).status).toBe(200);
   const use = () => asked.post('/integrations/sync', body, under(id));
-  return { o, secret, policy, use, patch: (fields: object) => asked.patch(`/integrations/${integrationId}`, fields) };
+  return {
+    o,
+    secret,
+    policy,
+    use,
+    patch: (fields: object) => asked.patch(`/integrations/${integrationId}`, fields),
+  };
 }
 
 describe('sync: what it rests on', () => {
@@ -73,14 +92,20 @@ describe('sync: what it rests on', () => {
     const o = await newOrg();
     for (const name of ['ALPHA', 'BETA']) await newSecret(o, { name, value: name });
     const { id } = (await o.post('/integrations', connection)).json;
-    const { syncId } = (await o.post('/integrations/sync', { integrationId: id, environmentId: 'production' })).json;
+    const { syncId } = (
+      await o.post('/integrations/sync', { integrationId: id, environmentId: 'production' })
+    ).json;
     targets.before = async ({ method }) => {
-      if (method === 'GET') expect((await o.patch(`/integrations/${id}`, { name: 'renamed' })).status).toBe(200);
+      if (method === 'GET')
+        expect((await o.patch(`/integrations/${id}`, { name: 'renamed' })).status).toBe(200);
       return null;
     };
     await syncAll(o);
     expect(targets.writes()).toEqual([]);
-    expect((await statusOf(o, syncId)).results.map(({ code }: { code: string }) => code)).toEqual(['NOT_ATTEMPTED', 'NOT_ATTEMPTED']);
+    expect((await statusOf(o, syncId)).results.map(({ code }: { code: string }) => code)).toEqual([
+      'NOT_ATTEMPTED',
+      'NOT_ATTEMPTED',
+    ]);
   });
 
   it('sync: an automatic sync of a connection that was changed meanwhile stops, and begins again as the connection says now', async () => {

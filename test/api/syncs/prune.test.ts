@@ -1,6 +1,16 @@
-// Prune over HTTP: it deletes only names that this service was the last to write to a target, from the same environment.
+// Prune over HTTP: it deletes only names that this service was the last to write to a target, from the same
+// environment.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { circleciConfig, herokuConfig, short, statusOf, syncAll, synced, type Targets, useTargets } from '../../support/syncs';
+import {
+  circleciConfig,
+  herokuConfig,
+  short,
+  statusOf,
+  syncAll,
+  synced,
+  type Targets,
+  useTargets,
+} from '../../support/syncs';
 import { type Caller, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -23,8 +33,11 @@ const both = Object.keys(platforms) as Platform[];
 /** Secrets of an environment, by name. */
 async function filled(o: Caller, environment: string, ...names: string[]) {
   const secrets = new Map<string, string>();
-  for (const name of names) secrets.set(name, (await newSecret(o, { name, value: `${name} of ${environment}`, environment })).id);
-  return { remove: async (name: string) => expect((await o.del(`/secrets/${secrets.get(name)}`)).status).toBe(204) };
+  for (const name of names)
+    secrets.set(name, (await newSecret(o, { name, value: `${name} of ${environment}`, environment })).id);
+  return {
+    remove: async (name: string) => expect((await o.del(`/secrets/${secrets.get(name)}`)).status).toBe(204),
+  };
 }
 const at = (platform: Platform, environmentId: string, fields: Record<string, unknown> = {}) => ({
   ...platforms[platform],
@@ -43,15 +56,19 @@ describe.each(both)('sync: prune at %s', (platform) => {
     // A dry run leaves no trace in what counts as written; a sync does, also one of another environment.
     await o.post('/integrations/sync', at(platform, 'production', { dryRun: true }));
     targets[platform] = { ...rest, BETA: BETA as string };
-    expect(short((await o.post('/integrations/sync', at(platform, 'production', { dryRun: true, prune: true }))).json)).toContain(
-      'BETA deleted',
-    );
+    expect(
+      short(
+        (await o.post('/integrations/sync', at(platform, 'production', { dryRun: true, prune: true }))).json,
+      ),
+    ).toContain('BETA deleted');
     targets[platform] = rest;
     await synced(o, at(platform, 'staging'));
     targets[platform] = { ...rest, BETA: BETA as string };
-    expect(short((await o.post('/integrations/sync', at(platform, 'production', { dryRun: true, prune: true }))).json)).toEqual([
-      'ALPHA unchanged',
-    ]);
+    expect(
+      short(
+        (await o.post('/integrations/sync', at(platform, 'production', { dryRun: true, prune: true }))).json,
+      ),
+    ).toEqual(['ALPHA unchanged']);
     expect(short(await synced(o, at(platform, 'production', { prune: true })))).toEqual(['ALPHA unchanged']);
     expect(targets[platform]).toHaveProperty('BETA');
   });
@@ -63,7 +80,10 @@ describe.each(both)('sync: prune at %s', (platform) => {
     targets[platform] = {};
     expect(short(await synced(o, at(platform, 'production')))).toEqual(['ALPHA created', 'BETA created']);
     await remove('BETA');
-    expect(short(await synced(o, at(platform, 'production', { prune: true })))).toEqual(['ALPHA unchanged', 'BETA deleted']);
+    expect(short(await synced(o, at(platform, 'production', { prune: true })))).toEqual([
+      'ALPHA unchanged',
+      'BETA deleted',
+    ]);
   });
 
   it('sync: of two environments on one target the last writer owns a name, and the other deletes nothing', async () => {
@@ -73,12 +93,19 @@ describe.each(both)('sync: prune at %s', (platform) => {
     await synced(o, at(platform, 'production'));
     await synced(o, at(platform, 'staging'));
     await production.remove('SHARED');
-    expect(short(await synced(o, at(platform, 'production', { prune: true })))).toEqual(['OF_PROD unchanged']);
+    expect(short(await synced(o, at(platform, 'production', { prune: true })))).toEqual([
+      'OF_PROD unchanged',
+    ]);
     expect(targets[platform]).toMatchObject({ SHARED: 'SHARED of staging' });
     await staging.remove('SHARED');
     await staging.remove('OF_STAGING');
-    expect(short(await synced(o, at(platform, 'production', { prune: true })))).toEqual(['OF_PROD unchanged']);
-    expect(short(await synced(o, at(platform, 'staging', { prune: true })))).toEqual(['OF_STAGING deleted', 'SHARED deleted']);
+    expect(short(await synced(o, at(platform, 'production', { prune: true })))).toEqual([
+      'OF_PROD unchanged',
+    ]);
+    expect(short(await synced(o, at(platform, 'staging', { prune: true })))).toEqual([
+      'OF_STAGING deleted',
+      'SHARED deleted',
+    ]);
     expect(Object.keys(targets[platform])).toEqual(['OF_PROD']);
   });
 
@@ -103,9 +130,11 @@ it('sync: a value that somebody else has written since is not deleted', async ()
   await synced(o, at('heroku', 'production'));
   for (const name of ['ALPHA', 'BETA']) await remove(name);
   targets.heroku.BETA = 'of somebody else';
-  expect(short((await o.post('/integrations/sync', at('heroku', 'production', { dryRun: true, prune: true }))).json)).toEqual([
-    'ALPHA deleted',
-  ]);
+  expect(
+    short(
+      (await o.post('/integrations/sync', at('heroku', 'production', { dryRun: true, prune: true }))).json,
+    ),
+  ).toEqual(['ALPHA deleted']);
   expect(short(await synced(o, at('heroku', 'production', { prune: true })))).toEqual(['ALPHA deleted']);
   expect(targets.heroku).toEqual({ BETA: 'of somebody else' });
 });
@@ -117,9 +146,13 @@ it('sync: two environments on one target run one after the other, so that no pla
   await production.remove('SHARED');
   await filled(o, 'staging', 'SHARED');
   const ask = async (environmentId: string) =>
-    (await o.post('/integrations/sync', at('circleci', environmentId, { prune: true }))).json.syncId as string;
+    (await o.post('/integrations/sync', at('circleci', environmentId, { prune: true }))).json
+      .syncId as string;
   const ids = [await ask('staging'), await ask('production')];
   await syncAll(o);
-  expect(await Promise.all(ids.map(async (id) => short(await statusOf(o, id))))).toEqual([['SHARED updated'], []]);
+  expect(await Promise.all(ids.map(async (id) => short(await statusOf(o, id))))).toEqual([
+    ['SHARED updated'],
+    [],
+  ]);
   expect(targets.circleci).toEqual({ SHARED: 'SHARED of staging' });
 });

@@ -1,12 +1,20 @@
-// What stops a sync stops its writes: with slow targets, none begins after the reply to a cancellation, to the end of the caller or of the
-// connection's creator, or to the deletion or change of the connection.
+// What stops a sync stops its writes: with slow targets, none begins after the reply to a cancellation, to
+// the end of the caller or of the connection's creator, or to the deletion or change of the connection.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { permits } from '../../../src/gate/request/permits';
 import { signIn } from '../../support/browser';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
-import { circleciConfig, herokuConfig, statusOf, syncAll, type Targets, TOKEN, useTargets } from '../../support/syncs';
+import {
+  circleciConfig,
+  herokuConfig,
+  statusOf,
+  syncAll,
+  type Targets,
+  TOKEN,
+  useTargets,
+} from '../../support/syncs';
 import { type Answer, type Caller, newOrg, useWorld, whoami } from '../../support/world';
 
 useWorld();
@@ -31,20 +39,32 @@ interface Asked {
   credential: string;
 }
 
-/** Who asks, and with what: a credential with a config of its own, or an owner with a connection that the credential stored. */
-const ways: Record<string, (o: Caller, by: { id: string; o: Caller }, platform: keyof typeof platforms) => Promise<Asked>> = {
+/**
+ * Who asks, and with what: a credential with a config of its own, or an owner with a connection that the
+ * credential stored.
+ */
+const ways: Record<
+  string,
+  (o: Caller, by: { id: string; o: Caller }, platform: keyof typeof platforms) => Promise<Asked>
+> = {
   async config(o, by, platform) {
-    const { json } = await by.o.post('/integrations/sync', { ...platforms[platform], environmentId: 'production' });
+    const { json } = await by.o.post('/integrations/sync', {
+      ...platforms[platform],
+      environmentId: 'production',
+    });
     return { o, id: json.syncId, integration: null, credential: by.id };
   },
   async connection(o, by, platform) {
-    const { id } = (await by.o.post('/integrations', { kind: 'sync', name: 'x', ...platforms[platform] })).json;
+    const { id } = (await by.o.post('/integrations', { kind: 'sync', name: 'x', ...platforms[platform] }))
+      .json;
     const { json } = await o.post('/integrations/sync', { integrationId: id, environmentId: 'production' });
     return { o, id: json.syncId, integration: id, credential: by.id };
   },
 };
 
-/** Works on a sync with a slow target and stops it at its third call; the calls that began after the reply. */
+/**
+ * Works on a sync with a slow target and stops it at its third call; the calls that began after the reply.
+ */
 async function stoppedIn({ o, id }: Asked, stop: () => Promise<Answer>) {
   let calls: number = 0;
   let replied: number = Number.POSITIVE_INFINITY;
@@ -65,23 +85,47 @@ async function stoppedIn({ o, id }: Asked, stop: () => Promise<Answer>) {
   await syncAll(o);
   const given = await (answer as Promise<Answer> | null);
   const { results, status } = await statusOf(o, id);
-  return { late, given, status, codes: results.map(({ action, code = '' }: Record<string, string>) => `${action} ${code}`.trim()) };
+  return {
+    late,
+    given,
+    status,
+    codes: results.map(({ action, code = '' }: Record<string, string>) => `${action} ${code}`.trim()),
+  };
 }
 
 async function filled() {
   const o = await newOrg();
-  const data = Object.fromEntries(Array.from({ length: MANY }, (_, i) => [`NAME_${String(i).padStart(3, '0')}`, `${i}`]));
-  expect((await o.post('/integrations/import', { source: 'svc', onConflict: 'fail', data })).status).toBe(200);
+  const data = Object.fromEntries(
+    Array.from({ length: MANY }, (_, i) => [`NAME_${String(i).padStart(3, '0')}`, `${i}`]),
+  );
+  expect((await o.post('/integrations/import', { source: 'svc', onConflict: 'fail', data })).status).toBe(
+    200,
+  );
   return o;
 }
 
-const ends: Record<string, { of?: (keyof typeof ways)[]; code: string; by?: 'member' | 'session'; stop(asked: Asked): Promise<Answer> }> = {
+const ends: Record<
+  string,
+  { of?: (keyof typeof ways)[]; code: string; by?: 'member' | 'session'; stop(asked: Asked): Promise<Answer> }
+> = {
   cancel: { code: 'NOT_ATTEMPTED', stop: ({ o, id }) => o.post(`/integrations/syncs/${id}/cancel`) },
   revoke: { code: 'CALLER_REVOKED', stop: ({ o, credential }) => o.del(`/api-keys/${credential}`) },
-  contain: { code: 'CALLER_REVOKED', stop: ({ o, credential }) => o.post(`/credentials/${credential}/contain`, {}) },
+  contain: {
+    code: 'CALLER_REVOKED',
+    stop: ({ o, credential }) => o.post(`/credentials/${credential}/contain`, {}),
+  },
   // It ends session tokens, and API keys only if it is asked to.
-  panic: { of: ['config'], code: 'CALLER_REVOKED', by: 'session', stop: ({ o }) => o.post('/panic', { reason: 'a laptop was stolen' }) },
-  'removal of the member': { code: 'CALLER_REVOKED', by: 'member', stop: ({ o, credential }) => o.del(`/members/${credential}`) },
+  panic: {
+    of: ['config'],
+    code: 'CALLER_REVOKED',
+    by: 'session',
+    stop: ({ o }) => o.post('/panic', { reason: 'a laptop was stolen' }),
+  },
+  'removal of the member': {
+    code: 'CALLER_REVOKED',
+    by: 'member',
+    stop: ({ o, credential }) => o.del(`/members/${credential}`),
+  },
   'deletion of the connection': {
     of: ['connection'],
     code: 'NOT_ATTEMPTED',
@@ -90,12 +134,15 @@ const ends: Record<string, { of?: (keyof typeof ways)[]; code: string; by?: 'mem
   'change of the connection': {
     of: ['connection'],
     code: 'NOT_ATTEMPTED',
-    stop: ({ o, integration }) => o.patch(`/integrations/${integration}`, { config: { projectSlug: 'gh/other/app', token: TOKEN } }),
+    stop: ({ o, integration }) =>
+      o.patch(`/integrations/${integration}`, { config: { projectSlug: 'gh/other/app', token: TOKEN } }),
   },
 };
 
 describe('sync: no write begins after the reply', () => {
-  const cases = Object.entries(ends).flatMap(([name, end]) => (end.of ?? Object.keys(ways)).map((way) => [name, way, end] as const));
+  const cases = Object.entries(ends).flatMap(([name, end]) =>
+    (end.of ?? Object.keys(ways)).map((way) => [name, way, end] as const),
+  );
   it.each(cases)('sync: %s of a sync by %s', async (_, way, { by, code, stop }) => {
     const o = await filled();
     const credential = by ? await newSession(o, SCOPES) : await newKey(o, SCOPES);
@@ -114,19 +161,26 @@ describe('sync: no write begins after the reply', () => {
 });
 
 describe('sync: and whoever else asked', () => {
-  const byInline = async (o: Caller, by: Caller, id = '') => (ways.config as (typeof ways)[string])(o, { id, o: by }, 'circleci');
+  const byInline = async (o: Caller, by: Caller, id = '') =>
+    (ways.config as (typeof ways)[string])(o, { id, o: by }, 'circleci');
 
   it('sync: a session token that is revoked, and an agent whose key is', async () => {
     const o = await filled();
     const key = await newKey(o, { scopes: ['*'] });
     const session = await newSession(key.o, SCOPES);
     const ofSession = await byInline(o, session.o);
-    expect(await stoppedIn(ofSession, () => o.del(`/access-tokens/${session.id}`))).toMatchObject({ late: [], given: { status: 204 } });
+    expect(await stoppedIn(ofSession, () => o.del(`/access-tokens/${session.id}`))).toMatchObject({
+      late: [],
+      given: { status: 204 },
+    });
     targets.circleci = {};
     targets.calls = [];
     const agent = await newAgent(key.o, SCOPES);
     const ofAgent = await byInline(o, agent.o);
-    expect(await stoppedIn(ofAgent, () => o.del(`/agent-credentials/${agent.id}`))).toMatchObject({ late: [], given: { status: 204 } });
+    expect(await stoppedIn(ofAgent, () => o.del(`/agent-credentials/${agent.id}`))).toMatchObject({
+      late: [],
+      given: { status: 204 },
+    });
   });
 
   it('sync: a batch is not sent, and a gate that starts again counts the permits of the one before', async () => {
@@ -151,7 +205,11 @@ describe('sync: and whoever else asked', () => {
     batch = (ways.config as (typeof ways)[string])(o, { id: '', o }, 'heroku');
     await batch;
     await syncAll(o);
-    expect([(await (answer as Promise<Answer> | null))?.status, targets.writes(), targets.heroku]).toEqual([200, [], {}]);
+    expect([(await (answer as Promise<Answer> | null))?.status, targets.writes(), targets.heroku]).toEqual([
+      200,
+      [],
+      {},
+    ]);
   });
 
   it('sync: a permit does not outlast the caller', async () => {
@@ -174,7 +232,9 @@ describe('sync: and whoever else asked', () => {
     await syncAll(o);
     expect([late, targets.calls.length > 3]).toEqual([[], true]);
     const { results } = await statusOf(o, asked.id);
-    expect(results.filter(({ code }: { code?: string }) => code === 'CALLER_REVOKED').length).toBeGreaterThan(MANY / 2);
+    expect(results.filter(({ code }: { code?: string }) => code === 'CALLER_REVOKED').length).toBeGreaterThan(
+      MANY / 2,
+    );
   });
 
   it('sync: a sync that ends keeps nobody waiting', async () => {

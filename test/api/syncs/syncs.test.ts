@@ -33,7 +33,8 @@ const circle = { platform: 'circleci', config: circleciConfig };
 async function filled(...names: string[]) {
   const o = await newOrg();
   const secrets = new Map<string, { id: string; value: string }>();
-  for (const name of names.length ? names : ['ALPHA', 'BETA']) secrets.set(name, await newSecret(o, { name, value: `value of ${name}` }));
+  for (const name of names.length ? names : ['ALPHA', 'BETA'])
+    secrets.set(name, await newSecret(o, { name, value: `value of ${name}` }));
   return { o, secrets };
 }
 
@@ -50,12 +51,23 @@ describe('sync: writes', () => {
     const { o } = await filled();
     const asked = await o.post('/integrations/sync', body);
     expect([asked.status, asked.json]).toEqual([202, { syncId: asked.json.syncId, status: 'queued' }]);
-    expect(await statusOf(o, asked.json.syncId)).toMatchObject({ status: 'queued', results: [], startedAt: null, finishedAt: null });
+    expect(await statusOf(o, asked.json.syncId)).toMatchObject({
+      status: 'queued',
+      results: [],
+      startedAt: null,
+      finishedAt: null,
+    });
     expect(targets.calls).toEqual([]);
     await syncAll(o);
     expect(targets.heroku).toEqual({ ALPHA: 'value of ALPHA', BETA: 'value of BETA' });
     const sync = await statusOf(o, asked.json.syncId);
-    expect(sync).toMatchObject({ platform: 'heroku', integrationId: null, status: 'completed', redeployRequired: false, retryAfter: null });
+    expect(sync).toMatchObject({
+      platform: 'heroku',
+      integrationId: null,
+      status: 'completed',
+      redeployRequired: false,
+      retryAfter: null,
+    });
     expect(sync.results).toEqual([
       { name: 'ALPHA', targetName: 'ALPHA', action: 'created' },
       { name: 'BETA', targetName: 'BETA', action: 'created' },
@@ -111,9 +123,14 @@ describe('sync: writes', () => {
     const { o, secrets } = await filled('ALPHA', 'BETA', 'GAMMA');
     await synced(o);
     for (const name of ['BETA', 'GAMMA']) await o.del(`/secrets/${secrets.get(name)?.id}`);
-    expect(short(await synced(o, { prune: true, names: ['ALPHA', 'BETA'] }))).toEqual(['ALPHA unchanged', 'BETA deleted']);
+    expect(short(await synced(o, { prune: true, names: ['ALPHA', 'BETA'] }))).toEqual([
+      'ALPHA unchanged',
+      'BETA deleted',
+    ]);
     expect(Object.keys(targets.heroku)).toEqual(['ALPHA', 'GAMMA']);
-    expect(short(await synced(o, { prune: true, config: { ...herokuConfig, appName: 'other-app' } }))).toEqual(['ALPHA unchanged']);
+    expect(
+      short(await synced(o, { prune: true, config: { ...herokuConfig, appName: 'other-app' } })),
+    ).toEqual(['ALPHA unchanged']);
     expect(short(await synced(o, { prune: true, config: { ...herokuConfig, token: TOKEN } }))).toEqual([
       'ALPHA unchanged',
       'GAMMA deleted',
@@ -167,7 +184,10 @@ describe('sync: dry runs', () => {
     const { o } = await filled();
     targets.before = () => new Response('', { status: 503 });
     const dry = await o.post('/integrations/sync', { ...body, dryRun: true });
-    expect([dry.status, short(dry.json)]).toEqual([200, ['ALPHA failed TARGET_REJECTED', 'BETA failed TARGET_REJECTED']]);
+    expect([dry.status, short(dry.json)]).toEqual([
+      200,
+      ['ALPHA failed TARGET_REJECTED', 'BETA failed TARGET_REJECTED'],
+    ]);
     expect(targets.calls).toHaveLength(1);
   });
 });
@@ -176,19 +196,28 @@ describe('sync: who may', () => {
   it('sync: the scopes are judged in their order, and the reach of the caller holds', async () => {
     const { o } = await filled('app/ONE', 'ALPHA');
     const as = async (fields: Record<string, unknown>) => o.as((await newKey(o, fields)).token);
-    expect(codeOf(await (await as({ scopes: ['secrets:read'] })).post('/integrations/sync', body))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+    expect(codeOf(await (await as({ scopes: ['secrets:read'] })).post('/integrations/sync', body))).toEqual([
+      403,
+      'INSUFFICIENT_SCOPE',
+    ]);
     const unreading = await (await as({ scopes: ['integrations:sync'] })).post('/integrations/sync', body);
     expect(codeOf(unreading)).toEqual([403, 'INSUFFICIENT_SCOPE']);
     expect(unreading.json.error.message).toContain('secrets:read');
     const narrow = await as({ scopes: ['integrations:sync', 'secrets:read'], secrets: ['app/*'] });
     const asked = await narrow.post('/integrations/sync', { ...body, names: ['app/ONE', 'ALPHA'] });
     await syncAll(o);
-    expect(short(await statusOf(o, asked.json.syncId))).toEqual(['ALPHA skipped NOT_FOUND', 'app/ONE created']);
+    expect(short(await statusOf(o, asked.json.syncId))).toEqual([
+      'ALPHA skipped NOT_FOUND',
+      'app/ONE created',
+    ]);
     const elsewhere = await as({ scopes: ['integrations:sync', 'secrets:read'], environments: ['staging'] });
     expect(codeOf(await elsewhere.post('/integrations/sync', body))).toEqual([404, 'NOT_FOUND']);
     const agent = o.as((await newAgent(o, { scopes: ['integrations:sync'] })).token);
     expect(codeOf(await agent.post('/integrations/sync', body))).toEqual([403, 'SECRET_ACCESS_DENIED']);
-    expect(codeOf(await o.post('/integrations/sync', { ...body, environmentId: 'nowhere' }))).toEqual([404, 'NOT_FOUND']);
+    expect(codeOf(await o.post('/integrations/sync', { ...body, environmentId: 'nowhere' }))).toEqual([
+      404,
+      'NOT_FOUND',
+    ]);
   });
 
   it('sync: a caller whose credential ends before the work begins sends nothing', async () => {
@@ -198,7 +227,10 @@ describe('sync: who may', () => {
     await o.del(`/api-keys/${key.id}`);
     await syncAll(o);
     const sync = await statusOf(o, json.syncId);
-    expect([sync.status, short(sync)]).toEqual(['failed', ['ALPHA failed CALLER_REVOKED', 'BETA failed CALLER_REVOKED']]);
+    expect([sync.status, short(sync)]).toEqual([
+      'failed',
+      ['ALPHA failed CALLER_REVOKED', 'BETA failed CALLER_REVOKED'],
+    ]);
     expect(targets.calls).toEqual([]);
   });
 
@@ -206,7 +238,9 @@ describe('sync: who may', () => {
     const names = Array.from({ length: 60 }, (_, i) => `NAME_${String(i).padStart(2, '0')}`);
     const { o } = await filled(...names);
     const key = await newKey(o, { scopes: ['integrations:sync', 'secrets:read'] });
-    const { json } = await o.as(key.token).post('/integrations/sync', { ...circle, environmentId: 'production' });
+    const { json } = await o
+      .as(key.token)
+      .post('/integrations/sync', { ...circle, environmentId: 'production' });
     targets.before = async ({ method }) => {
       if (method === 'POST' && targets.writes().length === 5) await o.del(`/api-keys/${key.id}`);
       return null;
@@ -238,7 +272,12 @@ describe('sync: who may', () => {
     ])
       expect(codeOf(await o.post('/integrations/sync', wrong))).toEqual([400, 'VALIDATION_FAILED']);
     expect(
-      codeOf(await o.post('/integrations/sync', { integrationId: 'int_01M9xQeKcX3vTz6nWJfQ4b', environmentId: 'production' })),
+      codeOf(
+        await o.post('/integrations/sync', {
+          integrationId: 'int_01M9xQeKcX3vTz6nWJfQ4b',
+          environmentId: 'production',
+        }),
+      ),
     ).toEqual([404, 'NOT_FOUND']);
     expect((await o.get('/integrations/syncs')).json.data).toEqual([]);
   });
@@ -249,7 +288,8 @@ describe('sync: order, repeats and cancelling', () => {
     const { o, secrets } = await filled('ALPHA');
     const first = (await o.post('/integrations/sync', body)).json.syncId;
     const second = (await o.post('/integrations/sync', body)).json.syncId;
-    const other = (await o.post('/integrations/sync', { ...circle, environmentId: 'production' })).json.syncId;
+    const other = (await o.post('/integrations/sync', { ...circle, environmentId: 'production' })).json
+      .syncId;
     expect(await askedFor(o)).toEqual([first, other]);
     await workOn(o, second);
     expect((await statusOf(o, second)).status).toBe('queued');
@@ -284,10 +324,16 @@ describe('sync: order, repeats and cancelling', () => {
     expect((await o.post(`/integrations/syncs/${syncId}/cancel`)).status).toBe(200);
     await syncAll(o);
     const sync = await statusOf(o, syncId);
-    expect([sync.status, short(sync)]).toEqual(['failed', ['ALPHA failed NOT_ATTEMPTED', 'BETA failed NOT_ATTEMPTED']]);
+    expect([sync.status, short(sync)]).toEqual([
+      'failed',
+      ['ALPHA failed NOT_ATTEMPTED', 'BETA failed NOT_ATTEMPTED'],
+    ]);
     expect(targets.calls).toEqual([]);
     expect(codeOf(await o.post(`/integrations/syncs/${syncId}/cancel`))).toEqual([409, 'SYNC_ENDED']);
-    expect(codeOf(await o.post('/integrations/syncs/syn_01M9xQeKcX3vTz6nWJfQ4b/cancel'))).toEqual([404, 'NOT_FOUND']);
+    expect(codeOf(await o.post('/integrations/syncs/syn_01M9xQeKcX3vTz6nWJfQ4b/cancel'))).toEqual([
+      404,
+      'NOT_FOUND',
+    ]);
   });
 
   it('sync: one that is cancelled midway finishes the names it has begun', async () => {
@@ -296,7 +342,8 @@ describe('sync: order, repeats and cancelling', () => {
     const { syncId } = (await o.post('/integrations/sync', { ...circle, environmentId: 'production' })).json;
     let answer: { status: number; json: { results: { code?: string }[] } } | null = null;
     targets.before = async ({ method }) => {
-      if (method === 'POST' && targets.writes().length === 3) answer = await o.post(`/integrations/syncs/${syncId}/cancel`);
+      if (method === 'POST' && targets.writes().length === 3)
+        answer = await o.post(`/integrations/syncs/${syncId}/cancel`);
       return null;
     };
     await syncAll(o);
@@ -314,7 +361,9 @@ describe('sync: order, repeats and cancelling', () => {
     for (let i = 0; i < 5; i++) ids.push((await synced(o)).id);
     const first = (await o.get('/integrations/syncs?limit=2')).json;
     expect(first.data.map(({ id }: { id: string }) => id)).toEqual([ids[4], ids[3]]);
-    const second = (await o.get(`/integrations/syncs?limit=2&cursor=${encodeURIComponent(first.next_cursor)}`)).json;
+    const second = (
+      await o.get(`/integrations/syncs?limit=2&cursor=${encodeURIComponent(first.next_cursor)}`)
+    ).json;
     expect(second.data.map(({ id }: { id: string }) => id)).toEqual([ids[2], ids[1]]);
   });
 });
@@ -322,9 +371,18 @@ describe('sync: order, repeats and cancelling', () => {
 it('sync: the row of one that names many secrets is not kept in memory', async () => {
   const o = await newOrg();
   const ask = async (names: string[]) =>
-    (await o.post('/integrations/sync', { platform: 'heroku', config: herokuConfig, environmentId: 'production', names })).json.syncId;
+    (
+      await o.post('/integrations/sync', {
+        platform: 'heroku',
+        config: herokuConfig,
+        environmentId: 'production',
+        names,
+      })
+    ).json.syncId;
   const ids = [await ask(['ALPHA']), await ask(Array.from({ length: 1000 }, (_, n) => `NAME_${n}`))];
   // A row that is kept is the same object each time.
-  const twice = await inGate(o, ({ core }) => ids.map((id) => new Set([core.rows.get('sync', id), core.rows.get('sync', id)]).size));
+  const twice = await inGate(o, ({ core }) =>
+    ids.map((id) => new Set([core.rows.get('sync', id), core.rows.get('sync', id)]).size),
+  );
   expect(twice).toEqual([1, 2]);
 });

@@ -1,4 +1,5 @@
-// Workload identity: the keys that an issuer publishes. How they are found, kept and renewed, and issuers that are down, slow or hostile.
+// Workload identity: the keys that an issuer publishes. How they are found, kept and renewed, and issuers
+// that are down, slow or hostile.
 import { runDurableObjectAlarm } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
@@ -26,17 +27,23 @@ async function publishing(fields: Parameters<typeof newIssuer>[0] = {}) {
   const o = await newOrg();
   const issuer = stand.publish(await newIssuer(fields));
   const trust = await newTrust(o, issuer, { jwks: undefined });
-  const reason = async () => (await o.get('/audit-log?action=auth.exchange&outcome=denied&limit=1')).json.data[0].reason as string;
+  const reason = async () =>
+    (await o.get('/audit-log?action=auth.exchange&outcome=denied&limit=1')).json.data[0].reason as string;
   return { ...stand, o, issuer, trust, reason };
 }
 
 describe('workload identity: keys of the issuer', () => {
   it('are fetched from its discovery document, once for many exchanges', async () => {
     const { o, issuer, trust, asked } = await publishing();
-    const answers = await Promise.all(Array.from({ length: 8 }, async () => exchange(o, trust, await issuer.sign())));
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, async () => exchange(o, trust, await issuer.sign())),
+    );
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 201));
     expect((await exchange(o, trust, await issuer.sign())).status).toBe(201);
-    expect(asked.map(({ href }) => href)).toEqual([`${issuer.url}/.well-known/openid-configuration`, `${issuer.url}/jwks`]);
+    expect(asked.map(({ href }) => href)).toEqual([
+      `${issuer.url}/.well-known/openid-configuration`,
+      `${issuer.url}/jwks`,
+    ]);
   });
 
   it('of an issuer with a path are found below the path', async () => {
@@ -55,7 +62,11 @@ describe('workload identity: keys of the issuer', () => {
 
   it('are not fetched for a token of another issuer or algorithm', async () => {
     const { o, issuer, trust, asked } = await publishing();
-    for (const token of [await issuer.sign({ iss: 'https://evil.example.com' }), 'x.y.z', (await issuer.sign()).replace(/^[^.]+/, 'e30')])
+    for (const token of [
+      await issuer.sign({ iss: 'https://evil.example.com' }),
+      'x.y.z',
+      (await issuer.sign()).replace(/^[^.]+/, 'e30'),
+    ])
       expect(codeOf(await exchange(o, trust, token))).toEqual(UNAUTHENTICATED);
     expect(asked).toEqual([]);
   });
@@ -63,7 +74,9 @@ describe('workload identity: keys of the issuer', () => {
   it('with an unknown kid are asked for once a minute at most, however many tokens name one', async () => {
     const { o, issuer, trust, asked, reason } = await publishing();
     expect((await exchange(o, trust, await issuer.sign())).status).toBe(201);
-    const unknown = Array.from({ length: 12 }, async (_, n) => exchange(o, trust, await issuer.sign({}, { kid: `unknown-${n}` })));
+    const unknown = Array.from({ length: 12 }, async (_, n) =>
+      exchange(o, trust, await issuer.sign({}, { kid: `unknown-${n}` })),
+    );
     for (const answer of await Promise.all(unknown)) expect(codeOf(answer)).toEqual(UNAUTHENTICATED);
     expect(await reason()).toBe('no key of the issuer matches the token');
     expect(asked.length).toBe(2);
@@ -93,10 +106,14 @@ describe('workload identity: keys of the issuer', () => {
     expect(codeOf(await exchange(o, trust, await issuer.sign({}, header)))).toEqual(UNAUTHENTICATED);
     // Within the minute the issuer is not asked again, whoever signs.
     const forger = await newIssuer({ url: issuer.url, kid: kid as string });
-    for (const answer of await Promise.all(Array.from({ length: 5 }, async () => exchange(o, trust, await forger.sign({}, header)))))
+    for (const answer of await Promise.all(
+      Array.from({ length: 5 }, async () => exchange(o, trust, await forger.sign({}, header))),
+    ))
       expect(codeOf(answer)).toEqual(UNAUTHENTICATED);
     expect(asked.length).toBe(4);
-    expect(await reason()).toMatch(alg === 'ES256' ? 'the signature is not valid' : 'no key of the issuer matches the token');
+    expect(await reason()).toMatch(
+      alg === 'ES256' ? 'the signature is not valid' : 'no key of the issuer matches the token',
+    );
     expect((await exchange(o, trust, await next.sign({}, header))).status).toBe(201);
   });
 
@@ -137,7 +154,8 @@ describe('workload identity: keys of the issuer', () => {
     expect(await kidsAt(issuer.url, issuer.kid, now + 9 * MINUTE)).toBe(issuer.kid);
     expect(asked.length).toBe(2);
     stand.answer = () => new Response('down', { status: 503 });
-    for (const minutes of [11, 11.5, 60, 60 * 23]) expect(await kidsAt(issuer.url, issuer.kid, now + minutes * MINUTE)).toBe(issuer.kid);
+    for (const minutes of [11, 11.5, 60, 60 * 23])
+      expect(await kidsAt(issuer.url, issuer.kid, now + minutes * MINUTE)).toBe(issuer.kid);
     // Not within the minute.
     expect(asked.length).toBe(5);
     expect(await kidsAt(issuer.url, issuer.kid, now + 60 * 25 * MINUTE)).toBe(
@@ -169,13 +187,19 @@ describe('workload identity: a hostile issuer', () => {
     Array.from({ length: many }, (_, n) => ({ kty: 'EC', crv: 'P-256', x: 'x', y: 'y', kid: `f${n}` }));
   const discovery = ({ pathname }: URL) => pathname === '/.well-known/openid-configuration';
   type Publishing = Awaited<ReturnType<typeof publishing>>;
-  const hostile: Record<string, [answer: (p: Publishing) => (url: URL) => Response | undefined, reason: string]> = {
+  const hostile: Record<
+    string,
+    [answer: (p: Publishing) => (url: URL) => Response | undefined, reason: string]
+  > = {
     'answers with a redirect': [
       () => () => new Response(null, { status: 302, headers: { Location: 'https://evil.example.com/' } }),
       'discovery document of the issuer cannot be read: status 302',
     ],
     'answers for its keys with a redirect': [
-      () => (url) => (discovery(url) ? undefined : new Response(null, { status: 307, headers: { Location: 'https://evil.example.com/' } })),
+      () => (url) =>
+        discovery(url)
+          ? undefined
+          : new Response(null, { status: 307, headers: { Location: 'https://evil.example.com/' } }),
       'key set of the issuer cannot be read: status 307',
     ],
     'answers with a page': [() => () => new Response('<html>'), 'no JSON object'],
@@ -183,13 +207,17 @@ describe('workload identity: a hostile issuer', () => {
     'answers with nothing': [() => () => new Response(null, { status: 204 }), 'status 204'],
     'names another issuer': [
       () => (url) =>
-        discovery(url) ? Response.json({ issuer: 'https://evil.example.com', jwks_uri: 'https://evil.example.com/jwks' }) : undefined,
+        discovery(url)
+          ? Response.json({ issuer: 'https://evil.example.com', jwks_uri: 'https://evil.example.com/jwks' })
+          : undefined,
       'it names a different issuer',
     ],
     'names itself with a slash': [
       ({ issuer }) =>
         (url) =>
-          discovery(url) ? Response.json({ issuer: `${issuer.url}/`, jwks_uri: `${issuer.url}/jwks` }) : undefined,
+          discovery(url)
+            ? Response.json({ issuer: `${issuer.url}/`, jwks_uri: `${issuer.url}/jwks` })
+            : undefined,
       'it names a different issuer',
     ],
     'names no address of its keys': [
@@ -227,7 +255,10 @@ describe('workload identity: a hostile issuer', () => {
       'no list of at most 100 keys',
     ],
     'sends nonsense among its keys': [
-      () => (url) => (discovery(url) ? undefined : Response.json({ keys: [null, 1, 'x', [], {}, { kty: 'EC' }, { kid: 7 }] })),
+      () => (url) =>
+        discovery(url)
+          ? undefined
+          : Response.json({ keys: [null, 1, 'x', [], {}, { kty: 'EC' }, { kid: 7 }] }),
       'no key of the issuer matches the token',
     ],
     'sends its key among private members': [
@@ -239,7 +270,9 @@ describe('workload identity: a hostile issuer', () => {
     'sends a symmetric key': [
       ({ issuer }) =>
         (url) =>
-          discovery(url) ? undefined : Response.json({ keys: [{ kty: 'oct', k: 'c2VjcmV0', kid: issuer.kid }] }),
+          discovery(url)
+            ? undefined
+            : Response.json({ keys: [{ kty: 'oct', k: 'c2VjcmV0', kid: issuer.kid }] }),
       'no key of the issuer matches the token',
     ],
     'sends its key for encryption': [
@@ -277,14 +310,20 @@ describe('workload identity: a hostile issuer', () => {
     const { o, issuer, trust, asked, stand, reason } = await publishing();
     stand.answer = () => Response.json({ issuer: issuer.url, jwks_uri });
     expect(codeOf(await exchange(o, trust, await issuer.sign()))).toEqual(UNAUTHENTICATED);
-    expect([asked.length, await reason()]).toEqual([1, 'the key set of the issuer cannot be read: its address is not allowed']);
+    expect([asked.length, await reason()]).toEqual([
+      1,
+      'the key set of the issuer cannot be read: its address is not allowed',
+    ]);
   });
 
   it('whose name leads to a private address is not asked', async () => {
     const { o, issuer, trust, asked, stand, reason } = await publishing();
     stand.address = '10.0.0.1';
     expect(codeOf(await exchange(o, trust, await issuer.sign()))).toEqual(UNAUTHENTICATED);
-    expect([asked, await reason()]).toEqual([[], 'the discovery document of the issuer cannot be read: its address is private']);
+    expect([asked, await reason()]).toEqual([
+      [],
+      'the discovery document of the issuer cannot be read: its address is private',
+    ]);
   });
 
   it('that is slow is waited for within bounds', async () => {
@@ -295,10 +334,14 @@ describe('workload identity: a hostile issuer', () => {
       given.push(ms);
       return timeout.call(AbortSignal, 5);
     });
-    stand.answer = (_, signal) => new Promise((_done, fail) => signal.addEventListener('abort', () => fail(new Error('aborted'))));
+    stand.answer = (_, signal) =>
+      new Promise((_done, fail) => signal.addEventListener('abort', () => fail(new Error('aborted'))));
     expect(codeOf(await exchange(o, trust, await issuer.sign()))).toEqual(UNAUTHENTICATED);
     vi.restoreAllMocks();
-    expect([given, await reason()]).toEqual([[4000], 'the discovery document of the issuer cannot be read: no response in time']);
+    expect([given, await reason()]).toEqual([
+      [4000],
+      'the discovery document of the issuer cannot be read: no response in time',
+    ]);
   });
 
   it('that publishes weak RSA keys gives nothing', async () => {
@@ -312,7 +355,9 @@ describe('workload identity: a hostile issuer', () => {
       { ...jwk, n: (jwk.n as string).slice(0, 171) },
     ]) {
       const { readIssuerKey } = await import('../../../src/domains/trusts/keys');
-      expect(await readIssuerKey(weak)).toBe('must be an RSA key of 2,048 to 4,096 bits with the exponent 65537');
+      expect(await readIssuerKey(weak)).toBe(
+        'must be an RSA key of 2,048 to 4,096 bits with the exponent 65537',
+      );
     }
     expect((await exchange(p.o, p.trust, await p.issuer.sign())).status).toBe(201);
   });

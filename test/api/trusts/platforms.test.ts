@@ -1,4 +1,5 @@
-// Workload identity: the trusts of the guide, with tokens as each platform documents them. Each is refused with one claim of somebody else's.
+// Workload identity: the trusts of the guide, with tokens as each platform documents them. Each is refused
+// with one claim of somebody else's.
 import { describe, expect, it } from 'vitest';
 import guide from '../../../docs/guides/workload-identity.md?raw';
 import { AUDIENCE, exchange, newIssuer } from '../../support/issuers';
@@ -76,7 +77,13 @@ const platforms: Record<string, Platform> = {
       ci_config_ref_uri: 'gitlab.com/acme/app//.gitlab-ci.yml@refs/heads/main',
       sub: 'project_path:acme/app:ref_type:branch:ref:main',
     },
-    others: [{ project_id: '21' }, { ref_protected: 'false' }, { ref: 'topic' }, { ref_type: 'tag' }, { project_id: ['2', '0'] }],
+    others: [
+      { project_id: '21' },
+      { ref_protected: 'false' },
+      { ref: 'topic' },
+      { ref_type: 'tag' },
+      { project_id: ['2', '0'] },
+    ],
   },
   circleci: {
     source: 'https://circleci.com/docs/guides/permissions-authentication/openid-connect-tokens/',
@@ -120,14 +127,22 @@ const platforms: Record<string, Platform> = {
       sub: '107517467455664443766',
       email: 'deploy@acme.iam.gserviceaccount.com',
       email_verified: true,
-      google: { compute_engine: { project_id: 'acme', project_number: 739419398126, zone: 'us-west1-a', instance_id: '1' } },
+      google: {
+        compute_engine: {
+          project_id: 'acme',
+          project_number: 739419398126,
+          zone: 'us-west1-a',
+          instance_id: '1',
+        },
+      },
       jti: undefined,
       nbf: undefined,
     },
     others: [{ sub: '107517467455664443767' }, { sub: 107517467455664, azp: '107517467455664443766' }],
   },
   azure: {
-    source: 'https://learn.microsoft.com/rest/api/azure/devops/distributedtask/oidctoken/create?view=azure-devops-rest-7.1',
+    source:
+      'https://learn.microsoft.com/rest/api/azure/devops/distributedtask/oidctoken/create?view=azure-devops-rest-7.1',
     claims: {
       sub: 'p://acme/app/deploy',
       org_id: '7f1b4c2d-9e8a-4b6c-8d7e-5f4a3b2c1d0e',
@@ -139,7 +154,11 @@ const platforms: Record<string, Platform> = {
       rpo_ref: 'refs/heads/main',
       run_id: '42',
     },
-    others: [{ sub: 'p://acme/app/other' }, { sub: 'sc://acme/app/deploy' }, { rpo_ref: 'refs/pull/3/merge' }],
+    others: [
+      { sub: 'p://acme/app/other' },
+      { sub: 'sc://acme/app/deploy' },
+      { rpo_ref: 'refs/pull/3/merge' },
+    ],
   },
   fly: {
     source: 'https://fly.io/docs/security/openid-connect/',
@@ -209,11 +228,10 @@ describe('workload identity: the trusts of the guide', () => {
       expect(given.status).toBe(201);
       expect(Date.parse(given.json.expiresAt) - Date.now()).toBeLessThanOrEqual(body.ttlSeconds * 1000);
       for (const other of [...others, { aud: 'https://other.example.com' }, { iss: `${body.issuer}/` }])
-        expect([other, ...codeOf(await exchange(o, made.json, await issuer.sign({ ...said, ...other })))]).toEqual([
+        expect([
           other,
-          401,
-          'UNAUTHENTICATED',
-        ]);
+          ...codeOf(await exchange(o, made.json, await issuer.sign({ ...said, ...other }))),
+        ]).toEqual([other, 401, 'UNAUTHENTICATED']);
     },
   );
 });

@@ -1,4 +1,5 @@
-// Workload identity, as an attacker tries it: tokens that are wrong in one respect each, keys that are not the issuer's, and tokens used again.
+// Workload identity, as an attacker tries it: tokens that are wrong in one respect each, keys that are not
+// the issuer's, and tokens used again.
 import { exportJWK, exportSPKI, generateKeyPair, importJWK, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { toBase64Url, utf8 } from '../../../src/crypto/bytes';
@@ -16,45 +17,74 @@ const spelled = (part: object) => toBase64Url(utf8(JSON.stringify(part)));
 
 /** The reasons of the newest refusals in the audit log. */
 const reasons = async (o: Awaited<ReturnType<typeof newOrg>>, many: number): Promise<string[]> =>
-  (await o.get(`/audit-log?action=auth.exchange&outcome=denied&limit=${many}`)).json.data.map(({ reason }: { reason: string }) => reason);
+  (await o.get(`/audit-log?action=auth.exchange&outcome=denied&limit=${many}`)).json.data.map(
+    ({ reason }: { reason: string }) => reason,
+  );
 
 describe('workload identity: a token with one wrong claim', () => {
   const wrong: Record<string, [claims: () => Record<string, unknown>, reason: string]> = {
     'another issuer': [() => ({ iss: 'https://evil.example.com' }), 'the issuer does not match'],
-    'an issuer with a slash at the end': [() => ({ iss: undefined, issuer: 'x' }), 'the issuer does not match'],
+    'an issuer with a slash at the end': [
+      () => ({ iss: undefined, issuer: 'x' }),
+      'the issuer does not match',
+    ],
     'another audience': [() => ({ aud: 'http://localhost/' }), 'the audience does not match'],
     'a longer audience': [() => ({ aud: 'http://localhost.example.com' }), 'the audience does not match'],
     'an audience in another case': [() => ({ aud: 'HTTP://localhost' }), 'the audience does not match'],
-    'an audience that is an object': [() => ({ aud: { 0: 'http://localhost' } }), 'the audience does not match'],
+    'an audience that is an object': [
+      () => ({ aud: { 0: 'http://localhost' } }),
+      'the audience does not match',
+    ],
     'a list in a list of audiences': [() => ({ aud: [['http://localhost']] }), 'the audience does not match'],
     'no audience': [() => ({ aud: undefined }), 'the audience does not match'],
     'its time over': [() => ({ exp: seconds() - 31 }), 'the token has expired'],
     'its time just over': [() => ({ exp: seconds() }), 'the token has expired'],
     'its time to come': [() => ({ nbf: seconds() + 60 }), 'the token is not valid yet'],
     'an issue to come': [() => ({ iat: seconds() + 60 }), 'the token is not valid yet'],
-    'an issue of more than an hour ago': [() => ({ iat: seconds() - 3640, nbf: undefined }), 'the token was issued too long ago'],
-    'an issue of an hour and a second ago': [() => ({ iat: seconds() - 3601, nbf: undefined }), 'the token was issued too long ago'],
+    'an issue of more than an hour ago': [
+      () => ({ iat: seconds() - 3640, nbf: undefined }),
+      'the token was issued too long ago',
+    ],
+    'an issue of an hour and a second ago': [
+      () => ({ iat: seconds() - 3601, nbf: undefined }),
+      'the token was issued too long ago',
+    ],
     'no end': [() => ({ exp: undefined }), 'a required claim is missing or malformed'],
     'an end that is text': [() => ({ exp: '9999999999' }), 'a required claim is missing or malformed'],
     'no time of issue': [() => ({ iat: undefined }), 'a required claim is missing or malformed'],
     'a time of issue that is text': [() => ({ iat: '1' }), 'a required claim is missing or malformed'],
     'a time of start that is text': [() => ({ nbf: '1' }), 'a required claim is missing or malformed'],
-    'another repository': [() => ({ sub: 'repo:acme/other:ref:refs/heads/main' }), 'the claim sub does not match'],
-    'a repository whose name goes on': [() => ({ sub: 'repo:acme/app2:ref:refs/heads/main' }), 'the claim sub does not match'],
+    'another repository': [
+      () => ({ sub: 'repo:acme/other:ref:refs/heads/main' }),
+      'the claim sub does not match',
+    ],
+    'a repository whose name goes on': [
+      () => ({ sub: 'repo:acme/app2:ref:refs/heads/main' }),
+      'the claim sub does not match',
+    ],
     'its subject behind another': [() => ({ sub: 'x repo:acme/app:ref' }), 'the claim sub does not match'],
     'its subject in another case': [() => ({ sub: 'repo:Acme/app:ref' }), 'the claim sub does not match'],
     'a letter that looks alike': [() => ({ sub: 'repo:аcme/app:ref' }), 'the claim sub does not match'],
     'a decomposed letter': [() => ({ sub: 'repo:a\u0301cme/app:ref' }), 'the claim sub does not match'],
-    'a list of subjects': [() => ({ sub: ['repo:acme/app:ref'] }), 'a required claim is missing or malformed|the claim sub does not match'],
+    'a list of subjects': [
+      () => ({ sub: ['repo:acme/app:ref'] }),
+      'a required claim is missing or malformed|the claim sub does not match',
+    ],
     'a subject in an object': [() => ({ sub: { sub: 'repo:acme/app:ref' } }), 'the claim sub does not match'],
     'no subject': [() => ({ sub: undefined }), 'the claim sub does not match'],
     'a subject of a glob': [() => ({ sub: 'repo:acme/*' }), 'the claim sub does not match'],
-    'a subject that is too long': [() => ({ sub: `repo:acme/app:${'x'.repeat(1024)}` }), 'the claim sub does not match'],
+    'a subject that is too long': [
+      () => ({ sub: `repo:acme/app:${'x'.repeat(1024)}` }),
+      'the claim sub does not match',
+    ],
     'another branch': [() => ({ ref: 'refs/heads/mainx' }), 'the claim ref does not match'],
     'no branch': [() => ({ ref: undefined }), 'the claim ref does not match'],
     'a branch in an object': [() => ({ ref: { ref: 'refs/heads/main' } }), 'the claim ref does not match'],
     'a branch in a list of lists': [() => ({ ref: [['refs/heads/main']] }), 'the claim ref does not match'],
-    'a branch in a list with more than text': [() => ({ ref: ['refs/heads/main', 1] }), 'the claim ref does not match'],
+    'a branch in a list with more than text': [
+      () => ({ ref: ['refs/heads/main', 1] }),
+      'the claim ref does not match',
+    ],
     'a number of another run': [() => ({ run: 43 }), 'the claim run does not match'],
     'a number that is not whole': [() => ({ run: 42.5 }), 'the claim run does not match'],
     'null in place of true': [() => ({ protected: null }), 'the claim protected does not match'],
@@ -63,7 +93,10 @@ describe('workload identity: a token with one wrong claim', () => {
       () => ({ groups: ['dev', ...Array.from({ length: 100 }, (_, n) => `g${n}`)] }),
       'the claim groups does not match',
     ],
-    'a claim of every object': [() => ({ toString: undefined, constructor: undefined }), 'the claim constructor does not match'],
+    'a claim of every object': [
+      () => ({ toString: undefined, constructor: undefined }),
+      'the claim constructor does not match',
+    ],
   };
 
   it('is refused with one body, and the audit log has the reason', async () => {
@@ -79,12 +112,27 @@ describe('workload identity: a token with one wrong claim', () => {
         constructor: 'plain',
       },
     });
-    const right = { ref: 'refs/heads/main', run: 42, protected: true, groups: ['ops', 'dev'], constructor: 'plain' };
+    const right = {
+      ref: 'refs/heads/main',
+      run: 42,
+      protected: true,
+      groups: ['ops', 'dev'],
+      constructor: 'plain',
+    };
     expect((await exchange(o, trust, await issuer.sign(right))).status).toBe(201);
     expect(
-      (await exchange(o, trust, await issuer.sign({ ...right, ref: 'refs/tags/v1.2', run: '42', aud: ['x', 'http://localhost'] }))).status,
+      (
+        await exchange(
+          o,
+          trust,
+          await issuer.sign({ ...right, ref: 'refs/tags/v1.2', run: '42', aud: ['x', 'http://localhost'] }),
+        )
+      ).status,
     ).toBe(201);
-    expect((await exchange(o, trust, await issuer.sign({ ...right, iat: seconds() - 3590, nbf: seconds() + 25 }))).status).toBe(201);
+    expect(
+      (await exchange(o, trust, await issuer.sign({ ...right, iat: seconds() - 3590, nbf: seconds() + 25 })))
+        .status,
+    ).toBe(201);
     const bodies = new Set<string>();
     for (const [what, [claims, reason]] of Object.entries(wrong)) {
       const answer = await exchange(o, trust, await issuer.sign({ ...right, ...claims() }));
@@ -94,7 +142,9 @@ describe('workload identity: a token with one wrong claim', () => {
       expect([what, reason.split('|').includes(why) ? reason : why]).toEqual([what, reason]);
     }
     expect((await exchange(o, { id: 'trs_0000000000000000000000' }, 'x')).text).toBe([...bodies][0]);
-    expect((await exchange({ id: 'org_0000000000000000000000' }, trust, await issuer.sign(right))).text).toBe([...bodies][0]);
+    expect((await exchange({ id: 'org_0000000000000000000000' }, trust, await issuer.sign(right))).text).toBe(
+      [...bodies][0],
+    );
     expect((await exchange(await newOrg(), trust, await issuer.sign(right))).text).toBe([...bodies][0]);
     expect(bodies.size).toBe(1);
   });
@@ -104,7 +154,9 @@ describe('workload identity: a token with one wrong claim', () => {
     const plain = await newIssuer({ url: 'https://slash.example.com' });
     const slashed = await newTrust(o, { ...plain, url: 'https://slash.example.com/' });
     expect(codeOf(await exchange(o, slashed, await plain.sign()))).toEqual(UNAUTHENTICATED);
-    expect((await exchange(o, slashed, await plain.sign({ iss: 'https://slash.example.com/' }))).status).toBe(201);
+    expect((await exchange(o, slashed, await plain.sign({ iss: 'https://slash.example.com/' }))).status).toBe(
+      201,
+    );
     const trust = await newTrust(o, plain);
     for (const iss of [
       'https://slash.example.com/',
@@ -123,14 +175,19 @@ describe('workload identity: a token with another signature', () => {
     const [head = '', body = '', signature = ''] = genuine.split('.');
     const header = { alg: issuer.alg, kid: issuer.kid, typ: 'JWT' };
     const claims = JSON.parse(atob(body.replaceAll('-', '+').replaceAll('_', '/')));
-    const pem = await exportSPKI((await importJWK(issuer.jwk, issuer.alg, { extractable: true })) as CryptoKey);
+    const pem = await exportSPKI(
+      (await importJWK(issuer.jwk, issuer.alg, { extractable: true })) as CryptoKey,
+    );
     const hmac = (secret: string, more = {}) =>
-      new SignJWT(claims).setProtectedHeader({ ...header, alg: 'HS256', ...more }).sign(utf8(secret.padEnd(32, '0')));
+      new SignJWT(claims)
+        .setProtectedHeader({ ...header, alg: 'HS256', ...more })
+        .sign(utf8(secret.padEnd(32, '0')));
     const own = await newIssuer({ alg: issuer.alg, url: issuer.url, kid: issuer.kid });
     const rsa = await generateKeyPair('RS256', { extractable: true });
     const longer = await generateKeyPair('RS384', { extractable: true });
     const ec = await generateKeyPair('ES384', { extractable: true });
-    const by = (alg: string, key: CryptoKey, more = {}) => new SignJWT(claims).setProtectedHeader({ ...header, alg, ...more }).sign(key);
+    const by = (alg: string, key: CryptoKey, more = {}) =>
+      new SignJWT(claims).setProtectedHeader({ ...header, alg, ...more }).sign(key);
     return {
       'alg none': `${spelled({ ...header, alg: 'none' })}.${body}.`,
       'alg none with the signature': `${spelled({ ...header, alg: 'none' })}.${body}.${signature}`,
@@ -143,12 +200,20 @@ describe('workload identity: a token with another signature', () => {
       'RS384 with another key': await by('RS384', longer.privateKey),
       'ES384 with another key': await by('ES384', ec.privateKey),
       'another key under the same kid': await own.sign(),
-      'another key, sent along': await own.sign({}, { jwk: await exportJWK(own.privateKey).then(({ d: _, ...jwk }) => jwk) }),
-      'another key, by its address': await own.sign({}, { jku: 'https://evil.example.com/jwks', x5u: 'https://evil.example.com/x5u' }),
+      'another key, sent along': await own.sign(
+        {},
+        { jwk: await exportJWK(own.privateKey).then(({ d: _, ...jwk }) => jwk) },
+      ),
+      'another key, by its address': await own.sign(
+        {},
+        { jku: 'https://evil.example.com/jwks', x5u: 'https://evil.example.com/x5u' },
+      ),
       'a kid that nobody has': await issuer.sign({}, { kid: 'unknown' }),
       'a kid that is no text': `${spelled({ ...header, kid: 7 })}.${body}.${signature}`,
       'the algorithm of another key': `${spelled({ ...header, alg: issuer.alg === 'ES256' ? 'RS256' : 'ES256' })}.${body}.${signature}`,
-      'a critical header that nobody knows': await issuer.sign({}, { crit: ['exp'], exp: 1 }).catch(() => `${head}.${body}.`),
+      'a critical header that nobody knows': await issuer
+        .sign({}, { crit: ['exp'], exp: 1 })
+        .catch(() => `${head}.${body}.`),
       'an altered payload': `${head}.${spelled({ ...claims, sub: 'repo:acme/app:x' })}.${signature}`,
       'an altered signature': `${head}.${body}.${signature.slice(0, -4)}AAAA`,
       'no signature': `${head}.${body}.`,
@@ -216,7 +281,8 @@ describe('workload identity: replay', () => {
     expect((await exchange(o, trust, await issuer.sign())).status).toBe(201);
     // What the gate refuses is counted by address too.
     const address = { 'CF-Connecting-IP': '198.51.100.79' };
-    for (let n = 0; n < 20; n++) expect(codeOf(await exchange(o, trust, token, address))).toEqual(UNAUTHENTICATED);
+    for (let n = 0; n < 20; n++)
+      expect(codeOf(await exchange(o, trust, token, address))).toEqual(UNAUTHENTICATED);
     expect(codeOf(await exchange(o, trust, token, address))).toEqual([429, 'RATE_LIMITED']);
   });
 
@@ -230,8 +296,11 @@ describe('workload identity: replay', () => {
     // The other signature of ECDSA over the same text.
     const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
     const at = token.lastIndexOf('.') + 1;
-    const bytes = Uint8Array.from(atob(token.slice(at).replaceAll('-', '+').replaceAll('_', '/')), (char) => char.charCodeAt(0));
-    const s = order - BigInt(`0x${[...bytes.slice(32)].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`);
+    const bytes = Uint8Array.from(atob(token.slice(at).replaceAll('-', '+').replaceAll('_', '/')), (char) =>
+      char.charCodeAt(0),
+    );
+    const s =
+      order - BigInt(`0x${[...bytes.slice(32)].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`);
     const mirrored =
       s
         .toString(16)
@@ -239,7 +308,9 @@ describe('workload identity: replay', () => {
         .match(/../g)
         ?.map((pair) => Number.parseInt(pair, 16)) ?? [];
     bytes.set(mirrored, 32);
-    expect(codeOf(await exchange(o, trust, token.slice(0, at) + toBase64Url(bytes)))).toEqual(UNAUTHENTICATED);
+    expect(codeOf(await exchange(o, trust, token.slice(0, at) + toBase64Url(bytes)))).toEqual(
+      UNAUTHENTICATED,
+    );
     expect(await reasons(o, 1)).toEqual(['the token was exchanged ten times']);
   });
 
@@ -250,9 +321,9 @@ describe('workload identity: replay', () => {
     const token = await issuer.sign();
     const answers = await Promise.all(Array.from({ length: 15 }, () => exchange(o, trust, token)));
     expect(answers.filter(({ status }) => status === 201).length).toBe(10);
-    expect(new Set(answers.filter(({ status }) => status !== 201).map((answer) => codeOf(answer).join()))).toEqual(
-      new Set([UNAUTHENTICATED.join()]),
-    );
+    expect(
+      new Set(answers.filter(({ status }) => status !== 201).map((answer) => codeOf(answer).join())),
+    ).toEqual(new Set([UNAUTHENTICATED.join()]));
   });
 
   it('a call that is repeated after a lost reply gives the same session token, and counts once', async () => {
@@ -267,7 +338,9 @@ describe('workload identity: replay', () => {
     expect(status).toBe(201);
     expect((await whoami(json)).json.id).toBe(json.id);
     expect((await o.get('/access-tokens')).json.data.length).toBe(1);
-    expect(await inCore(o, ({ storage }) => storage.sql.exec('select * from exchanged').toArray().length)).toBe(1);
+    expect(
+      await inCore(o, ({ storage }) => storage.sql.exec('select * from exchanged').toArray().length),
+    ).toBe(1);
   });
 
   it('a batch that is lost costs a use and gives nothing', async () => {
@@ -278,7 +351,9 @@ describe('workload identity: replay', () => {
     expect(codeOf(await exchange(o, trust, await issuer.sign()))).toEqual([503, 'UNAVAILABLE']);
     faults.fail = null;
     expect((await o.get('/access-tokens')).json.data).toEqual([]);
-    expect(await inCore(o, ({ storage }) => storage.sql.exec('select * from exchanged').toArray().length)).toBe(1);
+    expect(
+      await inCore(o, ({ storage }) => storage.sql.exec('select * from exchanged').toArray().length),
+    ).toBe(1);
   });
 
   it('an exchange is forgotten once no clock could accept its token', async () => {
@@ -303,10 +378,16 @@ describe('workload identity: rate limit', () => {
     const trust = await newTrust(o, issuer);
     const address = { 'CF-Connecting-IP': '198.51.100.77' };
     const wrong = await issuer.sign({ sub: 'x' });
-    for (let n = 0; n < 20; n++) expect(codeOf(await exchange(o, trust, wrong, address))).toEqual(UNAUTHENTICATED);
+    for (let n = 0; n < 20; n++)
+      expect(codeOf(await exchange(o, trust, wrong, address))).toEqual(UNAUTHENTICATED);
     const asked = faults.gate;
     const over = await exchange(o, trust, wrong, address);
-    expect([...codeOf(over), Number(over.headers.get('retry-after')) > 0, faults.gate]).toEqual([429, 'RATE_LIMITED', true, asked]);
+    expect([...codeOf(over), Number(over.headers.get('retry-after')) > 0, faults.gate]).toEqual([
+      429,
+      'RATE_LIMITED',
+      true,
+      asked,
+    ]);
     expect((await exchange(o, trust, await issuer.sign(), address)).status).toBe(201);
   });
 

@@ -18,7 +18,10 @@ describe('workload identity: trust', () => {
   it('is created, shown, listed, changed and deleted', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
-    const made = await o.post('/trusts', trustIn(issuer, { environments: ['production'], secrets: ['app/*'], ttlSeconds: 900 }));
+    const made = await o.post(
+      '/trusts',
+      trustIn(issuer, { environments: ['production'], secrets: ['app/*'], ttlSeconds: 900 }),
+    );
     expect(made.status).toBe(201);
     expect(made.json).toEqual({
       id: expect.stringMatching(/^trs_[A-Za-z0-9]{22}$/),
@@ -66,7 +69,11 @@ describe('workload identity: trust', () => {
     const issuer = await newIssuer();
     const seen = await newSecret(o, { name: 'app/DB', environment: 'production' });
     const hidden = await newSecret(o, { name: 'other/DB', environment: 'production' });
-    const trust = await newTrust(o, issuer, { environments: ['production'], secrets: ['app/*'], ttlSeconds: 900 });
+    const trust = await newTrust(o, issuer, {
+      environments: ['production'],
+      secrets: ['app/*'],
+      ttlSeconds: 900,
+    });
     const { status, json } = await exchange(o, trust, await issuer.sign());
     expect([status, Object.keys(json).sort()]).toEqual([201, ['expiresAt', 'id', 'token']]);
     expect(json.token).toMatch(/^svcsess_/);
@@ -85,9 +92,14 @@ describe('workload identity: trust', () => {
     const by = o.as(json.token);
     expect((await by.get(`/secrets/${seen.id}`)).json.value).toBe(seen.value);
     expect(codeOf(await by.get(`/secrets/${hidden.id}`))).toEqual([403, 'INSUFFICIENT_SCOPE']);
-    expect(codeOf(await by.post('/access-tokens', { ttlSeconds: 60 }))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
+    expect(codeOf(await by.post('/access-tokens', { ttlSeconds: 60 }))).toEqual([
+      403,
+      'CREDENTIAL_KIND_NOT_ALLOWED',
+    ]);
     expect((await o.get(`/trusts/${trust.id}`)).json.use_count).toBeGreaterThan(0);
-    expect((await o.get('/access-tokens')).json.data.map(({ parentId }: { parentId: string }) => parentId)).toEqual([trust.id]);
+    expect(
+      (await o.get('/access-tokens')).json.data.map(({ parentId }: { parentId: string }) => parentId),
+    ).toEqual([trust.id]);
   });
 });
 
@@ -97,7 +109,9 @@ describe('workload identity: audit log', () => {
     const issuer = await newIssuer();
     const trust = await newTrust(o, issuer);
     const { id } = await newWorkload(o, trust, await issuer.sign());
-    expect(codeOf(await exchange(o, trust, await issuer.sign({ aud: 'https://other.example.com' })))).toEqual(UNAUTHENTICATED);
+    expect(codeOf(await exchange(o, trust, await issuer.sign({ aud: 'https://other.example.com' })))).toEqual(
+      UNAUTHENTICATED,
+    );
     const [denied, given] = (await o.get('/audit-log?action=auth.exchange')).json.data;
     expect(given).toMatchObject({
       actor: { kind: 'trust', id: trust.id, parent_id: null, name: 'ci' },
@@ -130,46 +144,90 @@ describe('workload identity: validation of a trust', () => {
     'a glob that is no text': [() => ({ claims: { sub: 1 } }), 'claims.sub'],
     'a glob of six *': [() => ({ claims: { sub: 'a*b*c*d*e*f*' } }), 'claims.sub'],
     'a long glob': [() => ({ claims: { sub: 'x'.repeat(257) } }), 'claims.sub'],
-    'a glob that changes the direction of text': [() => ({ claims: { sub: 'repo:\u202eacme' } }), 'claims.sub'],
+    'a glob that changes the direction of text': [
+      () => ({ claims: { sub: 'repo:\u202eacme' } }),
+      'claims.sub',
+    ],
     'a claim of the token itself': [() => ({ claims: { sub: 'x', aud: 'x' } }), 'claims.aud'],
     'a claim whose name is none': [() => ({ claims: { sub: 'x', 'a b': 'x' } }), 'claims.a b'],
     'too many claims': [
-      () => ({ claims: { sub: 'x', ...Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`c${n}`, 'x'])) } }),
+      () => ({
+        claims: { sub: 'x', ...Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`c${n}`, 'x'])) },
+      }),
       'claims',
     ],
-    'too long claims': [() => ({ claims: { sub: Array.from({ length: 20 }, (_, n) => `${n}${'x'.repeat(250)}`) } }), 'claims'],
+    'too long claims': [
+      () => ({ claims: { sub: Array.from({ length: 20 }, (_, n) => `${n}${'x'.repeat(250)}`) } }),
+      'claims',
+    ],
     'an issuer over http': [() => ({ issuer: 'http://issuer.example.com' }), 'issuer'],
     'an issuer with a user': [() => ({ issuer: 'https://a@issuer.example.com' }), 'issuer'],
     'an issuer with a query': [() => ({ issuer: 'https://issuer.example.com?x' }), 'issuer'],
     'an issuer with a fragment': [() => ({ issuer: 'https://issuer.example.com#x' }), 'issuer'],
     'an issuer without a host': [() => ({ issuer: 'https:///x' }), 'issuer'],
-    'a private issuer without keys': [() => ({ issuer: 'https://kubernetes.default.svc.cluster.local', jwks: undefined }), 'issuer'],
-    'an issuer at a private address without keys': [() => ({ issuer: 'https://10.0.0.1', jwks: undefined }), 'issuer'],
+    'a private issuer without keys': [
+      () => ({ issuer: 'https://kubernetes.default.svc.cluster.local', jwks: undefined }),
+      'issuer',
+    ],
+    'an issuer at a private address without keys': [
+      () => ({ issuer: 'https://10.0.0.1', jwks: undefined }),
+      'issuer',
+    ],
     'no audience': [() => ({ audiences: [] }), 'audiences'],
     'a short lifetime': [() => ({ ttlSeconds: 59 }), 'ttlSeconds'],
     'a long lifetime': [() => ({ ttlSeconds: 86_401 }), 'ttlSeconds'],
     'no keys': [() => ({ jwks: { keys: [] } }), 'jwks.keys'],
-    'too many keys': [({ jwk: one }) => ({ jwks: { keys: Array.from({ length: 21 }, () => one) } }), 'jwks.keys'],
-    'too large keys': [() => ({ jwks: { keys: Array.from({ length: 20 }, () => ({ kty: 'RSA', n: 'x'.repeat(1000) })) } }), 'jwks'],
-    'a long kid': [({ jwk: one }) => ({ jwks: { keys: [{ ...one, kid: 'k'.repeat(257) }] } }), 'jwks.keys.0.kid'],
+    'too many keys': [
+      ({ jwk: one }) => ({ jwks: { keys: Array.from({ length: 21 }, () => one) } }),
+      'jwks.keys',
+    ],
+    'too large keys': [
+      () => ({ jwks: { keys: Array.from({ length: 20 }, () => ({ kty: 'RSA', n: 'x'.repeat(1000) })) } }),
+      'jwks',
+    ],
+    'a long kid': [
+      ({ jwk: one }) => ({ jwks: { keys: [{ ...one, kid: 'k'.repeat(257) }] } }),
+      'jwks.keys.0.kid',
+    ],
     'a private key': [({ jwk: one }) => ({ jwks: { keys: [{ ...one, d: 'x' }] } }), 'jwks.keys.0'],
     'a symmetric key': [() => ({ jwks: { keys: [{ kty: 'oct', k: 'c2VjcmV0' }] } }), 'jwks.keys.0'],
     'a symmetric key without its value': [() => ({ jwks: { keys: [{ kty: 'oct' }] } }), 'jwks.keys.0'],
-    'a point that is not on the curve': [() => ({ jwks: { keys: [jwk({ x: 'A'.repeat(43), y: 'A'.repeat(43) })] } }), 'jwks.keys.0'],
+    'a point that is not on the curve': [
+      () => ({ jwks: { keys: [jwk({ x: 'A'.repeat(43), y: 'A'.repeat(43) })] } }),
+      'jwks.keys.0',
+    ],
     'a key of another curve': [() => ({ jwks: { keys: [jwk({ crv: 'P-521' })] } }), 'jwks.keys.0'],
-    'a point of small order': [() => ({ jwks: { keys: [{ kty: 'OKP', crv: 'Ed25519', x: 'A'.repeat(43) }] } }), 'jwks.keys.0'],
-    'a short RSA key': [() => ({ jwks: { keys: [{ kty: 'RSA', e: 'AQAB', n: 'x'.repeat(171) }] } }), 'jwks.keys.0'],
-    'an RSA key with another exponent': [() => ({ jwks: { keys: [{ kty: 'RSA', e: 'Aw', n: 'x'.repeat(342) }] } }), 'jwks.keys.0'],
+    'a point of small order': [
+      () => ({ jwks: { keys: [{ kty: 'OKP', crv: 'Ed25519', x: 'A'.repeat(43) }] } }),
+      'jwks.keys.0',
+    ],
+    'a short RSA key': [
+      () => ({ jwks: { keys: [{ kty: 'RSA', e: 'AQAB', n: 'x'.repeat(171) }] } }),
+      'jwks.keys.0',
+    ],
+    'an RSA key with another exponent': [
+      () => ({ jwks: { keys: [{ kty: 'RSA', e: 'Aw', n: 'x'.repeat(342) }] } }),
+      'jwks.keys.0',
+    ],
     'a key for encryption': [({ jwk: one }) => ({ jwks: { keys: [{ ...one, use: 'enc' }] } }), 'jwks.keys.0'],
-    'a key for another algorithm': [({ jwk: one }) => ({ jwks: { keys: [{ ...one, alg: 'RS256' }] } }), 'jwks.keys.0'],
+    'a key for another algorithm': [
+      ({ jwk: one }) => ({ jwks: { keys: [{ ...one, alg: 'RS256' }] } }),
+      'jwks.keys.0',
+    ],
     'a key twice': [({ jwk: one }) => ({ jwks: { keys: [one, { ...one, kid: 'other' }] } }), 'jwks.keys.1'],
     'a kid twice': [({ jwk: one }) => ({ jwks: { keys: [one, { ...one, alg: undefined }] } }), 'jwks.keys.1'],
     'every repository of GitHub': [
-      () => ({ issuer: 'https://token.actions.githubusercontent.com', claims: { sub: 'repo:*', ref: 'refs/heads/main' } }),
+      () => ({
+        issuer: 'https://token.actions.githubusercontent.com',
+        claims: { sub: 'repo:*', ref: 'refs/heads/main' },
+      }),
       'claims',
     ],
     'every owner of a name that begins alike': [
-      () => ({ issuer: 'https://token.actions.githubusercontent.com', claims: { repository_owner: 'acme*' } }),
+      () => ({
+        issuer: 'https://token.actions.githubusercontent.com',
+        claims: { repository_owner: 'acme*' },
+      }),
       'claims',
     ],
     'every project of GitLab': [
@@ -177,7 +235,10 @@ describe('workload identity: validation of a trust', () => {
       'claims',
     ],
     'one of two owners of GitHub': [
-      () => ({ issuer: 'https://token.actions.githubusercontent.com', claims: { sub: ['repo:acme/app:*', 'repo:*/app:*'] } }),
+      () => ({
+        issuer: 'https://token.actions.githubusercontent.com',
+        claims: { sub: ['repo:acme/app:*', 'repo:*/app:*'] },
+      }),
       'claims',
     ],
   };
@@ -196,9 +257,14 @@ describe('workload identity: validation of a trust', () => {
         expect([what, patched.status]).toEqual([what, 400]);
       }
     }
-    expect((await o.post('/trusts', { ...trustIn(issuer), claims: JSON.parse('{"sub":"x","__proto__":"x"}') })).status).toBe(400);
+    expect(
+      (await o.post('/trusts', { ...trustIn(issuer), claims: JSON.parse('{"sub":"x","__proto__":"x"}') }))
+        .status,
+    ).toBe(400);
     const rsa = await newIssuer({ alg: 'RS256' });
-    expect((await o.post('/trusts', trustIn(rsa, { jwks: { keys: [{ ...rsa.jwk, d: 'x' }] } }))).status).toBe(400);
+    expect((await o.post('/trusts', trustIn(rsa, { jwks: { keys: [{ ...rsa.jwk, d: 'x' }] } }))).status).toBe(
+      400,
+    );
     expect((await o.get('/trusts')).json.data.length).toBe(1);
   });
 
@@ -212,7 +278,9 @@ describe('workload identity: validation of a trust', () => {
       ['https://gitlab.com', { project_path: 'acme/*', ref_protected: 'true' }],
       ['https://accounts.google.com', { email: 'ci@acme.iam.gserviceaccount.com' }],
     ] as const)
-      expect((await o.post('/trusts', { name: 'x', issuer, claims, scopes: ['secrets:read'] })).status).toBe(201);
+      expect((await o.post('/trusts', { name: 'x', issuer, claims, scopes: ['secrets:read'] })).status).toBe(
+        201,
+      );
   });
 
   it('an issuer of many accounts and claims that name none are refused, whichever of them changes', async () => {
@@ -233,10 +301,18 @@ describe('workload identity: validation of a trust', () => {
     expect((await o.patch(`/trusts/${owned.id}`, { claims: { sub: 'repo:acme/site:*' } })).status).toBe(200);
     // With another spelling, the claims would be judged as those of an unknown issuer.
     const spelled = { issuer: `${github.issuer}:443/` };
-    const fields = { name: 't', ...spelled, claims: { sub: 'repo:*' }, scopes: ['secrets:read'], jwks: issuer.jwks };
+    const fields = {
+      name: 't',
+      ...spelled,
+      claims: { sub: 'repo:*' },
+      scopes: ['secrets:read'],
+      jwks: issuer.jwks,
+    };
     for (const answer of [await o.patch(`/trusts/${other.id}`, spelled), await o.post('/trusts', fields)]) {
       expect(codeOf(answer)).toEqual([400, 'VALIDATION_FAILED']);
-      expect(answer.json.error.details).toEqual([{ path: 'issuer', message: expect.stringContaining(`must be ${github.issuer},`) }]);
+      expect(answer.json.error.details).toEqual([
+        { path: 'issuer', message: expect.stringContaining(`must be ${github.issuer},`) },
+      ]);
     }
   });
 
@@ -244,7 +320,10 @@ describe('workload identity: validation of a trust', () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const github = 'https://token.actions.githubusercontent.com';
-    const inside = await newTrust(o, await newIssuer({ url: 'https://kubernetes.default.svc.cluster.local' }));
+    const inside = await newTrust(
+      o,
+      await newIssuer({ url: 'https://kubernetes.default.svc.cluster.local' }),
+    );
     const given = await newTrust(o, issuer);
     const fetched = await newTrust(o, issuer, { jwks: undefined });
     const called = { job_workflow_ref: 'acme/ci/.github/workflows/deploy.yml@refs/heads/main' };
@@ -261,10 +340,19 @@ describe('workload identity: validation of a trust', () => {
       [fetched, { claims: { azp: 'x' } }, 'claims'],
     ] as const) {
       const answer = await o.patch(`/trusts/${trust.id}`, fields);
-      expect([fields, ...codeOf(answer), answer.json.error?.details[0].path]).toEqual([fields, 400, 'VALIDATION_FAILED', path]);
+      expect([fields, ...codeOf(answer), answer.json.error?.details[0].path]).toEqual([
+        fields,
+        400,
+        'VALIDATION_FAILED',
+        path,
+      ]);
     }
     for (const { id, issuer: url, jwks } of [inside, given, fetched])
-      expect((await o.get(`/trusts/${id}`)).json).toMatchObject({ issuer: url, jwks, claims: { sub: 'repo:acme/app:*' } });
+      expect((await o.get(`/trusts/${id}`)).json).toMatchObject({
+        issuer: url,
+        jwks,
+        claims: { sub: 'repo:acme/app:*' },
+      });
     // By tokens:write alone nobody makes a trust accept other tokens; what is said in full is taken.
     const clerk = (await newKey(o, { scopes: ['tokens:write'] })).o;
     for (const [trust, fields] of [
@@ -327,9 +415,17 @@ describe('workload identity: permission', () => {
   it('a trust holds no more than its maker, who cannot widen it either', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
-    const key = await newKey(o, { scopes: ['tokens:write', 'secrets:read'], environments: ['staging'], secrets: ['app/*'] });
+    const key = await newKey(o, {
+      scopes: ['tokens:write', 'secrets:read'],
+      environments: ['staging'],
+      secrets: ['app/*'],
+    });
     const exceeds = [403, 'SCOPE_EXCEEDS_PARENT'];
-    for (const fields of [{ scopes: ['secrets:write'] }, { environments: ['production'] }, { secrets: ['*'] }])
+    for (const fields of [
+      { scopes: ['secrets:write'] },
+      { environments: ['production'] },
+      { secrets: ['*'] },
+    ])
       expect(codeOf(await key.o.post('/trusts', trustIn(issuer, fields)))).toEqual(exceeds);
     const own = await newTrust(key.o, issuer);
     expect([own.environments, own.secrets]).toEqual([['staging'], ['app/*']]);
@@ -339,14 +435,23 @@ describe('workload identity: permission', () => {
       ...[{ jwks: (await newIssuer()).jwks }, { issuer: 'https://evil.example.com' }, { ttlSeconds: 7200 }],
       { claims: { sub: 'repo:acme/*' } },
     ])
-      expect([fields, ...codeOf(await key.o.patch(`/trusts/${wide.id}`, fields))]).toEqual([fields, ...exceeds]);
-    expect(codeOf(await key.o.patch(`/trusts/${own.id}`, { scopes: ['secrets:read', 'secrets:write'] }))).toEqual(exceeds);
+      expect([fields, ...codeOf(await key.o.patch(`/trusts/${wide.id}`, fields))]).toEqual([
+        fields,
+        ...exceeds,
+      ]);
+    expect(
+      codeOf(await key.o.patch(`/trusts/${own.id}`, { scopes: ['secrets:read', 'secrets:write'] })),
+    ).toEqual(exceeds);
     // To narrow it, tokens:write is enough.
-    for (const fields of [{ claims: { sub: 'repo:acme/app:ref:*', ref: 'main' } }, { ttlSeconds: 60 }, { scopes: ['secrets:list'] }])
+    for (const fields of [
+      { claims: { sub: 'repo:acme/app:ref:*', ref: 'main' } },
+      { ttlSeconds: 60 },
+      { scopes: ['secrets:list'] },
+    ])
       expect((await key.o.patch(`/trusts/${wide.id}`, fields)).status).toBe(200);
-    expect(codeOf(await (await newKey(o, { scopes: ['secrets:*'] })).o.post('/trusts', trustIn(issuer)))).toEqual([
-      ...[403, 'INSUFFICIENT_SCOPE'],
-    ]);
+    expect(
+      codeOf(await (await newKey(o, { scopes: ['secrets:*'] })).o.post('/trusts', trustIn(issuer))),
+    ).toEqual([...[403, 'INSUFFICIENT_SCOPE']]);
   });
 
   it('a caller that makes a trust accept other tokens becomes its creator', async () => {
@@ -355,7 +460,9 @@ describe('workload identity: permission', () => {
     const key = await newKey(o);
     const trust = await newTrust(o, issuer);
     expect((await key.o.patch(`/trusts/${trust.id}`, { name: 'renamed' })).json.created_by).toBe(o.keyId);
-    expect((await key.o.patch(`/trusts/${trust.id}`, { claims: { sub: 'repo:acme/*' } })).json.created_by).toBe(key.id);
+    expect(
+      (await key.o.patch(`/trusts/${trust.id}`, { claims: { sub: 'repo:acme/*' } })).json.created_by,
+    ).toBe(key.id);
     const { json } = await o.post(`/credentials/${key.id}/contain`);
     expect(json.revoked.map(({ id }: { id: string }) => id).sort()).toEqual([key.id, trust.id].sort());
   });
@@ -368,10 +475,9 @@ describe('workload identity: permission', () => {
       const trust = await newTrust(maker.o, issuer);
       expect(trust.parent_id).toBe(maker.id);
       const workload = await newWorkload(maker.o, trust, await issuer.sign());
-      expect(codeOf(await maker.o.patch(`/trusts/${lasting.id}`, { claims: { sub: 'repo:acme/*' } }))).toEqual([
-        403,
-        'SCOPE_EXCEEDS_PARENT',
-      ]);
+      expect(
+        codeOf(await maker.o.patch(`/trusts/${lasting.id}`, { claims: { sub: 'repo:acme/*' } })),
+      ).toEqual([403, 'SCOPE_EXCEEDS_PARENT']);
       expect((await o.post(`/credentials/${maker.id}/contain`)).status).toBe(200);
       expect(codeOf(await whoami(workload))).toEqual([401, 'TOKEN_REVOKED']);
       expect(codeOf(await exchange(o, trust, await issuer.sign()))).toEqual(UNAUTHENTICATED);
@@ -383,9 +489,18 @@ describe('workload identity: permission', () => {
     const issuer = await newIssuer();
     const trust = await newTrust(o, issuer, { scopes: ['tokens:write', 'secrets:read'] });
     const { o: workload } = await newWorkload(o, trust, await issuer.sign());
-    expect(codeOf(await workload.post('/api-keys', { name: 'k', scopes: ['*'] }))).toEqual([403, 'SCOPE_EXCEEDS_PARENT']);
-    expect(codeOf(await workload.patch(`/trusts/${trust.id}`, { ttlSeconds: 86_400 }))).toEqual([403, 'SCOPE_EXCEEDS_PARENT']);
-    expect(codeOf(await workload.patch(`/trusts/${trust.id}`, { claims: { sub: 'repo:*' } }))).toEqual([403, 'SCOPE_EXCEEDS_PARENT']);
+    expect(codeOf(await workload.post('/api-keys', { name: 'k', scopes: ['*'] }))).toEqual([
+      403,
+      'SCOPE_EXCEEDS_PARENT',
+    ]);
+    expect(codeOf(await workload.patch(`/trusts/${trust.id}`, { ttlSeconds: 86_400 }))).toEqual([
+      403,
+      'SCOPE_EXCEEDS_PARENT',
+    ]);
+    expect(codeOf(await workload.patch(`/trusts/${trust.id}`, { claims: { sub: 'repo:*' } }))).toEqual([
+      403,
+      'SCOPE_EXCEEDS_PARENT',
+    ]);
     const { json } = await workload.post('/api-keys', { name: 'k', scopes: ['secrets:read'] });
     await o.del(`/trusts/${trust.id}`);
     expect(codeOf(await whoami(json))).toEqual([401, 'TOKEN_REVOKED']);
@@ -395,7 +510,10 @@ describe('workload identity: permission', () => {
     const o = await newOrg();
     const device = await newDevice(o);
     const agent = await newAgent(o, { scopes: ['*'], device_id: device.id });
-    expect(codeOf(await provenBy(agent.o, device.keys).post('/trusts', trustIn(await newIssuer())))).toEqual([403, 'SCOPE_EXCEEDS_PARENT']);
+    expect(codeOf(await provenBy(agent.o, device.keys).post('/trusts', trustIn(await newIssuer())))).toEqual([
+      403,
+      'SCOPE_EXCEEDS_PARENT',
+    ]);
   });
 
   it('allowed addresses bound the exchange and its session tokens', async () => {
@@ -420,8 +538,13 @@ describe('workload identity: a trust that changes', () => {
       claims: { sub: ['repo:acme/app:*', 'repo:acme/site:*'] },
     });
     const app = await newWorkload(o, trust, await issuer.sign());
-    const site = await newWorkload(o, trust, await issuer.sign({ sub: 'repo:acme/site:ref:refs/heads/main' }));
-    const write = ({ o: by }: { o: Caller }) => by.post('/secrets', { name: `n${Math.random()}`, type: 'generic', value: 'v' });
+    const site = await newWorkload(
+      o,
+      trust,
+      await issuer.sign({ sub: 'repo:acme/site:ref:refs/heads/main' }),
+    );
+    const write = ({ o: by }: { o: Caller }) =>
+      by.post('/secrets', { name: `n${Math.random()}`, type: 'generic', value: 'v' });
     expect((await write(app)).status).toBe(201);
     await o.patch(`/trusts/${trust.id}`, { scopes: ['secrets:read'] });
     expect(codeOf(await write(app))).toEqual([403, 'INSUFFICIENT_SCOPE']);
@@ -439,7 +562,11 @@ describe('workload identity: a trust that changes', () => {
       const before = (await o.get(`/trusts/${trust.id}`)).json;
       expect((await o.patch(`/trusts/${trust.id}`, fields)).status).toBe(200);
       expect(codeOf(await whoami(app))).toEqual([401, 'TOKEN_REVOKED']);
-      await o.patch(`/trusts/${trust.id}`, { issuer: before.issuer, audiences: before.audiences, claims: before.claims });
+      await o.patch(`/trusts/${trust.id}`, {
+        issuer: before.issuer,
+        audiences: before.audiences,
+        claims: before.claims,
+      });
       expect((await whoami(app)).status).toBe(200);
     }
     await o.patch(`/trusts/${trust.id}`, { jwks: (await newIssuer()).jwks });
@@ -456,9 +583,16 @@ describe('workload identity: a trust that changes', () => {
     const post = async (by: Caller) => by.post('/secrets', body, { 'Idempotency-Key': 'deploy-1' });
     const first = await post(await workload());
     // Another run of the same workload, also once the trust holds more.
-    expect((await o.patch(`/trusts/${trust.id}`, { name: 'renamed', scopes: ['secrets:write', 'secrets:list'] })).status).toBe(200);
+    expect(
+      (await o.patch(`/trusts/${trust.id}`, { name: 'renamed', scopes: ['secrets:write', 'secrets:list'] }))
+        .status,
+    ).toBe(200);
     const again = await post(await workload());
-    expect([again.status, again.text, again.headers.get('Idempotency-Replayed')]).toEqual([201, first.text, 'true']);
+    expect([again.status, again.text, again.headers.get('Idempotency-Replayed')]).toEqual([
+      201,
+      first.text,
+      'true',
+    ]);
     expect((await o.patch(`/trusts/${trust.id}`, { issuer: other.url, jwks: other.jwks })).status).toBe(200);
     expect(codeOf(await post(await workload(other)))).toEqual([409, 'SECRET_NAME_TAKEN']);
   });
@@ -466,7 +600,10 @@ describe('workload identity: a trust that changes', () => {
   it('that gives a shorter lifetime shortens its session tokens immediately', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
-    const trust = await newTrust(o, issuer, { ttlSeconds: 7200, scopes: ['secrets:read', 'tokens:write', 'tokens:read'] });
+    const trust = await newTrust(o, issuer, {
+      ttlSeconds: 7200,
+      scopes: ['secrets:read', 'tokens:write', 'tokens:read'],
+    });
     const early = await newWorkload(o, trust, await issuer.sign());
     const made = await early.o.post('/agent-credentials', { name: 'a', scopes: ['secrets:read'] });
     await inCore(o, (core) => {
@@ -479,7 +616,9 @@ describe('workload identity: a trust that changes', () => {
     const { data } = (await o.get('/access-tokens')).json;
     const { expires_at } = (await whoami(late)).json;
     expect(Date.parse(late.expiresAt) - Date.parse(expires_at)).toBe(7_200_000 - 240_000);
-    expect(data.map(({ id, expiresAt }: Record<string, string>) => [id, expiresAt])).toEqual([[late.id, expires_at]]);
+    expect(data.map(({ id, expiresAt }: Record<string, string>) => [id, expiresAt])).toEqual([
+      [late.id, expires_at],
+    ]);
     expect((await o.get(`/credentials/${late.id}/graph`)).json.grants[0].expires_at).toBe(expires_at);
     // A longer one is for session tokens to come.
     await o.patch(`/trusts/${trust.id}`, { ttlSeconds: 86_400 });
@@ -494,7 +633,9 @@ describe('workload identity: a trust that changes', () => {
     await o.del(`/trusts/${trust.id}`);
     expect(codeOf(await whoami(workload))).toEqual([401, 'TOKEN_REVOKED']);
     expect(codeOf(await exchange(o, trust, await issuer.sign()))).toEqual(UNAUTHENTICATED);
-    expect((await o.get('/audit-log?action=auth.exchange&limit=1')).json.data[0].reason).toBe('the trust has ended');
+    expect((await o.get('/audit-log?action=auth.exchange&limit=1')).json.data[0].reason).toBe(
+      'the trust has ended',
+    );
   });
 
   it('is evaluated in its current state when the session token is issued', async () => {
@@ -502,7 +643,9 @@ describe('workload identity: a trust that changes', () => {
     const issuer = await newIssuer();
     const trust = await newTrust(o, issuer);
     const { held, release } = holdNext('batch');
-    const narrowed = o.patch(`/trusts/${trust.id}`, { claims: { sub: 'repo:acme/app:environment:production' } });
+    const narrowed = o.patch(`/trusts/${trust.id}`, {
+      claims: { sub: 'repo:acme/app:environment:production' },
+    });
     await held();
     const exchanged = exchange(o, trust, await issuer.sign());
     await until(() => false, 10);
@@ -513,7 +656,11 @@ describe('workload identity: a trust that changes', () => {
 
   it.each([
     ['deleted', (o: Caller, path: string) => o.del(path), 401],
-    ['narrowed', (o: Caller, path: string) => o.patch(path, { claims: { sub: 'repo:acme/app:environment:*' } }), 401],
+    [
+      'narrowed',
+      (o: Caller, path: string) => o.patch(path, { claims: { sub: 'repo:acme/app:environment:*' } }),
+      401,
+    ],
     ['renamed', (o: Caller, path: string) => o.patch(path, { name: 'renamed' }), 201],
     [
       'changed to ask for another claim, which the token has',
@@ -548,7 +695,10 @@ describe('workload identity: a trust that changes', () => {
           trust: { ...row.trust, claims: { sub: 'repo:acme/app:*', ref: 'main' } },
         });
     });
-    expect(codeOf(await exchange(o, trust, await issuer.sign({ ref: 'main' })))).toEqual([503, 'UNAVAILABLE']);
+    expect(codeOf(await exchange(o, trust, await issuer.sign({ ref: 'main' })))).toEqual([
+      503,
+      'UNAVAILABLE',
+    ]);
     await inCore(o, ({ rows }) => row && rows.put('credential', row));
     expect((await exchange(o, trust, await issuer.sign({ ref: 'main' }))).status).toBe(201);
   });
@@ -558,7 +708,9 @@ describe('workload identity: a trust that changes', () => {
     const issuer = await newIssuer();
     const trust = await newTrust(o, issuer);
     const evil = await newIssuer({ url: issuer.url });
-    const [stored] = (await db.prepare('select trust from credentials where id = ?').bind(trust.id).all<{ trust: string }>()).results;
+    const [stored] = (
+      await db.prepare('select trust from credentials where id = ?').bind(trust.id).all<{ trust: string }>()
+    ).results;
     const config = JSON.parse(stored?.trust ?? '{}');
     const [thumbprint = ''] = Object.keys(config.keys);
     const { use: _, ...key } = evil.jwk;
@@ -600,10 +752,24 @@ describe('workload identity: incident response', () => {
     const trust = await newTrust(o, issuer, { environments: ['staging'] });
     const workload = await newWorkload(o, trust, await issuer.sign());
     const { json } = await o.get(`/credentials/${trust.id}/graph`);
-    expect(json).toMatchObject({ kind: 'trust', id: trust.id, name: 'ci', parent: { id: o.keyId, relation: 'created_by' } });
-    expect(json.children).toMatchObject([{ kind: 'session', id: workload.id, name: expect.any(String), relation: 'dies_with' }]);
-    expect(json.reach).toEqual({ alive: true, scopes: ['secrets:read'], environments: [{ environment: 'staging', secrets: 1 }] });
-    expect((await o.get(`/credentials/${workload.id}/graph`)).json.parent).toMatchObject({ kind: 'trust', id: trust.id });
+    expect(json).toMatchObject({
+      kind: 'trust',
+      id: trust.id,
+      name: 'ci',
+      parent: { id: o.keyId, relation: 'created_by' },
+    });
+    expect(json.children).toMatchObject([
+      { kind: 'session', id: workload.id, name: expect.any(String), relation: 'dies_with' },
+    ]);
+    expect(json.reach).toEqual({
+      alive: true,
+      scopes: ['secrets:read'],
+      environments: [{ environment: 'staging', secrets: 1 }],
+    });
+    expect((await o.get(`/credentials/${workload.id}/graph`)).json.parent).toMatchObject({
+      kind: 'trust',
+      id: trust.id,
+    });
   });
 
   it('panic ends session tokens and names recent trusts; with api_keys it ends trusts', async () => {
@@ -678,7 +844,9 @@ describe('workload identity: incident response', () => {
     await o.del(`/trusts/${trust.id}`);
     const { data } = (await o.get('/events?types=CREDENTIAL_CREATED,CREDENTIAL_REVOKED')).json;
     expect(
-      data.filter(({ data: { kind } }: { data: { kind: string } }) => kind === 'trust').map(({ type }: { type: string }) => type),
+      data
+        .filter(({ data: { kind } }: { data: { kind: string } }) => kind === 'trust')
+        .map(({ type }: { type: string }) => type),
     ).toEqual([...['CREDENTIAL_CREATED', 'CREDENTIAL_REVOKED']]);
   });
 });

@@ -10,7 +10,16 @@ import { ATTENDED } from '../../../src/delivery/gate/task';
 import { faults, until } from '../../support/faults';
 import { evict, inCore, inGate } from '../../support/gate';
 import { DAY, HOUR, MINUTE } from '../../support/time';
-import { askedFor, attendTo, deliverAll, deliveriesOf, newWebhook, type Received, raise, useReceivers } from '../../support/webhooks';
+import {
+  askedFor,
+  attendTo,
+  deliverAll,
+  deliveriesOf,
+  newWebhook,
+  type Received,
+  raise,
+  useReceivers,
+} from '../../support/webhooks';
 import { type Caller, newOrg, useWorld } from '../../support/world';
 
 useWorld();
@@ -31,7 +40,8 @@ beforeEach(() => {
 });
 afterEach(() => vi.unstubAllGlobals());
 
-const namesTo = (host: string) => received.filter((one) => one.host === host).map(({ event }) => event.data.name);
+const namesTo = (host: string) =>
+  received.filter((one) => one.host === host).map(({ event }) => event.data.name);
 const answers =
   (code: number, headers: Record<string, string> = {}) =>
   () =>
@@ -41,7 +51,9 @@ const answers =
 async function untilSettled(o: Caller, id: string, rounds = 30) {
   for (let round = 0; round < rounds; round++) {
     await deliverAll(o);
-    const waiting = (await deliveriesOf(o, id, '&status=pending')).map(({ next_attempt_at }) => Date.parse(next_attempt_at as string));
+    const waiting = (await deliveriesOf(o, id, '&status=pending')).map(({ next_attempt_at }) =>
+      Date.parse(next_attempt_at as string),
+    );
     if (waiting.length === 0) return;
     at(Math.max(now, Math.min(...waiting)));
   }
@@ -57,7 +69,12 @@ describe('webhooks: requests', () => {
     expect(received).toHaveLength(1);
     const [{ event, body, headers, url }] = received as [Received];
     expect(url).toBe(webhook.url);
-    expect(event).toMatchObject({ type: 'SECRET_CREATED', org_id: o.id, data: { name: 'a' }, timestamp: new Date(START).toISOString() });
+    expect(event).toMatchObject({
+      type: 'SECRET_CREATED',
+      org_id: o.id,
+      data: { name: 'a' },
+      timestamp: new Date(START).toISOString(),
+    });
     expect(Object.keys(event)).toEqual(['id', 'type', 'timestamp', 'org_id', 'data']);
     expect(headers).toMatchObject({ 'content-type': 'application/json', 'webhook-id': event.id });
     expect(headers['user-agent']).toMatch(/^secrets-vault-service\//);
@@ -65,7 +82,14 @@ describe('webhooks: requests', () => {
     expect(new Verifier(webhook.secret).verify(body, headers)).toEqual(event);
     expect(() => new Verifier(webhook.secret).verify(`${body} `, headers)).toThrow();
     expect(await deliveriesOf(o, webhook.id)).toMatchObject([
-      { event_id: event.id, event_type: 'SECRET_CREATED', status: 'delivered', attempts: 1, response_status: 200, response: 'ok' },
+      {
+        event_id: event.id,
+        event_type: 'SECRET_CREATED',
+        status: 'delivered',
+        attempts: 1,
+        response_status: 200,
+        response: 'ok',
+      },
     ]);
     later(DAY);
     await deliverAll(o);
@@ -100,7 +124,10 @@ describe('webhooks: requests', () => {
     const o = await newOrg();
     const webhook = await newWebhook(o);
     const rotated = await o.post(`/webhooks/${webhook.id}/rotate-secret`, { overlap_seconds: 3600 });
-    expect([rotated.status, rotated.json.old_secret_until]).toEqual([200, new Date(START + HOUR).toISOString()]);
+    expect([rotated.status, rotated.json.old_secret_until]).toEqual([
+      200,
+      new Date(START + HOUR).toISOString(),
+    ]);
     const { secret } = rotated.json;
     await raise(o, 'during');
     later(HOUR - 1);
@@ -145,7 +172,12 @@ describe('webhooks: limits', () => {
     const { id } = await newWebhook(o);
     await inGate(o, ({ core }, { storage }) => {
       const few = createDeliveries(storage.sql, core.meta, 2);
-      for (const n of [1, 2, 3]) few.add([{ id, combines: false }], { id: `evt_${n}`, type: 'SECRET_CREATED', at: now, data: {} }, now);
+      for (const n of [1, 2, 3])
+        few.add(
+          [{ id, combines: false }],
+          { id: `evt_${n}`, type: 'SECRET_CREATED', at: now, data: {} },
+          now,
+        );
     });
     const rows = (await deliveriesOf(o, id)).map(({ status, error }) => [status, error]);
     expect(rows).toEqual([
@@ -161,7 +193,12 @@ describe('webhooks: limits', () => {
     await inGate(o, ({ core }, { storage }) => {
       const few = createDeliveries(storage.sql, core.meta, 2);
       let n = 0;
-      const add = () => few.add([{ id, combines: false }], { id: `evt_${++n}`, type: 'SECRET_CREATED', at: now, data: {} }, now + n);
+      const add = () =>
+        few.add(
+          [{ id, combines: false }],
+          { id: `evt_${++n}`, type: 'SECRET_CREATED', at: now, data: {} },
+          now + n,
+        );
       const done = { status: 200, error: null, response: '', ms: 1, retry_after: null };
       for (let i = 0; i < 3; i++) add();
       const [first] = few.take(id, now + n);
@@ -191,7 +228,8 @@ describe('webhooks: limits', () => {
           { id: `evt_${String(++n).padStart(2, '0')}`, type: 'SECRET_CREATED', at: now, data: {} },
           now + n,
         );
-      const count = (table: string) => storage.sql.exec<{ n: number }>(`select count(*) n from ${table}`).one().n;
+      const count = (table: string) =>
+        storage.sql.exec<{ n: number }>(`select count(*) n from ${table}`).one().n;
       return storage.transactionSync(() => {
         for (let i = 0; i < 12; i++) add(one.id);
         const first = count('deliveries');
@@ -213,13 +251,17 @@ describe('webhooks: limits', () => {
     later(1000);
     await askedFor(o);
     await attendTo(o, fine.id);
-    const sweep = () => inCore(o, (core) => core.storage.transactionSync(() => deliveries(core).sweep(core.now())));
+    const sweep = () =>
+      inCore(o, (core) => core.storage.transactionSync(() => deliveries(core).sweep(core.now())));
     later(30 * DAY - 1000);
     await sweep();
     expect(await deliveriesOf(o, fine.id)).toHaveLength(1);
     later(2000);
     await sweep();
-    expect([await deliveriesOf(o, fine.id), await deliveriesOf(o, late.id)]).toMatchObject([[], [{ status: 'pending' }]]);
+    expect([await deliveriesOf(o, fine.id), await deliveriesOf(o, late.id)]).toMatchObject([
+      [],
+      [{ status: 'pending' }],
+    ]);
     await deliverAll(o);
     expect(namesTo(late.host)).toEqual(['a']);
   });
@@ -246,7 +288,13 @@ describe('webhooks: retries', () => {
     });
     expect(new Set(received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
     const [failed] = await deliveriesOf(o, webhook.id);
-    expect(failed).toMatchObject({ status: 'failed', attempts: 8, response_status: 500, error: 'http_status', next_attempt_at: null });
+    expect(failed).toMatchObject({
+      status: 'failed',
+      attempts: 8,
+      response_status: 500,
+      error: 'http_status',
+      next_attempt_at: null,
+    });
     expect(failed?.response).toBe('x'.repeat(1024));
   });
 
@@ -259,7 +307,8 @@ describe('webhooks: retries', () => {
     await raise(o, 'a');
     later(1000);
     await deliverAll(o);
-    const next = async (id: string) => Date.parse((await deliveriesOf(o, id))[0]?.next_attempt_at as string) - now;
+    const next = async (id: string) =>
+      Date.parse((await deliveriesOf(o, id))[0]?.next_attempt_at as string) - now;
     expect(await next(short.id)).toBe(10 * MINUTE);
     expect(await next(long.id)).toBe(12 * HOUR);
   });
@@ -272,7 +321,9 @@ describe('webhooks: retries', () => {
     later(1000);
     await deliverAll(o);
     expect(received).toHaveLength(1);
-    expect(await deliveriesOf(o, webhook.id)).toMatchObject([{ status: 'pending', attempts: 1, response_status: code }]);
+    expect(await deliveriesOf(o, webhook.id)).toMatchObject([
+      { status: 'pending', attempts: 1, response_status: code },
+    ]);
   });
 
   it('webhooks: dead letters are sent again one by one, or all since a time', async () => {
@@ -294,7 +345,10 @@ describe('webhooks: retries', () => {
     await deliverAll(o);
     expect(namesTo(webhook.host)).toEqual(['a']);
     const since = new Date(START + HOUR).toISOString();
-    expect((await o.post(`/webhooks/${webhook.id}/redeliver`, { since })).json).toEqual({ redelivered: 2, has_more: false });
+    expect((await o.post(`/webhooks/${webhook.id}/redeliver`, { since })).json).toEqual({
+      redelivered: 2,
+      has_more: false,
+    });
     await deliverAll(o);
     expect(namesTo(webhook.host).sort()).toEqual(['a', 'b', 'c']);
     expect(await deliveriesOf(o, webhook.id, '&status=delivered')).toHaveLength(3);
@@ -314,9 +368,14 @@ describe('webhooks: endpoints that fail', () => {
     await deliverAll(o);
     later(1000);
     await deliverAll(o);
-    expect((await o.get(`/webhooks/${gone.id}`)).json).toMatchObject({ enabled: false, disabled_reason: 'gone' });
+    expect((await o.get(`/webhooks/${gone.id}`)).json).toMatchObject({
+      enabled: false,
+      disabled_reason: 'gone',
+    });
     const told = received.filter(({ host }) => host === watcher.host);
-    expect(told.map(({ event }) => event.data)).toEqual([{ webhook_id: gone.id, host: gone.host, reason: 'gone' }]);
+    expect(told.map(({ event }) => event.data)).toEqual([
+      { webhook_id: gone.id, host: gone.host, reason: 'gone' },
+    ]);
     expect((await deliveriesOf(o, gone.id)).map(({ status }) => status)).toEqual(['failed', 'failed']);
     received.length = 0;
     await raise(o, 'c');
@@ -325,7 +384,10 @@ describe('webhooks: endpoints that fail', () => {
     expect(namesTo(gone.host)).toEqual([]);
     // Enabled again, it starts afresh.
     receivers[gone.host] = answers(200);
-    expect((await o.patch(`/webhooks/${gone.id}`, { enabled: true })).json).toMatchObject({ enabled: true, disabled_reason: null });
+    expect((await o.patch(`/webhooks/${gone.id}`, { enabled: true })).json).toMatchObject({
+      enabled: true,
+      disabled_reason: null,
+    });
     await o.post(`/webhooks/${gone.id}/redeliver`, { since: new Date(START).toISOString() });
     await raise(o, 'd');
     later(1000);
@@ -344,8 +406,12 @@ describe('webhooks: endpoints that fail', () => {
     later(DAY);
     await deliverAll(o);
     expect(received).toHaveLength(1);
-    expect(await deliveriesOf(o, id)).toMatchObject([{ status: 'failed', error: 'webhook_disabled', next_attempt_at: null }]);
-    expect((await o.post(`/webhooks/${id}/redeliver`, { since: new Date(START).toISOString() })).status).toBe(409);
+    expect(await deliveriesOf(o, id)).toMatchObject([
+      { status: 'failed', error: 'webhook_disabled', next_attempt_at: null },
+    ]);
+    expect((await o.post(`/webhooks/${id}/redeliver`, { since: new Date(START).toISOString() })).status).toBe(
+      409,
+    );
   });
 
   it('webhooks: an endpoint that fails for 5 days is disabled, and one success in between is enough', async () => {
@@ -425,19 +491,24 @@ describe('webhooks: an endpoint that changes', () => {
     ['is disabled', { enabled: false }],
     ['subscribes to other kinds', { events: ['SECRET_DELETED'] }],
   ];
-  it.each(changes)('webhooks: an event from before a webhook %s is delivered or a dead letter', async (_what, change) => {
-    const o = await newOrg();
-    const { id, host } = await newWebhook(o);
-    await raise(o, 'a');
-    expect((await o.patch(`/webhooks/${id}`, change)).status).toBe(200);
-    await raise(o, 'b');
-    later(1000);
-    await deliverAll(o);
-    const isDisabled = 'enabled' in change;
-    expect(namesTo(host)).toEqual(isDisabled ? [] : ['a']);
-    const log = await deliveriesOf(o, id);
-    expect(log.map(({ status, error }) => [status, error])).toEqual([isDisabled ? ['failed', 'webhook_disabled'] : ['delivered', null]]);
-  });
+  it.each(changes)(
+    'webhooks: an event from before a webhook %s is delivered or a dead letter',
+    async (_what, change) => {
+      const o = await newOrg();
+      const { id, host } = await newWebhook(o);
+      await raise(o, 'a');
+      expect((await o.patch(`/webhooks/${id}`, change)).status).toBe(200);
+      await raise(o, 'b');
+      later(1000);
+      await deliverAll(o);
+      const isDisabled = 'enabled' in change;
+      expect(namesTo(host)).toEqual(isDisabled ? [] : ['a']);
+      const log = await deliveriesOf(o, id);
+      expect(log.map(({ status, error }) => [status, error])).toEqual([
+        isDisabled ? ['failed', 'webhook_disabled'] : ['delivered', null],
+      ]);
+    },
+  );
 });
 
 describe('webhooks: cut off anywhere', () => {
@@ -463,24 +534,27 @@ describe('webhooks: cut off anywhere', () => {
     expect(await askedFor(o)).toEqual([id]);
   });
 
-  it.each(['before', 'after'] as const)('webhooks: each call of a job to the gate may fail %s it takes effect', async (fate) => {
-    for (const n of [1, 2]) {
-      const o = await newOrg();
-      const { host, id } = await newWebhook(o);
-      await raise(o, 'a', 'b');
-      later(1000);
-      await askedFor(o);
-      faults.gate = 0;
-      faults.rpc = (call) => (call === n ? { fate, retryable: false } : null);
-      await attendTo(o, id).catch(() => {});
-      faults.rpc = null;
-      await evict(o);
-      later(Math.max(LEASE, ATTENDED));
-      await deliverAll(o);
-      expect(new Set(namesTo(host)), `call ${n}`).toEqual(new Set(['a', 'b']));
-      expect((await deliveriesOf(o, id)).map(({ status }) => status)).toEqual(['delivered', 'delivered']);
-    }
-  });
+  it.each(['before', 'after'] as const)(
+    'webhooks: each call of a job to the gate may fail %s it takes effect',
+    async (fate) => {
+      for (const n of [1, 2]) {
+        const o = await newOrg();
+        const { host, id } = await newWebhook(o);
+        await raise(o, 'a', 'b');
+        later(1000);
+        await askedFor(o);
+        faults.gate = 0;
+        faults.rpc = (call) => (call === n ? { fate, retryable: false } : null);
+        await attendTo(o, id).catch(() => {});
+        faults.rpc = null;
+        await evict(o);
+        later(Math.max(LEASE, ATTENDED));
+        await deliverAll(o);
+        expect(new Set(namesTo(host)), `call ${n}`).toEqual(new Set(['a', 'b']));
+        expect((await deliveriesOf(o, id)).map(({ status }) => status)).toEqual(['delivered', 'delivered']);
+      }
+    },
+  );
 
   it('webhooks: a run of the task that is cut off makes each delivery once', async () => {
     const o = await newOrg();
@@ -508,20 +582,30 @@ describe('webhooks: cut off anywhere', () => {
     await raise(o, 'a');
     later(1000);
     await askedFor(o);
-    const lease = () => inCore(o, (core) => core.storage.transactionSync(() => deliveries(core).take(id, core.now())));
+    const lease = () =>
+      inCore(o, (core) => core.storage.transactionSync(() => deliveries(core).take(id, core.now())));
     const [first] = await lease();
     expect(await lease()).toEqual([]);
     later(LEASE);
     const [second] = await lease();
     expect(second?.lease).toBe((first?.lease ?? 0) + 1);
     const failure = { status: 500, error: 'http_status', response: '', ms: 1, retry_after: null };
-    await inCore(o, (core) => deliveries(core).report(first?.id as string, first?.lease as number, failure, core.now()));
+    await inCore(o, (core) =>
+      deliveries(core).report(first?.id as string, first?.lease as number, failure, core.now()),
+    );
     expect(await deliveriesOf(o, id)).toMatchObject([{ status: 'pending', attempts: 0 }]);
     await inCore(o, (core) =>
-      deliveries(core).report(first?.id as string, first?.lease as number, { ...failure, error: null }, core.now()),
+      deliveries(core).report(
+        first?.id as string,
+        first?.lease as number,
+        { ...failure, error: null },
+        core.now(),
+      ),
     );
     expect(await deliveriesOf(o, id)).toMatchObject([{ status: 'delivered', attempts: 1 }]);
-    await inCore(o, (core) => deliveries(core).report(second?.id as string, second?.lease as number, failure, core.now()));
+    await inCore(o, (core) =>
+      deliveries(core).report(second?.id as string, second?.lease as number, failure, core.now()),
+    );
     expect(await deliveriesOf(o, id)).toMatchObject([{ status: 'delivered', attempts: 1 }]);
   });
 });

@@ -1,5 +1,6 @@
-// Many events to many endpoints, of which some are slow, dead or lying, over a queue that loses and repeats messages: nothing is lost, and no
-// healthy endpoint waits for a sick one. test/scripts/deliveries.slow.mjs does the same with the real service, and with more of everything.
+// Many events to many endpoints, of which some are slow, dead or lying, over a queue that loses and repeats
+// messages: nothing is lost, and no healthy endpoint waits for a sick one. test/scripts/deliveries.slow.mjs
+// does the same with the real service, and with more of everything.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { ATTENDED } from '../../../src/delivery/gate/task';
 import { faults, until } from '../../support/faults';
@@ -36,7 +37,8 @@ const half = () =>
     }),
   );
 /** A body without an end. */
-const endless = () => new Response(new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(65_536)) }));
+const endless = () =>
+  new Response(new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(65_536)) }));
 
 /** What is wrong with the others. All but the last two recover, so that they get what they have missed. */
 const sick: Record<string, () => Response | Promise<Response>> = {
@@ -65,7 +67,8 @@ const raised = (o: Caller) =>
   inCore(o, (core) => {
     const head = core.outbox.head();
     core.storage.transactionSync(() => {
-      for (let n = 0; n < EVENTS; n++) core.outbox.put({ type: 'SECRET_CREATED', data: { secret_id: 'sec_x', name: `n${n}` } }, core.now());
+      for (let n = 0; n < EVENTS; n++)
+        core.outbox.put({ type: 'SECRET_CREATED', data: { secret_id: 'sec_x', name: `n${n}` } }, core.now());
     });
     return core.outbox.from(head, EVENTS).map(({ id }) => id);
   });
@@ -74,12 +77,15 @@ it('webhooks: under load no event is lost, and no healthy endpoint waits for a s
   const o = await newOrg();
   const events = ['SECRET_CREATED'];
   const healthy = await Promise.all(Array.from({ length: HEALTHY }, () => newWebhook(o, { events })));
-  const ill = await Promise.all(Object.keys(sick).map(async (what) => ({ what, ...(await newWebhook(o, { events })) })));
+  const ill = await Promise.all(
+    Object.keys(sick).map(async (what) => ({ what, ...(await newWebhook(o, { events })) })),
+  );
   for (const { what, host } of ill) receivers[host] = sick[what] as () => Response;
   const slow = ill.find(({ what }) => what === 'slow') as { id: string; host: string };
   const held: (() => void)[] = [];
   receivers[slow.host] = () => new Promise((answer) => held.push(() => answer(no(500))));
-  const got = (host: string) => new Set(received.filter((one) => one.host === host).map(({ event }) => event.id));
+  const got = (host: string) =>
+    new Set(received.filter((one) => one.host === host).map(({ event }) => event.id));
   const sent = await raised(o);
   expect(sent).toHaveLength(EVENTS);
 
@@ -107,20 +113,24 @@ it('webhooks: under load no event is lost, and no healthy endpoint waits for a s
   }
   // The slow one has answered nothing yet: nobody has waited for it.
   expect(held.length).toBeGreaterThan(0);
-  for (const { id } of healthy) expect((await fatesOf(o, id)).every(({ status }) => status === 'delivered')).toBe(true);
+  for (const { id } of healthy)
+    expect((await fatesOf(o, id)).every(({ status }) => status === 'delivered')).toBe(true);
 
   // The sick ones recover, but for two.
   for (const { what, host } of ill) if (what !== 'half' && what !== 'gone') delete receivers[host];
   for (const answer of held.splice(0)) answer();
   await Promise.all(jobs.splice(0));
   await evict(o);
-  const fates = async () => new Map(await Promise.all(ill.map(async ({ what, id }) => [what, await fatesOf(o, id)] as const)));
+  const fates = async () =>
+    new Map(await Promise.all(ill.map(async ({ what, id }) => [what, await fatesOf(o, id)] as const)));
   await until(async () => {
     later(30 * MINUTE);
     await round();
     await Promise.all(jobs.splice(0));
     const now = await fates();
-    return [...now.values()].every((list) => list.length >= EVENTS && list.every(({ status }) => status !== 'pending'));
+    return [...now.values()].every(
+      (list) => list.length >= EVENTS && list.every(({ status }) => status !== 'pending'),
+    );
   }, 400);
   for (const { what, host } of ill) {
     const list = (await fates()).get(what) ?? [];

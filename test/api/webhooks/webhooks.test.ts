@@ -4,7 +4,15 @@ import { deliveries } from '../../../src/delivery/gate/deliveries';
 import { newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore, loseStorage } from '../../support/gate';
-import { attendTo, deliverAll, deliveriesOf, newWebhook, type Received, raise, useReceivers } from '../../support/webhooks';
+import {
+  attendTo,
+  deliverAll,
+  deliveriesOf,
+  newWebhook,
+  type Received,
+  raise,
+  useReceivers,
+} from '../../support/webhooks';
 import { type Caller, codeOf, db, newOrg, newSecret, useWorld } from '../../support/world';
 import { hostileTargets, publicTargets } from '../../unit/delivery/targets';
 
@@ -23,15 +31,30 @@ const URL_IN = 'https://hooks.example.com/in';
 describe('webhooks: the resource', () => {
   it('webhooks: are created, listed, shown, changed and deleted', async () => {
     const o = await newOrg();
-    const created = await o.post('/webhooks', { url: URL_IN, events: ['SECRET_ROTATED'], description: 'Restarts' });
+    const created = await o.post('/webhooks', {
+      url: URL_IN,
+      events: ['SECRET_ROTATED'],
+      description: 'Restarts',
+    });
     expect(created.status).toBe(201);
     const { secret, ...rest } = created.json;
     expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
-    expect(rest).toMatchObject({ url: URL_IN, events: ['SECRET_ROTATED'], description: 'Restarts', enabled: true, disabled_reason: null });
+    expect(rest).toMatchObject({
+      url: URL_IN,
+      events: ['SECRET_ROTATED'],
+      description: 'Restarts',
+      enabled: true,
+      disabled_reason: null,
+    });
     const path = `/webhooks/${rest.id}`;
     expect((await o.get(path)).json).toEqual(rest);
     expect((await o.get('/webhooks')).json).toEqual({ data: [rest], next_cursor: null, has_more: false });
-    const changed = await o.patch(path, { url: 'https://other.example.com:8443/x', events: '*', description: null, enabled: false });
+    const changed = await o.patch(path, {
+      url: 'https://other.example.com:8443/x',
+      events: '*',
+      description: null,
+      enabled: false,
+    });
     expect(changed.json).toMatchObject({
       url: 'https://other.example.com:8443/x',
       events: '*',
@@ -50,14 +73,26 @@ describe('webhooks: the resource', () => {
 
   it('webhooks: a repeat under an Idempotency-Key shows the same secret, and changes nothing more', async () => {
     const o = await newOrg();
-    const again = async (call: () => ReturnType<Caller['post']>) => [(await call()).json, (await call()).json];
-    const [one, two] = await again(() => o.post('/webhooks', { url: URL_IN, events: '*' }, { 'Idempotency-Key': 'a' }));
+    const again = async (call: () => ReturnType<Caller['post']>) => [
+      (await call()).json,
+      (await call()).json,
+    ];
+    const [one, two] = await again(() =>
+      o.post('/webhooks', { url: URL_IN, events: '*' }, { 'Idempotency-Key': 'a' }),
+    );
     expect(two).toEqual(one);
-    const [first, second] = await again(() => o.post(`/webhooks/${one.id}/rotate-secret`, {}, { 'Idempotency-Key': 'b' }));
+    const [first, second] = await again(() =>
+      o.post(`/webhooks/${one.id}/rotate-secret`, {}, { 'Idempotency-Key': 'b' }),
+    );
     expect(second).toEqual(first);
     expect(first.secret).not.toBe(one.secret);
     const [third, fourth] = await again(() =>
-      o.call('PATCH', `/webhooks/${one.id}`, { url: 'https://other.example.com/' }, { 'Idempotency-Key': 'c' }),
+      o.call(
+        'PATCH',
+        `/webhooks/${one.id}`,
+        { url: 'https://other.example.com/' },
+        { 'Idempotency-Key': 'c' },
+      ),
     );
     expect(fourth).toEqual({ ...third, revision: third.revision + 1 });
     expect(fourth.url).toBe('https://other.example.com/');
@@ -87,7 +122,8 @@ describe('webhooks: the resource', () => {
         expect(refused.json.error.details[0].path).toBe('url');
       }
     }
-    for (const url of publicTargets) expect((await o.patch(`/webhooks/${id}`, { url })).status, url).toBe(200);
+    for (const url of publicTargets)
+      expect((await o.patch(`/webhooks/${id}`, { url })).status, url).toBe(200);
     expect(received).toEqual([]);
   });
 
@@ -95,15 +131,28 @@ describe('webhooks: the resource', () => {
     ['https://hooks.slack.com/services/T0/B0/abc', 'https://hooks.slack.com'],
     ['https://discord.com/api/webhooks/1/abc', 'https://discord.com'],
     ['https://acme.webhook.office.com/webhookb2/abc', 'https://acme.webhook.office.com'],
-    ['https://prod-1.westeurope.logic.azure.com:8443/workflows/a?sig=abc', 'https://prod-1.westeurope.logic.azure.com:8443'],
+    [
+      'https://prod-1.westeurope.logic.azure.com:8443/workflows/a?sig=abc',
+      'https://prod-1.westeurope.logic.azure.com:8443',
+    ],
     ['https://hooks.example.com/in?token=abc', 'https://hooks.example.com'],
   ])('webhooks: %s is shown only as its host, everywhere', async (url, shown) => {
     const o = await newOrg();
     const created = await o.post('/webhooks', { url, events: '*' });
     const path = `/webhooks/${created.json.id}`;
-    const answers = [created, await o.get(path), await o.get('/webhooks'), await o.patch(path, { description: 'x' })];
-    answers.push(await o.post(`${path}/rotate-secret`), await o.post(`${path}/test`), await o.get(`${path}/deliveries`));
-    for (const { text, status } of answers) expect([status < 300, text.includes('abc')]).toEqual([true, false]);
+    const answers = [
+      created,
+      await o.get(path),
+      await o.get('/webhooks'),
+      await o.patch(path, { description: 'x' }),
+    ];
+    answers.push(
+      await o.post(`${path}/rotate-secret`),
+      await o.post(`${path}/test`),
+      await o.get(`${path}/deliveries`),
+    );
+    for (const { text, status } of answers)
+      expect([status < 300, text.includes('abc')]).toEqual([true, false]);
     expect(created.json.url).toBe(shown);
     expect(received[0]?.url).toBe(url);
   });
@@ -126,10 +175,17 @@ describe('webhooks: the resource', () => {
       200,
       { event_type: 'WEBHOOK_TEST', status: 'delivered', response_status: 200, attempts: 1 },
     ]);
-    expect(received[0]?.event).toMatchObject({ type: 'WEBHOOK_TEST', org_id: o.id, data: { webhook_id: id } });
+    expect(received[0]?.event).toMatchObject({
+      type: 'WEBHOOK_TEST',
+      org_id: o.id,
+      data: { webhook_id: id },
+    });
     receivers[host] = () => Promise.reject(new Error(`connect ${host}`));
     const bad = await o.post(`/webhooks/${id}/test`);
-    expect([bad.status, bad.json]).toMatchObject([200, { status: 'failed', error: 'connection_failed', next_attempt_at: null }]);
+    expect([bad.status, bad.json]).toMatchObject([
+      200,
+      { status: 'failed', error: 'connection_failed', next_attempt_at: null },
+    ]);
     expect((await deliveriesOf(o, id)).map(({ status }) => status)).toEqual(['failed', 'delivered']);
     expect(await deliveriesOf(o, id, '&status=delivered')).toHaveLength(1);
     // One request, one entry.
@@ -161,7 +217,8 @@ describe('webhooks: the resource', () => {
       ['SECRET_CREATED', 'DB_PASSWORD'],
       ['SECRET_ROTATED', 'DB_PASSWORD'],
     ]);
-    for (const { body } of received) for (const value of [secret.value, 'second-value']) expect(body).not.toContain(value);
+    for (const { body } of received)
+      for (const value of [secret.value, 'second-value']) expect(body).not.toContain(value);
     expect(await entries()).toBe(before + 1);
   });
 
@@ -185,11 +242,23 @@ describe('webhooks: who may', () => {
     const limited = [{ environments: ['production'] }, { secrets: ['app/*'] }];
     for (const limits of limited) {
       const key = await newKey(o, { scopes: ['webhooks:*'], ...limits });
-      const calls = [key.o.get('/webhooks'), key.o.get(`/webhooks/${id}`), key.o.get(`/webhooks/${id}/deliveries`)];
-      calls.push(key.o.post('/webhooks', { url: URL_IN, events: '*' }), key.o.patch(`/webhooks/${id}`, { events: '*' }));
-      calls.push(key.o.post(`/webhooks/${id}/test`), key.o.post(`/webhooks/${id}/rotate-secret`), key.o.del(`/webhooks/${id}`));
+      const calls = [
+        key.o.get('/webhooks'),
+        key.o.get(`/webhooks/${id}`),
+        key.o.get(`/webhooks/${id}/deliveries`),
+      ];
+      calls.push(
+        key.o.post('/webhooks', { url: URL_IN, events: '*' }),
+        key.o.patch(`/webhooks/${id}`, { events: '*' }),
+      );
+      calls.push(
+        key.o.post(`/webhooks/${id}/test`),
+        key.o.post(`/webhooks/${id}/rotate-secret`),
+        key.o.del(`/webhooks/${id}`),
+      );
       calls.push(key.o.post(`/webhooks/${id}/redeliver`, { since: '2026-01-01T00:00:00Z' }));
-      for (const refused of await Promise.all(calls)) expect(codeOf(refused)).toEqual([403, 'INSUFFICIENT_SCOPE']);
+      for (const refused of await Promise.all(calls))
+        expect(codeOf(refused)).toEqual([403, 'INSUFFICIENT_SCOPE']);
     }
     expect(received).toEqual([]);
   });
@@ -199,7 +268,8 @@ describe('webhooks: who may', () => {
     const { id } = await newWebhook(o);
     const reader = await newKey(o, { scopes: ['webhooks:read'] });
     expect((await reader.o.get(`/webhooks/${id}`)).status).toBe(200);
-    for (const path of ['/test', '/rotate-secret']) expect((await reader.o.post(`/webhooks/${id}${path}`)).status).toBe(403);
+    for (const path of ['/test', '/rotate-secret'])
+      expect((await reader.o.post(`/webhooks/${id}${path}`)).status).toBe(403);
     const session = await newSession(o, { scopes: ['webhooks:write'] });
     expect((await session.o.get(`/webhooks/${id}`)).status).toBe(403);
     expect((await session.o.post(`/webhooks/${id}/test`)).status).toBe(200);
@@ -230,7 +300,9 @@ describe('webhooks: stored data', () => {
     for (const level of ['log', 'error', 'warn'] as const)
       vi.spyOn(console, level).mockImplementation((line) => void lines.push(String(line)));
     const o = await newOrg();
-    const { id, secret, host } = await newWebhook(o, { url: 'https://plain.example.com/path-marker?q=query-marker' });
+    const { id, secret, host } = await newWebhook(o, {
+      url: 'https://plain.example.com/path-marker?q=query-marker',
+    });
     receivers[host] = () => new Response('response-marker', { status: 500 });
     await raise(o, 'name-marker');
     faults.clock = (faults.clock as number) + 1000;
@@ -238,7 +310,8 @@ describe('webhooks: stored data', () => {
     await o.post(`/webhooks/${id}/test`);
     expect(received.length).toBeGreaterThan(1);
     const stored = JSON.stringify([...faults.asked]) + JSON.stringify(faults.queued) + lines.join('\n');
-    for (const marker of ['path-marker', 'query-marker', secret, 'response-marker', 'name-marker']) expect(stored).not.toContain(marker);
+    for (const marker of ['path-marker', 'query-marker', secret, 'response-marker', 'name-marker'])
+      expect(stored).not.toContain(marker);
     vi.restoreAllMocks();
   });
 
@@ -247,7 +320,8 @@ describe('webhooks: stored data', () => {
     const one = await newWebhook(o);
     const two = await newWebhook(o);
     for (const { id } of [one, two]) await o.post(`/webhooks/${id}/rotate-secret`);
-    const rowOf = (id: string) => db.prepare('select * from webhooks where id = ?').bind(id).first<Record<string, string>>();
+    const rowOf = (id: string) =>
+      db.prepare('select * from webhooks where id = ?').bind(id).first<Record<string, string>>();
     const mine = (await rowOf(one.id)) as Record<string, string>;
     const theirs = (await rowOf(two.id)) as Record<string, string>;
     const swaps = COLUMNS.flatMap((column) => [

@@ -1,4 +1,5 @@
-// A small domain that only a test has: rows with a quota, changes of them, a task and an event. Everything that it needs is in this folder.
+// A small domain that only a test has: rows with a quota, changes of them, a task and an event. Everything
+// that it needs is in this folder.
 import type { Domain } from '../../../src/domains/domain';
 import { refuse } from '../../../src/errors';
 import type { EventType } from '../../../src/gate/events/outbox';
@@ -18,7 +19,9 @@ const put: Operation<Input> = {
     plan(call) {
       const { core, ask, input } = call;
       const known = core.rows.get('widget', input.id);
-      const row = known ? revision(call, 'widget', known, { name: input.name }) : insertion(call, 'widget', { org_id: ask.org, ...input });
+      const row = known
+        ? revision(call, 'widget', known, { name: input.name })
+        : insertion(call, 'widget', { org_id: ask.org, ...input });
       return { status: 200, data: input, writes: [row] };
     },
   },
@@ -44,7 +47,9 @@ export const domain = {
   routes: [],
   examples: {},
   raises: {
-    widget: (before, after) => [{ type: 'WIDGET_CHANGED' as EventType, data: { from: before?.name ?? null, to: after?.name ?? null } }],
+    widget: (before, after) => [
+      { type: 'WIDGET_CHANGED' as EventType, data: { from: before?.name ?? null, to: after?.name ?? null } },
+    ],
   },
   follows: {
     widget(core, { id, after }, now) {

@@ -1,4 +1,5 @@
-// Formats of generated files: a value is read back as it is, or refused; names are mapped, refused or told to collide; a file is always the same.
+// Formats of generated files: a value is read back as it is, or refused; names are mapped, refused or told to
+// collide; a file is always the same.
 import dotenv from 'dotenv';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -30,8 +31,11 @@ function refusedBy(format: string, secrets: Files, options?: Record<string, unkn
 }
 
 const base64 = (text: string) =>
-  new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)));
-const values = (record: Record<string, string>) => Object.fromEntries(Object.entries(record).map(([key, value]) => [key, base64(value)]));
+  new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(
+    Uint8Array.from(atob(text), (c) => c.charCodeAt(0)),
+  );
+const values = (record: Record<string, string>) =>
+  Object.fromEntries(Object.entries(record).map(([key, value]) => [key, base64(value)]));
 
 /** The parsers that run here, by format. */
 const readers: [string, Record<string, unknown>, (content: string) => Files][] = [
@@ -39,16 +43,18 @@ const readers: [string, Record<string, unknown>, (content: string) => Files][] =
   ['tfvars-json', {}, JSON.parse],
   ['dotenv', { dialect: 'node' }, (content) => dotenv.parse(content)],
   ['dev-vars', {}, (content) => dotenv.parse(content)],
-  ...(['1.1', '1.2'] as const).flatMap((version): [string, Record<string, unknown>, (content: string) => Files][] => {
-    const read = (content: string) => parse(content, { version, strict: true, uniqueKeys: true });
-    const unsafe = { tag: '!unsafe', resolve: (text: string) => text };
-    return [
-      ['yaml', {}, read],
-      ['helm', {}, (content) => read(content).secrets],
-      ['kubernetes', {}, (content) => values(read(content).data)],
-      ['ansible', {}, (content) => parse(content, { version, customTags: [unsafe] })],
-    ];
-  }),
+  ...(['1.1', '1.2'] as const).flatMap(
+    (version): [string, Record<string, unknown>, (content: string) => Files][] => {
+      const read = (content: string) => parse(content, { version, strict: true, uniqueKeys: true });
+      const unsafe = { tag: '!unsafe', resolve: (text: string) => text };
+      return [
+        ['yaml', {}, read],
+        ['helm', {}, (content) => read(content).secrets],
+        ['kubernetes', {}, (content) => values(read(content).data)],
+        ['ansible', {}, (content) => parse(content, { version, customTags: [unsafe] })],
+      ];
+    },
+  ),
 ];
 
 describe.each(readers)('generate: %s %j', (format, options, read) => {
@@ -86,7 +92,15 @@ const LOST: Record<string, string[]> = {
       'here-document',
       'largest',
     ],
-    ...['largest of emoji', 'largest of quotes', 'line feed', 'line feeds', 'line of an assignment', 'only a line feed', 'trailing CR'],
+    ...[
+      'largest of emoji',
+      'largest of quotes',
+      'line feed',
+      'line feeds',
+      'line of an assignment',
+      'only a line feed',
+      'trailing CR',
+    ],
     ...['trailing line feed', 'workflow command'],
   ],
   dotenv: ['CRLF', 'NUL', 'all quotes', 'largest of quotes', 'lone CR', 'trailing CR'],
@@ -104,14 +118,17 @@ const LOST: Record<string, string[]> = {
 
 describe('generate: values that a format refuses', () => {
   it.each(formatNames)('are those that its reader loses: %s', (format) => {
-    const refused = Object.keys(hostile).filter((what) => refusedBy(format, { A: hostile[what] as string }).length);
+    const refused = Object.keys(hostile).filter(
+      (what) => refusedBy(format, { A: hostile[what] as string }).length,
+    );
     expect(refused.sort()).toEqual(LOST[format] ?? []);
   });
 
   it('NUL is refused everywhere except in kubernetes, json and tfvars-json, and in files without values', () => {
     const taking = formatNames.filter((format) => !refusedBy(format, { A: '\0' }).length);
     expect(taking).toEqual(['kubernetes', 'external-secrets', 'compose-secrets', 'tfvars-json', 'json']);
-    for (const dialect of ['node', 'compose', 'bash']) expect(refusedBy('dotenv', { A: '\0' }, { dialect })).toEqual(['A']);
+    for (const dialect of ['node', 'compose', 'bash'])
+      expect(refusedBy('dotenv', { A: '\0' }, { dialect })).toEqual(['A']);
   });
 
   it('name every secret, and say nothing of the value', () => {
@@ -126,9 +143,13 @@ describe('generate: values that a format refuses', () => {
   });
 
   it('kubernetes: keys and values may have 1 MiB together', () => {
-    const secrets = Object.fromEntries(Array.from({ length: 16 }, (_, at) => [`A${at}`, 'x'.repeat(at ? 65_536 : 65_498)]));
+    const secrets = Object.fromEntries(
+      Array.from({ length: 16 }, (_, at) => [`A${at}`, 'x'.repeat(at ? 65_536 : 65_498)]),
+    );
     expect(refusedBy('kubernetes', secrets)).toEqual([]);
-    expect(refusedBy('kubernetes', { ...secrets, A0: 'x'.repeat(65_499) })).toEqual(Object.keys(secrets).sort());
+    expect(refusedBy('kubernetes', { ...secrets, A0: 'x'.repeat(65_499) })).toEqual(
+      Object.keys(secrets).sort(),
+    );
   });
 });
 
@@ -159,7 +180,22 @@ describe('generate: names', () => {
   });
 
   it.each([
-    ['shell', ['PATH', 'LD_PRELOAD', 'IFS', 'ENV', 'BASH_ENV', 'DYLD_X', 'PROMPT_COMMAND', 'NODE_OPTIONS', 'UID', '_'], {}],
+    [
+      'shell',
+      [
+        'PATH',
+        'LD_PRELOAD',
+        'IFS',
+        'ENV',
+        'BASH_ENV',
+        'DYLD_X',
+        'PROMPT_COMMAND',
+        'NODE_OPTIONS',
+        'UID',
+        '_',
+      ],
+      {},
+    ],
     [
       'shell',
       [
@@ -183,16 +219,68 @@ describe('generate: names', () => {
       ],
       {},
     ],
-    ['dotenv', ['PATH', 'PS1', 'GIT_SSH_COMMAND', 'PYTHONSTARTUP', 'LD_LIBRARY_PATH', 'SECONDS'], { dialect: 'bash' }],
+    [
+      'dotenv',
+      ['PATH', 'PS1', 'GIT_SSH_COMMAND', 'PYTHONSTARTUP', 'LD_LIBRARY_PATH', 'SECONDS'],
+      { dialect: 'bash' },
+    ],
     ['github-actions', ['GITHUB_TOKEN', 'RUNNER_TEMP', 'NODE_OPTIONS', 'github_token'], {}],
-    ['ansible', ['class', 'None', 'import', 'true', 'NONE', 'False', 'environment', 'vars', 'groups', 'hostvars', 'ansible_host'], {}],
-    ['ansible', ['ansible_become_password', 'inventory_hostname', 'play_hosts', 'name', 'port', 'omit', 'item', 'self', 'not'], {}],
-    ['tfvars', ['version', 'providers', 'provider', 'source', 'count', 'for_each', 'lifecycle', 'depends_on', 'locals', '_'], {}],
+    [
+      'ansible',
+      [
+        'class',
+        'None',
+        'import',
+        'true',
+        'NONE',
+        'False',
+        'environment',
+        'vars',
+        'groups',
+        'hostvars',
+        'ansible_host',
+      ],
+      {},
+    ],
+    [
+      'ansible',
+      [
+        'ansible_become_password',
+        'inventory_hostname',
+        'play_hosts',
+        'name',
+        'port',
+        'omit',
+        'item',
+        'self',
+        'not',
+      ],
+      {},
+    ],
+    [
+      'tfvars',
+      [
+        'version',
+        'providers',
+        'provider',
+        'source',
+        'count',
+        'for_each',
+        'lifecycle',
+        'depends_on',
+        'locals',
+        '_',
+      ],
+      {},
+    ],
     ['tfvars-json', ['provider', '_'], {}],
     ['docker-env', ['1st'], {}],
   ])('that %s cannot have are refused: %j', (format, names, options) => {
     const secrets = Object.fromEntries(
-      [...names, 'LD_API_KEY', 'GITHUBX', 'Class', 'PS9', 'ENVIRONMENT', 'Ansible_x', 'Count'].map((name) => [name, 'x']),
+      [...names, 'LD_API_KEY', 'GITHUBX', 'Class', 'PS9', 'ENVIRONMENT', 'Ansible_x', 'Count'].map((name) => [
+        name,
+        'x',
+      ]),
     );
     expect(made(format, secrets, options)).toMatchObject({ code: 'NAME_NOT_REPRESENTABLE' });
     expect(refusedBy(format, secrets, options)).toEqual([...names].sort());
@@ -200,7 +288,11 @@ describe('generate: names', () => {
 
   it('are unchanged if the reader accepts any, including those that JavaScript would reorder or lose', () => {
     const names = ['10', '2', '__proto__', 'a.b/c-d', 'constructor'];
-    const secrets = Object.assign(Object.create(null), Object.fromEntries(names.map((name) => [name, `v${name}`])), { __proto__: null });
+    const secrets = Object.assign(
+      Object.create(null),
+      Object.fromEntries(names.map((name) => [name, `v${name}`])),
+      { __proto__: null },
+    );
     Object.defineProperty(secrets, '__proto__', { value: 'v__proto__', enumerable: true });
     for (const format of ['json', 'yaml', 'helm', 'properties']) {
       const content = fileOf(format, secrets);
@@ -213,15 +305,28 @@ describe('generate: names', () => {
 });
 
 describe('generate: content', () => {
-  it.each(formatNames.filter((format) => format !== 'github-actions'))('%s is the same whatever the order of the secrets', (format) => {
-    const secrets = { C: '3', A: '1', b: '2' };
-    const content = fileOf(format, secrets);
-    expect(fileOf(format, Object.fromEntries(Object.entries(secrets).reverse()))).toBe(content);
-    expect([content.endsWith('\n'), content.startsWith('\ufeff'), content.includes('\r')]).toEqual([true, false, false]);
-  });
+  it.each(formatNames.filter((format) => format !== 'github-actions'))(
+    '%s is the same whatever the order of the secrets',
+    (format) => {
+      const secrets = { C: '3', A: '1', b: '2' };
+      const content = fileOf(format, secrets);
+      expect(fileOf(format, Object.fromEntries(Object.entries(secrets).reverse()))).toBe(content);
+      expect([content.endsWith('\n'), content.startsWith('\ufeff'), content.includes('\r')]).toEqual([
+        true,
+        false,
+        false,
+      ]);
+    },
+  );
 
   it('external-secrets refers to secrets by name', () => {
-    const options = { name: 'app', namespace: 'prod', store: 'vault', storeKind: 'ClusterSecretStore', refreshInterval: '1h30m' };
+    const options = {
+      name: 'app',
+      namespace: 'prod',
+      store: 'vault',
+      storeKind: 'ClusterSecretStore',
+      refreshInterval: '1h30m',
+    };
     expect(parse(fileOf('external-secrets', { 'app/db': 'hidden', B: 'hidden' }, options))).toEqual({
       apiVersion: 'external-secrets.io/v1',
       kind: 'ExternalSecret',
@@ -255,7 +360,9 @@ describe('generate: content', () => {
   });
 
   it('compose-secrets takes each secret from the variable of its name', () => {
-    expect(parse(fileOf('compose-secrets', { 'a/b': 'hidden' }))).toEqual({ secrets: { a_b: { environment: 'a_b' } } });
+    expect(parse(fileOf('compose-secrets', { 'a/b': 'hidden' }))).toEqual({
+      secrets: { a_b: { environment: 'a_b' } },
+    });
   });
 
   it('shell quotes a value so that nothing in it ends the quotes', () => {
@@ -265,7 +372,12 @@ describe('generate: content', () => {
 
   it('ansible tags possible templates, but not values whose type the tag would change', () => {
     const content = fileOf('ansible', { A: '{{ 7*7 }}', B: 'no', C: '{', D: '1e3', E: 'text', F: '' });
-    expect(content.split('\n').filter((line) => !line.includes('!unsafe'))).toEqual(['"B": "no"', '"D": "1e3"', '"F": ""', '']);
+    expect(content.split('\n').filter((line) => !line.includes('!unsafe'))).toEqual([
+      '"B": "no"',
+      '"D": "1e3"',
+      '"F": ""',
+      '',
+    ]);
   });
 
   it('github-actions masks each line and the whole of a value before it sets it', () => {

@@ -1,4 +1,5 @@
-// What syncs need of the runtime beside fetch: signatures, checksums, and JSON whose numbers keep their digits.
+// What syncs need of the runtime beside fetch: signatures, checksums, and JSON whose numbers keep their
+// digits.
 import { exportPKCS8, generateKeyPair, jwtVerify } from 'jose';
 import { expect, it } from 'vitest';
 import type { EachTarget, SyncAdapter } from '../../../src/adapters/sync/adapter';
@@ -23,10 +24,18 @@ function opened(adapter: SyncAdapter, given: object, say: (sent: Sent) => object
   };
   const config = adapter.config.parse(given) as never;
   const client = createClient({ vendor: adapter.vendor(config), base: undefined, fetch });
-  return { sent, target: adapter.open(client, config) as EachTarget & { write: (...args: unknown[]) => Promise<unknown> } };
+  return {
+    sent,
+    target: adapter.open(client, config) as EachTarget & { write: (...args: unknown[]) => Promise<unknown> },
+  };
 }
 
-const put = { target: 'A', value: '123456789', remote: { target: 'A' }, token: '00000000-0000-4000-8000-000000000000' };
+const put = {
+  target: 'A',
+  value: '123456789',
+  remote: { target: 'A' },
+  token: '00000000-0000-4000-8000-000000000000',
+};
 
 it('sync: gcp-secret-manager signs its assertion and sums its payload in the runtime', async () => {
   const { privateKey, publicKey } = await generateKeyPair('RS256', { extractable: true });
@@ -36,18 +45,30 @@ it('sync: gcp-secret-manager signs its assertion and sums its payload in the run
     client_email: 'sync@demo-project.iam.gserviceaccount.com',
     token_uri: 'https://oauth2.googleapis.com/token',
   };
-  const { sent, target } = opened(gcpSecretManager, { serviceAccountJson: key }, () => ({ access_token: 'made-up', name: 'x' }));
+  const { sent, target } = opened(gcpSecretManager, { serviceAccountJson: key }, () => ({
+    access_token: 'made-up',
+    name: 'x',
+  }));
   await target.put(put);
   const [token, added] = sent as [Sent, Sent];
-  const { payload } = await jwtVerify(new URLSearchParams(token.body).get('assertion') as string, publicKey, { audience: key.token_uri });
+  const { payload } = await jwtVerify(new URLSearchParams(token.body).get('assertion') as string, publicKey, {
+    audience: key.token_uri,
+  });
   expect(payload.iss).toBe(key.client_email);
   expect(JSON.parse(added.body)).toEqual({ payload: { data: 'MTIzNDU2Nzg5', dataCrc32c: '3808858755' } });
   expect(added.headers.Authorization).toBe('Bearer made-up');
 });
 
 it('sync: aws-secrets-manager signs its calls, and keeps the digits of foreign numbers in the runtime', async () => {
-  const keys = { accessKeyId: 'AKIDMADEUP', secretAccessKey: 'made-up', region: 'eu-west-1', secretName: 'all' };
-  const { sent, target } = opened(awsSecretsManager, keys, () => ({ SecretString: '{"ID":12345678901234567890,"A":"before"}' }));
+  const keys = {
+    accessKeyId: 'AKIDMADEUP',
+    secretAccessKey: 'made-up',
+    region: 'eu-west-1',
+    secretName: 'all',
+  };
+  const { sent, target } = opened(awsSecretsManager, keys, () => ({
+    SecretString: '{"ID":12345678901234567890,"A":"before"}',
+  }));
   await target.write([put], []);
   const [, written] = sent as [Sent, Sent];
   expect(JSON.parse(written.body).SecretString).toBe('{"ID":12345678901234567890,"A":"123456789"}');

@@ -1,12 +1,20 @@
-// Client addresses: what is one, which range it lies in, which range holds another, and what a client is counted by.
+// Client addresses: what is one, which range it lies in, which range holds another, and what a client is
+// counted by.
 import { describe, expect, it } from 'vitest';
 import { clientOf, isRange, isWithin, rangesContain } from '../../../src/auth/addresses';
 
 describe('allowed addresses: a range', () => {
-  it.each(['203.0.113.7', '203.0.113.0/24', '0.0.0.0/0', '10.0.0.1/32', '::1', '2001:db8::/32', '::/0', '2001:DB8::1/128', '10.1.2.3/8'])(
-    'accepts %s',
-    (text) => expect(isRange(text)).toBe(true),
-  );
+  it.each([
+    '203.0.113.7',
+    '203.0.113.0/24',
+    '0.0.0.0/0',
+    '10.0.0.1/32',
+    '::1',
+    '2001:db8::/32',
+    '::/0',
+    '2001:DB8::1/128',
+    '10.1.2.3/8',
+  ])('accepts %s', (text) => expect(isRange(text)).toBe(true));
 
   it.each([
     '',

@@ -55,10 +55,18 @@ describe('revocation: a credential has ended', () => {
     ['not a millisecond before it expires', { expires_at: NOW + 1, revoked_at: null }, undefined],
     ['in the millisecond in which it expires', { expires_at: NOW, revoked_at: null }, 'TOKEN_EXPIRED'],
     ['ever after', { expires_at: 0, revoked_at: null }, 'TOKEN_EXPIRED'],
-    ['by a recorded revocation, if the clock was set back since', { expires_at: null, revoked_at: NOW + 1 }, 'TOKEN_REVOKED'],
+    [
+      'by a recorded revocation, if the clock was set back since',
+      { expires_at: null, revoked_at: NOW + 1 },
+      'TOKEN_REVOKED',
+    ],
     ['in the millisecond of its revocation', { expires_at: null, revoked_at: NOW }, 'TOKEN_REVOKED'],
     ['at the beginning of time', { expires_at: null, revoked_at: 0 }, 'TOKEN_REVOKED'],
-    ['by revocation, where it has expired too', { expires_at: NOW - 5, revoked_at: NOW - 1 }, 'TOKEN_REVOKED'],
+    [
+      'by revocation, where it has expired too',
+      { expires_at: NOW - 5, revoked_at: NOW - 1 },
+      'TOKEN_REVOKED',
+    ],
   ])('%s', (_when, link, code) => {
     expect(ended([link], NOW)?.code).toBe(code);
     // As much through any credential that it descends from.
@@ -70,19 +78,24 @@ describe('revocation: a credential has ended', () => {
 describe('permission: a caller may act', () => {
   const all = Object.keys(actions) as Action[];
   const kinds = [...(Object.keys(prefixes) as Caller['kind'][]), 'member', 'system'] as const;
-  const codeOf = (caller: Caller, action: Action, ip = IP, exempt = false) => mayAct(caller, actions[action], ip, exempt)?.code ?? null;
+  const codeOf = (caller: Caller, action: Action, ip = IP, exempt = false) =>
+    mayAct(caller, actions[action], ip, exempt)?.code ?? null;
 
   it.each(all)('%s: only as a kind that may, though it has every scope', (action) => {
     for (const kind of kinds) {
       const expected = actions[action].kinds.includes(kind) ? null : 'CREDENTIAL_KIND_NOT_ALLOWED';
-      expect([kind, codeOf(callerWith({ kind, isOwner: true, confirmed: true }), action)]).toEqual([kind, expected]);
+      expect([kind, codeOf(callerWith({ kind, isOwner: true, confirmed: true }), action)]).toEqual([
+        kind,
+        expected,
+      ]);
     }
   });
 
   it.each(all)('%s: only with a scope that the action lists', (action) => {
     const { scopes, kinds, reveals } = actions[action];
     for (const kind of kinds) {
-      const codeWith = (...held: string[]) => codeOf(callerWith({ kind, isOwner: true, confirmed: true }, { scopes: held }), action);
+      const codeWith = (...held: string[]) =>
+        codeOf(callerWith({ kind, isOwner: true, confirmed: true }, { scopes: held }), action);
       // An agent that lacks another scope than one of secrets is told which.
       const isDenied = kind === 'agent' && reveals && scopes.some((scope) => scope.startsWith('secrets:'));
       const lacking = scopes.length === 0 ? null : isDenied ? 'SECRET_ACCESS_DENIED' : 'INSUFFICIENT_SCOPE';
@@ -90,7 +103,8 @@ describe('permission: a caller may act', () => {
       expect([kind, codeWith('scans:read')]).toEqual([kind, lacking]);
       for (const scope of scopes) {
         expect(codeWith(scope)).toBeNull();
-        if (allScopes.includes(scope) && scope !== '*') expect(codeWith(`${scope.split(':')[0]}:*`)).toBeNull();
+        if (allScopes.includes(scope) && scope !== '*')
+          expect(codeWith(`${scope.split(':')[0]}:*`)).toBeNull();
       }
     }
   });
@@ -100,7 +114,11 @@ describe('permission: a caller may act', () => {
     expect(owned.length).toBeGreaterThan(0);
     for (const action of owned)
       for (const kind of actions[action].kinds) {
-        expect([action, kind, codeOf(callerWith({ kind }), action)]).toEqual([action, kind, 'INSUFFICIENT_SCOPE']);
+        expect([action, kind, codeOf(callerWith({ kind }), action)]).toEqual([
+          action,
+          kind,
+          'INSUFFICIENT_SCOPE',
+        ]);
         expect(mayAct(callerWith({ kind }), actions[action], IP)?.message).toContain('owner');
         expect(codeOf(callerWith({ kind, isOwner: true, confirmed: true }), action)).toBeNull();
       }
@@ -118,7 +136,10 @@ describe('permission: a caller may act', () => {
     ]);
     for (const action of all.filter((action) => actions[action].kinds.includes('member'))) {
       const expected = barred.includes(action) ? 'CREDENTIAL_KIND_NOT_ALLOWED' : null;
-      expect([action, codeOf(callerWith({ kind: 'member', isOwner: true, isTerminal: true }), action)]).toEqual([action, expected]);
+      expect([
+        action,
+        codeOf(callerWith({ kind: 'member', isOwner: true, isTerminal: true }), action),
+      ]).toEqual([action, expected]);
     }
   });
 
@@ -139,13 +160,23 @@ describe('permission: a caller may act', () => {
       for (const kind of actions[action].kinds)
         for (const exempt of [true, false]) {
           const expected = kind === 'member' && fresh.includes(action) ? 'REAUTHENTICATION_REQUIRED' : null;
-          expect([action, kind, codeOf(callerWith({ kind, isOwner: true }), action, IP, exempt)]).toEqual([action, kind, expected]);
+          expect([action, kind, codeOf(callerWith({ kind, isOwner: true }), action, IP, exempt)]).toEqual([
+            action,
+            kind,
+            expected,
+          ]);
         }
-    expect(codeOf(callerWith({ kind: 'member' }, { scopes: ['secrets:read'] }), 'org.delete')).toBe('INSUFFICIENT_SCOPE');
+    expect(codeOf(callerWith({ kind: 'member' }, { scopes: ['secrets:read'] }), 'org.delete')).toBe(
+      'INSUFFICIENT_SCOPE',
+    );
   });
 
   it('with a scope of any of its permission sets', () => {
-    const member = callerWith({ kind: 'member' }, { scopes: ['org:read'] }, { scopes: ['secrets:read'], environments: ['env_1'] });
+    const member = callerWith(
+      { kind: 'member' },
+      { scopes: ['org:read'] },
+      { scopes: ['secrets:read'], environments: ['env_1'] },
+    );
     expect(codeOf(member, 'secret.read')).toBeNull();
     expect(codeOf(member, 'secret.update')).toBe('INSUFFICIENT_SCOPE');
   });
@@ -153,8 +184,12 @@ describe('permission: a caller may act', () => {
   it('without a scope if the action concerns only the caller, but not from elsewhere nor as another kind', () => {
     const bare = callerWith({}, { scopes: [] });
     expect(codeOf(bare, 'api_key.revoke', IP, true)).toBeNull();
-    expect(codeOf({ ...bare, kind: 'provider' }, 'api_key.revoke', IP, true)).toBe('CREDENTIAL_KIND_NOT_ALLOWED');
-    expect(codeOf({ ...bare, addresses: [['10.0.0.0/8']] }, 'api_key.revoke', IP, true)).toBe('ADDRESS_NOT_ALLOWED');
+    expect(codeOf({ ...bare, kind: 'provider' }, 'api_key.revoke', IP, true)).toBe(
+      'CREDENTIAL_KIND_NOT_ALLOWED',
+    );
+    expect(codeOf({ ...bare, addresses: [['10.0.0.0/8']] }, 'api_key.revoke', IP, true)).toBe(
+      'ADDRESS_NOT_ALLOWED',
+    );
   });
 
   it('allowed addresses: only where every ancestor is allowed', () => {
@@ -165,7 +200,9 @@ describe('permission: a caller may act', () => {
     expect(codeFrom(['203.0.113.0/24'], ['203.0.113.8'])).toBe('ADDRESS_NOT_ALLOWED');
     expect(codeFrom(['203.0.113.8'], ['203.0.113.0/24'])).toBe('ADDRESS_NOT_ALLOWED');
     expect(codeFrom([])).toBe('ADDRESS_NOT_ALLOWED');
-    expect(codeOf(callerWith({ addresses: [['0.0.0.0/0']] }), 'secret.read', 'unknown')).toBe('ADDRESS_NOT_ALLOWED');
+    expect(codeOf(callerWith({ addresses: [['0.0.0.0/0']] }), 'secret.read', 'unknown')).toBe(
+      'ADDRESS_NOT_ALLOWED',
+    );
   });
 
   it('allowed addresses: those of members apply to members, and not to what they create', () => {
@@ -177,8 +214,12 @@ describe('permission: a caller may act', () => {
 
   it('the refusal names the missing scope or kind, and tells an agent who can grant it', () => {
     const bare = { scopes: [] };
-    expect(mayAct(callerWith({}, bare), actions['secret.list'], IP)?.message).toContain('secrets:list or secrets:read');
-    expect(mayAct(callerWith({ kind: 'session' }), actions['access_token.create'], IP)?.message).toContain('an API key');
+    expect(mayAct(callerWith({}, bare), actions['secret.list'], IP)?.message).toContain(
+      'secrets:list or secrets:read',
+    );
+    expect(mayAct(callerWith({ kind: 'session' }), actions['access_token.create'], IP)?.message).toContain(
+      'an API key',
+    );
     const { message } = mayAct(callerWith({ kind: 'agent' }, bare), actions['secret.read'], IP) ?? {};
     for (const part of ['secrets:read', 'tokens:write', 'PATCH /api/v1/orgs/:org_id/agent-credentials/:id'])
       expect(message).toContain(part);
@@ -187,7 +228,8 @@ describe('permission: a caller may act', () => {
 
 describe('permission: a caller reaches', () => {
   const at = (environment: string, name?: string) => ({ environment, shown: 'staging', name });
-  const code = (caller: Caller, ...where: [string, string?]) => mayReach(caller, actions['secret.read'], at(...where))?.code ?? null;
+  const code = (caller: Caller, ...where: [string, string?]) =>
+    mayReach(caller, actions['secret.read'], at(...where))?.code ?? null;
 
   it('the environments of its limits, or all', () => {
     expect(code(callerWith(), 'env_1')).toBeNull();
@@ -204,7 +246,9 @@ describe('permission: a caller reaches', () => {
     expect(code(callerWith(), 'env_1', 'x')).toBeNull();
     expect(code(callerWith({}, { secrets: ['a*', 'prod/*'] }), 'env_1', 'prod/x')).toBeNull();
     expect(code(callerWith({}, { secrets: [] }), 'env_1', 'x')).toBe('INSUFFICIENT_SCOPE');
-    expect(mayReach(callerWith({}, { secrets: ['a*'] }), actions['secret.read'], at('env_1', 'ba'))?.message).toContain('the name ba');
+    expect(
+      mayReach(callerWith({}, { secrets: ['a*'] }), actions['secret.read'], at('env_1', 'ba'))?.message,
+    ).toContain('the name ba');
   });
 
   it('an environment as a whole though it is limited to some names in it', () => {
@@ -225,7 +269,11 @@ describe('permission: a caller reaches', () => {
       ['env_2', 'a'],
       ['env_3', 'a'],
     ] as const)
-      expect([environment, name, code(member, environment, name)]).toEqual([environment, name, 'INSUFFICIENT_SCOPE']);
+      expect([environment, name, code(member, environment, name)]).toEqual([
+        environment,
+        name,
+        'INSUFFICIENT_SCOPE',
+      ]);
     expect(reaches(member, ['secrets:read'], 'env_1', 'a')).toBe(true);
     expect(reaches(member, ['secrets:read'], 'env_1', 'b')).toBe(false);
     expect(reaches(member, ['secrets:write', 'secrets:read'], 'env_3', 'b')).toBe(true);
@@ -249,11 +297,18 @@ describe('permission: a caller reaches', () => {
     expect(reachesAll(callerWith(), ['secrets:read'])).toBe(true);
     expect(reachesAll(callerWith({}, { environments: [] }), ['secrets:read'])).toBe(false);
     expect(reachesAll(callerWith({}, { secrets: ['*'] }), ['secrets:read'])).toBe(false);
-    expect(reachesAll(callerWith({}, { scopes: ['org:read'] }, { secrets: ['*'] }), ['secrets:read'])).toBe(false);
+    expect(reachesAll(callerWith({}, { scopes: ['org:read'] }, { secrets: ['*'] }), ['secrets:read'])).toBe(
+      false,
+    );
   });
 
   it('in an environment the names of all its permission sets, or all', () => {
-    const member = callerWith({}, { scopes: ['org:read'] }, { environments: ['env_1'], secrets: ['a', 'b'] }, { secrets: ['b', 'c'] });
+    const member = callerWith(
+      {},
+      { scopes: ['org:read'] },
+      { environments: ['env_1'], secrets: ['a', 'b'] },
+      { secrets: ['b', 'c'] },
+    );
     expect(namesHeld(member, ['secrets:read'], 'env_1')).toEqual(['a', 'b', 'c']);
     expect(namesHeld(member, ['secrets:read'], 'env_2')).toEqual(['b', 'c']);
     expect(namesHeld(callerWith({}, { secrets: ['a'] }, {}), ['secrets:read'], 'env_1')).toBeNull();
@@ -263,7 +318,11 @@ describe('permission: a caller reaches', () => {
 describe('permission: a caller may give', () => {
   const parent = callerWith(
     { addresses: [['10.0.0.0/8', '192.0.2.0/24']], expires_at: NOW },
-    { scopes: ['secrets:*', 'tokens:write'], environments: ['env_1', 'env_2'], secrets: ['prod/*', 'shared'] },
+    {
+      scopes: ['secrets:*', 'tokens:write'],
+      environments: ['env_1', 'env_2'],
+      secrets: ['prod/*', 'shared'],
+    },
   );
 
   it.each<[string, Partial<Wanted>]>([
@@ -298,14 +357,18 @@ describe('permission: a caller may give', () => {
     ['a longer life', { expires_at: NOW + 1 }, 'lifetime'],
     ['a life without end', { expires_at: null }, 'lifetime'],
   ])('not %s', (_what, fields, named) => {
-    expect(withinPermissions(parent, wanted(fields))).toEqual({ code: 'SCOPE_EXCEEDS_PARENT', message: expect.stringContaining(named) });
+    expect(withinPermissions(parent, wanted(fields))).toEqual({
+      code: 'SCOPE_EXCEEDS_PARENT',
+      message: expect.stringContaining(named),
+    });
     // Only because of what bounds it: one that is not bounded may.
     expect(withinPermissions(callerWith(), wanted(fields))).toBeNull();
   });
 
   it('only addresses that every ancestor may use', () => {
     const narrow = callerWith({ addresses: [['10.0.0.0/8'], ['10.1.0.0/16', '10.2.0.0/16']] });
-    const codeFor = (range: string) => withinPermissions(narrow, wanted({ allowed_addresses: [range] }))?.code ?? null;
+    const codeFor = (range: string) =>
+      withinPermissions(narrow, wanted({ allowed_addresses: [range] }))?.code ?? null;
     expect([codeFor('10.2.3.0/24'), codeFor('10.3.0.0/24'), codeFor('11.0.0.1')]).toEqual([
       null,
       'SCOPE_EXCEEDS_PARENT',
@@ -320,9 +383,12 @@ describe('permission: a caller may give', () => {
       { scopes: ['secrets:read'], environments: ['env_1'], secrets: ['a*'], expires_at: NOW },
       { scopes: ['secrets:read'], environments: ['env_2'] },
     );
-    const code = (fields: Partial<Wanted>) => withinPermissions(member, wanted({ allowed_addresses: null, ...fields }))?.message ?? null;
+    const code = (fields: Partial<Wanted>) =>
+      withinPermissions(member, wanted({ allowed_addresses: null, ...fields }))?.message ?? null;
     expect(code({ environments: ['env_1'], secrets: ['ab*'] })).toBeNull();
-    expect(code({ scopes: ['secrets:list', 'secrets:read'], environments: ['env_1'], secrets: ['a'] })).toBeNull();
+    expect(
+      code({ scopes: ['secrets:list', 'secrets:read'], environments: ['env_1'], secrets: ['a'] }),
+    ).toBeNull();
     expect(code({ environments: ['env_2'], secrets: null, expires_at: null })).toBeNull();
     expect(code({ environments: ['env_1', 'env_2'], secrets: ['a'] })).toContain('environments');
     expect(code({ environments: ['env_1'], secrets: ['b'] })).toContain('names');
@@ -348,29 +414,48 @@ describe('permission: an update that only narrows', () => {
     ['not with all addresses', { allowed_addresses: null }, false],
     ['not with a later end', { expires_at: NOW + 1 }, false],
     ['not without an end', { expires_at: null }, false],
-    ['not where one thing narrows and another widens', { scopes: ['secrets:read'], environments: null }, false],
+    [
+      'not where one thing narrows and another widens',
+      { scopes: ['secrets:read'], environments: null },
+      false,
+    ],
   ])('%s', (_what, fields, expected) => {
     expect(isNarrower(before, { ...before, ...fields })).toBe(expected);
   });
 
   it('narrows what has no limits, with any change', () => {
-    const all = wanted({ scopes: ['*'], environments: null, secrets: null, allowed_addresses: null, expires_at: null });
+    const all = wanted({
+      scopes: ['*'],
+      environments: null,
+      secrets: null,
+      allowed_addresses: null,
+      expires_at: null,
+    });
     expect(isNarrower(all, before)).toBe(true);
     expect(isNarrower(all, all)).toBe(true);
   });
 });
 
 describe('permission: the intersection of two permission sets', () => {
-  const both = (one: Partial<PermissionSet>, other: Partial<PermissionSet>) => overlap(holding(one), holding(other));
+  const both = (one: Partial<PermissionSet>, other: Partial<PermissionSet>) =>
+    overlap(holding(one), holding(other));
 
   it('has the scopes of both, the environments of both, and the patterns that lie within the other set', () => {
-    const one = { scopes: ['secrets:*', 'audit:read'], environments: ['env_1', 'env_2'], secrets: ['app/*', 'db'] };
+    const one = {
+      scopes: ['secrets:*', 'audit:read'],
+      environments: ['env_1', 'env_2'],
+      secrets: ['app/*', 'db'],
+    };
     const other = {
       scopes: ['secrets:read', 'secrets:list', 'audit:*', 'org:read'],
       environments: ['env_2', 'env_3'],
       secrets: ['app/a*', 'd?'],
     };
-    const common = { scopes: ['audit:read', 'secrets:read', 'secrets:list'], environments: ['env_2'], secrets: ['db', 'app/a*'] };
+    const common = {
+      scopes: ['audit:read', 'secrets:read', 'secrets:list'],
+      environments: ['env_2'],
+      secrets: ['db', 'app/a*'],
+    };
     expect(both(one, other)).toEqual(holding(common));
     expect(both(one, {})).toEqual(holding(one));
     expect(both({}, one)).toEqual(holding(one));
@@ -389,7 +474,10 @@ describe('permission: the intersection of two permission sets', () => {
   it('keeps provider token scopes if the other set has the required scopes', () => {
     const scopes = ['issue', 'rotate', 'revoke'];
     expect(both({ scopes }, { scopes: ['*'] }).scopes).toEqual(scopes);
-    expect(both({ scopes }, { scopes: ['secrets:write', 'secrets:delete'] }).scopes).toEqual(['issue', 'revoke']);
+    expect(both({ scopes }, { scopes: ['secrets:write', 'secrets:delete'] }).scopes).toEqual([
+      'issue',
+      'revoke',
+    ]);
     expect(both({ scopes }, { scopes: ['secrets:read'] }).scopes).toEqual([]);
   });
 
@@ -402,7 +490,10 @@ describe('permission: the intersection of two permission sets', () => {
     fc.assert(
       fc.property(some, some, (one, other) => {
         const given = { ...both(one, other), allowed_addresses: null };
-        expect([withinPermissions(callerWith({}, one), given), withinPermissions(callerWith({}, other), given)]).toEqual([null, null]);
+        expect([
+          withinPermissions(callerWith({}, one), given),
+          withinPermissions(callerWith({}, other), given),
+        ]).toEqual([null, null]);
       }),
     );
   });
@@ -413,13 +504,17 @@ describe('permission: a caller without a parent', () => {
     expect(standsAlone(callerWith())).toBe(true);
     for (const bound of [{ isDependent: true }, { expires_at: NOW }, { addresses: [['0.0.0.0/0', '::/0']] }])
       expect(standsAlone(callerWith(bound))).toBe(false);
-    for (const bound of [{ environments: ['env_1'] }, { secrets: ['*'] }]) expect(standsAlone(callerWith({}, bound))).toBe(false);
+    for (const bound of [{ environments: ['env_1'] }, { secrets: ['*'] }])
+      expect(standsAlone(callerWith({}, bound))).toBe(false);
   });
 
   it('is never the caller without permissions', () => {
     for (const action of Object.keys(actions) as Action[])
       for (const kind of actions[action].kinds)
         if (actions[action].scopes.length || actions[action].owner)
-          expect([action, mayAct({ ...nobody, kind }, actions[action], IP) === null]).toEqual([action, false]);
+          expect([action, mayAct({ ...nobody, kind }, actions[action], IP) === null]).toEqual([
+            action,
+            false,
+          ]);
   });
 });

@@ -50,7 +50,10 @@ describe('DPoP: htu', () => {
   });
 
   it('has one spelling for each path: normalising twice changes nothing, and escapes of other characters stay apart', () => {
-    const segment = fc.string({ unit: fc.constantFrom(...'aZ09-._~%25/:@!$&()*+,;= é漢'.split('')), maxLength: 12 });
+    const segment = fc.string({
+      unit: fc.constantFrom(...'aZ09-._~%25/:@!$&()*+,;= é漢'.split('')),
+      maxLength: 12,
+    });
     fc.assert(
       fc.property(segment, segment, (a, b) => {
         const url = (text: string) => `https://vault.example.com/${encodeURIComponent(text)}`;

@@ -5,7 +5,11 @@ import { holds, weakens } from '../../../src/auth/effects';
 import { intersects, matches } from '../../../src/auth/globs';
 import type { ApprovalConfig, PolicyRow } from '../../../src/db/schema';
 
-const config: ApprovalConfig = { operations: ['secret.read', 'secret.update'], required: 2, approvers: { role: 'admin' } };
+const config: ApprovalConfig = {
+  operations: ['secret.read', 'secret.update'],
+  required: 2,
+  approvers: { role: 'admin' },
+};
 const policy = (fields: Partial<PolicyRow> = {}): PolicyRow => ({
   org_id: 'org_1',
   id: 'pol_1',
@@ -25,7 +29,10 @@ const policy = (fields: Partial<PolicyRow> = {}): PolicyRow => ({
   ...fields,
 });
 const area = (environments: string[] | null, names: string[] | null, row: PolicyRow) =>
-  holds({ row, applies: () => false }, { operations: ['secret.read'], reach: { area: { environments, names } }, targets: [] });
+  holds(
+    { row, applies: () => false },
+    { operations: ['secret.read'], reach: { area: { environments, names } }, targets: [] },
+  );
 
 describe('approval policy: an area', () => {
   it('meets it if environments and patterns can overlap', () => {
@@ -45,9 +52,11 @@ describe('approval policy: an area', () => {
 
 describe('approval policy: two patterns', () => {
   it('intersect if and only if some text matches both', () => {
-    const glob = fc.array(fc.constantFrom('a', 'b', '?', '*'), { minLength: 1, maxLength: 5 }).map((parts) => parts.join(''));
-    // A character that is a star's in both patterns can be left out. So the shortest common text has one for each other character of the two at most: 8
-    // where both have a star, else 5.
+    const glob = fc
+      .array(fc.constantFrom('a', 'b', '?', '*'), { minLength: 1, maxLength: 5 })
+      .map((parts) => parts.join(''));
+    // A character that is a star's in both patterns can be left out. So the shortest common text has one for
+    // each other character of the two at most: 8 where both have a star, else 5.
     const texts = [''];
     for (let length = 1, from = 0; length <= 8; length++) {
       const end = texts.length;

@@ -1,14 +1,18 @@
-// Glob patterns: held to a regular expression of the same meaning on short strings; containment, to automata and to every short text.
+// Glob patterns: held to a regular expression of the same meaning on short strings; containment, to automata
+// and to every short text.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { contains, isPattern, matches, mostSteps } from '../../../src/auth/globs';
 
-// Few characters, so that patterns and names meet often; a dot and a dash, so that what regular expressions mean by them would show.
+// Few characters, so that patterns and names meet often; a dot and a dash, so that what regular expressions
+// mean by them would show.
 const pattern = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*', '*', '?'), maxLength: 7 });
 const name = fc.string({ unit: fc.constantFrom('a', 'b', '.', '/', '-'), maxLength: 7 });
 
 const reference = (glob: string) =>
-  new RegExp(`^${glob.replace(/[.*?/-]/g, (char) => (char === '*' ? '[^]*' : char === '?' ? '[^]' : `\\${char}`))}$`);
+  new RegExp(
+    `^${glob.replace(/[.*?/-]/g, (char) => (char === '*' ? '[^]*' : char === '?' ? '[^]' : `\\${char}`))}$`,
+  );
 
 /** Every text of up to `length` of these characters. */
 function all(chars: string[], length: number): string[] {
@@ -35,7 +39,8 @@ describe('name pattern: match', () => {
     const names = all(['a', 'b'], 4);
     for (const glob of all(['a', 'b', '*', '?'], 4)) {
       const regex = reference(glob);
-      for (const text of names) if (matches(glob, text) !== regex.test(text)) throw new Error(`${glob} on ${text}`);
+      for (const text of names)
+        if (matches(glob, text) !== regex.test(text)) throw new Error(`${glob} on ${text}`);
     }
   });
 
@@ -60,8 +65,9 @@ describe('name pattern: match', () => {
 });
 
 /**
- * Whether the language of one pattern lies within that of another, by definition: no text leads the automaton of the inner one to its
- * end where that of the outer one has not come to its end too. Takes exponential time at worst.
+ * Whether the language of one pattern lies within that of another, by definition: no text leads the automaton
+ * of the inner one to its end where that of the outer one has not come to its end too. Takes exponential time
+ * at worst.
  */
 function within(outer: string, inner: string): boolean {
   const spread = (glob: string, states: Iterable<number>) => {
@@ -72,7 +78,9 @@ function within(outer: string, inner: string): boolean {
   const step = (glob: string, states: number[], char: string) =>
     spread(
       glob,
-      states.flatMap((at) => (glob[at] === '*' ? [at] : glob[at] === '?' || glob[at] === char ? [at + 1] : [])),
+      states.flatMap((at) =>
+        glob[at] === '*' ? [at] : glob[at] === '?' || glob[at] === char ? [at + 1] : [],
+      ),
     );
   // No pattern names the tilde: it stands for every other character.
   const chars = new Set([...`${outer}${inner}~`].filter((char) => char !== '*' && char !== '?'));
@@ -123,10 +131,13 @@ describe('name pattern: containment', () => {
   });
 
   it('holds for every pair of short patterns, and every short name', () => {
-    // A pair of these that is not contained differs in a text of eight characters at most: the stars need stand for three.
+    // A pair of these that is not contained differs in a text of eight characters at most: the stars need
+    // stand for three.
     const names = all(['a', 'b'], 8);
     const patterns = all(['a', '*', '?'], 4);
-    const matched = new Map(patterns.map((glob) => [glob, new Set(names.filter((text) => matches(glob, text)))]));
+    const matched = new Map(
+      patterns.map((glob) => [glob, new Set(names.filter((text) => matches(glob, text)))]),
+    );
     for (const [outer, wide] of matched)
       for (const [inner, narrow] of matched)
         if (contains(outer, inner) !== narrow.isSubsetOf(wide)) throw new Error(`${outer} and ${inner}`);
@@ -179,9 +190,13 @@ describe('name pattern: steps', () => {
   /** Any pattern that `isPattern` allows, long ones above all. */
   const anyPattern = fc
     .tuple(fc.oneof(...longest), fc.array(fc.nat(255), { maxLength: 5 }))
-    .map(([text, stars]) => stars.reduce((glob, at) => `${glob.slice(0, at)}*${glob.slice(at + 1)}`, text || 'a'));
+    .map(([text, stars]) =>
+      stars.reduce((glob, at) => `${glob.slice(0, at)}*${glob.slice(at + 1)}`, text || 'a'),
+    );
   const anyName = fc.oneof(
-    ...[fc.constantFrom('a', 'a', 'a', 'b'), fc.constantFrom(...chars)].map((unit) => fc.string({ unit, maxLength: 255, size: 'max' })),
+    ...[fc.constantFrom('a', 'a', 'a', 'b'), fc.constantFrom(...chars)].map((unit) =>
+      fc.string({ unit, maxLength: 255, size: 'max' }),
+    ),
   );
 
   const hold = (pattern: string, name: string, inner: string) => {
@@ -213,7 +228,8 @@ describe('name pattern: steps', () => {
   ];
   it.each(hostile)('are bounded for the hostile pattern %s', (glob) => {
     for (const name of ['a'.repeat(255), `${'a'.repeat(254)}b`, 'ab'.repeat(127), chars.repeat(3)])
-      for (const inner of [...hostile, name, `${'a'.repeat(60)}*`.repeat(4), '*****', '?'.repeat(256)]) hold(glob, name, inner);
+      for (const inner of [...hostile, name, `${'a'.repeat(60)}*`.repeat(4), '*****', '?'.repeat(256)])
+        hold(glob, name, inner);
   });
 
   it('are at most 3,163 for one call', () => expect(mostSteps(256, 256)).toBe(3163));
@@ -238,10 +254,16 @@ describe('name pattern: long patterns', () => {
     .map(([text, stars]) => stars.reduce((glob, at) => `${glob.slice(0, at)}*${glob.slice(at + 1)}`, text));
   /** A text that the pattern matches, or just does not. */
   const near = fc
-    .tuple(long, fc.array(fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 40 }), { minLength: 6 }), fc.nat(400))
+    .tuple(
+      long,
+      fc.array(fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 40 }), { minLength: 6 }),
+      fc.nat(400),
+    )
     .map(([glob, fill, at]): [string, string] => {
       let stars = 0;
-      const text = [...glob].map((char) => (char === '*' ? (fill[stars++ % fill.length] as string) : char === '?' ? 'a' : char)).join('');
+      const text = [...glob]
+        .map((char) => (char === '*' ? (fill[stars++ % fill.length] as string) : char === '?' ? 'a' : char))
+        .join('');
       return [glob, at < text.length ? `${text.slice(0, at)}b${text.slice(at + 1)}` : text];
     });
   it('match as a regular expression of the same meaning does', () => {
@@ -262,7 +284,9 @@ describe('name pattern: long patterns', () => {
 
   it('contain each other as their automata do', () => {
     let contained = 0;
-    const edits = fc.array(fc.tuple(fc.nat(119), fc.constantFrom('*', '?', '*?', '?*', '')), { maxLength: 3 });
+    const edits = fc.array(fc.tuple(fc.nat(119), fc.constantFrom('*', '?', '*?', '?*', '')), {
+      maxLength: 3,
+    });
     fc.assert(
       fc.property(long, edits, (inner, changes) => {
         let outer = inner;
@@ -278,8 +302,11 @@ describe('name pattern: long patterns', () => {
 });
 
 describe('name pattern: validation', () => {
-  it.each(['*', 'a', 'A-z_0.9/?', '*****', 'a'.repeat(256)])('accepts %j', (text) => expect(isPattern(text)).toBe(true));
-  it.each(['', '******', '*a*a*a*a*a*', 'a'.repeat(257), 'a b', 'é', '[a]', 'a\n', '\\*', '{a,b}', 'a%'])('refuses %j', (text) =>
-    expect(isPattern(text)).toBe(false),
+  it.each(['*', 'a', 'A-z_0.9/?', '*****', 'a'.repeat(256)])('accepts %j', (text) =>
+    expect(isPattern(text)).toBe(true),
+  );
+  it.each(['', '******', '*a*a*a*a*a*', 'a'.repeat(257), 'a b', 'é', '[a]', 'a\n', '\\*', '{a,b}', 'a%'])(
+    'refuses %j',
+    (text) => expect(isPattern(text)).toBe(false),
   );
 });

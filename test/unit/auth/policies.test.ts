@@ -25,7 +25,9 @@ describe('policy: its targets', () => {
     [{ environments: ['env_2'], types: ['password'], names: ['app/*'] }, false],
     [{ environments: [] }, false],
   ])('%j: %s', (bounds, applies) => {
-    expect(appliesTo({ environments: null, types: null, names: null, ...(bounds as object) }, target)).toBe(applies);
+    expect(appliesTo({ environments: null, types: null, names: null, ...(bounds as object) }, target)).toBe(
+      applies,
+    );
   });
 
   it('is all of its bounds together, for any bounds and target', () => {
@@ -62,23 +64,56 @@ describe('naming policy: patterns', () => {
     '\\Q{300}\\E',
   ])('accepts %s', (pattern) => expect(patternProblem(pattern)).toBeNull());
 
-  it.each(['(', 'a**', '(a)\\1', '(?=a)', '(?!a)', '(?<=a)b', '\\pL', '[z-a]', 'a{1001}', '[a-z]{600}', '(a){65}', '((a){9}){9}', '(?P<n'])(
-    'refuses %s',
-    (pattern) => expect(patternProblem(pattern)).not.toBeNull(),
-  );
+  it.each([
+    '(',
+    'a**',
+    '(a)\\1',
+    '(?=a)',
+    '(?!a)',
+    '(?<=a)b',
+    '\\pL',
+    '[z-a]',
+    'a{1001}',
+    '[a-z]{600}',
+    '(a){65}',
+    '((a){9}){9}',
+    '(?P<n',
+  ])('refuses %s', (pattern) => expect(patternProblem(pattern)).not.toBeNull());
 
   it('can match anywhere in a name, and the whole name only if anchored', () => {
-    expect([isFound('DB', 'MY_DB_URL'), isFound('^DB', 'MY_DB_URL'), isFound('^MY_.*_URL$', 'MY_DB_URL'), isFound('', 'x')]).toEqual([
-      ...[true, false, true, true],
-    ]);
+    expect([
+      isFound('DB', 'MY_DB_URL'),
+      isFound('^DB', 'MY_DB_URL'),
+      isFound('^MY_.*_URL$', 'MY_DB_URL'),
+      isFound('', 'x'),
+    ]).toEqual([...[true, false, true, true]]);
     expect([isFound('^app/[a-z]+$', 'app/x\nevil'), isFound('(?i)^DB$', 'db')]).toEqual([false, true]);
   });
 
   it("agrees with the platform's regular expressions, if both accept a pattern", () => {
-    const part = fc.constantFrom('a', 'b', '.', '[ab]', '[^a]', 'a*', 'b+', 'a?', '(a|b)', '(ab)*', '^', '$', '\\w', 'a{1,3}');
+    const part = fc.constantFrom(
+      'a',
+      'b',
+      '.',
+      '[ab]',
+      '[^a]',
+      'a*',
+      'b+',
+      'a?',
+      '(a|b)',
+      '(ab)*',
+      '^',
+      '$',
+      '\\w',
+      'a{1,3}',
+    );
     const pattern = fc.array(part, { minLength: 1, maxLength: 6 }).map((parts) => parts.join(''));
     fc.assert(
-      fc.property(pattern, fc.stringMatching(/^[abc]{0,10}$/), (source, text) => isFound(source, text) === new RegExp(source).test(text)),
+      fc.property(
+        pattern,
+        fc.stringMatching(/^[abc]{0,10}$/),
+        (source, text) => isFound(source, text) === new RegExp(source).test(text),
+      ),
     );
   });
 
@@ -93,18 +128,35 @@ describe('naming policy: patterns', () => {
 
   it('states that do not fit into its memory are rebuilt, and the result stays correct', () => {
     const pattern = '(a|b)*a(a|b){40}$';
-    const text = (n: number) => Array.from({ length: 200 }, (_, at) => ((n * 7919 + at * at * 31) % 3 ? 'a' : 'b')).join('');
+    const text = (n: number) =>
+      Array.from({ length: 200 }, (_, at) => ((n * 7919 + at * at * 31) % 3 ? 'a' : 'b')).join('');
     for (let n = 0; n < 50; n++) expect(isFound(pattern, text(n))).toBe(text(n).at(-41) === 'a');
   });
 });
 
 describe('rotation policy: cron expressions', () => {
-  it.each(['0 3 * * *', '30 4 1,15 * MON', '0 0 29 2 *', '59 23 31 DEC SUN', '5 */2 * * 1-5', '00 0 1 JAN *'])('accepts %s', (cron) =>
-    expect(cronProblem(cron)).toBeNull(),
-  );
+  it.each([
+    '0 3 * * *',
+    '30 4 1,15 * MON',
+    '0 0 29 2 *',
+    '59 23 31 DEC SUN',
+    '5 */2 * * 1-5',
+    '00 0 1 JAN *',
+  ])('accepts %s', (cron) => expect(cronProblem(cron)).toBeNull());
 
   it.each([
-    ...['', '* * * * *', '*/5 * * * *', '0,30 * * * *', '0 0 0 * * *', '0 0 * *', '@hourly', '61 0 * * *', '0 24 * * *', '0 0 0 * *'],
+    ...[
+      '',
+      '* * * * *',
+      '*/5 * * * *',
+      '0,30 * * * *',
+      '0 0 0 * * *',
+      '0 0 * *',
+      '@hourly',
+      '61 0 * * *',
+      '0 24 * * *',
+      '0 0 0 * *',
+    ],
     ...[
       '0 0 30 2 *',
       '0 0 31 4,6,9,11 *',
@@ -146,8 +198,17 @@ describe('rotation policy: when a value is due', () => {
   it('by cron, from the first time after it was made', () => {
     const time = Date.parse('2027-02-01T03:00:00.000Z');
     const at = (now: number, since = start + DAY) => dueSince([monthly], since, now);
-    expect([at(time - 1), at(time), at(time + 30 * MINUTE), at(time + 27 * DAY)]).toEqual([null, time, time, time]);
-    expect([at(time + HOUR, time), at(time + HOUR, time - 1), at(time + HOUR, time + 1)]).toEqual([null, time, null]);
+    expect([at(time - 1), at(time), at(time + 30 * MINUTE), at(time + 27 * DAY)]).toEqual([
+      null,
+      time,
+      time,
+      time,
+    ]);
+    expect([at(time + HOUR, time), at(time + HOUR, time - 1), at(time + HOUR, time + 1)]).toEqual([
+      null,
+      time,
+      null,
+    ]);
   });
 
   it('by whichever rule is due; of several the shortest gives the periods', () => {

@@ -1,6 +1,15 @@
-// Challenges, user handles and cookies: known answers, computed apart from this code (HMAC written out in Python), and what is refused.
+// Challenges, user handles and cookies: known answers, computed apart from this code (HMAC written out in
+// Python), and what is refused.
 import { expect, it } from 'vitest';
-import { CHALLENGE_LIVES, newChallenge, readChallenge, readCookie, readHandle, toCookie, userHandle } from '../../../src/auth/proofs';
+import {
+  CHALLENGE_LIVES,
+  newChallenge,
+  readChallenge,
+  readCookie,
+  readHandle,
+  toCookie,
+  userHandle,
+} from '../../../src/auth/proofs';
 import { fromBase64Url, toBase64Url } from '../../../src/crypto/bytes';
 import vectors from '../../support/vectors/proofs.json';
 
@@ -8,7 +17,8 @@ const bytes = (hex: string) => new Uint8Array(Buffer.from(hex, 'hex'));
 const key = bytes(vectors.key);
 const { now, org, member, n } = vectors;
 const text = toBase64Url(newChallenge(key, ['login'], now, bytes(vectors.random)));
-const read = (challenge: string, purpose = ['login'], at = now) => readChallenge(key, purpose, challenge, 'ses', at);
+const read = (challenge: string, purpose = ['login'], at = now) =>
+  readChallenge(key, purpose, challenge, 'ses', at);
 
 /** The same text with one bit of one byte turned, for every byte. */
 const turned = (spelled: string) => {
@@ -41,8 +51,10 @@ it('proof: a challenge is valid for five minutes and its purpose, with a prefix 
 });
 
 it('proof: is refused with any bit changed, cut, lengthened, or under another key', () => {
-  for (const wrong of [...turned(text), text.slice(0, -1), `${text}A`, '']) expect(read(wrong), wrong).toBe(null);
-  for (const wrong of [...turned(vectors.handle), vectors.handle.slice(0, -2), '']) expect(readHandle(key, wrong), wrong).toBe(null);
+  for (const wrong of [...turned(text), text.slice(0, -1), `${text}A`, ''])
+    expect(read(wrong), wrong).toBe(null);
+  for (const wrong of [...turned(vectors.handle), vectors.handle.slice(0, -2), ''])
+    expect(readHandle(key, wrong), wrong).toBe(null);
   const { cookie } = vectors;
   for (let at = 0; at < cookie.length; at++) {
     const wrong = `${cookie.slice(0, at)}${cookie[at] === '1' ? '2' : '1'}${cookie.slice(at + 1)}`;

@@ -2,7 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { allScopes, covers, providerScopes, roleScopes } from '../../../src/auth/scopes';
 
-const resources = [...new Set(allScopes.filter((scope) => scope !== '*').map((scope) => scope.split(':')[0] as string))];
+const resources = [
+  ...new Set(allScopes.filter((scope) => scope !== '*').map((scope) => scope.split(':')[0] as string)),
+];
 
 describe('scope: the scopes that exist', () => {
   it('are the star, and for each resource its star and its actions, each once', () => {
@@ -20,7 +22,8 @@ describe('scope: coverage', () => {
   it('of every pair is by itself, by the star, and of an action only by the star of its resource', () => {
     for (const held of allScopes)
       for (const wanted of allScopes) {
-        const expected = held === wanted || held === '*' || (wanted !== '*' && held === `${wanted.split(':')[0]}:*`);
+        const expected =
+          held === wanted || held === '*' || (wanted !== '*' && held === `${wanted.split(':')[0]}:*`);
         expect([held, wanted, covers([held], wanted)]).toEqual([held, wanted, expected]);
       }
   });
@@ -53,7 +56,8 @@ describe('scope: coverage', () => {
 describe('role: scopes', () => {
   it('exist; the auditor has no secret, the viewer no value', () => {
     for (const [role, scopes] of Object.entries(roleScopes))
-      for (const scope of scopes) expect([role, scope, allScopes.includes(scope)]).toEqual([role, scope, true]);
+      for (const scope of scopes)
+        expect([role, scope, allScopes.includes(scope)]).toEqual([role, scope, true]);
     expect(roleScopes.owner).toEqual(['*']);
     expect(roleScopes.admin).toEqual(['*']);
     for (const scope of allScopes.filter((scope) => scope.startsWith('secrets:'))) {
@@ -67,7 +71,11 @@ describe('role: scopes', () => {
 
 describe('provider token: its scopes', () => {
   it('requires of its maker the scope by which the maker could do the same', () => {
-    expect(providerScopes).toEqual({ issue: 'secrets:write', rotate: 'secrets:rotate', revoke: 'secrets:delete' });
+    expect(providerScopes).toEqual({
+      issue: 'secrets:write',
+      rotate: 'secrets:rotate',
+      revoke: 'secrets:delete',
+    });
     for (const scope of Object.keys(providerScopes)) expect(allScopes).not.toContain(scope);
   });
 });

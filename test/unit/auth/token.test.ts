@@ -1,5 +1,5 @@
-// Tokens: known answers, and the refusal without I/O of everything that is not exactly a token of this deployment.
-// The vectors were computed apart from this code, in Python.
+// Tokens: known answers, and the refusal without I/O of everything that is not exactly a token of this
+// deployment. The vectors were computed apart from this code, in Python.
 import { describe, expect, it } from 'vitest';
 import { type Kind, newToken, prefixes, readToken } from '../../../src/auth/token';
 import { randomBytes, toBase62 } from '../../../src/crypto/bytes';
@@ -40,7 +40,8 @@ describe.each(kinds)('token: of kind %s', (kind) => {
     for (let at = 0; at < token.length - 1; at++) {
       const a = token.charAt(at);
       const b = token.charAt(at + 1);
-      if (a !== b) expect([at, isAccepted(token.slice(0, at) + b + a + token.slice(at + 2))]).toEqual([at, false]);
+      if (a !== b)
+        expect([at, isAccepted(token.slice(0, at) + b + a + token.slice(at + 2))]).toEqual([at, false]);
     }
   });
 
@@ -53,7 +54,8 @@ describe.each(kinds)('token: of kind %s', (kind) => {
 
   it('is refused with a character more, anywhere', () => {
     for (let at = 0; at <= token.length; at++)
-      for (const char of ['0', 'z', '_', ' ', '\n', '\0']) expect(isAccepted(token.slice(0, at) + char + token.slice(at))).toBe(false);
+      for (const char of ['0', 'z', '_', ' ', '\n', '\0'])
+        expect(isAccepted(token.slice(0, at) + char + token.slice(at))).toBe(false);
     expect(isAccepted(token + token)).toBe(false);
   });
 
@@ -93,7 +95,8 @@ describe('token: encoding', () => {
   });
 
   it('accepts only org ids', () => {
-    for (const id of ['', 'org_', 'org_1', newId('env'), `${newId('org')}0`]) expect(() => newToken('api_key', id, key)).toThrow();
+    for (const id of ['', 'org_', 'org_1', newId('env'), `${newId('org')}0`])
+      expect(() => newToken('api_key', id, key)).toThrow();
   });
 
   it('refuses another format byte, and junk', () => {
@@ -102,7 +105,15 @@ describe('token: encoding', () => {
       bytes[0] = format;
       expect(readToken(prefixes.api_key + toBase62(bytes))).toBeNull();
     }
-    for (const junk of ['', 'junk', 'svc_live_', `svc_live_${'z'.repeat(66)}`, `svc_live_${'é'.repeat(66)}`, 'Bearer x', '\0'])
+    for (const junk of [
+      '',
+      'junk',
+      'svc_live_',
+      `svc_live_${'z'.repeat(66)}`,
+      `svc_live_${'é'.repeat(66)}`,
+      'Bearer x',
+      '\0',
+    ])
       expect(readToken(junk)).toBeNull();
   });
 });

@@ -1,9 +1,14 @@
-// WebAuthn by the examples of its specification (Level 3, "Test Vectors"): taken are those in which the user was verified, at our own origin,
-// without an attestation that names anyone else; the rest is refused.
+// WebAuthn by the examples of its specification (Level 3, "Test Vectors"): taken are those in which the user
+// was verified, at our own origin, without an attestation that names anyone else; the rest is refused.
 import { decodeAttestationObject, parseAuthenticatorData } from '@simplewebauthn/server/helpers';
 import { expect, it } from 'vitest';
 import { fromBase64Url, toBase64Url } from '../../../src/crypto/bytes';
-import { challengeOf, mayFollow, verifyAssertion, verifyCreation } from '../../../src/domains/passkeys/webauthn';
+import {
+  challengeOf,
+  mayFollow,
+  verifyAssertion,
+  verifyCreation,
+} from '../../../src/domains/passkeys/webauthn';
 import vectors from '../../support/vectors/webauthn.json';
 
 const BASE = 'https://example.org';
@@ -12,11 +17,17 @@ const credential = ({ id }: Vector) => ({ id, rawId: id, type: 'public-key' as c
 
 const create = ({ creation, ...vector }: Vector, base = BASE, challenge = creation.challenge) =>
   challengeOf(creation.clientDataJSON) === creation.challenge
-    ? verifyCreation(base, { ...credential(vector as Vector), response: { ...creation, transports: ['usb'] } }, challenge)
+    ? verifyCreation(
+        base,
+        { ...credential(vector as Vector), response: { ...creation, transports: ['usb'] } },
+        challenge,
+      )
     : null;
 
 const keyOf = ({ creation }: Vector) => {
-  const data = decodeAttestationObject(new Uint8Array(fromBase64Url(creation.attestationObject) ?? [])).get('authData');
+  const data = decodeAttestationObject(new Uint8Array(fromBase64Url(creation.attestationObject) ?? [])).get(
+    'authData',
+  );
   return toBase64Url(parseAuthenticatorData(data).credentialPublicKey as Uint8Array);
 };
 const get = (vector: Vector, base = BASE, challenge = vector.assertion.challenge, counter = 0) =>
@@ -29,7 +40,9 @@ const get = (vector: Vector, base = BASE, challenge = vector.assertion.challenge
     : null;
 const named = (name: string) => vectors.find((vector) => vector.name === name) as Vector;
 const taken = async (attempt: (vector: Vector) => Promise<unknown> | null) => {
-  const found = await Promise.all(vectors.map(async (vector) => ((await attempt(vector)) ? [vector.name] : [])));
+  const found = await Promise.all(
+    vectors.map(async (vector) => ((await attempt(vector)) ? [vector.name] : [])),
+  );
   return found.flat();
 };
 
@@ -51,7 +64,12 @@ it('WebAuthn: assertions are accepted or refused as the examples of the standard
 });
 
 it('WebAuthn: refuses another origin, another challenge and another key', async () => {
-  for (const base of ['https://example.com', 'http://example.org', 'https://example.org:8443', 'https://www.example.org']) {
+  for (const base of [
+    'https://example.com',
+    'http://example.org',
+    'https://example.org:8443',
+    'https://www.example.org',
+  ]) {
     expect(await taken((vector) => create(vector, base)), base).toEqual([]);
     expect(await taken((vector) => get(vector, base)), base).toEqual([]);
   }
@@ -61,7 +79,14 @@ it('WebAuthn: refuses another origin, another challenge and another key', async 
   const other = { ...named('packed-es256'), creation: named('none-es256').creation };
   expect(await get(other)).toBe(null);
   const nobody = named('packed-es256');
-  expect(await verifyAssertion(BASE, { ...credential(nobody), response: nobody.assertion }, nobody.assertion.challenge, null)).toBe(null);
+  expect(
+    await verifyAssertion(
+      BASE,
+      { ...credential(nobody), response: nobody.assertion },
+      nobody.assertion.challenge,
+      null,
+    ),
+  ).toBe(null);
 });
 
 it('WebAuthn: a counter may go up, or be absent on both sides', () => {

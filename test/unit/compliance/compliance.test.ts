@@ -1,4 +1,5 @@
-// The parts of a compliance report that need no gate: bounds, CSV and HTML against what people may have written into names and reasons.
+// The parts of a compliance report that need no gate: bounds, CSV and HTML against what people may have
+// written into names and reasons.
 import { describe, expect, it } from 'vitest';
 import type { PolicyRow } from '../../../src/db/schema';
 import { newActivityChecks } from '../../../src/domains/compliance/checks/activity';
@@ -40,7 +41,14 @@ function reportWith(text: string): Report {
     remedy: 'R',
     controls: { soc2: ['CC6.3'], iso27001: ['A.8.2'] },
   };
-  const secrets = { active: 1, expired: 0, revoked: 0, deleted: 0, generated: 0, by_age: [{ days: '0-30', secrets: 1 }] };
+  const secrets = {
+    active: 1,
+    expired: 0,
+    revoked: 0,
+    deleted: 0,
+    generated: 0,
+    by_age: [{ days: '0-30', secrets: 1 }],
+  };
   return {
     org: { id: 'org_x', name: text },
     generated_at: '2026-11-21T12:00:00.000Z',
@@ -52,8 +60,18 @@ function reportWith(text: string): Report {
       credentials: [],
       devices: { total: 0, assigned: 0, blocked: 0 },
       policies: { naming: 0, rotation: 0, approval: 0 },
-      members: { total: 0, by_role: { owner: 0, admin: 0, developer: 0, viewer: 0, auditor: 0 }, without_passkey: 0 },
-      audit_log: { head: { sequence: 1, hash: 'h' }, verified_from: 1, verified_to: 1, last_checkpoint: null, retention_days: 400 },
+      members: {
+        total: 0,
+        by_role: { owner: 0, admin: 0, developer: 0, viewer: 0, auditor: 0 },
+        without_passkey: 0,
+      },
+      audit_log: {
+        head: { sequence: 1, hash: 'h' },
+        verified_from: 1,
+        verified_to: 1,
+        last_checkpoint: null,
+        retention_days: 400,
+      },
     },
     controls: [{ framework: 'soc2', id: 'CC6.3', title: 'T', status: 'warn', findings: ['break-glass-use'] }],
   };
@@ -86,13 +104,26 @@ function parsed(csv: string): string[][] {
 }
 
 describe('compliance report: CSV', () => {
-  it.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', '\n=1', ' =1', '  @x', '＝1', '＋1', '－1', '＠x', '\tx', '=cmd|" /C calc"!A0'])(
-    'a cell that begins as %j cannot become a formula',
-    (text) => {
-      const [[read = '']] = parsed(`${cell(text)}\r\n`) as [string[]];
-      expect(read).toBe(`'${text}`);
-    },
-  );
+  it.each([
+    '=1+1',
+    '+1',
+    '-1',
+    '@SUM(A1)',
+    '\t=1',
+    '\r=1',
+    '\n=1',
+    ' =1',
+    '  @x',
+    '＝1',
+    '＋1',
+    '－1',
+    '＠x',
+    '\tx',
+    '=cmd|" /C calc"!A0',
+  ])('a cell that begins as %j cannot become a formula', (text) => {
+    const [[read = '']] = parsed(`${cell(text)}\r\n`) as [string[]];
+    expect(read).toBe(`'${text}`);
+  });
 
   it.each(['plain', 'a-b', 'a=b', 'app/key', '12', "it's"])('a cell with %j stays as it is', (text) => {
     expect(cell(text)).toBe(`"${text}"`);
@@ -110,7 +141,10 @@ describe('compliance report: CSV', () => {
   it('has one row for each piece of evidence, and one for a finding without any', () => {
     const report = reportWith('x');
     const [one] = report.findings as [Finding];
-    const three = { ...one, evidence: [1, 2, 3].map((n) => ({ ...(one.evidence[0] as Evidence), id: `e${n}` })) };
+    const three = {
+      ...one,
+      evidence: [1, 2, 3].map((n) => ({ ...(one.evidence[0] as Evidence), id: `e${n}` })),
+    };
     const rows = parsed(csvOf({ ...report, findings: [three, { ...one, evidence: [] }] }));
     expect(rows.map((row) => row[6])).toEqual(['evidence_id', 'e1', 'e2', 'e3', '']);
     expect(rows.slice(1).every((row) => row[0] === 'break-glass-use' && row[3] === 'warn')).toBe(true);
@@ -134,7 +168,9 @@ describe('compliance report: HTML', () => {
     const plain = await htmlOf(reportWith('plain')).text();
     // Every text is text: the page has the same elements and attributes as one with plain texts.
     const skeleton = (markup: string) =>
-      [...markup.replace(/<style>.*<\/style>/s, '').matchAll(/<[^>]*>/g)].map(([tag]) => tag.replace(/="[^"]*"/g, ''));
+      [...markup.replace(/<style>.*<\/style>/s, '').matchAll(/<[^>]*>/g)].map(([tag]) =>
+        tag.replace(/="[^"]*"/g, ''),
+      );
     expect(skeleton(page)).toEqual(skeleton(plain));
     expect(page).not.toMatch(/<(script|img|svg onload)/);
   });
@@ -143,12 +179,16 @@ describe('compliance report: HTML', () => {
     const response = htmlOf(reportWith('x'));
     const page = await response.text();
     const policy = response.headers.get('Content-Security-Policy') ?? '';
-    expect(policy).toMatch(/^default-src 'none'; style-src 'sha256-[^']+'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'$/);
+    expect(policy).toMatch(
+      /^default-src 'none'; style-src 'sha256-[^']+'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'$/,
+    );
     const hash = /sha256-([^']+)'/.exec(policy)?.[1] ?? '';
     const style = /<style>(.*)<\/style>/s.exec(page)?.[1] ?? '';
     const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(style));
     expect(btoa(String.fromCharCode(...new Uint8Array(digest)))).toBe(hash);
-    expect(page).toContain(`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-${hash}'`);
+    expect(page).toContain(
+      `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-${hash}'`,
+    );
     expect(page).not.toMatch(/<script|\sstyle=|\son[a-z]+=|\ssrc=|url\(|@import/);
     for (const [, href] of page.matchAll(/href="([^"]*)"/g)) expect(href).toMatch(/^#/);
   });
@@ -207,7 +247,14 @@ describe('compliance report: bounds', () => {
     const { length } = (rows[0] as { name: string }).name;
     const checks = newSecretChecks(policies, NOW, newSlices('o.key', 10 * length * (1 + stepsOf(policies))));
     // A name that was compared is not compared again.
-    await checks.add({ rows: rows.slice(0, 1), next: null, expired: 0, revoked: 0, deleted: 0, reads_since: 0 });
+    await checks.add({
+      rows: rows.slice(0, 1),
+      next: null,
+      expired: 0,
+      revoked: 0,
+      deleted: 0,
+      reads_since: 0,
+    });
     await checks.add({ rows, next: null, expired: 0, revoked: 0, deleted: 0, reads_since: 0 });
     const naming = checks.findings().find(({ id }) => id === 'secrets-naming') as Finding;
     expect([naming.complete, naming.examined, naming.count]).toEqual([false, 11, 11]);
@@ -216,12 +263,18 @@ describe('compliance report: bounds', () => {
 
   it('100,000 secrets take no memory of their own', async () => {
     const checks = newSecretChecks([policy({ pattern: '^y' })], NOW, newSlices('o.key', 1_000_000));
-    const rows = Array.from({ length: 1000 }, (_, n) => secret(n, { name: 'x', created_at: NOW - 400 * DAY, rotated_at: NOW - 400 * DAY }));
-    for (let page = 0; page < 100; page++) await checks.add({ rows, next: null, expired: 0, revoked: 0, deleted: 0, reads_since: 0 });
+    const rows = Array.from({ length: 1000 }, (_, n) =>
+      secret(n, { name: 'x', created_at: NOW - 400 * DAY, rotated_at: NOW - 400 * DAY }),
+    );
+    for (let page = 0; page < 100; page++)
+      await checks.add({ rows, next: null, expired: 0, revoked: 0, deleted: 0, reads_since: 0 });
     const findings = checks.findings();
     expect(checks.inventory().active).toBe(100_000);
     expect(findings.every(({ evidence }) => evidence.length <= 100)).toBe(true);
-    expect(findings.find(({ id }) => id === 'secrets-naming')).toMatchObject({ status: 'fail', count: 100_000 });
+    expect(findings.find(({ id }) => id === 'secrets-naming')).toMatchObject({
+      status: 'fail',
+      count: 100_000,
+    });
   });
 
   it('break-glass tokens in a report are bounded, and the report says that there were more', () => {

@@ -1,7 +1,18 @@
-// Bytes and their spellings: what goes in comes out, one value has one spelling, and no two lists share a tuple.
+// Bytes and their spellings: what goes in comes out, one value has one spelling, and no two lists share a
+// tuple.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { concat, fromBase62, fromBase64, fromUtf8, randomBytes, toBase62, toBase64, tuple, utf8 } from '../../../src/crypto/bytes';
+import {
+  concat,
+  fromBase62,
+  fromBase64,
+  fromUtf8,
+  randomBytes,
+  toBase62,
+  toBase64,
+  tuple,
+  utf8,
+} from '../../../src/crypto/bytes';
 
 const bytes = fc.uint8Array({ maxLength: 80 });
 
@@ -66,7 +77,10 @@ describe('encoding: base64', () => {
   });
 
   it('has one encoding of any bytes', () => {
-    const text = fc.string({ unit: fc.constantFrom('A', 'B', 'Q', 'g', '8', '+', '/', '=', ' ', '-'), maxLength: 8 });
+    const text = fc.string({
+      unit: fc.constantFrom('A', 'B', 'Q', 'g', '8', '+', '/', '=', ' ', '-'),
+      maxLength: 8,
+    });
     fc.assert(
       fc.property(text, (spelled) => {
         const value = fromBase64(spelled);

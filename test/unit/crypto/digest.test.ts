@@ -9,7 +9,10 @@ describe('digest: SHA-256', () => {
   it.each([
     ['', 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'],
     ['abc', 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'],
-    ['abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq', '248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1'],
+    [
+      'abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq',
+      '248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1',
+    ],
     ['a'.repeat(1_000_000), 'cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0'],
   ])('agrees with FIPS 180-4 (%#)', (text, digest) => {
     expect(sha256(text)).toBe(digest);
@@ -20,7 +23,12 @@ describe('digest: SHA-256', () => {
 describe('digest: HMAC-SHA256', () => {
   const long = 'aa'.repeat(131);
   it.each([
-    [1, '0b'.repeat(20), toHex(utf8('Hi There')), 'b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7'],
+    [
+      1,
+      '0b'.repeat(20),
+      toHex(utf8('Hi There')),
+      'b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7',
+    ],
     [
       2,
       toHex(utf8('Jefe')),
@@ -64,7 +72,8 @@ describe('digest: HKDF-SHA256', () => {
   });
 
   it('expands with info as RFC 5869 defines it, block by block', () => {
-    // The info of the RFC's first case is no UTF-8, and ours always is: the definition stands in for its vector.
+    // The info of the RFC's first case is no UTF-8, and ours always is: the definition stands in for its
+    // vector.
     const key = fromHex('0b'.repeat(22));
     const salt = fromHex('000102030405060708090a0b0c');
     const info = 'svc/é';
@@ -91,7 +100,8 @@ describe('digest: comparison', () => {
   it('refuses a text that begins with the other', () => {
     for (const compare of [equal, equalSecret]) {
       expect(compare('secret', 'secret')).toBe(true);
-      for (const guess of ['', 'secre', 'secret ', 'Secret', 'secres']) expect(compare('secret', guess)).toBe(false);
+      for (const guess of ['', 'secre', 'secret ', 'Secret', 'secres'])
+        expect(compare('secret', guess)).toBe(false);
     }
   });
 });

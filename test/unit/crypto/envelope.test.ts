@@ -48,11 +48,16 @@ describe('encryption: a ciphertext', () => {
 
   it('may hold 64 KiB', () => {
     const value = randomBytes(65_536);
-    expect(decrypt(root, 'secret value', context, encrypt(root, 'secret value', context, value))).toEqual(value);
+    expect(decrypt(root, 'secret value', context, encrypt(root, 'secret value', context, value))).toEqual(
+      value,
+    );
   });
 
   it('differs each time, in salt, ciphertext and tag', () => {
-    const all = Array.from({ length: 50 }, () => fromBase64(encrypt(root, 'secret value', context, plaintext)) as Uint8Array);
+    const all = Array.from(
+      { length: 50 },
+      () => fromBase64(encrypt(root, 'secret value', context, plaintext)) as Uint8Array,
+    );
     for (const [from, to] of [
       [1, 25],
       [25, 25 + plaintext.length],
@@ -80,7 +85,9 @@ describe('encryption: nothing is decrypted', () => {
     for (let at = 0; at < sealed.length; at++) {
       for (const char of ['A', 'b', '+', '=', ' ', '-']) {
         if (char === sealed[at]) continue;
-        expect(decrypt(root, 'secret value', context, sealed.slice(0, at) + char + sealed.slice(at + 1))).toBeNull();
+        expect(
+          decrypt(root, 'secret value', context, sealed.slice(0, at) + char + sealed.slice(at + 1)),
+        ).toBeNull();
       }
     }
   });
@@ -93,7 +100,8 @@ describe('encryption: nothing is decrypted', () => {
   });
 
   it('with anything added, at either end or within', () => {
-    for (let at = 0; at <= raw.length; at++) expect(opened(concat(raw.subarray(0, at), Uint8Array.of(0), raw.subarray(at)))).toBeNull();
+    for (let at = 0; at <= raw.length; at++)
+      expect(opened(concat(raw.subarray(0, at), Uint8Array.of(0), raw.subarray(at)))).toBeNull();
     expect(opened(concat(raw, raw))).toBeNull();
     for (const text of [`${sealed}=`, ` ${sealed}`, `${sealed}\n`, '', 'no base64!'])
       expect(decrypt(root, 'secret value', context, text)).toBeNull();
@@ -101,13 +109,15 @@ describe('encryption: nothing is decrypted', () => {
 
   it('with a key that differs in any bit', () => {
     for (let at = 0; at < root.length; at++)
-      for (const mask of [1, 128]) expect(decrypt(flipped(root, at, mask), 'secret value', context, sealed)).toBeNull();
+      for (const mask of [1, 128])
+        expect(decrypt(flipped(root, at, mask), 'secret value', context, sealed)).toBeNull();
   });
 
   it('for another purpose', () => {
     for (const from of purposes) {
       const text = encrypt(root, from, context, plaintext);
-      for (const to of purposes) expect(decrypt(root, to, context, text)).toEqual(from === to ? plaintext : null);
+      for (const to of purposes)
+        expect(decrypt(root, to, context, text)).toEqual(from === to ? plaintext : null);
     }
   });
 

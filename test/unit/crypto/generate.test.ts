@@ -1,5 +1,6 @@
-// Generated values: the exact form of each type, the uniformity of its characters, and the options that are refused.
-// The encoder of SSH keys is held to files that ssh-keygen wrote (test/support/vectors/openssh.json), byte for byte.
+// Generated values: the exact form of each type, the uniformity of its characters, and the options that are
+// refused. The encoder of SSH keys is held to files that ssh-keygen wrote
+// (test/support/vectors/openssh.json), byte for byte.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -44,14 +45,21 @@ describe('generate: plain text', () => {
   });
 
   it('has exactly the given length and only the given characters', async () => {
-    const charset = fc.uniqueArray(fc.constantFrom(...PRINTABLE), { minLength: 2, maxLength: 95 }).map((chars) => chars.join(''));
+    const charset = fc
+      .uniqueArray(fc.constantFrom(...PRINTABLE), { minLength: 2, maxLength: 95 })
+      .map((chars) => chars.join(''));
     await fc.assert(
-      fc.asyncProperty(fc.constantFrom(...TEXT_TYPES), fc.integer({ min: 8, max: 4096 }), charset, async (type, length, charset) => {
-        fc.pre(!/^[a-z0-9]{3,12}$/.test(charset)); // could be a name
-        const { value } = await generate(type, { length, charset });
-        expect(value).toHaveLength(length);
-        expect([...value].filter((char) => !charset.includes(char))).toEqual([]);
-      }),
+      fc.asyncProperty(
+        fc.constantFrom(...TEXT_TYPES),
+        fc.integer({ min: 8, max: 4096 }),
+        charset,
+        async (type, length, charset) => {
+          fc.pre(!/^[a-z0-9]{3,12}$/.test(charset)); // could be a name
+          const { value } = await generate(type, { length, charset });
+          expect(value).toHaveLength(length);
+          expect([...value].filter((char) => !charset.includes(char))).toEqual([]);
+        },
+      ),
       { numRuns: 50 },
     );
   });
@@ -78,16 +86,22 @@ describe('generate: plain text', () => {
     expect([...new Set(value)].sort()).toEqual(PRINTABLE.filter((char) => member.test(char)));
   });
 
-  // The bounds of these two are more than eight standard deviations away: failing by chance is out of the question.
+  // The bounds of these two are more than eight standard deviations away: failing by chance is out of the
+  // question.
   it('draws every character equally often', async () => {
-    const values = await Promise.all(Array.from({ length: 8 }, () => generate('generic', { length: 4096, charset: 'abc' })));
+    const values = await Promise.all(
+      Array.from({ length: 8 }, () => generate('generic', { length: 4096, charset: 'abc' })),
+    );
     const text = values.map(({ value }) => value).join('');
-    for (const char of 'abc') expect(Math.abs(text.split(char).length - 1 - text.length / 3)).toBeLessThan(700);
+    for (const char of 'abc')
+      expect(Math.abs(text.split(char).length - 1 - text.length / 3)).toBeLessThan(700);
   });
 
   it('does not favour the first characters of a charset whose size does not divide 256', async () => {
     const charset = PRINTABLE.join('');
-    const values = await Promise.all(Array.from({ length: 10 }, () => generate('generic', { length: 4096, charset })));
+    const values = await Promise.all(
+      Array.from({ length: 10 }, () => generate('generic', { length: 4096, charset })),
+    );
     const chars = values.flatMap(({ value }) => [...value]);
     const last = new Set(PRINTABLE.slice(256 % 95));
     const share = chars.filter((char) => last.has(char)).length / chars.length;
@@ -131,7 +145,12 @@ describe('generate: a webhook secret', () => {
 
 describe('generate: an SSH key', () => {
   it.each(openssh.vectors)('is encoded as by ssh-keygen, with the comment "$comment"', (vector) => {
-    const encoded = encodeOpenSsh(fromHex(vector.seed), fromHex(vector.public), vector.checkint, vector.comment);
+    const encoded = encodeOpenSsh(
+      fromHex(vector.seed),
+      fromHex(vector.public),
+      vector.checkint,
+      vector.comment,
+    );
     expect(encoded.privateKey).toBe(vector.private_key);
     expect(encoded.publicKey).toBe(vector.public_key);
   });
@@ -146,7 +165,10 @@ describe('generate: an SSH key', () => {
     const inside = file.subarray(-41, -9);
     expect(inside).toEqual(publicKey);
     const checkint = new DataView(file.buffer).getUint32(file.length - 136);
-    expect(encodeOpenSsh(seed, publicKey, checkint, '')).toEqual({ privateKey: value, publicKey: public_key });
+    expect(encodeOpenSsh(seed, publicKey, checkint, '')).toEqual({
+      privateKey: value,
+      publicKey: public_key,
+    });
 
     const pkcs8 = new Uint8Array([...fromHex('302e020100300506032b657004220420'), ...seed]);
     const signer = await crypto.subtle.importKey('pkcs8', pkcs8, 'Ed25519', false, ['sign']);
@@ -175,7 +197,9 @@ describe('generate: a private key', () => {
   it('is a P-256 key pair that belongs together, as PKCS#8 and SPKI PEM', async () => {
     const { value, public_key = '' } = await generate('private_key');
     expect(value).toMatch(/^-----BEGIN PRIVATE KEY-----\n(\S{64}\n)*\S{1,64}\n-----END PRIVATE KEY-----\n$/);
-    expect(public_key).toMatch(/^-----BEGIN PUBLIC KEY-----\n(\S{64}\n)*\S{1,64}\n-----END PUBLIC KEY-----\n$/);
+    expect(public_key).toMatch(
+      /^-----BEGIN PUBLIC KEY-----\n(\S{64}\n)*\S{1,64}\n-----END PUBLIC KEY-----\n$/,
+    );
     const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
     const signer = await crypto.subtle.importKey('pkcs8', fromPem(value), algorithm, false, ['sign']);
     const verifier = await crypto.subtle.importKey('spki', fromPem(public_key), algorithm, false, ['verify']);
@@ -202,17 +226,22 @@ describe('generate: options', () => {
     }
   });
 
-  it.each([0, 7, 4097, 8.5, -8, Number.NaN, Number.POSITIVE_INFINITY])('refuse the length %d', async (length) => {
-    expect(optionsProblem('password', { length })).toEqual({ path: 'generate.length', message: lengths });
-    await expect(generate('password', { length })).rejects.toThrow(`generate.length: ${lengths}`);
-  });
+  it.each([0, 7, 4097, 8.5, -8, Number.NaN, Number.POSITIVE_INFINITY])(
+    'refuse the length %d',
+    async (length) => {
+      expect(optionsProblem('password', { length })).toEqual({ path: 'generate.length', message: lengths });
+      await expect(generate('password', { length })).rejects.toThrow(`generate.length: ${lengths}`);
+    },
+  );
 
   it.each(['', 'a', 'aab', 'alphanum', 'abc\n', 'abcé', 'ab\u007f', 'HEXX', PRINTABLE.join('').repeat(3)])(
     'refuse the charset %j, which is neither a name nor distinct printable ASCII characters',
     async (charset) => {
       expect(optionsProblem('api_key', { charset })).toEqual({
         path: 'generate.charset',
-        message: expect.stringMatching(/^must be one of: alphanumeric, .*, or 2 to 256 distinct printable ASCII characters$/),
+        message: expect.stringMatching(
+          /^must be one of: alphanumeric, .*, or 2 to 256 distinct printable ASCII characters$/,
+        ),
       });
       await expect(generate('api_key', { charset })).rejects.toThrow(RangeError);
     },

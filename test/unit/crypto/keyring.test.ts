@@ -5,11 +5,19 @@ import { randomBytes, toBase64 } from '../../../src/crypto/bytes';
 import type { Purpose } from '../../../src/crypto/envelope';
 import type { Env, MasterKey } from '../../../src/env';
 import { ApiError, errorBody } from '../../../src/errors';
-import { deriveDeployment, deriveOrg, keyringOf, unwrap, type WrappedKey, wrap } from '../../../src/keys/keyring';
+import {
+  deriveDeployment,
+  deriveOrg,
+  keyringOf,
+  unwrap,
+  type WrappedKey,
+  wrap,
+} from '../../../src/keys/keyring';
 import { toHex } from '../../support/hex';
 import vectors from '../../support/vectors/keyring.json';
 
-const hexOf = (keys: object) => Object.fromEntries(Object.entries(keys).map(([name, key]) => [name, toHex(key)]));
+const hexOf = (keys: object) =>
+  Object.fromEntries(Object.entries(keys).map(([name, key]) => [name, toHex(key)]));
 const master = (id: string): MasterKey => ({ id, key: randomBytes(32) });
 const k1 = master('k1');
 const k2 = master('k2');
@@ -65,7 +73,13 @@ describe('keyring: a wrapped key', () => {
     ['when another key bears the id of its own', [impostor], 'org key', 'org_1', wrapped],
     ['when its own key bears another id', [renamed], 'org key', 'org_1', { ...wrapped, master_id: 'k2' }],
     ['when it names another master key', [k1, k2], 'org key', 'org_1', { ...wrapped, master_id: 'k2' }],
-    ['when it is damaged', [k1], 'org key', 'org_1', { ...wrapped, key_sealed: wrapped.key_sealed.slice(0, -4) }],
+    [
+      'when it is damaged',
+      [k1],
+      'org key',
+      'org_1',
+      { ...wrapped, key_sealed: wrapped.key_sealed.slice(0, -4) },
+    ],
     ['when it is empty', [k1], 'org key', 'org_1', { ...wrapped, key_sealed: '' }],
   ])('does not unwrap %s', (_when, masters, purpose, owner, what) => {
     expect(refusalOf(masters, purpose, owner, what).refusal.code).toBe('MISCONFIGURED');

@@ -71,12 +71,15 @@ describe('id: many', () => {
 
   it('cannot be guessed from their neighbours, within one millisecond', () => {
     time += 1000;
-    const tails = Array.from({ length: 1000 }, () => Buffer.from(idBytes('req', newId('req', time)) as Uint8Array).toString('hex', 11));
+    const tails = Array.from({ length: 1000 }, () =>
+      Buffer.from(idBytes('req', newId('req', time)) as Uint8Array).toString('hex', 11),
+    );
     expect(new Set(tails).size).toBe(1000);
   });
 
   it('of two milliseconds have nothing in common but the time', () => {
-    const middle = () => Buffer.from(idBytes('req', newId('req', ++time)) as Uint8Array).toString('hex', 6, 11);
+    const middle = () =>
+      Buffer.from(idBytes('req', newId('req', ++time)) as Uint8Array).toString('hex', 6, 11);
     expect(new Set(Array.from({ length: 200 }, middle)).size).toBe(200);
   });
 });

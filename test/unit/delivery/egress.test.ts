@@ -27,7 +27,10 @@ beforeEach(() => {
     if (found === 'down') return new Response('busy', { status: 502 });
     const data = found?.[type] ?? [];
     const records = data.map((one) => ({ name, type: type === 'A' ? 1 : 28, TTL: 60, data: one }));
-    return Response.json({ Status: found ? 0 : 3, Answer: [{ name, type: 5, TTL: 60, data: 'alias.example.net.' }, ...records] });
+    return Response.json({
+      Status: found ? 0 : 3,
+      Answer: [{ name, type: 5, TTL: 60, data: 'alias.example.net.' }, ...records],
+    });
   });
 });
 afterEach(() => vi.unstubAllGlobals());
@@ -55,23 +58,35 @@ describe('egress: which targets are allowed', () => {
     const apiServers = { ...strict, ports: [6443] };
     expect(checkTarget('https://cluster.example.com:6443/', strict)).toMatch(/^must have port /);
     expect(checkTarget('https://cluster.example.com:6443/', apiServers)).toBeNull();
-    for (const other of ['https://cluster.example.com:6379/', 'https://cluster.example.com:22/', 'https://10.0.0.1:6443/'])
+    for (const other of [
+      'https://cluster.example.com:6379/',
+      'https://cluster.example.com:22/',
+      'https://10.0.0.1:6443/',
+    ])
       expect(checkTarget(other, apiServers)).toMatch(/^must /);
     names['cluster.example.com'] = { A: ['10.0.0.1'] };
-    expect(await guardedFetch(apiServers, 'https://cluster.example.com:6443/')).toMatchObject({ unreachable: 'private_address' });
-    expect(await guardedFetch(strict, 'https://cluster.example.com:6443/')).toMatchObject({ unreachable: 'target_refused' });
+    expect(await guardedFetch(apiServers, 'https://cluster.example.com:6443/')).toMatchObject({
+      unreachable: 'private_address',
+    });
+    expect(await guardedFetch(strict, 'https://cluster.example.com:6443/')).toMatchObject({
+      unreachable: 'target_refused',
+    });
     expect(sent).toEqual([]);
   });
 
-  it.each(['http://user@127.0.0.1/', 'ftp://127.0.0.1/', 'http://127.0.0.1:22/', 'http://127.0.0.1:6379/', 'http://127.0.0.1/#x'])(
-    'egress: %s is refused for development too',
-    (target) => {
-      expect(checkTarget(target, open)).toMatch(/^must /);
-    },
-  );
+  it.each([
+    'http://user@127.0.0.1/',
+    'ftp://127.0.0.1/',
+    'http://127.0.0.1:22/',
+    'http://127.0.0.1:6379/',
+    'http://127.0.0.1/#x',
+  ])('egress: %s is refused for development too', (target) => {
+    expect(checkTarget(target, open)).toMatch(/^must /);
+  });
 
   it('egress: an invalid address is not public', () => {
-    for (const text of ['', 'hooks.example.com', '256.1.1.1', '::g']) expect(isPublicAddress(text)).toBe(false);
+    for (const text of ['', 'hooks.example.com', '256.1.1.1', '::g'])
+      expect(isPublicAddress(text)).toBe(false);
   });
 });
 
@@ -91,14 +106,21 @@ describe('egress: names', () => {
 
   it('egress: nothing is sent if the name is not found or the resolver does not respond', async () => {
     names['down.example.com'] = 'down';
-    expect(await guardedFetch(strict, 'https://unknown.example.com/')).toMatchObject({ unreachable: 'name_not_found' });
-    expect(await guardedFetch(strict, 'https://down.example.com/')).toMatchObject({ unreachable: 'connection_failed' });
+    expect(await guardedFetch(strict, 'https://unknown.example.com/')).toMatchObject({
+      unreachable: 'name_not_found',
+    });
+    expect(await guardedFetch(strict, 'https://down.example.com/')).toMatchObject({
+      unreachable: 'connection_failed',
+    });
     expect(sent).toEqual([]);
   });
 
   it('egress: a name with only public addresses is fetched', async () => {
     names['public.example.com'] = { A: ['93.184.215.14'], AAAA: ['2606:4700::1111'] };
-    expect(await guardedFetch(strict, 'https://public.example.com/x')).toMatchObject({ status: 200, text: 'fine' });
+    expect(await guardedFetch(strict, 'https://public.example.com/x')).toMatchObject({
+      status: 200,
+      text: 'fine',
+    });
     expect(sent.map(({ url }) => url)).toEqual(['https://public.example.com/x']);
   });
 });
@@ -108,7 +130,10 @@ describe('egress: requests', () => {
     answer = () => new Response(null, { status: 302, headers: { Location: 'http://169.254.169.254/' } });
     const got = await guardedFetch(open, 'http://127.0.0.1:9/', { headers: { 'X-A': 'b' }, body: 'c' });
     expect(got).toMatchObject({ unreachable: 'target_refused' });
-    const answered = await guardedFetch(open, 'http://127.0.0.1:9999/', { headers: { 'X-A': 'b' }, body: 'c' });
+    const answered = await guardedFetch(open, 'http://127.0.0.1:9999/', {
+      headers: { 'X-A': 'b' },
+      body: 'c',
+    });
     expect(answered).toMatchObject({ status: 302, text: '' });
     expect(sent).toHaveLength(1);
     expect(sent[0]?.init).toMatchObject({ method: 'POST', redirect: 'manual', body: 'c' });
@@ -132,10 +157,16 @@ describe('egress: requests', () => {
   });
 
   it('egress: one timeout holds for connecting and reading', async () => {
-    answer = (signal) => new Promise((_, fail) => signal.addEventListener('abort', () => fail(signal.reason)));
-    expect(await guardedFetch(open, 'http://127.0.0.1:9999/', { timeout: 20 })).toMatchObject({ unreachable: 'timeout' });
-    answer = () => new Response(new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array([97])) }));
-    expect(await guardedFetch(open, 'http://127.0.0.1:9999/', { timeout: 20 })).toMatchObject({ unreachable: 'timeout' });
+    answer = (signal) =>
+      new Promise((_, fail) => signal.addEventListener('abort', () => fail(signal.reason)));
+    expect(await guardedFetch(open, 'http://127.0.0.1:9999/', { timeout: 20 })).toMatchObject({
+      unreachable: 'timeout',
+    });
+    answer = () =>
+      new Response(new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array([97])) }));
+    expect(await guardedFetch(open, 'http://127.0.0.1:9999/', { timeout: 20 })).toMatchObject({
+      unreachable: 'timeout',
+    });
   });
 
   it("egress: the platform's error message is not passed on", async () => {

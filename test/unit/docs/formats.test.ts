@@ -1,8 +1,13 @@
-// Each format of generated files has a page that says what the format object says, and stands in the table of formats.
+// Each format of generated files has a page that says what the format object says, and stands in the table of
+// formats.
 import { describe, expect, it } from 'vitest';
 import { formats } from '../../../src/adapters/generate';
 
-const pages = import.meta.glob<string>('../../../docs/generate/*.md', { query: '?raw', import: 'default', eager: true });
+const pages = import.meta.glob<string>('../../../docs/generate/*.md', {
+  query: '?raw',
+  import: 'default',
+  eager: true,
+});
 const page = (name: string) => pages[`../../../docs/generate/${name}.md`] ?? '';
 
 describe('documentation: generated files', () => {

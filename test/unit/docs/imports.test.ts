@@ -4,8 +4,14 @@ import guide from '../../../docs/guides/import.md?raw';
 import { sources } from '../../../src/adapters/import';
 import { reasons } from '../../../src/adapters/import/source';
 
-const pages = import.meta.glob('../../../docs/import/*.md', { query: '?raw', import: 'default', eager: true }) as Record<string, string>;
-const byName = Object.fromEntries(Object.entries(pages).map(([file, text]) => [/([^/]+)\.md$/.exec(file)?.[1], text]));
+const pages = import.meta.glob('../../../docs/import/*.md', {
+  query: '?raw',
+  import: 'default',
+  eager: true,
+}) as Record<string, string>;
+const byName = Object.fromEntries(
+  Object.entries(pages).map(([file, text]) => [/([^/]+)\.md$/.exec(file)?.[1], text]),
+);
 const names = sources.map(({ source }) => source);
 
 describe('documentation: imports', () => {

@@ -1,4 +1,5 @@
-// The reference pages of docs/reference agree with the tables that decide: scopes with what each allows, roles, and error codes.
+// The reference pages of docs/reference agree with the tables that decide: scopes with what each allows,
+// roles, and error codes.
 import { describe, expect, it } from 'vitest';
 import approvalsGuide from '../../../docs/guides/approvals.md?raw';
 import errorsPage from '../../../docs/reference/errors.md?raw';
@@ -10,7 +11,8 @@ import { actions } from '../../../src/domains';
 import { catalogue } from '../../../src/errors';
 
 /** The part of a page under a heading. */
-const section = (page: string, heading: string): string => page.split('\n## ').find((part) => part.startsWith(heading)) ?? '';
+const section = (page: string, heading: string): string =>
+  page.split('\n## ').find((part) => part.startsWith(heading)) ?? '';
 
 /** What stands in backticks, in order. */
 const quoted = (text: string): string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, name]) => name as string);
@@ -26,7 +28,8 @@ const tableOf = (part: string): Map<string, string[]> =>
   );
 
 const all = Object.keys(actions) as Action[];
-const isOfProviders = (action: Action) => actions[action].kinds.includes('provider') && action !== 'caller.read';
+const isOfProviders = (action: Action) =>
+  actions[action].kinds.includes('provider') && action !== 'caller.read';
 const sorted = (names: readonly string[]) => [...names].sort();
 
 describe('documentation: scopes', () => {
@@ -34,9 +37,17 @@ describe('documentation: scopes', () => {
   const rows = tableOf(allowed);
 
   it('each one is listed with exactly the actions that it allows', () => {
-    const named = [...rows].filter(([scope]) => scope !== 'scope').map(([scope, cells]) => [scope, sorted(quoted(cells[1] ?? ''))]);
+    const named = [...rows]
+      .filter(([scope]) => scope !== 'scope')
+      .map(([scope, cells]) => [scope, sorted(quoted(cells[1] ?? ''))]);
     const expected = allScopes
-      .map((scope) => [scope, sorted(all.filter((action) => (actions[action].scopes as string[]).includes(scope)))] as const)
+      .map(
+        (scope) =>
+          [
+            scope,
+            sorted(all.filter((action) => (actions[action].scopes as string[]).includes(scope))),
+          ] as const,
+      )
       .filter(([, found]) => found.length);
     expect(Object.fromEntries(named)).toEqual(Object.fromEntries(expected));
   });
@@ -53,8 +64,12 @@ describe('documentation: scopes', () => {
 
   it('a break-glass token is listed with its actions', () => {
     const kinds = section(scopesPage, 'Kinds of credential');
-    const own = quoted((tableOf(kinds).get('break-glass token') ?? []).join()).filter((name) => name in actions);
-    expect(sorted(own)).toEqual(sorted(all.filter((action) => actions[action].kinds.includes('break_glass'))));
+    const own = quoted((tableOf(kinds).get('break-glass token') ?? []).join()).filter(
+      (name) => name in actions,
+    );
+    expect(sorted(own)).toEqual(
+      sorted(all.filter((action) => actions[action].kinds.includes('break_glass'))),
+    );
   });
 
   it('the actions that always require a confirmation are listed', () => {
@@ -65,26 +80,36 @@ describe('documentation: scopes', () => {
   it('those of provider tokens are listed with the scopes their creator needs', () => {
     const found = tableOf(section(scopesPage, 'Provider tokens'));
     for (const [scope, needed] of Object.entries(providerScopes))
-      expect(quoted((found.get(scope) ?? []).join())).toEqual([...all.filter((action) => action === `provider.${scope}`), needed]);
+      expect(quoted((found.get(scope) ?? []).join())).toEqual([
+        ...all.filter((action) => action === `provider.${scope}`),
+        needed,
+      ]);
     expect(all.filter(isOfProviders)).toHaveLength(Object.keys(providerScopes).length);
   });
 
   it('each role is listed with its scopes', () => {
     const found = tableOf(section(scopesPage, 'Roles and grants'));
-    for (const [role, scopes] of Object.entries(roleScopes)) expect(quoted((found.get(role) ?? []).join())).toEqual(scopes);
+    for (const [role, scopes] of Object.entries(roleScopes))
+      expect(quoted((found.get(role) ?? []).join())).toEqual(scopes);
   });
 });
 
 describe('documentation: errors', () => {
   it('each code is listed with its status', () => {
-    const found = [...tableOf(errorsPage)].filter(([code]) => code in catalogue).map(([code, cells]) => [code, Number(cells[0])]);
-    expect(Object.fromEntries(found)).toEqual(Object.fromEntries(Object.entries(catalogue).map(([code, { status }]) => [code, status])));
+    const found = [...tableOf(errorsPage)]
+      .filter(([code]) => code in catalogue)
+      .map(([code, cells]) => [code, Number(cells[0])]);
+    expect(Object.fromEntries(found)).toEqual(
+      Object.fromEntries(Object.entries(catalogue).map(([code, { status }]) => [code, status])),
+    );
   });
 });
 
 describe('documentation: approvals', () => {
   it('each operation that a policy can hold is listed with what it holds', () => {
-    const found = [...tableOf(section(approvalsGuide, 'What each operation holds'))].filter(([name]) => name !== 'operation');
+    const found = [...tableOf(section(approvalsGuide, 'What each operation holds'))].filter(
+      ([name]) => name !== 'operation',
+    );
     expect(found.map(([name]) => name)).toEqual([...heldOperations]);
     for (const [name, [holds = '']] of found) expect(holds.length, name).toBeGreaterThan(20);
   });

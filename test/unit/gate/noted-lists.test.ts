@@ -3,7 +3,11 @@ import { expect, it } from 'vitest';
 import { createNotedLists } from '../../../src/gate/audit/noted-lists';
 
 const HOURS = 3_600_000;
-const draft = (id: string, parent_id: string | null, lists: { patterns?: string[]; withheld?: string[] }) => ({
+const draft = (
+  id: string,
+  parent_id: string | null,
+  lists: { patterns?: string[]; withheld?: string[] },
+) => ({
   actor: { kind: 'session', id, parent_id, name: null },
   action: 'secret.read_all',
   resource: 'env_1',
@@ -23,7 +27,10 @@ it('audit log: a list is written in full at least every twelve hours per caller,
   const first = noted(draft('a', null, { withheld, patterns: ['app/*'] }), 0);
   expect(first).toMatchObject({ withheld, patterns: ['app/*'] });
   const { withheld_digest } = first;
-  expect(noted(draft('a', null, { withheld }), 11 * HOURS)).toMatchObject({ withheld: undefined, withheld_digest });
+  expect(noted(draft('a', null, { withheld }), 11 * HOURS)).toMatchObject({
+    withheld: undefined,
+    withheld_digest,
+  });
   expect(noted(draft('b', null, { withheld }), 11 * HOURS)).toMatchObject({ withheld, withheld_digest });
   expect(noted(draft('a', null, { withheld }), 12 * HOURS + 1)).toMatchObject({ withheld, withheld_digest });
   expect(noted(draft('a', null, {}), 0)).toEqual(draft('a', null, {}));

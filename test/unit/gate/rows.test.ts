@@ -1,4 +1,5 @@
-// The MAC of a row: it covers the kind and every column but itself and ciphertext, and survives a journey through JSON.
+// The MAC of a row: it covers the kind and every column but itself and ciphertext, and survives a journey
+// through JSON.
 import { getTableColumns } from 'drizzle-orm';
 import { describe, expect, it } from 'vitest';
 import { macOf, type RowKind } from '../../../src/db/rows';
@@ -362,10 +363,27 @@ const kinds: (RowKind | 'version')[] = rows.map(([kind]) => kind);
 /** Columns that rows of the first release do not have. */
 const later: Record<string, string[]> = {
   org: ['member_addresses', 'generation', 'keys_generation', 'spared', 'panicked_at', 'audit_retention_days'],
-  member: ['invited_by', 'enrolled_at', 'enrolment_hash', 'enrolment_made_at', 'enrolment_ends_at', 'connections'],
+  member: [
+    'invited_by',
+    'enrolled_at',
+    'enrolment_hash',
+    'enrolment_made_at',
+    'enrolment_ends_at',
+    'connections',
+  ],
   team_member: ['accountable'],
   grant: ['accountable'],
-  credential: ['generation', 'reason', 'member_id', 'passkey_id', 'refresh', 'confirmed_at', 'accountable', 'device_id', 'mcp_limits'],
+  credential: [
+    'generation',
+    'reason',
+    'member_id',
+    'passkey_id',
+    'refresh',
+    'confirmed_at',
+    'accountable',
+    'device_id',
+    'mcp_limits',
+  ],
   secret: ['lost_versions', 'revoked_at', 'revoked_through', 'generated', 'rotated_at', 'auto_rotate'],
   version: ['generated'],
 };
@@ -374,9 +392,17 @@ const later: Record<string, string[]> = {
 function others(value: unknown): unknown[] {
   if (value === null) return [0, '', 'null', [], 1];
   if (typeof value === 'number') return [value + 1, value - 1, -value - 1, String(value), null];
-  if (typeof value === 'string') return [`${value} `, `${value}\0`, value.slice(1), `${value.slice(0, -1)}~`, '', [value], null];
-  if (Array.isArray(value)) return [[], [...value, 'x'], value.slice(1), [value.join(',')], ['*'], JSON.stringify(value), null];
-  return [{}, { ...(value as object), more: '' }, { team: 'cor', '10': 'b', '9': 'a' }, JSON.stringify(value), null];
+  if (typeof value === 'string')
+    return [`${value} `, `${value}\0`, value.slice(1), `${value.slice(0, -1)}~`, '', [value], null];
+  if (Array.isArray(value))
+    return [[], [...value, 'x'], value.slice(1), [value.join(',')], ['*'], JSON.stringify(value), null];
+  return [
+    {},
+    { ...(value as object), more: '' },
+    { team: 'cor', '10': 'b', '9': 'a' },
+    JSON.stringify(value),
+    null,
+  ];
 }
 
 describe.each(rows)('integrity: the MAC of a row of kind %s', (kind, row, table) => {
@@ -396,7 +422,11 @@ describe.each(rows)('integrity: the MAC of a row of kind %s', (kind, row, table)
       if (column === 'mac' || column.endsWith('_sealed')) continue;
       for (const other of others(value)) {
         if (JSON.stringify(other) === JSON.stringify(value)) continue;
-        expect([column, other, macOf(key, kind, { ...row, [column]: other }) === mac]).toEqual([column, other, false]);
+        expect([column, other, macOf(key, kind, { ...row, [column]: other }) === mac]).toEqual([
+          column,
+          other,
+          false,
+        ]);
       }
     }
   });
@@ -411,7 +441,9 @@ describe.each(rows)('integrity: the MAC of a row of kind %s', (kind, row, table)
   });
 
   it('is that of the first release while later columns are null, and with no other column', () => {
-    const first = Object.fromEntries(Object.entries(row).filter(([column]) => !later[kind]?.includes(column)));
+    const first = Object.fromEntries(
+      Object.entries(row).filter(([column]) => !later[kind]?.includes(column)),
+    );
     const before = macOf(key, kind, first);
     for (const column of Object.keys(getTableColumns(table))) {
       if (column in first) continue;

@@ -10,7 +10,15 @@ const SPACES = ['env_1', 'env_2'];
 /** One of them is too long to stay in memory. */
 const LONG = { id: 'sec_4', description: 'x'.repeat(10_000) };
 const secret = (id: string, environment_id: string, revision: number): SecretRow =>
-  ({ id, environment_id, name: `N_${id}`, revision, deleted_at: null, sealed_size: 1, ...(id === LONG.id && LONG) }) as SecretRow;
+  ({
+    id,
+    environment_id,
+    name: `N_${id}`,
+    revision,
+    deleted_at: null,
+    sealed_size: 1,
+    ...(id === LONG.id && LONG),
+  }) as SecretRow;
 
 const written = (row: SecretRow | null | undefined) => row && [row.id, row.environment_id, row.revision];
 
@@ -44,14 +52,19 @@ it('rows: what stays in memory, absence included, is what is stored', () =>
             if (each.do === 'bury') rows.bury('secret', each.id, n);
             else rows.forget('secret', each.id);
           }
-          for (const id of IDS) expect(written(rows.get('secret', id))).toEqual(written(stored.get(id) ?? null));
+          for (const id of IDS)
+            expect(written(rows.get('secret', id))).toEqual(written(stored.get(id) ?? null));
           for (const environment of SPACES) {
-            const there = [...stored.values()].filter((row) => row.environment_id === environment).sort((a, b) => (a.id < b.id ? -1 : 1));
+            const there = [...stored.values()]
+              .filter((row) => row.environment_id === environment)
+              .sort((a, b) => (a.id < b.id ? -1 : 1));
             const within = rows.within('secret', environment).toSorted((a, b) => (a.id < b.id ? -1 : 1));
             expect(within.map(written)).toEqual(there.map(written));
             expect(rows.named(environment, '', '', 10)).toEqual(there.map(({ name, id }) => ({ name, id })));
             for (const id of IDS)
-              expect(written(rows.find('secret', environment, `N_${id}`))).toEqual(written(there.find((row) => row.id === id) ?? null));
+              expect(written(rows.find('secret', environment, `N_${id}`))).toEqual(
+                written(there.find((row) => row.id === id) ?? null),
+              );
           }
         });
       }),

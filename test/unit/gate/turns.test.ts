@@ -41,7 +41,9 @@ describe('turns: comparing names with policies', () => {
       spend(core.rows, TURN);
       spend(core.rows, 1);
     };
-    await expect(inTurns(core, 'key_1', endless)).rejects.toMatchObject({ refusal: { code: 'OVERLOADED', retry_after: 1 } });
+    await expect(inTurns(core, 'key_1', endless)).rejects.toMatchObject({
+      refusal: { code: 'OVERLOADED', retry_after: 1 },
+    });
     let runs = 0;
     const failing = () => {
       runs++;
@@ -74,6 +76,8 @@ describe('turns: comparing names with policies', () => {
     expect(codes.filter((code) => code === 'RATE_LIMITED')).toHaveLength(50 - MOST_LONG);
     // What is over counts no more, and short work never does.
     expect(await work('key_1', 4)).toBe('done');
-    expect(await Promise.all(Array.from({ length: 9 }, () => work('key_1', 1)))).toEqual(Array(9).fill('done'));
+    expect(await Promise.all(Array.from({ length: 9 }, () => work('key_1', 1)))).toEqual(
+      Array(9).fill('done'),
+    );
   });
 });

@@ -16,6 +16,10 @@ it.each([null, '5', '0', '-1', String(MOST_BODY), String(MOST_BODY + 1), 'long']
     const whole = await readBody(requestOf(MOST_BODY, declared));
     expect([whole.refusal, whole.bytes.length]).toEqual([null, MOST_BODY]);
     const tooLong = await readBody(requestOf(MOST_BODY + 1, declared));
-    expect([tooLong.refusal?.code, tooLong.bytes.length, tooLong.json]).toEqual(['PAYLOAD_TOO_LARGE', 0, undefined]);
+    expect([tooLong.refusal?.code, tooLong.bytes.length, tooLong.json]).toEqual([
+      'PAYLOAD_TOO_LARGE',
+      0,
+      undefined,
+    ]);
   },
 );

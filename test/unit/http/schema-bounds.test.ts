@@ -27,7 +27,8 @@ interface Schema {
   allOf?: Schema[];
 }
 
-const isSafe = (value: number | undefined) => value !== undefined && Math.abs(value) < Number.MAX_SAFE_INTEGER;
+const isSafe = (value: number | undefined) =>
+  value !== undefined && Math.abs(value) < Number.MAX_SAFE_INTEGER;
 
 /** Whether a pattern bounds the length: anchored, and without a quantifier that has no end. */
 const bounds = (pattern: string | undefined): boolean => {
@@ -47,14 +48,21 @@ function unbounded(schema: Schema, at: string): string[] {
       return isSafe(schema.maxLength) || bounds(schema.pattern) ? [] : [`${at}: a string without maxLength`];
     case 'integer':
     case 'number':
-      return isSafe(schema.minimum ?? schema.exclusiveMinimum) && isSafe(schema.maximum) ? [] : [`${at}: a number without bounds`];
+      return isSafe(schema.minimum ?? schema.exclusiveMinimum) && isSafe(schema.maximum)
+        ? []
+        : [`${at}: a number without bounds`];
     case 'boolean':
     case 'null':
       return [];
     case 'array':
-      return [...(isSafe(schema.maxItems) ? [] : [`${at}: an array without maxItems`]), ...unbounded(schema.items ?? {}, `${at}[]`)];
+      return [
+        ...(isSafe(schema.maxItems) ? [] : [`${at}: an array without maxItems`]),
+        ...unbounded(schema.items ?? {}, `${at}[]`),
+      ];
     case 'object': {
-      const own = Object.entries(schema.properties ?? {}).flatMap(([name, field]) => unbounded(field, `${at}.${name}`));
+      const own = Object.entries(schema.properties ?? {}).flatMap(([name, field]) =>
+        unbounded(field, `${at}.${name}`),
+      );
       const { additionalProperties: others } = schema;
       if (others === undefined || others === false) return own;
       const counted = isSafe(schema.maxProperties) ? [] : [`${at}: a map without a maximum of entries`];
@@ -76,13 +84,17 @@ const isCounted = (map: z.core.$ZodType): boolean => {
   return z.safeParse(map, many).error?.issues.some(({ path }) => path.length === 0) ?? false;
 };
 
-/** As zod itself has it, so that what is only written in the documentation counts for nothing; zod does not tell how maps are counted. */
+/**
+ * As zod itself has it, so that what is only written in the documentation counts for nothing; zod does not
+ * tell how maps are counted.
+ */
 const spelled = (schema: z.ZodType): Schema =>
   z.toJSONSchema(schema, {
     io: 'input',
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
-      if (zodSchema._zod.def.type === 'record' && isCounted(zodSchema)) jsonSchema.maxProperties = MOST_FIELDS;
+      if (zodSchema._zod.def.type === 'record' && isCounted(zodSchema))
+        jsonSchema.maxProperties = MOST_FIELDS;
     },
   }) as Schema;
 
@@ -92,7 +104,9 @@ describe('bounds: every route', () => {
       [query, body?.schema]
         .flatMap((schema) => (schema ? unbounded(spelled(schema), `${method} ${path}`) : []))
         // A document is bounded by the size of the body and by its own reader, whose tests say how.
-        .filter((place) => body?.document === undefined || place !== `${method} ${path}.${body.document}: anything`),
+        .filter(
+          (place) => body?.document === undefined || place !== `${method} ${path}.${body.document}: anything`,
+        ),
     );
     expect(found).toEqual([]);
   });
@@ -114,7 +128,9 @@ describe('bounds: the check itself', () => {
     ['what is optional or null', z.string().nullable().optional()],
     ['what is transformed', z.string().transform(Number)],
   ])('finds %s without one, at any depth', (_what, schema) => {
-    expect(unbounded(spelled(z.strictObject({ a: z.array(z.strictObject({ b: schema })).max(2) })), '')).toHaveLength(1);
+    expect(
+      unbounded(spelled(z.strictObject({ a: z.array(z.strictObject({ b: schema })).max(2) })), ''),
+    ).toHaveLength(1);
   });
 
   it.each([

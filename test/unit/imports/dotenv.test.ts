@@ -6,13 +6,33 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseDotenv } from '../../../src/adapters/import/dotenv';
 
-const read = (text: string) => Object.fromEntries([...new Map(parseDotenv(text))].filter(([name]) => name !== '__proto__'));
+const read = (text: string) =>
+  Object.fromEntries([...new Map(parseDotenv(text))].filter(([name]) => name !== '__proto__'));
 
 /** What the library parses is an ordinary object: `__proto__` is lost there. */
 const theirs = (text: string) => ({ ...dotenv.parse(text) });
 
 const pieces = [
-  ...['A', 'B_1', 'c.d-e', '-', 'export ', 'export', '=', ' = ', ':', ': ', ' ', '\t', '\n', '\r\n', '\r', '\n\n', '#', ' # c'],
+  ...[
+    'A',
+    'B_1',
+    'c.d-e',
+    '-',
+    'export ',
+    'export',
+    '=',
+    ' = ',
+    ':',
+    ': ',
+    ' ',
+    '\t',
+    '\n',
+    '\r\n',
+    '\r',
+    '\n\n',
+    '#',
+    ' # c',
+  ],
   ...[
     "'",
     '"',
@@ -50,11 +70,38 @@ describe('dotenv', () => {
 
   it('import: agrees with npm dotenv on ordinary files', () => {
     const text = [
-      ...['# a comment', 'A=1', "B='two words' # c", 'C="line\\nbreak"', 'export D=four', 'E=', 'F: six', 'G="a', 'b"', 'H=it is # no'],
-      ...["I='it\\'s'", 'J=`back`', 'A=again', 'L = spaced  ', 'no assignment', 'M="# no comment"', 'N=$A${B}', 'K="unclosed'],
+      ...[
+        '# a comment',
+        'A=1',
+        "B='two words' # c",
+        'C="line\\nbreak"',
+        'export D=four',
+        'E=',
+        'F: six',
+        'G="a',
+        'b"',
+        'H=it is # no',
+      ],
+      ...[
+        "I='it\\'s'",
+        'J=`back`',
+        'A=again',
+        'L = spaced  ',
+        'no assignment',
+        'M="# no comment"',
+        'N=$A${B}',
+        'K="unclosed',
+      ],
     ].join('\n');
     expect(read(text)).toEqual(theirs(text));
-    expect(read(text)).toMatchObject({ A: 'again', C: 'line\nbreak', D: 'four', G: 'a\nb', L: 'spaced', N: '$A${B}' });
+    expect(read(text)).toMatchObject({
+      A: 'again',
+      C: 'line\nbreak',
+      D: 'four',
+      G: 'a\nb',
+      L: 'spaced',
+      N: '$A${B}',
+    });
   });
 
   it('import: __proto__ and constructor are names like any other', () => {
@@ -76,7 +123,8 @@ describe('dotenv', () => {
     ['escaped quotes on many lines', "A='\\'x\\'y\n".repeat(50_000)],
     ['line separators', "A='x\u2028".repeat(60_000)],
   ])('import: takes linear time for %s', (_, text) => {
-    // The work that is done is counted by steps of the parser, not by the clock: each step moves on, so there are no more than lines.
+    // The work that is done is counted by steps of the parser, not by the clock: each step moves on, so there
+    // are no more than lines.
     let assignments = 0;
     for (const _assignment of parseDotenv(text)) assignments++;
     expect(assignments).toBeLessThanOrEqual(text.length);

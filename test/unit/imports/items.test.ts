@@ -41,17 +41,23 @@ describe('items of an import', () => {
 
   it('names: every result is a valid name, and a valid name stays unchanged', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary', maxLength: 300 }), fc.constantFrom('', 'x', 'x/'), (original, prefix) => {
-        const name = nameOf(original, prefix);
-        if (name !== null) expect(SecretName.safeParse(name).success).toBe(true);
-        if (SecretName.safeParse(prefix + original).success) expect(name).toBe(prefix + original);
-      }),
+      fc.property(
+        fc.string({ unit: 'binary', maxLength: 300 }),
+        fc.constantFrom('', 'x', 'x/'),
+        (original, prefix) => {
+          const name = nameOf(original, prefix);
+          if (name !== null) expect(SecretName.safeParse(name).success).toBe(true);
+          if (SecretName.safeParse(prefix + original).success) expect(name).toBe(prefix + original);
+        },
+      ),
       { numRuns: 5000 },
     );
   });
 
   it('values: numbers and booleans are their text, with every digit; objects and arrays compact JSON', () => {
-    const { items } = read('{"n":12345678901234567890.10,"e":1e400,"t":true,"o":{"b": 1.0, "a":[ ]},"s":" x\\u0000\\r\\n"}');
+    const { items } = read(
+      '{"n":12345678901234567890.10,"e":1e400,"t":true,"o":{"b": 1.0, "a":[ ]},"s":" x\\u0000\\r\\n"}',
+    );
     expect(items.map(({ name, value }) => [name, value])).toEqual([
       ['n', '12345678901234567890.10'],
       ['e', '1e400'],
@@ -70,7 +76,9 @@ describe('items of an import', () => {
   });
 
   it('collisions: of different values for one name none is taken; equal ones are one', () => {
-    const { items, failed } = read('{"a b":"1","a_b":"2","same":"x","same":"x","k":"1","k":"2","__proto__":"p"}');
+    const { items, failed } = read(
+      '{"a b":"1","a_b":"2","same":"x","same":"x","k":"1","k":"2","__proto__":"p"}',
+    );
     expect(items.map(({ name }) => name)).toEqual(['same', '__proto__']);
     expect(failed.map(({ name, reason }) => [name, reason])).toEqual([
       ['a b', 'NAME_COLLISION'],
@@ -82,7 +90,9 @@ describe('items of an import', () => {
 
   it('bounds: 5,000 items are taken, one more is 413, failures counted', () => {
     const many = (count: number) =>
-      JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, n) => [`N${n}`, n % 2 ? 'v' : null])));
+      JSON.stringify(
+        Object.fromEntries(Array.from({ length: count }, (_, n) => [`N${n}`, n % 2 ? 'v' : null])),
+      );
     expect(read(many(5000)).items).toHaveLength(2500);
     expect(codeOfText(many(5001))).toBe('PAYLOAD_TOO_LARGE');
     expect(codeOfText(`{"a":[${'0,'.repeat(260_000)}0]}`)).toBe('PAYLOAD_TOO_LARGE');
@@ -99,7 +109,9 @@ describe('items of an import', () => {
       name: `\u0001${'\u0001é'.repeat(2000)}${n}`,
       reason: `POLICY_VIOLATED: ${'x'.repeat(900)}`,
     }));
-    expect(new TextEncoder().encode(JSON.stringify(bounded(worst))).length).toBeLessThan(5000 * 258 + 100_000);
+    expect(new TextEncoder().encode(JSON.stringify(bounded(worst))).length).toBeLessThan(
+      5000 * 258 + 100_000,
+    );
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.integer({ min: 8, max: 40 }), (name, most) => {
         const short = shortened(name, most);

@@ -1,7 +1,17 @@
-// JSON of exports: strict, with every digit and every key, bounded, and refused without a word of what it holds.
+// JSON of exports: strict, with every digit and every key, bounded, and refused without a word of what it
+// holds.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compact, type Json, JsonNumber, JsonObject, Node, parseJson, TooLarge, Unreadable } from '../../../src/adapters/import/json';
+import {
+  compact,
+  type Json,
+  JsonNumber,
+  JsonObject,
+  Node,
+  parseJson,
+  TooLarge,
+  Unreadable,
+} from '../../../src/adapters/import/json';
 
 /** As JSON.parse would have it: of keys that are there twice the last. */
 function plain(value: Json): unknown {
@@ -84,7 +94,8 @@ describe('JSON of exports', () => {
   });
 
   it('import: keeps every digit, every key and their order', () => {
-    const text = '{"n":12345678901234567890.1230,"e":1E400,"z":-0,"__proto__":{"polluted":1},"a":1,"a":2,"constructor":"c"}';
+    const text =
+      '{"n":12345678901234567890.1230,"e":1E400,"z":-0,"__proto__":{"polluted":1},"a":1,"a":2,"constructor":"c"}';
     expect(compact(parseJson(text))).toBe(text);
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
     expect(new Node(parseJson(text)).get('__proto__')?.isObject).toBe(true);
@@ -128,7 +139,9 @@ describe('JSON of exports', () => {
     }
     fc.assert(
       fc.property(fc.nat(400), (cut) => {
-        const text = JSON.stringify({ records: Array.from({ length: 9 }, () => ({ password: secret })) }).slice(0, cut);
+        const text = JSON.stringify({
+          records: Array.from({ length: 9 }, () => ({ password: secret })),
+        }).slice(0, cut);
         expect(messageOf(text)).not.toContain('hunter');
       }),
     );
@@ -140,6 +153,8 @@ describe('JSON of exports', () => {
     expect(() => record.get('a')).toThrow(new Unreadable('$.records[0] has the field a more than once'));
     expect(() => record.need('b').text()).toThrow(new Unreadable('$.records[0].b is not a text'));
     expect(() => record.need('c')).toThrow(new Unreadable('$.records[0] has no field c'));
-    expect(() => record.entries()[3]?.[1].items()).toThrow(new Unreadable('$.records[0][field 4] is not an array'));
+    expect(() => record.entries()[3]?.[1].items()).toThrow(
+      new Unreadable('$.records[0][field 4] is not an array'),
+    );
   });
 });

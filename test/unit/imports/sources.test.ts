@@ -1,4 +1,5 @@
-// Each source, by exports of its own tool where it runs in development, else by the shapes that the vendor documents.
+// Each source, by exports of its own tool where it runs in development, else by the shapes that the vendor
+// documents.
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these texts are what is imported.
 import { describe, expect, it } from 'vitest';
@@ -23,7 +24,8 @@ const readText = (source: SourceName, text: string, prefix = ''): Prepared => {
   if ('code' in found) throw new Error(`${found.code}: ${found.message}`);
   return found;
 };
-const read = (source: SourceName, data: unknown, prefix = '') => readText(source, JSON.stringify(data), prefix);
+const read = (source: SourceName, data: unknown, prefix = '') =>
+  readText(source, JSON.stringify(data), prefix);
 
 /** What is imported, as one map, and what fails, in short. */
 const shown = ({ items, failed }: Prepared) => ({
@@ -61,7 +63,10 @@ describe('import sources', () => {
       ]);
       expect(failed).toEqual([{ name: 'nothing', reason: 'VALUE_NULL' }]);
     }
-    expect(shown(readText('vault', vaultKv1))).toEqual({ values: { API_KEY: 'abc', data: 'inner', metadata: 'm' }, failed: [] });
+    expect(shown(readText('vault', vaultKv1))).toEqual({
+      values: { API_KEY: 'abc', data: 'inner', metadata: 'm' },
+      failed: [],
+    });
     expect(shown(readText('vault', vaultDeleted))).toEqual({ values: {}, failed: ['data DELETED'] });
     const several = `{"secret/legacy":${vaultKv1},"secret/gone":${vaultDeleted}}`;
     expect(shown(readText('vault', several))).toEqual({
@@ -84,14 +89,29 @@ describe('import sources', () => {
       failed: [],
     });
     expect(shown(readText('aws-secrets-manager', awsBatch))).toEqual({
-      values: { DATABASE_URL: 'postgres://x', port: '5432', 'demo/plain': 'just text', 'demo/binary': '/wAB' },
+      values: {
+        DATABASE_URL: 'postgres://x',
+        port: '5432',
+        'demo/plain': 'just text',
+        'demo/binary': '/wAB',
+      },
       failed: ['demo/missing SOURCE_ERROR: ResourceNotFoundException'],
     });
-    expect(readText('aws-secrets-manager', awsBatch).items.find(({ name }) => name === 'demo/binary')?.is_base64).toBe(true);
-    for (const text of ['123', 'true', '"text"', '[1]', '{"cut', ' {broken}', '{"a":1,}'])
-      expect(shown(read('aws-secrets-manager', { Name: 'n', SecretString: text })).values).toEqual({ n: text });
     expect(
-      shown(read('aws-secrets-manager', [{ Name: 'a', SecretBinary: 'aGk=' }, { Name: 'b' }, { Name: 'c', SecretString: '{}' }])),
+      readText('aws-secrets-manager', awsBatch).items.find(({ name }) => name === 'demo/binary')?.is_base64,
+    ).toBe(true);
+    for (const text of ['123', 'true', '"text"', '[1]', '{"cut', ' {broken}', '{"a":1,}'])
+      expect(shown(read('aws-secrets-manager', { Name: 'n', SecretString: text })).values).toEqual({
+        n: text,
+      });
+    expect(
+      shown(
+        read('aws-secrets-manager', [
+          { Name: 'a', SecretBinary: 'aGk=' },
+          { Name: 'b' },
+          { Name: 'c', SecretString: '{}' },
+        ]),
+      ),
     ).toEqual({
       values: { a: 'hi' },
       failed: ['b VALUE_MISSING', 'c VALUE_MISSING: the map has no keys'],
@@ -100,17 +120,25 @@ describe('import sources', () => {
       'NextToken INCOMPLETE: the export has further pages',
     ]);
     expect(unreadable('aws-secrets-manager', { SecretList: [] })).toMatch('$ has no field Name');
-    expect(unreadable('aws-secrets-manager', { Name: 'a', SecretBinary: 'hunter2 !' })).toMatch('$.SecretBinary is not base64');
+    expect(unreadable('aws-secrets-manager', { Name: 'a', SecretBinary: 'hunter2 !' })).toMatch(
+      '$.SecretBinary is not base64',
+    );
   });
 
   it('aws-ssm: paths without their first slash, in every form of answer', () => {
-    expect(shown(readText('aws-ssm', ssmPath)).values).toEqual({ 'demo/DB_PASS': 's3cret', 'demo/list': 'a,b' });
+    expect(shown(readText('aws-ssm', ssmPath)).values).toEqual({
+      'demo/DB_PASS': 's3cret',
+      'demo/list': 'a,b',
+    });
     expect(shown(readText('aws-ssm', ssmParameters))).toEqual({
       values: { 'demo/DB_PASS': 's3cret' },
       failed: ['/demo/none SOURCE_ERROR: InvalidParameters'],
     });
     expect(shown(readText('aws-ssm', ssmParameter)).values).toEqual({ 'demo/DB_PASS': 's3cret' });
-    expect(shown(read('aws-ssm', [{ Name: 'a', Value: 'v' }, { Name: 'b' }]))).toEqual({ values: { a: 'v' }, failed: ['b VALUE_MISSING'] });
+    expect(shown(read('aws-ssm', [{ Name: 'a', Value: 'v' }, { Name: 'b' }]))).toEqual({
+      values: { a: 'v' },
+      failed: ['b VALUE_MISSING'],
+    });
     expect(shown(read('aws-ssm', { Parameters: [], NextToken: 't' })).failed).toHaveLength(1);
     expect(unreadable('aws-ssm', { Parameters: {} })).toMatch('$.Parameters is not an array');
   });
@@ -139,7 +167,9 @@ describe('import sources', () => {
       failed: ['C CHECKSUM_MISMATCH', 'F VALUE_MISSING'],
     });
     expect(answer.items.find(({ name }) => name === 'D')?.is_base64).toBe(true);
-    expect(unreadable('gcp-secret-manager', { name: 'x', payload: {} })).toMatch('$.name does not name a secret');
+    expect(unreadable('gcp-secret-manager', { name: 'x', payload: {} })).toMatch(
+      '$.name does not name a secret',
+    );
   });
 
   it('azure-key-vault: bundles, listings and pages; items that cannot be imported are named', () => {
@@ -161,11 +191,20 @@ describe('import sources', () => {
     ];
     const expected = {
       values: { 'DB-PASS': 'v-DB-PASS', soon: 'v-soon' },
-      failed: ['off DISABLED', 'old EXPIRED', 'cli-old EXPIRED', 'managed MANAGED', 'cert CERTIFICATE', 'listed VALUE_MISSING'],
+      failed: [
+        'off DISABLED',
+        'old EXPIRED',
+        'cli-old EXPIRED',
+        'managed MANAGED',
+        'cert CERTIFICATE',
+        'listed VALUE_MISSING',
+      ],
     };
     expect(shown(read('azure-key-vault', list))).toEqual(expected);
     expect(shown(read('azure-key-vault', { value: list, nextLink: null }))).toEqual(expected);
-    expect(shown(read('azure-key-vault', { value: [], nextLink: 'https://demo.vault.azure.net/…' })).failed).toHaveLength(1);
+    expect(
+      shown(read('azure-key-vault', { value: [], nextLink: 'https://demo.vault.azure.net/…' })).failed,
+    ).toHaveLength(1);
     expect(shown(read('azure-key-vault', secret('one'))).values).toEqual({ one: 'v-one' });
     expect(unreadable('azure-key-vault', [{ id: 'x' }])).toMatch('$[0].id does not name a secret');
   });
@@ -173,7 +212,11 @@ describe('import sources', () => {
   it('doppler: downloads, the API and the CLI; computed, never raw', () => {
     const own = { DOPPLER_PROJECT: 'p', DOPPLER_CONFIG: 'c', DOPPLER_ENVIRONMENT: 'e' };
     expect(shown(read('doppler', { A: 'x', secrets: 'y', ...own })).values).toEqual({ A: 'x', secrets: 'y' });
-    const computed = { A: { raw: '${B}', computed: 'b', note: '' }, R: { raw: null, computed: null }, DOPPLER_CONFIG: { computed: 'c' } };
+    const computed = {
+      A: { raw: '${B}', computed: 'b', note: '' },
+      R: { raw: null, computed: null },
+      DOPPLER_CONFIG: { computed: 'c' },
+    };
     const expected = { values: { A: 'b' }, failed: ['R RESTRICTED'] };
     expect(shown(read('doppler', { success: true, secrets: computed }))).toEqual(expected);
     expect(shown(read('doppler', computed))).toEqual(expected);
@@ -187,7 +230,12 @@ describe('import sources', () => {
       { key: 'N', type: 'shared' },
     ];
     expect(shown(read('infisical', cli))).toEqual({ values: { A: 'shared' }, failed: ['N VALUE_MISSING'] });
-    const secret = (secretKey: string, secretValue: string, fields = {}) => ({ secretKey, secretValue, type: 'shared', ...fields });
+    const secret = (secretKey: string, secretValue: string, fields = {}) => ({
+      secretKey,
+      secretValue,
+      type: 'shared',
+      ...fields,
+    });
     const api = {
       secrets: [secret('A', 'direct'), secret('H', '<hidden>', { secretValueHidden: true })],
       imports: [
@@ -195,7 +243,10 @@ describe('import sources', () => {
         { secretPath: '/two', secrets: [secret('B', 'two'), secret('C', 'two')] },
       ],
     };
-    expect(shown(read('infisical', api))).toEqual({ values: { A: 'direct', B: 'two', C: 'two' }, failed: ['H RESTRICTED'] });
+    expect(shown(read('infisical', api))).toEqual({
+      values: { A: 'direct', B: 'two', C: 'two' },
+      failed: ['H RESTRICTED'],
+    });
     expect(unreadable('infisical', { secrets: [{ value: 'x' }] })).toMatch('$.secrets[0] has no field key');
   });
 
@@ -207,8 +258,21 @@ describe('import sources', () => {
       fields: [
         { id: 'username', type: 'STRING', label: 'username', value: 'demo' },
         { id: 'credential', type: 'CONCEALED', label: 'credential', value: 'made-up' },
-        { id: 'x1', section: { id: 's1', label: 'prod' }, type: 'CONCEALED', label: 'token', value: 'made-up-2' },
-        { id: 'x2', section: { id: 'add more' }, type: 'OTP', label: '', value: 'otpauth://totp/x', totp: '123456' },
+        {
+          id: 'x1',
+          section: { id: 's1', label: 'prod' },
+          type: 'CONCEALED',
+          label: 'token',
+          value: 'made-up-2',
+        },
+        {
+          id: 'x2',
+          section: { id: 'add more' },
+          type: 'OTP',
+          label: '',
+          value: 'otpauth://totp/x',
+          totp: '123456',
+        },
         { id: 'notesPlain', type: 'STRING', purpose: 'NOTES', label: 'notesPlain' },
       ],
       files: [{ id: 'f', name: 'key.pem' }],
@@ -257,7 +321,12 @@ describe('import sources', () => {
         ],
       },
       { type: 2, name: 'Note', notes: 'text', secureNote: { type: 0 } },
-      { type: 5, name: 'SSH', notes: null, sshKey: { privateKey: 'priv', publicKey: 'pub', keyFingerprint: 'f' } },
+      {
+        type: 5,
+        name: 'SSH',
+        notes: null,
+        sshKey: { privateKey: 'priv', publicKey: 'pub', keyFingerprint: 'f' },
+      },
       { type: 3, name: 'Card', card: { number: '4111' } },
       { type: 1, name: 'Gone', deletedDate: '2026-01-01T00:00:00Z', login: { password: 'x' } },
     ];
@@ -312,7 +381,9 @@ describe('import sources', () => {
   });
 
   it('conjur: all after the kind of the id', () => {
-    expect(shown(read('conjur', { 'acct:variable:path/db-pass': 'v', 'acct:variable:a:variable:b': 'w' })).values).toEqual({
+    expect(
+      shown(read('conjur', { 'acct:variable:path/db-pass': 'v', 'acct:variable:a:variable:b': 'w' })).values,
+    ).toEqual({
       'path/db-pass': 'v',
       a_variable_b: 'w',
     });
@@ -330,7 +401,12 @@ describe('import sources', () => {
   });
 
   it('svc: all values of an environment, or a flat map', () => {
-    const answer = { environment: 'production', values: { A: 'a', values: 'v' }, versions: { A: 3, values: 1 }, withheld: ['W'] };
+    const answer = {
+      environment: 'production',
+      values: { A: 'a', values: 'v' },
+      versions: { A: 3, values: 1 },
+      withheld: ['W'],
+    };
     expect(shown(read('svc', answer))).toEqual({
       values: { A: 'a', values: 'v' },
       failed: ['W VALUE_MISSING: it was withheld: reading it needs approval'],
@@ -350,7 +426,19 @@ describe('import sources', () => {
       const wrong =
         accepts === 'text'
           ? [{}, []]
-          : ['', '{', '[1', '"hunter2"', '1', 'null', '[["hunter2"]]', '{"hunter2":', '\uFFFE{', '{\0"\0', 'ÿþ{\0'];
+          : [
+              '',
+              '{',
+              '[1',
+              '"hunter2"',
+              '1',
+              'null',
+              '[["hunter2"]]',
+              '{"hunter2":',
+              '\uFFFE{',
+              '{\0"\0',
+              'ÿþ{\0',
+            ];
       for (const data of wrong) {
         const message = refusalOf(() => readExport(source, data, JSON.stringify({ data }), '', NOW));
         expect(message, source).toMatch(/^IMPORT_UNREADABLE: The export could not be read: /);

@@ -18,7 +18,9 @@ it('descent: the shortest way counts, and what only a spared credential leads to
     ['key_c', 'key_a'],
   ];
   const core = coreOf((parents) =>
-    edges.filter(([via]) => parents.includes(via)).map(([via, id]) => ({ via, id, live: id === 'key_d' ? 0 : 1 })),
+    edges
+      .filter(([via]) => parents.includes(via))
+      .map(([via, id]) => ({ via, id, live: id === 'key_d' ? 0 : 1 })),
   );
   const { found, isCut } = await descentOf(core, 'key_a', none);
   expect([...found].map(([id, { depth, via, live }]) => [id, depth, via, live])).toEqual([

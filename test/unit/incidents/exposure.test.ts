@@ -1,6 +1,13 @@
-// What bulk reads gave away, where the log alone has to tell it: rows that have moved on, breaks, and what is older than the log.
+// What bulk reads gave away, where the log alone has to tell it: rows that have moved on, breaks, and what is
+// older than the log.
 import { expect, it } from 'vitest';
-import { type Bulk, type Change, exposed as exposedIn, MOST_STEPS, unresolved } from '../../../src/domains/incidents/exposure';
+import {
+  type Bulk,
+  type Change,
+  exposed as exposedIn,
+  MOST_STEPS,
+  unresolved,
+} from '../../../src/domains/incidents/exposure';
 import { newSlices } from '../../../src/http/slices';
 
 const bulk = (revision: number, fields: Partial<Bulk> = {}): Bulk => ({
@@ -50,7 +57,9 @@ it('exposure report: lists no secret that each of the bulk reads withheld', asyn
   expect(await versions([bulk(10, { withheld })], standing(), [], [], none)).toEqual([]);
   expect(await versions([bulk(10, { withheld: new Set(['sec_b']) })], standing(), [], [], none)).toEqual([3]);
   const reads = [bulk(10, { withheld }), bulk(10, { time: 2_000_000 })];
-  expect(await exposed(reads, standing(), [], [], none)).toEqual([{ secret: 'sec_a', version: 3, time: 2_000_000 }]);
+  expect(await exposed(reads, standing(), [], [], none)).toEqual([
+    { secret: 'sec_a', version: 3, time: 2_000_000 },
+  ]);
 });
 
 it('exposure report: before the first change in the log, both possible versions are listed', async () => {
@@ -98,7 +107,9 @@ it('exposure report: after an adopted database, the log counts for the time befo
   expect(await versions([bulk(14)], now, history, [30], none)).toEqual([3]);
   expect(await versions([bulk(14, { sequence: 40, last: 40 })], now, history, [30], none)).toEqual([4]);
   // One kind of read from before and after it.
-  expect((await versions([bulk(14, { sequence: 16, last: 40 })], now, history, [30], none)).sort()).toEqual([3, 4]);
+  expect((await versions([bulk(14, { sequence: 16, last: 40 })], now, history, [30], none)).sort()).toEqual([
+    3, 4,
+  ]);
   expect([...unresolved([bulk(14)], ['sec_a'], [], [30])]).toEqual(['sec_a']);
 });
 
@@ -111,7 +122,8 @@ it('exposure report: a secret that an adopted database removed was exposed befor
 it('exposure report: the expiry of a purged secret comes from earlier entries', async () => {
   const purged = [change(12, 'secret.rollback', 3), change(20, 'secret.delete', 3, { former_name: 'A' })];
   expect([...unresolved([bulk(11)], [], purged, [])]).toEqual(['sec_a']);
-  const before = (expires_at: number | null) => new Map([['sec_a', { version: 2, deleted: false, revoked: false, expires_at }]]);
+  const before = (expires_at: number | null) =>
+    new Map([['sec_a', { version: 2, deleted: false, revoked: false, expires_at }]]);
   const read = bulk(15);
   expect(await versions([read], new Map(), purged, [], before(read.time - 60_000))).toEqual([]);
   expect(await versions([read], new Map(), purged, [], before(null))).toEqual([3]);

@@ -1,4 +1,5 @@
-// What is found by structure and not by a start: JWTs, private keys, service accounts; the checks; and that no text takes long.
+// What is found by structure and not by a start: JWTs, private keys, service accounts; the checks; and that
+// no text takes long.
 import { describe, expect, it } from 'vitest';
 import { candidatesOf } from '../../../src/domains/scans/engine/candidates';
 import { awsAccountOf, hasChecksum, isAwsKeyId, isRandom } from '../../../src/domains/scans/engine/checks';
@@ -12,7 +13,8 @@ const RANDOM = ['q7Zx91Lw0K', 'dP3vB8nT5y'].join('');
 
 const rules = (text: string) => find(text).map(({ rule }) => rule);
 const base64Url = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
-const jwt = (header: unknown, payload: unknown = { sub: '1' }) => `${base64Url(header)}.${base64Url(payload)}.${'s'.repeat(43)}`;
+const jwt = (header: unknown, payload: unknown = { sub: '1' }) =>
+  `${base64Url(header)}.${base64Url(payload)}.${'s'.repeat(43)}`;
 const key = (label: string, bytes: Uint8Array, eol = '\n') =>
   [`-----BEGIN ${label}-----`, Buffer.from(bytes).toString('base64'), `-----END ${label}-----`].join(eol);
 const der = Uint8Array.from({ length: 120 }, (_, at) => (at ? (at * 37) & 255 : 0x30));
@@ -36,8 +38,17 @@ describe('checks of credentials', () => {
 
   it('random value: identifiers, hashes and UUIDs are none', () => {
     for (const text of [
-      ...['exports.id_pkcs9_at_userPKCS12', 'd41d8cd98f00b204e9800998ecf8427e', '3f2504e0-4f89-11d3-9a0c-0305e82c3301'],
-      ...['MyVeryLongClassNameV2Handler', 'process.env.SECRET_TOKEN_1', 'aaaaaaaaaaaaaaaaaaaaaaaa1', '12345678901234567890'],
+      ...[
+        'exports.id_pkcs9_at_userPKCS12',
+        'd41d8cd98f00b204e9800998ecf8427e',
+        '3f2504e0-4f89-11d3-9a0c-0305e82c3301',
+      ],
+      ...[
+        'MyVeryLongClassNameV2Handler',
+        'process.env.SECRET_TOKEN_1',
+        'aaaaaaaaaaaaaaaaaaaaaaaa1',
+        '12345678901234567890',
+      ],
     ])
       expect(isRandom(text), text).toBe(false);
     expect(isRandom(RANDOM)).toBe(true);
@@ -46,7 +57,9 @@ describe('checks of credentials', () => {
 
 describe('structure', () => {
   it('JWT: is found if header and payload decode, and the header names an algorithm', () => {
-    expect(find(`Bearer ${jwt({ alg: 'HS256' })} x`)).toMatchObject([{ rule: 'jwt', at: 7, length: jwt({ alg: 'HS256' }).length }]);
+    expect(find(`Bearer ${jwt({ alg: 'HS256' })} x`)).toMatchObject([
+      { rule: 'jwt', at: 7, length: jwt({ alg: 'HS256' }).length },
+    ]);
     expect(rules(jwt({ alg: 'none' }).replace(/s+$/, ''))).toEqual(['jwt']);
     for (const miss of [
       jwt({ typ: 'JWT', key: 'none' }),
@@ -70,7 +83,12 @@ describe('structure', () => {
     expect(rules(key('OPENSSH PRIVATE KEY', openssh))).toEqual(['private-key']);
     expect(rules(key('PGP PRIVATE KEY BLOCK', der))).toEqual(['private-key']);
     for (const miss of [
-      ...[key('PUBLIC KEY', der), key('CERTIFICATE', der), key('PRIVATE KEY', der.subarray(1)), key('PRIVATE KEY', der.subarray(0, 20))],
+      ...[
+        key('PUBLIC KEY', der),
+        key('CERTIFICATE', der),
+        key('PRIVATE KEY', der.subarray(1)),
+        key('PRIVATE KEY', der.subarray(0, 20)),
+      ],
       ...['-----BEGIN PRIVATE KEY-----', `-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----`],
     ])
       expect(rules(miss), miss).toEqual([]);
@@ -90,7 +108,9 @@ describe('structure', () => {
   });
 
   it('guess: is dropped next to another finding', () => {
-    expect(rules(`token = "${['sk_live_', 'a8Kd02LmQz71PwXn49VbTr63'].join('')}"`)).toEqual(['stripe-secret-key']);
+    expect(rules(`token = "${['sk_live_', 'a8Kd02LmQz71PwXn49VbTr63'].join('')}"`)).toEqual([
+      'stripe-secret-key',
+    ]);
     expect(rules(`token = "${RANDOM}"`)).toEqual(['assigned-secret']);
   });
 
@@ -114,7 +134,8 @@ describe('positions', () => {
 });
 
 describe('candidates for stored values', () => {
-  const values = (text: string) => new Set(candidatesOf(text).flatMap((list) => list.map(({ value }) => value)));
+  const values = (text: string) =>
+    new Set(candidatesOf(text).flatMap((list) => list.map(({ value }) => value)));
 
   it('are found in every notation of a value in a text', () => {
     const value = 'p4ss=wörd:/x';
@@ -165,8 +186,22 @@ describe('hostile texts', () => {
 
   it('take linear time: 1 MiB of the most frequently tried text', () => {
     const texts = [
-      ...['A', '-eyJ', '.eyJ', 'eyJhbGciOiJIUzI1NiJ9.', 'eyJhbGciOiJhbGciOiJ9.e30.', `eyJ${'A'.repeat(4000)}.`],
-      ...['-----', '-----BEGIN ', '-----BEGIN PRIVATE KEY-----', '"service_account"', '"private_key"', '"service_account""private_key"'],
+      ...[
+        'A',
+        '-eyJ',
+        '.eyJ',
+        'eyJhbGciOiJIUzI1NiJ9.',
+        'eyJhbGciOiJhbGciOiJ9.e30.',
+        `eyJ${'A'.repeat(4000)}.`,
+      ],
+      ...[
+        '-----',
+        '-----BEGIN ',
+        '-----BEGIN PRIVATE KEY-----',
+        '"service_account"',
+        '"private_key"',
+        '"service_account""private_key"',
+      ],
       ...[
         '\\"',
         '"\\',

@@ -1,4 +1,5 @@
-// Every format of the table: a made example is found at its place, a near miss is not. Examples are made at run time, so that no file holds one.
+// Every format of the table: a made example is found at its place, a near miss is not. Examples are made at
+// run time, so that no file holds one.
 import { describe, expect, it } from 'vitest';
 import { base62, crc32 } from '../../../src/domains/scans/engine/checks';
 import { find } from '../../../src/domains/scans/engine/find';
@@ -88,8 +89,12 @@ function bodyOf({ id, body }: Format, random: (most: number) => number): string 
 function example(format: Format, start: string, seed: number): [string, string] {
   const random = numbers(seed);
   if (!format.isName) return ['', make(format.before ?? '', random) + start + bodyOf(format, random)];
-  if (format.id === 'url-password') return ['https://ann:', make('[A-Za-z]{6}[0-9]{3}[A-Za-z]{5}[0-9]{2}', random)];
-  return [`${start}_X = "`, make(format.id === 'assigned-secret' ? '(?:[A-Z][0-9][a-z]){10}' : assignedTo(format), random)];
+  if (format.id === 'url-password')
+    return ['https://ann:', make('[A-Za-z]{6}[0-9]{3}[A-Za-z]{5}[0-9]{2}', random)];
+  return [
+    `${start}_X = "`,
+    make(format.id === 'assigned-secret' ? '(?:[A-Z][0-9][a-z]){10}' : assignedTo(format), random),
+  ];
 }
 
 const closed: Record<string, string> = { 'url-password': '@host' };
@@ -99,12 +104,15 @@ const rulesIn = (text: string) => find(text).map(({ rule }) => rule);
 function found(format: Format, start: string): [string, string] {
   for (let seed = 1; seed < 200; seed++) {
     const [before, credential] = example(format, start, seed * 7919);
-    if (rulesIn(`${before}${credential}${closed[format.id] ?? '"'}`).includes(format.id)) return [before, credential];
+    if (rulesIn(`${before}${credential}${closed[format.id] ?? '"'}`).includes(format.id))
+      return [before, credential];
   }
   throw new Error(`no example of ${format.id}`);
 }
 
-const cases = formats.flatMap((format) => format.starts.map((start) => [`${format.id} ${start}`, format, start] as const));
+const cases = formats.flatMap((format) =>
+  format.starts.map((start) => [`${format.id} ${start}`, format, start] as const),
+);
 
 describe('credential formats', () => {
   it('are 60 and more, each with an id, a name, and starts of its own', () => {
@@ -135,7 +143,8 @@ describe('credential formats', () => {
     const misses = [`${before}${credential.slice(0, -1)}${close}`];
     if (format.id === 'url-password') misses[0] = `${before}password${close}`;
     if (format.id === 'assigned-secret') misses[0] = `${before}${credential.slice(0, 19)}${close}`;
-    if (format.id === 'basic-authorization') misses[0] = start + btoa(atob(credential.slice(start.length)).replace(':', '.'));
+    if (format.id === 'basic-authorization')
+      misses[0] = start + btoa(atob(credential.slice(start.length)).replace(':', '.'));
     if (HOLDS_JSON.includes(format.id)) misses[0] = `${start}A${credential.slice(start.length)}`;
     if (/^\w/.test(credential) && !format.isName) misses.push(`x${credential}`);
     if (format.check && /^(?:github|npm)/.test(format.id))

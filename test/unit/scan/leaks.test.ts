@@ -31,7 +31,8 @@ describe('leaks', () => {
       try {
         const leaks = createLeaks(sql);
         leaks.note('sec_1', ['mine'], 'key_1', 999);
-        for (const [at, place] of ['a', 'b', 'c', 'd', 'e'].entries()) leaks.note('sec_1', [place], 'key_2', 1000 + at);
+        for (const [at, place] of ['a', 'b', 'c', 'd', 'e'].entries())
+          leaks.note('sec_1', [place], 'key_2', 1000 + at);
         expect(left()).toEqual(['mine', 'c', 'd', 'e']);
         for (const [at, place] of ['f', 'g'].entries()) leaks.note('sec_1', [place], 'key_3', 1005 + at);
         expect(left()).toEqual(['c', 'd', 'e', 'f', 'g']);

@@ -1,4 +1,5 @@
-// A server for each platform that secrets are written to, with a config that it takes: for tests and benches of the whole service.
+// A server for each platform that secrets are written to, with a config that it takes: for tests and benches
+// of the whole service.
 import { startAwsSecretsManager } from './aws-secrets-manager.ts';
 import { startAwsSsm } from './aws-ssm.ts';
 import { startAzureKeyVault } from './azure-key-vault.ts';
@@ -22,7 +23,11 @@ import type { Fake } from './server.ts';
 import { startSupabase } from './supabase.ts';
 import { startVercel } from './vercel.ts';
 
-const aws = { accessKeyId: 'AKIDMADEUP0000000000', secretAccessKey: 'made/up+secret/access+key', region: 'eu-west-1' };
+const aws = {
+  accessKeyId: 'AKIDMADEUP0000000000',
+  secretAccessKey: 'made/up+secret/access+key',
+  region: 'eu-west-1',
+};
 const cloudflare = { token: 'cloudflare-token', accountId: '0123456789abcdef0123456789abcdef' };
 
 export interface Platform {
@@ -32,19 +37,34 @@ export interface Platform {
 
 export const platforms: Record<string, Platform> = {
   vercel: { start: startVercel, config: { token: 'vercel-token', projectId: 'prj_1' } },
-  netlify: { start: startNetlify, config: { token: 'netlify-token', accountId: 'demo-team', siteId: 'site-1' } },
+  netlify: {
+    start: startNetlify,
+    config: { token: 'netlify-token', accountId: 'demo-team', siteId: 'site-1' },
+  },
   heroku: { start: startHeroku, config: { token: 'heroku-token', appName: 'demo-app' } },
   fly: { start: startFly, config: { token: 'fly-token', appName: 'demo-app' } },
   render: { start: startRender, config: { token: 'render-token', serviceId: 'srv-1' } },
-  railway: { start: startRailway, config: { token: 'account-token', projectId: 'project-1', environmentId: 'environment-1' } },
-  'cloudflare-workers': { start: startCloudflareWorkers, config: { ...cloudflare, scriptName: 'demo-worker' } },
+  railway: {
+    start: startRailway,
+    config: { token: 'account-token', projectId: 'project-1', environmentId: 'environment-1' },
+  },
+  'cloudflare-workers': {
+    start: startCloudflareWorkers,
+    config: { ...cloudflare, scriptName: 'demo-worker' },
+  },
   'cloudflare-pages': { start: startCloudflarePages, config: { ...cloudflare, projectName: 'demo-site' } },
   digitalocean: { start: startDigitalocean, config: { token: 'digitalocean-token', appId: 'app-1' } },
   supabase: { start: startSupabase, config: { token: 'supabase-token', projectRef: 'abcdefghijklmnopqrst' } },
-  'github-actions': { start: startGithubActions, config: { token: 'github-token', owner: 'demo', repo: 'app' } },
+  'github-actions': {
+    start: startGithubActions,
+    config: { token: 'github-token', owner: 'demo', repo: 'app' },
+  },
   'gitlab-ci': { start: startGitlabCi, config: { token: 'glpat-made-up', projectId: 'demo/app' } },
   circleci: { start: startCircleci, config: { token: 'circleci-token', projectSlug: 'gh/demo/app' } },
-  'bitbucket-pipelines': { start: startBitbucketPipelines, config: { apiToken: 'bitbucket-token', workspace: 'demo', repo: 'app' } },
+  'bitbucket-pipelines': {
+    start: startBitbucketPipelines,
+    config: { apiToken: 'bitbucket-token', workspace: 'demo', repo: 'app' },
+  },
   buildkite: { start: startBuildkite, config: { token: 'buildkite-token', org: 'demo', clusterId: CLUSTER } },
   'hcp-terraform': { start: startHcpTerraform, config: { token: 'terraform-token', workspaceId: 'ws-demo' } },
   'aws-secrets-manager': { start: startAwsSecretsManager, config: { ...aws, prefix: 'app/' } },
@@ -64,7 +84,12 @@ export const platforms: Record<string, Platform> = {
   },
   kubernetes: {
     start: startKubernetes,
-    config: { apiServer: 'https://cluster.example', token: 'made.up.service-account-token', namespace: 'demo', secretName: 'app-secrets' },
+    config: {
+      apiServer: 'https://cluster.example',
+      token: 'made.up.service-account-token',
+      namespace: 'demo',
+      secretName: 'app-secrets',
+    },
   },
 };
 

@@ -1,5 +1,6 @@
-// AWS Secrets Manager, by https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_Operations.html: versions with idempotency tokens, names that
-// stay taken while a secret is scheduled for deletion, pages that may be short.
+// AWS Secrets Manager, by https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_Operations.html:
+// versions with idempotency tokens, names that stay taken while a secret is scheduled for deletion, pages
+// that may be short.
 import { AwsError, type AwsFake, input, startAws } from './aws.ts';
 
 export interface AwsSecret {
@@ -48,7 +49,12 @@ export async function startAwsSecretsManager(): Promise<AwsSecretsManagerFake> {
     return ['AWSCURRENT'];
   };
   const fake = (await startAws(
-    { name: 'secretsmanager', target: 'secretsmanager', field: 'Message', reads: ['ListSecrets', 'GetSecretValue'] },
+    {
+      name: 'secretsmanager',
+      target: 'secretsmanager',
+      field: 'Message',
+      reads: ['ListSecrets', 'GetSecretValue'],
+    },
     {
       CreateSecret(given) {
         input(given, { Name: 'string!', SecretString: 'string!', ClientRequestToken: 'string!' });
@@ -56,7 +62,10 @@ export async function startAwsSecretsManager(): Promise<AwsSecretsManagerFake> {
         if (!/^[A-Za-z0-9/_+=.@-]{1,512}$/.test(Name)) throw new AwsError('ValidationException');
         const there = secrets.get(Name);
         if (there?.deleted) throw new AwsError('InvalidRequestException');
-        if (there && !there.versions.some(({ token, text }) => token === ClientRequestToken && text === SecretString))
+        if (
+          there &&
+          !there.versions.some(({ token, text }) => token === ClientRequestToken && text === SecretString)
+        )
           throw new AwsError('ResourceExistsException');
         const secret = there ?? empty(Name);
         store(secret, SecretString, ClientRequestToken);
@@ -74,7 +83,8 @@ export async function startAwsSecretsManager(): Promise<AwsSecretsManagerFake> {
         const secret = usable(given.SecretId);
         const version = secret.versions.find(({ token }) => token === secret.current);
         if (!version) throw new AwsError('ResourceNotFoundException');
-        const content = version.text === null ? { SecretBinary: version.binary } : { SecretString: version.text };
+        const content =
+          version.text === null ? { SecretBinary: version.binary } : { SecretString: version.text };
         return {
           ARN: arn(secret.name),
           Name: secret.name,
@@ -85,13 +95,19 @@ export async function startAwsSecretsManager(): Promise<AwsSecretsManagerFake> {
         };
       },
       ListSecrets(given) {
-        input(given, { MaxResults: 'number', NextToken: 'string', Filters: 'array', IncludePlannedDeletion: 'boolean' });
+        input(given, {
+          MaxResults: 'number',
+          NextToken: 'string',
+          Filters: 'array',
+          IncludePlannedDeletion: 'boolean',
+        });
         if (given.MaxResults !== undefined && (given.MaxResults < 1 || given.MaxResults > 100))
           throw new AwsError('InvalidParameterException');
         let all = [...secrets.values()].filter(({ deleted }) => !deleted || given.IncludePlannedDeletion);
         for (const filter of given.Filters ?? []) {
           input(filter, { Key: 'string!', Values: 'array!' });
-          if (filter.Key !== 'name' || filter.Values.some((value: string) => value === '')) throw new AwsError('InvalidParameterException');
+          if (filter.Key !== 'name' || filter.Values.some((value: string) => value === ''))
+            throw new AwsError('InvalidParameterException');
           all = all.filter(({ name }) => filter.Values.some((value: string) => name.startsWith(value)));
         }
         const start = given.NextToken === undefined ? 0 : Number(/^next-(\d+)$/.exec(given.NextToken)?.[1]);
@@ -102,7 +118,11 @@ export async function startAwsSecretsManager(): Promise<AwsSecretsManagerFake> {
         return { SecretList, ...(start + PAGE < all.length && { NextToken: `next-${start + PAGE}` }) };
       },
       DeleteSecret(given) {
-        input(given, { SecretId: 'string!', RecoveryWindowInDays: 'number', ForceDeleteWithoutRecovery: 'boolean' });
+        input(given, {
+          SecretId: 'string!',
+          RecoveryWindowInDays: 'number',
+          ForceDeleteWithoutRecovery: 'boolean',
+        });
         const secret = usable(given.SecretId);
         const days = given.RecoveryWindowInDays ?? 30;
         if (days < 7 || days > 30) throw new AwsError('InvalidParameterException');
@@ -121,13 +141,28 @@ export async function startAwsSecretsManager(): Promise<AwsSecretsManagerFake> {
     secrets,
     text(name: string) {
       const secret = secrets.get(name);
-      return secret && !secret.deleted ? (secret.versions.find(({ token }) => token === secret.current)?.text ?? null) : null;
+      return secret && !secret.deleted
+        ? (secret.versions.find(({ token }) => token === secret.current)?.text ?? null)
+        : null;
     },
     seed(name: string, text: string | null, more: Partial<AwsSecret> = {}) {
       const version = { token: `theirs-${'0'.repeat(30)}`, text, binary: text === null ? 'AAEC' : null };
-      secrets.set(name, { ...empty(name), versions: [version], current: version.token, description: 'theirs', ...more });
+      secrets.set(name, {
+        ...empty(name),
+        versions: [version],
+        current: version.token,
+        description: 'theirs',
+        ...more,
+      });
     },
   });
 }
 
-const empty = (name: string): AwsSecret => ({ name, versions: [], current: null, deleted: false, recoveryDays: null, description: '' });
+const empty = (name: string): AwsSecret => ({
+  name,
+  versions: [],
+  current: null,
+  deleted: false,
+  recoveryDays: null,
+  description: '',
+});

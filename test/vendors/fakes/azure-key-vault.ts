@@ -1,5 +1,6 @@
-// Azure Key Vault and its token endpoint, by https://learn.microsoft.com/rest/api/keyvault/secrets/operation-groups (7.4): names that fold case, versions,
-// soft deletion with a recovery that takes a while, next pages by whole URLs.
+// Azure Key Vault and its token endpoint, by
+// https://learn.microsoft.com/rest/api/keyvault/secrets/operation-groups (7.4): names that fold case,
+// versions, soft deletion with a recovery that takes a while, next pages by whole URLs.
 import { type Fake, type FakeAnswer, type FakeRequest, startFake } from './server.ts';
 
 export interface AzureSecret {
@@ -27,7 +28,8 @@ export interface AzureKeyVaultFake extends Fake {
 }
 
 const PAGE = 3;
-const CHALLENGE = 'Bearer authorization="https://login.microsoftonline.com/made-up-tenant", resource="https://vault.azure.net"';
+const CHALLENGE =
+  'Bearer authorization="https://login.microsoftonline.com/made-up-tenant", resource="https://vault.azure.net"';
 
 class AzureError extends Error {
   readonly status: number;
@@ -53,7 +55,9 @@ export async function startAzureKeyVault(): Promise<AzureKeyVaultFake> {
       return {
         status,
         headers,
-        body: { error: { code, message: `made up: ${request.text}`, ...(inner && { innererror: { code: inner } }) } },
+        body: {
+          error: { code, message: `made up: ${request.text}`, ...(inner && { innererror: { code: inner } }) },
+        },
       };
     }
   })) as AzureKeyVaultFake;
@@ -72,7 +76,14 @@ export async function startAzureKeyVault(): Promise<AzureKeyVaultFake> {
     },
     seed(name: string, value: string, more: Partial<AzureSecret> = {}, version: object = {}) {
       const versions = [{ value, enabled: true, ...version }];
-      fake.secrets.set(name.toLowerCase(), { name, versions, managed: false, deleted: false, pending: 0, ...more });
+      fake.secrets.set(name.toLowerCase(), {
+        name,
+        versions,
+        managed: false,
+        deleted: false,
+        pending: 0,
+        ...more,
+      });
     },
   });
 }
@@ -83,23 +94,30 @@ function tokenEndpoint(fake: AzureKeyVaultFake, { method, headers, text }: FakeR
     body: { error, error_description: `AADSTS7000215: ${text}`, error_codes: [7000215] },
   });
   const form = Object.fromEntries(new URLSearchParams(text));
-  if (method !== 'POST' || headers['content-type'] !== 'application/x-www-form-urlencoded') return refused(400, 'invalid_request');
-  if (headers.authorization !== undefined || Object.keys(form).length !== 4) return refused(400, 'invalid_request');
+  if (method !== 'POST' || headers['content-type'] !== 'application/x-www-form-urlencoded')
+    return refused(400, 'invalid_request');
+  if (headers.authorization !== undefined || Object.keys(form).length !== 4)
+    return refused(400, 'invalid_request');
   if (form.grant_type !== 'client_credentials') return refused(400, 'unsupported_grant_type');
   if (form.scope !== 'https://vault.azure.net/.default') return refused(400, 'invalid_scope');
   if (form.client_id !== fake.client) return refused(400, 'unauthorized_client');
   if (form.client_secret !== fake.secret) return refused(401, 'invalid_client');
   const token = `made.up.token-${fake.tokens.size + 1}`;
   fake.tokens.add(token);
-  return { status: 200, body: { token_type: 'Bearer', expires_in: 3599, ext_expires_in: 3599, access_token: token } };
+  return {
+    status: 200,
+    body: { token_type: 'Bearer', expires_in: 3599, ext_expires_in: 3599, access_token: token },
+  };
 }
 
 function api(fake: AzureKeyVaultFake, request: FakeRequest): object {
   const { method, path, query, headers } = request;
-  if (!fake.tokens.has(/^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1] ?? '')) throw new AzureError(401, 'Unauthorized');
+  if (!fake.tokens.has(/^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1] ?? ''))
+    throw new AzureError(401, 'Unauthorized');
   if (query.get('api-version') !== '7.4') throw new AzureError(400, 'BadParameter');
   if (method === 'GET' && path === '/secrets') return list(fake, query);
-  const [, collection, name = '', action] = /^\/(secrets|deletedsecrets)\/([^/]+)(\/recover)?\/?$/.exec(path) ?? [];
+  const [, collection, name = '', action] =
+    /^\/(secrets|deletedsecrets)\/([^/]+)(\/recover)?\/?$/.exec(path) ?? [];
   if (!/^[0-9a-zA-Z-]{1,127}$/.test(name)) throw new AzureError(400, 'BadParameter');
   const secret = fake.secrets.get(name.toLowerCase());
   if (collection === 'deletedsecrets' && method === 'POST' && action) return recover(fake, secret);
@@ -116,14 +134,24 @@ function api(fake: AzureKeyVaultFake, request: FakeRequest): object {
   return { value: newest.value, ...shown(secret), id: `${shown(secret).id}/0123456789abcdef` };
 }
 
-function set(fake: AzureKeyVaultFake, name: string, secret: AzureSecret | undefined, { headers, json }: FakeRequest): object {
-  if (!headers['content-type']?.startsWith('application/json')) throw new AzureError(415, 'UnsupportedMediaType');
+function set(
+  fake: AzureKeyVaultFake,
+  name: string,
+  secret: AzureSecret | undefined,
+  { headers, json }: FakeRequest,
+): object {
+  if (!headers['content-type']?.startsWith('application/json'))
+    throw new AzureError(415, 'UnsupportedMediaType');
   const { value, contentType, tags, attributes, ...rest } = json ?? {};
   if (typeof value !== 'string' || typeof (attributes ?? {}) !== 'object' || Object.keys(rest).length)
     throw new AzureError(400, 'BadParameter');
   if (Buffer.byteLength(value) > 25_600) throw new AzureError(400, 'BadParameter');
   if (secret?.deleted)
-    throw new AzureError(409, 'Conflict', secret.pending-- > 0 ? 'ObjectIsBeingDeleted' : 'ObjectIsDeletedButRecoverable');
+    throw new AzureError(
+      409,
+      'Conflict',
+      secret.pending-- > 0 ? 'ObjectIsBeingDeleted' : 'ObjectIsDeletedButRecoverable',
+    );
   if (secret && secret.pending-- > 0) throw new AzureError(409, 'Conflict', 'ObjectIsBeingRecovered');
   if (secret?.managed) throw new AzureError(403, 'Forbidden');
   const there = secret ?? { name, versions: [], managed: false, deleted: false, pending: 0 };
@@ -140,7 +168,13 @@ function recover(fake: AzureKeyVaultFake, secret: AzureSecret | undefined): obje
 
 function shown({ name, versions, managed }: AzureSecret) {
   const { enabled = true, contentType, tags } = versions.at(-1) ?? {};
-  const attributes = { enabled, created: 1, updated: 1, recoveryLevel: 'Recoverable+Purgeable', recoverableDays: 90 };
+  const attributes = {
+    enabled,
+    created: 1,
+    updated: 1,
+    recoveryLevel: 'Recoverable+Purgeable',
+    recoverableDays: 90,
+  };
   const kind = { ...(contentType && { contentType }), ...(tags && { tags }), ...(managed && { managed }) };
   return { id: `https://demo.vault.azure.net/secrets/${name}`, attributes, ...kind };
 }
@@ -151,6 +185,8 @@ function list(fake: AzureKeyVaultFake, query: URLSearchParams): object {
   const all = [...fake.secrets.values()].filter(({ deleted, pending }) => !deleted && pending <= 0);
   const start = Number(query.get('$skiptoken') ?? 0);
   const more = start + PAGE < all.length;
-  const nextLink = more ? `${fake.host}/secrets?api-version=7.4&$skiptoken=${start + PAGE}&maxresults=${size}` : null;
+  const nextLink = more
+    ? `${fake.host}/secrets?api-version=7.4&$skiptoken=${start + PAGE}&maxresults=${size}`
+    : null;
   return { value: all.slice(start, start + PAGE).map(shown), nextLink };
 }

@@ -1,5 +1,6 @@
-// Pipelines variables of Bitbucket repositories and deployment environments, by https://developer.atlassian.com/cloud/bitbucket/rest/api-group-pipelines/:
-// secured values do not come back, pages are small, and a variable stays secured or not as it was made.
+// Pipelines variables of Bitbucket repositories and deployment environments, by
+// https://developer.atlassian.com/cloud/bitbucket/rest/api-group-pipelines/: secured values do not come back,
+// pages are small, and a variable stays secured or not as it was made.
 import { type Fake, type FakeAnswer, type FakeRequest, startFake } from './server.ts';
 
 export interface BitbucketVariable {
@@ -46,30 +47,48 @@ const shown = ({ uuid, key, value, secured }: BitbucketVariable) => ({
   ...(!secured && { value }),
 });
 
-function list(fake: BitbucketPipelinesFake, all: BitbucketVariable[], { path, query }: FakeRequest): FakeAnswer {
+function list(
+  fake: BitbucketPipelinesFake,
+  all: BitbucketVariable[],
+  { path, query }: FakeRequest,
+): FakeAnswer {
   const page = Number(query.get('page') ?? 1);
   const pagelen = Number(query.get('pagelen') ?? 10);
   if (pagelen > 100) return error(400);
   const size = Math.min(PAGE, pagelen);
   const isMore = page * size < all.length;
-  const next = isMore && fake.links && { next: `https://api.bitbucket.org${path}?pagelen=${pagelen}&page=${page + 1}` };
+  const next = isMore &&
+    fake.links && { next: `https://api.bitbucket.org${path}?pagelen=${pagelen}&page=${page + 1}` };
   return {
     status: 200,
-    body: { page, pagelen: size, size: all.length, values: all.slice((page - 1) * size, page * size).map(shown), ...next },
+    body: {
+      page,
+      pagelen: size,
+      size: all.length,
+      values: all.slice((page - 1) * size, page * size).map(shown),
+      ...next,
+    },
   };
 }
 
 function body({ headers, json }: FakeRequest): { key: string; value: string; secured: boolean } | null {
-  if (!headers['content-type']?.startsWith('application/json') || typeof json !== 'object' || json === null) return null;
+  if (!headers['content-type']?.startsWith('application/json') || typeof json !== 'object' || json === null)
+    return null;
   const { key, value, secured, type: _type, ...rest } = json;
-  const isWell = typeof key === 'string' && /^[A-Za-z_]\w*$/.test(key) && typeof value === 'string' && typeof secured === 'boolean';
+  const isWell =
+    typeof key === 'string' &&
+    /^[A-Za-z_]\w*$/.test(key) &&
+    typeof value === 'string' &&
+    typeof secured === 'boolean';
   return isWell && !Object.keys(rest).length ? { key, value, secured } : null;
 }
 
 function answer(fake: BitbucketPipelinesFake, request: FakeRequest): FakeAnswer {
   const { method, path, headers } = request;
   if (headers.authorization !== fake.authorization) return error(401);
-  const [all, collection] = path.startsWith(VARIABLES) ? [fake.repository, VARIABLES] : [fake.environment, DEPLOYMENT];
+  const [all, collection] = path.startsWith(VARIABLES)
+    ? [fake.repository, VARIABLES]
+    : [fake.environment, DEPLOYMENT];
   // With a trailing slash by the documentation; Bitbucket's API description has none.
   if (path.replace(/\/$/, '') === collection) {
     if (method === 'GET') return list(fake, all, request);
@@ -82,7 +101,9 @@ function answer(fake: BitbucketPipelinesFake, request: FakeRequest): FakeAnswer 
     return { status: 201, body: shown(row) };
   }
   const prefix = `${collection}/`;
-  const row = path.startsWith(prefix) ? all.find(({ uuid }) => encodeURIComponent(uuid) === path.slice(prefix.length)) : undefined;
+  const row = path.startsWith(prefix)
+    ? all.find(({ uuid }) => encodeURIComponent(uuid) === path.slice(prefix.length))
+    : undefined;
   if (!row) return error(404);
   if (method === 'DELETE') {
     all.splice(all.indexOf(row), 1);
@@ -97,5 +118,10 @@ function answer(fake: BitbucketPipelinesFake, request: FakeRequest): FakeAnswer 
 
 export async function startBitbucketPipelines(): Promise<BitbucketPipelinesFake> {
   const fake = (await startFake((request) => answer(fake, request))) as BitbucketPipelinesFake;
-  return Object.assign(fake, { authorization: 'Bearer bitbucket-token', repository: [], environment: [], links: true });
+  return Object.assign(fake, {
+    authorization: 'Bearer bitbucket-token',
+    repository: [],
+    environment: [],
+    links: true,
+  });
 }

@@ -1,5 +1,6 @@
-// Secrets of a Buildkite cluster, by https://buildkite.com/docs/apis/rest-api/clusters/secrets: values never come back, keys are fixed, and the value is
-// changed at an address of its own. Pages are named by a `Link` header.
+// Secrets of a Buildkite cluster, by https://buildkite.com/docs/apis/rest-api/clusters/secrets: values never
+// come back, keys are fixed, and the value is changed at an address of its own. Pages are named by a `Link`
+// header.
 import { type Fake, type FakeAnswer, type FakeRequest, startFake } from './server.ts';
 
 export interface BuildkiteSecret {
@@ -30,7 +31,13 @@ export const secret = (key: string, given: Partial<BuildkiteSecret> = {}): Build
 });
 
 const error = (status: number, message: string): FakeAnswer => ({ status, body: { message } });
-const shown = ({ id, key, description, policy }: BuildkiteSecret) => ({ id, key, description, policy, last_read_at: null });
+const shown = ({ id, key, description, policy }: BuildkiteSecret) => ({
+  id,
+  key,
+  description,
+  policy,
+  last_read_at: null,
+});
 const isValue = (value: unknown): boolean =>
   typeof value === 'string' && !/^\p{White_Space}*$/u.test(value) && Buffer.byteLength(value) < 8192;
 
@@ -38,7 +45,8 @@ function list({ secrets }: BuildkiteFake, { query }: FakeRequest): FakeAnswer {
   const page = Number(query.get('page') ?? 1);
   const given = Number(query.get('per_page') ?? 30);
   const size = Math.min(PAGE, given);
-  const link = (to: number, rel: string) => `<https://api.buildkite.com${BASE}?page=${to}&per_page=${given}>; rel="${rel}"`;
+  const link = (to: number, rel: string) =>
+    `<https://api.buildkite.com${BASE}?page=${to}&per_page=${given}>; rel="${rel}"`;
   const last = Math.max(1, Math.ceil(secrets.length / size));
   const links = [
     ...(page > 1 ? [link(1, 'first'), link(page - 1, 'prev')] : []),
@@ -53,7 +61,8 @@ function create({ secrets }: BuildkiteFake, { json }: FakeRequest): FakeAnswer {
   if (Object.keys(rest).length) return error(400, 'made up');
   const isKey = typeof key === 'string' && /^[A-Za-z]\w{0,254}$/.test(key) && !/^(buildkite|bk)/i.test(key);
   if (!isKey || !isValue(value)) return error(422, 'Validation failed');
-  if (secrets.some((one) => one.key === key)) return error(422, 'Validation failed: Key has already been taken');
+  if (secrets.some((one) => one.key === key))
+    return error(422, 'Validation failed: Key has already been taken');
   const created = secret(key, { value, description, policy });
   secrets.push(created);
   return { status: 201, body: shown(created) };
@@ -62,8 +71,14 @@ function create({ secrets }: BuildkiteFake, { json }: FakeRequest): FakeAnswer {
 function answer(fake: BuildkiteFake, request: FakeRequest): FakeAnswer {
   const { method, path, headers, json } = request;
   if (headers.authorization !== `Bearer ${fake.token}`) return error(401, 'Authentication required');
-  if ((method === 'POST' || method === 'PUT') && !headers['content-type']?.startsWith('application/json')) return error(415, 'made up');
-  if (path === BASE) return method === 'GET' ? list(fake, request) : method === 'POST' ? create(fake, request) : error(405, 'made up');
+  if ((method === 'POST' || method === 'PUT') && !headers['content-type']?.startsWith('application/json'))
+    return error(415, 'made up');
+  if (path === BASE)
+    return method === 'GET'
+      ? list(fake, request)
+      : method === 'POST'
+        ? create(fake, request)
+        : error(405, 'made up');
   const [, id, value] = path.match(/\/secrets\/([^/]+)(\/value)?$/) ?? [];
   const found = path.startsWith(`${BASE}/`) ? fake.secrets.find((one) => one.id === id) : undefined;
   if (!found) return error(404, 'No secret found');
@@ -73,10 +88,12 @@ function answer(fake: BuildkiteFake, request: FakeRequest): FakeAnswer {
   }
   if (method !== 'PUT') return error(405, 'made up');
   if (!value) {
-    if ('key' in json || 'value' in json) return error(422, 'The value parameter cannot be updated on this endpoint.');
+    if ('key' in json || 'value' in json)
+      return error(422, 'The value parameter cannot be updated on this endpoint.');
     Object.assign(found, json);
   } else {
-    if (Object.keys(json ?? {}).join() !== 'value' || !isValue(json.value)) return error(422, 'Validation failed');
+    if (Object.keys(json ?? {}).join() !== 'value' || !isValue(json.value))
+      return error(422, 'Validation failed');
     found.value = json.value;
   }
   return { status: 200, body: shown(found) };

@@ -1,4 +1,5 @@
-// CircleCI's project environment variables, by https://circleci.com/docs/api/v2/#tag/Project: values are masked, lists are paged.
+// CircleCI's project environment variables, by https://circleci.com/docs/api/v2/#tag/Project: values are
+// masked, lists are paged.
 import { type Fake, startFake } from './server.ts';
 
 export interface CircleciFake extends Fake {
@@ -18,14 +19,18 @@ export async function startCircleci(): Promise<CircleciFake> {
     if (path !== base && name === null) return error(404);
     if (method === 'GET' && name === null) {
       const start = Number(query.get('page-token') ?? 0);
-      const all = Object.entries(fake.vars).map(([name, value]) => ({ name, value: `xxxx${value.slice(-4)}` }));
+      const all = Object.entries(fake.vars).map(([name, value]) => ({
+        name,
+        value: `xxxx${value.slice(-4)}`,
+      }));
       const next_page_token = start + PAGE < all.length ? String(start + PAGE) : null;
       return { status: 200, body: { items: all.slice(start, start + PAGE), next_page_token } };
     }
     if (method === 'POST' && name === null) {
       if (!headers['content-type']?.startsWith('application/json')) return error(400);
       const { name: key, value, ...rest } = json ?? {};
-      if (typeof key !== 'string' || !/^[A-Za-z_]\w*$/.test(key) || typeof value !== 'string' || value === '') return error(400);
+      if (typeof key !== 'string' || !/^[A-Za-z_]\w*$/.test(key) || typeof value !== 'string' || value === '')
+        return error(400);
       if (Object.keys(rest).length) return error(400);
       fake.vars[key] = value;
       return { status: 201, body: { name: key, value: `xxxx${value.slice(-4)}` } };

@@ -1,5 +1,5 @@
-// A Pages project, by https://developers.cloudflare.com/api/resources/pages/subresources/projects/: secrets are blank when read; a PATCH merges variables,
-// and replaces each other setting that it has.
+// A Pages project, by https://developers.cloudflare.com/api/resources/pages/subresources/projects/: secrets
+// are blank when read; a PATCH merges variables, and replaces each other setting that it has.
 import { ok, refused, unauthorized } from './cloudflare.ts';
 import { type Fake, startFake } from './server.ts';
 
@@ -22,7 +22,10 @@ const shown = (config: Config) => ({
   env_vars:
     config.env_vars &&
     Object.fromEntries(
-      Object.entries(config.env_vars).map(([name, { type, value }]) => [name, { type, value: type === 'secret_text' ? '' : value }]),
+      Object.entries(config.env_vars).map(([name, { type, value }]) => [
+        name,
+        { type, value: type === 'secret_text' ? '' : value },
+      ]),
     ),
 });
 
@@ -38,21 +41,31 @@ export async function startCloudflarePages(): Promise<CloudflarePagesFake> {
     const { method, path, headers, json } = request;
     const denied = unauthorized(request, fake.token);
     if (denied) return denied;
-    if (path !== `/client/v4/accounts/${fake.account}/pages/projects/${fake.project}`) return refused(404, 8000007);
+    if (path !== `/client/v4/accounts/${fake.account}/pages/projects/${fake.project}`)
+      return refused(404, 8000007);
     const project = () => {
       const { production, preview } = fake.configs;
-      return ok({ name: fake.project, deployment_configs: { production: shown(production), preview: shown(preview) } });
+      return ok({
+        name: fake.project,
+        deployment_configs: { production: shown(production), preview: shown(preview) },
+      });
     };
     if (method === 'GET') return project();
     if (method !== 'PATCH') return refused(405, 10405);
-    if (!headers['content-type']?.startsWith('application/json') || typeof json?.deployment_configs !== 'object')
+    if (
+      !headers['content-type']?.startsWith('application/json') ||
+      typeof json?.deployment_configs !== 'object'
+    )
       return refused(400, 8000000);
     for (const [environment, patch] of Object.entries(json.deployment_configs as Record<string, Config>)) {
       if (environment !== 'production' && environment !== 'preview') return refused(400, 8000000);
       const { env_vars, ...rest } = patch;
       const config = fake.configs[environment];
-      if (!Object.entries(env_vars ?? {}).every(([name, variable]) => isVariable(name, variable))) return refused(400, 8000031);
-      const merged = Object.entries({ ...config.env_vars, ...env_vars }).filter(([, variable]) => variable !== null);
+      if (!Object.entries(env_vars ?? {}).every(([name, variable]) => isVariable(name, variable)))
+        return refused(400, 8000031);
+      const merged = Object.entries({ ...config.env_vars, ...env_vars }).filter(
+        ([, variable]) => variable !== null,
+      );
       fake.configs[environment] = { ...config, ...rest, env_vars: Object.fromEntries(merged) };
     }
     return project();
@@ -62,7 +75,11 @@ export async function startCloudflarePages(): Promise<CloudflarePagesFake> {
     account: '0123456789abcdef0123456789abcdef',
     project: 'demo-site',
     configs: {
-      production: { compatibility_date: '2026-01-01', kv_namespaces: { KV: { namespace_id: 'made-up' } }, env_vars: null },
+      production: {
+        compatibility_date: '2026-01-01',
+        kv_namespaces: { KV: { namespace_id: 'made-up' } },
+        env_vars: null,
+      },
       preview: { compatibility_date: '2026-02-02', env_vars: {} },
     },
   });

@@ -1,5 +1,6 @@
-// Secrets of a Worker, by https://developers.cloudflare.com/api/resources/workers/subresources/scripts/subresources/secrets/: values never come back, and
-// each write makes a version and deploys it. One bulk request has up to 100 operations.
+// Secrets of a Worker, by
+// https://developers.cloudflare.com/api/resources/workers/subresources/scripts/subresources/secrets/: values
+// never come back, and each write makes a version and deploys it. One bulk request has up to 100 operations.
 import { ok, refused, unauthorized } from './cloudflare.ts';
 import { type Fake, type FakeAnswer, type FakeRequest, startFake } from './server.ts';
 
@@ -20,7 +21,8 @@ const LARGEST = 5120;
 /** What is wrong with a secret; null where nothing is. */
 function problem(name: unknown, secret: unknown): FakeAnswer | null {
   const { name: own, text, type, ...rest } = (secret ?? {}) as Record<string, unknown>;
-  if (typeof own !== 'string' || own !== name || type !== 'secret_text' || typeof text !== 'string') return refused(400, 10021);
+  if (typeof own !== 'string' || own !== name || type !== 'secret_text' || typeof text !== 'string')
+    return refused(400, 10021);
   if (Object.keys(rest).length || !/^[A-Za-z_]\w*$/.test(own)) return refused(400, 10021);
   return Buffer.byteLength(text) > LARGEST ? refused(400, 10054) : null;
 }
@@ -29,9 +31,11 @@ export async function startCloudflareWorkers(): Promise<CloudflareWorkersFake> {
   const patch = ({ headers, json }: FakeRequest): FakeAnswer => {
     if (fake.bulk !== true) return refused(fake.bulk, 7000);
     // A merge patch by the documentation; Cloudflare's own client sends plain JSON.
-    if (!/^application\/(merge-patch\+)?json$/.test(headers['content-type'] ?? '')) return refused(415, 10001);
+    if (!/^application\/(merge-patch\+)?json$/.test(headers['content-type'] ?? ''))
+      return refused(415, 10001);
     const { secrets, ...rest } = (json ?? {}) as { secrets?: Record<string, unknown> };
-    if (typeof secrets !== 'object' || secrets === null || Object.keys(rest).length) return refused(400, 10001);
+    if (typeof secrets !== 'object' || secrets === null || Object.keys(rest).length)
+      return refused(400, 10001);
     const entries = Object.entries(secrets);
     if (!entries.length || entries.length > 100) return refused(400, 10001);
     for (const [name, secret] of entries) {
@@ -44,7 +48,9 @@ export async function startCloudflareWorkers(): Promise<CloudflareWorkersFake> {
       else fake.secrets[name] = (secret as { text: string }).text;
     }
     fake.versions++;
-    return ok(Object.fromEntries(Object.keys(fake.secrets).map((name) => [name, { name, type: 'secret_text' }])));
+    return ok(
+      Object.fromEntries(Object.keys(fake.secrets).map((name) => [name, { name, type: 'secret_text' }])),
+    );
   };
   const fake = (await startFake((request) => {
     const { method, path, headers, json } = request;
@@ -53,7 +59,8 @@ export async function startCloudflareWorkers(): Promise<CloudflareWorkersFake> {
     const base = `/client/v4/accounts/${fake.account}/workers/scripts/${fake.script}`;
     if (!path.startsWith(`${base}/secrets`)) return refused(404, 10007);
     if (path === `${base}/secrets-bulk`) return method === 'PATCH' ? patch(request) : refused(405, 10405);
-    if (path === `${base}/secrets` && method === 'GET') return ok(Object.keys(fake.secrets).map((name) => ({ name, type: 'secret_text' })));
+    if (path === `${base}/secrets` && method === 'GET')
+      return ok(Object.keys(fake.secrets).map((name) => ({ name, type: 'secret_text' })));
     if (!fake.deployed) return refused(400, 10215);
     if (path === `${base}/secrets` && method === 'PUT') {
       if (!headers['content-type']?.startsWith('application/json')) return refused(400, 10001);

@@ -1,7 +1,11 @@
-// What Cloudflare's API has in common, by https://developers.cloudflare.com/api: bearer tokens, and an envelope around each result.
+// What Cloudflare's API has in common, by https://developers.cloudflare.com/api: bearer tokens, and an
+// envelope around each result.
 import type { FakeAnswer, FakeRequest } from './server.ts';
 
-export const ok = (result: unknown): FakeAnswer => ({ status: 200, body: { success: true, errors: [], messages: [], result } });
+export const ok = (result: unknown): FakeAnswer => ({
+  status: 200,
+  body: { success: true, errors: [], messages: [], result },
+});
 
 export const refused = (status: number, code: number): FakeAnswer => ({
   status,

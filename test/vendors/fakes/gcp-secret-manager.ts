@@ -1,5 +1,7 @@
-// Google Cloud Secret Manager and its token endpoint, by https://cloud.google.com/secret-manager/docs/reference/rest and
-// https://developers.google.com/identity/protocols/oauth2/service-account: signed assertions, versions, checksums, empty fields left out.
+// Google Cloud Secret Manager and its token endpoint, by
+// https://cloud.google.com/secret-manager/docs/reference/rest and
+// https://developers.google.com/identity/protocols/oauth2/service-account: signed assertions, versions,
+// checksums, empty fields left out.
 import { createVerify, generateKeyPairSync } from 'node:crypto';
 import { type Fake, type FakeAnswer, type FakeRequest, startFake } from './server.ts';
 
@@ -56,7 +58,9 @@ export async function startGcpSecretManager(): Promise<GcpSecretManagerFake> {
       if (!(error instanceof GcpError)) throw error;
       return {
         status: error.status,
-        body: { error: { code: error.status, message: `made up: ${request.text}`, status: error.code, details: [] } },
+        body: {
+          error: { code: error.status, message: `made up: ${request.text}`, status: error.code, details: [] },
+        },
       };
     }
   })) as GcpSecretManagerFake;
@@ -85,16 +89,26 @@ export async function startGcpSecretManager(): Promise<GcpSecretManagerFake> {
 function tokenEndpoint(fake: GcpSecretManagerFake, { method, headers, text }: FakeRequest): FakeAnswer {
   const refused = (error: string) => ({ status: 400, body: { error, error_description: 'made up' } });
   const form = new URLSearchParams(text);
-  if (method !== 'POST' || headers['content-type'] !== 'application/x-www-form-urlencoded') return refused('invalid_request');
+  if (method !== 'POST' || headers['content-type'] !== 'application/x-www-form-urlencoded')
+    return refused('invalid_request');
   if (headers.authorization !== undefined) return refused('invalid_request');
-  if (form.get('grant_type') !== 'urn:ietf:params:oauth:grant-type:jwt-bearer') return refused('unsupported_grant_type');
+  if (form.get('grant_type') !== 'urn:ietf:params:oauth:grant-type:jwt-bearer')
+    return refused('unsupported_grant_type');
   const [head = '', payload = '', signature = ''] = (form.get('assertion') ?? '').split('.');
   const read = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
-  const isSigned = createVerify('RSA-SHA256').update(`${head}.${payload}`).verify(publicKey, Buffer.from(signature, 'base64url'));
-  if (!isSigned || read(head).alg !== 'RS256' || read(head).kid !== fake.key.private_key_id) return refused('invalid_grant');
+  const isSigned = createVerify('RSA-SHA256')
+    .update(`${head}.${payload}`)
+    .verify(publicKey, Buffer.from(signature, 'base64url'));
+  if (!isSigned || read(head).alg !== 'RS256' || read(head).kid !== fake.key.private_key_id)
+    return refused('invalid_grant');
   const { iss, aud, scope, iat, exp } = read(payload);
   const now = Date.now() / 1000;
-  if (iss !== fake.key.client_email || aud !== fake.key.token_uri || Math.abs(now - iat) > 60 || exp - iat > 3600)
+  if (
+    iss !== fake.key.client_email ||
+    aud !== fake.key.token_uri ||
+    Math.abs(now - iat) > 60 ||
+    exp - iat > 3600
+  )
     return refused('invalid_grant');
   if (scope !== 'https://www.googleapis.com/auth/cloud-platform') return refused('invalid_scope');
   const token = `ya29.made-up-${fake.tokens.size + 1}`;
@@ -105,12 +119,15 @@ function tokenEndpoint(fake: GcpSecretManagerFake, { method, headers, text }: Fa
 function api(fake: GcpSecretManagerFake, { method, path, query, headers, json }: FakeRequest): object {
   const token = /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1];
   if (!token || !fake.tokens.has(token)) throw new GcpError(401, 'UNAUTHENTICATED');
-  const found = /^\/v1\/projects\/([^/]+)\/secrets(?:\/([^/:]+))?(\/versions\/latest:access|:addVersion)?$/.exec(path);
+  const found =
+    /^\/v1\/projects\/([^/]+)\/secrets(?:\/([^/:]+))?(\/versions\/latest:access|:addVersion)?$/.exec(path);
   if (!found) throw new GcpError(404, 'NOT_FOUND');
   const [, project = '', id, action] = found;
   if (decodeURIComponent(project) !== fake.project) throw new GcpError(403, 'PERMISSION_DENIED');
-  if (method === 'POST' && !headers['content-type']?.startsWith('application/json')) throw new GcpError(400, 'INVALID_ARGUMENT');
-  if (id === undefined) return method === 'GET' ? list(fake, query) : create(fake, method, query.get('secretId') ?? '', json);
+  if (method === 'POST' && !headers['content-type']?.startsWith('application/json'))
+    throw new GcpError(400, 'INVALID_ARGUMENT');
+  if (id === undefined)
+    return method === 'GET' ? list(fake, query) : create(fake, method, query.get('secretId') ?? '', json);
   const secret = fake.secrets.get(decodeURIComponent(id));
   if (!secret) throw new GcpError(404, 'NOT_FOUND');
   const name = `projects/${NUMBER}/secrets/${id}`;
@@ -129,7 +146,8 @@ function api(fake: GcpSecretManagerFake, { method, path, query, headers, json }:
   const data = Buffer.from(json?.payload?.data ?? '', 'base64');
   const isWhole = typeof json.payload.dataCrc32c === 'string' && json.payload.dataCrc32c === castagnoli(data);
   if (!isWhole || data.length === 0 || data.length > 65_536) throw new GcpError(400, 'INVALID_ARGUMENT');
-  if (Object.keys(json).join() !== 'payload' || data.toString('base64') !== json.payload.data) throw new GcpError(400, 'INVALID_ARGUMENT');
+  if (Object.keys(json).join() !== 'payload' || data.toString('base64') !== json.payload.data)
+    throw new GcpError(400, 'INVALID_ARGUMENT');
   secret.versions.push({ data, state: 'ENABLED' });
   return { name: `${name}/versions/${secret.versions.length}`, state: 'ENABLED' };
 }
@@ -148,7 +166,8 @@ function list(fake: GcpSecretManagerFake, query: URLSearchParams): object {
 
 // biome-ignore lint/suspicious/noExplicitAny: a body of any shape.
 function create(fake: GcpSecretManagerFake, method: string, id: string, json: any): object {
-  if (method !== 'POST' || !/^[A-Za-z0-9_-]{1,255}$/.test(id) || !json?.replication?.automatic) throw new GcpError(400, 'INVALID_ARGUMENT');
+  if (method !== 'POST' || !/^[A-Za-z0-9_-]{1,255}$/.test(id) || !json?.replication?.automatic)
+    throw new GcpError(400, 'INVALID_ARGUMENT');
   if (fake.secrets.has(id)) throw new GcpError(409, 'ALREADY_EXISTS');
   fake.secrets.set(id, { labels: {}, versions: [] });
   return { name: `projects/${NUMBER}/secrets/${id}`, replication: { automatic: {} } };

@@ -1,5 +1,6 @@
-// GitHub's Actions secrets of repositories, environments and organisations, by https://docs.github.com/rest/actions/secrets: each scope has a key of its
-// own, which opens what was sealed with it; names are stored in upper case; answers to writes are empty. The key pairs are libsodium's.
+// GitHub's Actions secrets of repositories, environments and organisations, by
+// https://docs.github.com/rest/actions/secrets: each scope has a key of its own, which opens what was sealed
+// with it; names are stored in upper case; answers to writes are empty. The key pairs are libsodium's.
 import sodium from 'libsodium-wrappers';
 import { type Fake, type FakeAnswer, type FakeRequest, startFake } from './server.ts';
 
@@ -37,7 +38,11 @@ const page = (field: string, all: unknown[], { path, query }: FakeRequest, url: 
   const size = Math.min(PAGE, given);
   const isMore = number * size < all.length;
   const headers = isMore && { Link: `<${url}${path}?per_page=${given}&page=${number + 1}>; rel="next"` };
-  return { status: 200, headers: headers || {}, body: { total_count: all.length, [field]: all.slice((number - 1) * size, number * size) } };
+  return {
+    status: 200,
+    headers: headers || {},
+    body: { total_count: all.length, [field]: all.slice((number - 1) * size, number * size) },
+  };
 };
 
 let made = 0;
@@ -53,14 +58,21 @@ function opened(box: unknown, { keys }: GithubScope): string | null {
   }
 }
 
-function put(scope: GithubScope, name: string, { headers, json }: FakeRequest, isOrganisation: boolean): FakeAnswer {
-  if (!headers['content-type']?.startsWith('application/json') || typeof json !== 'object' || json === null) return error(400);
+function put(
+  scope: GithubScope,
+  name: string,
+  { headers, json }: FakeRequest,
+  isOrganisation: boolean,
+): FakeAnswer {
+  if (!headers['content-type']?.startsWith('application/json') || typeof json !== 'object' || json === null)
+    return error(400);
   const { encrypted_value, key_id, visibility, selected_repository_ids, ...rest } = json;
   if (Object.keys(rest).length || key_id !== scope.keyId) return error(422);
   if (!/^[A-Z_][A-Z0-9_]*$/.test(name) || name.startsWith('GITHUB_')) return error(422);
   const value = opened(encrypted_value, scope);
   if (value === null || Buffer.byteLength(value) > LARGEST) return error(422);
-  if (isOrganisation ? !['all', 'private', 'selected'].includes(visibility) : visibility !== undefined) return error(422);
+  if (isOrganisation ? !['all', 'private', 'selected'].includes(visibility) : visibility !== undefined)
+    return error(422);
   if ((visibility === 'selected') !== Array.isArray(selected_repository_ids)) return error(422);
   const isNew = !scope.secrets.has(name);
   scope.secrets.set(name, {
@@ -74,8 +86,10 @@ function put(scope: GithubScope, name: string, { headers, json }: FakeRequest, i
 function answer(fake: GithubActionsFake, request: FakeRequest): FakeAnswer {
   const { method, path, headers } = request;
   if (!headers['user-agent']) return error(403);
-  if (![`Bearer ${fake.token}`, `token ${fake.token}`].includes(headers.authorization ?? '')) return error(401, 'Bad credentials');
-  if (headers.accept !== 'application/vnd.github+json' || headers['x-github-api-version'] !== '2022-11-28') return error(400);
+  if (![`Bearer ${fake.token}`, `token ${fake.token}`].includes(headers.authorization ?? ''))
+    return error(401, 'Bad credentials');
+  if (headers.accept !== 'application/vnd.github+json' || headers['x-github-api-version'] !== '2022-11-28')
+    return error(400);
   const [, prefix = '', rest = ''] = path.match(/^(.*)\/secrets(\/.*)?$/) ?? [];
   const scope = fake.scopes.get(prefix);
   if (!scope) return error(404, 'Not Found');
@@ -85,12 +99,19 @@ function answer(fake: GithubActionsFake, request: FakeRequest): FakeAnswer {
   if (method === 'GET' && rest === '')
     return page(
       'secrets',
-      names.map((name) => ({ name, ...times, ...(isOrganisation && { visibility: scope.secrets.get(name)?.visibility }) })),
+      names.map((name) => ({
+        name,
+        ...times,
+        ...(isOrganisation && { visibility: scope.secrets.get(name)?.visibility }),
+      })),
       request,
       fake.url,
     );
   if (method === 'GET' && rest === '/public-key')
-    return { status: 200, body: { key_id: scope.keyId, key: Buffer.from(scope.keys.publicKey).toString('base64') } };
+    return {
+      status: 200,
+      body: { key_id: scope.keyId, key: Buffer.from(scope.keys.publicKey).toString('base64') },
+    };
   const [, given = '', repositories] = rest.match(/^\/([^/]+)(\/repositories)?$/) ?? [];
   const name = decodeURIComponent(given).toUpperCase();
   const secret = scope.secrets.get(name);
@@ -114,7 +135,8 @@ export async function startGithubActions(): Promise<GithubActionsFake> {
   await sodium.ready;
   const fake = (await startFake((request) => answer(fake, request))) as GithubActionsFake;
   const scopes = new Map<string, GithubScope>();
-  for (const prefix of [REPOSITORY, ENVIRONMENT, ORGANISATION]) scopes.set(prefix, { ...newKeys(), secrets: new Map() });
+  for (const prefix of [REPOSITORY, ENVIRONMENT, ORGANISATION])
+    scopes.set(prefix, { ...newKeys(), secrets: new Map() });
   return Object.assign(fake, {
     token: 'github-token',
     scopes,

@@ -1,5 +1,5 @@
-// CI/CD variables of GitLab projects and groups, by https://docs.gitlab.com/api/project_level_variables/ and GitLab's own validations (Ci::Maskable,
-// Ci::HidableVariable): a variable is a key in an environment scope.
+// CI/CD variables of GitLab projects and groups, by https://docs.gitlab.com/api/project_level_variables/ and
+// GitLab's own validations (Ci::Maskable, Ci::HidableVariable): a variable is a key in an environment scope.
 import { type Fake, type FakeAnswer, type FakeRequest, startFake } from './server.ts';
 
 export interface GitlabVariable {
@@ -36,15 +36,22 @@ const DEFAULTS: Omit<GitlabVariable, 'key' | 'value'> = {
   description: null,
 };
 
-export const variable = (given: Partial<GitlabVariable> & { key: string }): GitlabVariable => ({ ...DEFAULTS, value: 'theirs', ...given });
+export const variable = (given: Partial<GitlabVariable> & { key: string }): GitlabVariable => ({
+  ...DEFAULTS,
+  value: 'theirs',
+  ...given,
+});
 
 const invalid = (message: Record<string, string[]>): FakeAnswer => ({ status: 400, body: { message } });
 const shown = (row: GitlabVariable) => ({ ...row, value: row.hidden ? null : row.value });
 
 /** GitLab's validations of a row; null where nothing is wrong. */
 function problem(row: GitlabVariable): FakeAnswer | null {
-  if (!/^[A-Za-z0-9_]{1,255}$/.test(row.key)) return invalid({ key: ["can contain only letters, digits and '_'."] });
-  const isMaskable = row.raw ? /^[^ \t\n\v\f\r]{8,}$/u.test(row.value) : /^[a-zA-Z0-9_+=/@:.~-]{8,}$/.test(row.value);
+  if (!/^[A-Za-z0-9_]{1,255}$/.test(row.key))
+    return invalid({ key: ["can contain only letters, digits and '_'."] });
+  const isMaskable = row.raw
+    ? /^[^ \t\n\v\f\r]{8,}$/u.test(row.value)
+    : /^[a-zA-Z0-9_+=/@:.~-]{8,}$/.test(row.value);
   return row.masked && !isMaskable ? invalid({ value: ['is invalid'] }) : null;
 }
 
@@ -60,31 +67,50 @@ const FIELDS: Record<string, string> = {
 };
 
 function fields({ headers, json }: FakeRequest, more: string[]): Record<string, unknown> | null {
-  if (!headers['content-type']?.startsWith('application/json') || typeof json !== 'object' || json === null) return null;
-  return Object.entries(json).every(([name, value]) => typeof value === FIELDS[name] || (more.includes(name) && typeof value === 'string'))
+  if (!headers['content-type']?.startsWith('application/json') || typeof json !== 'object' || json === null)
+    return null;
+  return Object.entries(json).every(
+    ([name, value]) => typeof value === FIELDS[name] || (more.includes(name) && typeof value === 'string'),
+  )
     ? json
     : null;
 }
 
 function create(rows: GitlabVariable[], request: FakeRequest): FakeAnswer {
-  const given = fields(request, ['key']) as (Partial<GitlabVariable> & { masked_and_hidden?: boolean }) | null;
-  if (given?.key === undefined || given.value === undefined) return { status: 400, body: { error: 'key is missing, value is missing' } };
+  const given = fields(request, ['key']) as
+    | (Partial<GitlabVariable> & { masked_and_hidden?: boolean })
+    | null;
+  if (given?.key === undefined || given.value === undefined)
+    return { status: 400, body: { error: 'key is missing, value is missing' } };
   const { masked_and_hidden, ...rest } = given;
-  const row = { ...DEFAULTS, ...(masked_and_hidden && { masked: true, hidden: true }), ...rest } as GitlabVariable;
+  const row = {
+    ...DEFAULTS,
+    ...(masked_and_hidden && { masked: true, hidden: true }),
+    ...rest,
+  } as GitlabVariable;
   const wrong = problem(row);
   if (wrong) return wrong;
-  if (rows.some(({ key, environment_scope }) => key === row.key && environment_scope === row.environment_scope))
+  if (
+    rows.some(({ key, environment_scope }) => key === row.key && environment_scope === row.environment_scope)
+  )
     return invalid({ key: [`(${row.key}) has already been taken`] });
   rows.push(row);
   return { status: 201, body: shown(row) };
 }
 
 /** The row that a key and a filter, in the query or in the body, name. */
-function named(rows: GitlabVariable[], key: string, { query, json }: FakeRequest): GitlabVariable | FakeAnswer {
+function named(
+  rows: GitlabVariable[],
+  key: string,
+  { query, json }: FakeRequest,
+): GitlabVariable | FakeAnswer {
   const scope = query.get('filter[environment_scope]') ?? json?.filter?.environment_scope ?? null;
   const found = rows.filter((row) => row.key === key && (scope === null || row.environment_scope === scope));
   if (found.length > 1)
-    return { status: 409, body: { message: 'There are multiple variables with provided parameters. Please use filter.' } };
+    return {
+      status: 409,
+      body: { message: 'There are multiple variables with provided parameters. Please use filter.' },
+    };
   return found[0] ?? { status: 404, body: { message: '404 Variable Not Found' } };
 }
 
@@ -118,7 +144,8 @@ function answer(fake: GitlabCiFake, request: FakeRequest): FakeAnswer {
       body: rows.slice((page - 1) * size, page * size).map(shown),
     };
   }
-  if (key === undefined) return method === 'POST' ? create(rows, request) : { status: 405, body: { error: '405 Not Allowed' } };
+  if (key === undefined)
+    return method === 'POST' ? create(rows, request) : { status: 405, body: { error: '405 Not Allowed' } };
   const row = named(rows, decodeURIComponent(key), request);
   if ('status' in row) return row;
   if (method === 'GET') return { status: 200, body: shown(row) };
@@ -137,6 +164,7 @@ export async function startGitlabCi(): Promise<GitlabCiFake> {
   return Object.assign(fake, {
     token: 'glpat-made-up',
     owners,
-    row: (owner: string, key: string, scope = '*') => owners.get(owner)?.find((row) => row.key === key && row.environment_scope === scope),
+    row: (owner: string, key: string, scope = '*') =>
+      owners.get(owner)?.find((row) => row.key === key && row.environment_scope === scope),
   });
 }

@@ -1,5 +1,6 @@
-// Variables of HCP Terraform workspaces and variable sets, by https://developer.hashicorp.com/terraform/cloud-docs/api-docs/workspace-variables: JSON:API;
-// a key is unique in its category; sensitive values never come back, and stay sensitive.
+// Variables of HCP Terraform workspaces and variable sets, by
+// https://developer.hashicorp.com/terraform/cloud-docs/api-docs/workspace-variables: JSON:API; a key is
+// unique in its category; sensitive values never come back, and stay sensitive.
 import { type Fake, type FakeAnswer, type FakeRequest, startFake } from './server.ts';
 
 export interface TerraformVariable {
@@ -47,7 +48,11 @@ const shown = ({ id, value, ...rest }: TerraformVariable) => ({
   type: 'vars',
   attributes: { ...rest, value: rest.sensitive ? null : value },
 });
-const answered = (status: number, body: unknown): FakeAnswer => ({ status, headers: { 'Content-Type': TYPE }, body });
+const answered = (status: number, body: unknown): FakeAnswer => ({
+  status,
+  headers: { 'Content-Type': TYPE },
+  body,
+});
 
 function list(fake: HcpTerraformFake, rows: TerraformVariable[], { path, query }: FakeRequest): FakeAnswer {
   const page = Number(query.get('page[number]') ?? 1);
@@ -55,7 +60,8 @@ function list(fake: HcpTerraformFake, rows: TerraformVariable[], { path, query }
   if (given > 100) return error(400, 'bad request');
   const size = Math.min(PAGE, given);
   const next = page * size < rows.length ? page + 1 : null;
-  const link = (to: number) => `https://app.terraform.io${path}?page%5Bnumber%5D=${to}&page%5Bsize%5D=${given}`;
+  const link = (to: number) =>
+    `https://app.terraform.io${path}?page%5Bnumber%5D=${to}&page%5Bsize%5D=${given}`;
   const paging =
     fake.paging === 'links'
       ? { links: { self: link(page), next: next && link(next) } }
@@ -75,8 +81,11 @@ const FIELDS: Record<string, string> = {
 function attributes({ headers, json }: FakeRequest): Partial<TerraformVariable> | FakeAnswer {
   if (headers['content-type'] !== TYPE) return error(415, 'unsupported media type');
   const { type, attributes: given } = json?.data ?? {};
-  if (type !== 'vars' || typeof given !== 'object' || given === null) return error(422, 'invalid resource type');
-  return Object.entries(given).every(([name, value]) => typeof value === FIELDS[name]) ? given : error(422, 'invalid attribute');
+  if (type !== 'vars' || typeof given !== 'object' || given === null)
+    return error(422, 'invalid resource type');
+  return Object.entries(given).every(([name, value]) => typeof value === FIELDS[name])
+    ? given
+    : error(422, 'invalid attribute');
 }
 
 /** What a variable is unless told otherwise; the category has to be told. */
@@ -106,7 +115,12 @@ function answer(fake: HcpTerraformFake, request: FakeRequest): FakeAnswer {
   const rows = fake.owners.get(owner ?? '');
   // Also what a token may not see.
   if (!rows) return error(404, 'not found');
-  if (!id) return method === 'GET' ? list(fake, rows, request) : method === 'POST' ? write(rows, null, request) : error(404, 'not found');
+  if (!id)
+    return method === 'GET'
+      ? list(fake, rows, request)
+      : method === 'POST'
+        ? write(rows, null, request)
+        : error(404, 'not found');
   const row = rows.find((one) => one.id === id);
   if (!row) return error(404, 'not found');
   if (method === 'PATCH') return write(rows, row, request);

@@ -1,4 +1,5 @@
-// Heroku's config vars, by https://devcenter.heroku.com/articles/platform-api-reference#config-vars: one map an app; each PATCH is a release.
+// Heroku's config vars, by https://devcenter.heroku.com/articles/platform-api-reference#config-vars: one map
+// an app; each PATCH is a release.
 import { type Fake, startFake } from './server.ts';
 
 export interface HerokuFake extends Fake {
@@ -20,13 +21,13 @@ export async function startHeroku(): Promise<HerokuFake> {
     if (!headers['content-type']?.startsWith('application/json') || typeof json !== 'object' || json === null)
       return error(400, 'bad_request');
     for (const [key, value] of Object.entries(json)) {
-      if (!/^\w+$/.test(key) || /^(__|HEROKU_)/.test(key) || /^\d/.test(key)) return error(422, 'invalid_params');
+      if (!/^\w+$/.test(key) || /^(__|HEROKU_)/.test(key) || /^\d/.test(key))
+        return error(422, 'invalid_params');
       if (value !== null && typeof value !== 'string') return error(422, 'invalid_params');
     }
-    const next = Object.fromEntries(Object.entries({ ...fake.vars, ...json }).filter(([, value]) => value !== null)) as Record<
-      string,
-      string
-    >;
+    const next = Object.fromEntries(
+      Object.entries({ ...fake.vars, ...json }).filter(([, value]) => value !== null),
+    ) as Record<string, string>;
     if (Buffer.byteLength(JSON.stringify(next)) > 65_536) return error(422, 'invalid_params');
     fake.vars = next;
     fake.releases++;

@@ -1,5 +1,6 @@
-// Secrets of a Kubernetes API server, by https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/secret-v1/ and RFC 7386: media types
-// of patches, validation of keys and sizes, immutable Secrets, errors as `Status`.
+// Secrets of a Kubernetes API server, by
+// https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/secret-v1/ and RFC 7386:
+// media types of patches, validation of keys and sizes, immutable Secrets, errors as `Status`.
 import { type Fake, type FakeAnswer, type FakeRequest, startFake } from './server.ts';
 
 export interface KubernetesSecret {
@@ -66,28 +67,44 @@ export async function startKubernetes(): Promise<KubernetesFake> {
       return data === undefined ? undefined : Buffer.from(data, 'base64').toString('utf8');
     },
     seed(name: string, texts: Record<string, string>, more: Partial<KubernetesSecret> = {}) {
-      const data = Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString('base64')]));
+      const data = Object.fromEntries(
+        Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString('base64')]),
+      );
       const metadata = { name, namespace: 'demo', labels: { team: 'theirs' }, resourceVersion: '1' };
-      fake.secrets.set(`demo/${name}`, { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data, ...more });
+      fake.secrets.set(`demo/${name}`, {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata,
+        type: 'Opaque',
+        data,
+        ...more,
+      });
     },
   });
 }
 
 function api(fake: KubernetesFake, { method, path, headers, json }: FakeRequest): object {
   if (headers.authorization !== `Bearer ${fake.token}`) throw new KubernetesError(401, 'Unauthorized');
-  const [, namespace = '', name] = new RegExp(`^${fake.base}/api/v1/namespaces/([^/]+)/secrets(?:/([^/]+))?$`).exec(path) ?? [];
+  const [, namespace = '', name] =
+    new RegExp(`^${fake.base}/api/v1/namespaces/([^/]+)/secrets(?:/([^/]+))?$`).exec(path) ?? [];
   const verb = VERBS[method];
-  if (!namespace || !verb || (name === undefined) !== (verb === 'create')) throw new KubernetesError(404, 'NotFound');
+  if (!namespace || !verb || (name === undefined) !== (verb === 'create'))
+    throw new KubernetesError(404, 'NotFound');
   if (fake.denied.has(verb)) throw new KubernetesError(403, 'Forbidden');
   const there = fake.secrets.get(`${namespace}/${name}`);
   if (verb === 'create') return create(fake, namespace, headers['content-type'], json);
   if (!there) throw new KubernetesError(404, 'NotFound');
   if (verb === 'get') return there;
-  if (headers['content-type'] !== 'application/merge-patch+json') throw new KubernetesError(415, 'UnsupportedMediaType');
+  if (headers['content-type'] !== 'application/merge-patch+json')
+    throw new KubernetesError(415, 'UnsupportedMediaType');
   const patched = merge(there, json) as KubernetesSecret;
-  if (there.immutable && JSON.stringify(patched) !== JSON.stringify(there)) throw new KubernetesError(422, 'Invalid');
+  if (there.immutable && JSON.stringify(patched) !== JSON.stringify(there))
+    throw new KubernetesError(422, 'Invalid');
   validate(patched);
-  patched.metadata = { ...patched.metadata, resourceVersion: String(Number(there.metadata.resourceVersion) + 1) };
+  patched.metadata = {
+    ...patched.metadata,
+    resourceVersion: String(Number(there.metadata.resourceVersion) + 1),
+  };
   fake.secrets.set(`${namespace}/${name}`, patched);
   return patched;
 }
@@ -96,7 +113,8 @@ function api(fake: KubernetesFake, { method, path, headers, json }: FakeRequest)
 function create(fake: KubernetesFake, namespace: string, type: string | undefined, json: any): object {
   if (!type?.startsWith('application/json')) throw new KubernetesError(415, 'UnsupportedMediaType');
   if (json?.apiVersion !== 'v1' || json.kind !== 'Secret') throw new KubernetesError(400, 'BadRequest');
-  if (json.metadata?.namespace !== undefined && json.metadata.namespace !== namespace) throw new KubernetesError(400, 'BadRequest');
+  if (json.metadata?.namespace !== undefined && json.metadata.namespace !== namespace)
+    throw new KubernetesError(400, 'BadRequest');
   if (!fake.namespaces.has(namespace)) throw new KubernetesError(404, 'NotFound');
   const key = `${namespace}/${json.metadata?.name}`;
   if (fake.secrets.has(key)) throw new KubernetesError(409, 'AlreadyExists');
@@ -121,7 +139,8 @@ function validate({ data = {}, metadata: { name } }: KubernetesSecret) {
   if (!/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/.test(name)) throw new KubernetesError(422, 'Invalid');
   let size = 0;
   for (const [key, value] of Object.entries(data)) {
-    if (!/^[-._a-zA-Z0-9]{1,253}$/.test(key) || key === '.' || key.startsWith('..')) throw new KubernetesError(422, 'Invalid');
+    if (!/^[-._a-zA-Z0-9]{1,253}$/.test(key) || key === '.' || key.startsWith('..'))
+      throw new KubernetesError(422, 'Invalid');
     if (typeof value !== 'string' || Buffer.from(value, 'base64').toString('base64') !== value)
       throw new KubernetesError(400, 'BadRequest');
     size += Buffer.from(value, 'base64').length;

@@ -1,5 +1,5 @@
-// Railway's GraphQL API, by https://docs.railway.com/integrations/api/manage-variables: its part that deals with variables, run by graphql-js, so that
-// documents and inputs are held against a schema.
+// Railway's GraphQL API, by https://docs.railway.com/integrations/api/manage-variables: its part that deals
+// with variables, run by graphql-js, so that documents and inputs are held against a schema.
 import { buildSchema, GraphQLError, type GraphQLScalarType, graphql } from 'graphql';
 import { type Fake, type FakeRequest, startFake } from './server.ts';
 
@@ -35,7 +35,10 @@ const schema = buildSchema(`
 `);
 const scalar = schema.getType('EnvironmentVariables') as GraphQLScalarType;
 scalar.parseValue = (value) => {
-  const isMap = typeof value === 'object' && value !== null && Object.values(value).every((each) => typeof each === 'string');
+  const isMap =
+    typeof value === 'object' &&
+    value !== null &&
+    Object.values(value).every((each) => typeof each === 'string');
   if (!isMap) throw new GraphQLError('made up: EnvironmentVariables must be a map of texts');
   return value;
 };
@@ -46,20 +49,35 @@ interface Place {
   serviceId?: string | null;
 }
 
-const fails = (message: string, code = 'INTERNAL_SERVER_ERROR') => new GraphQLError(message, { extensions: { code } });
+const fails = (message: string, code = 'INTERNAL_SERVER_ERROR') =>
+  new GraphQLError(message, { extensions: { code } });
 
 export async function startRailway(): Promise<RailwayFake> {
   const fake = (await startFake(async ({ method, path, headers, json }) => {
     if (path !== '/graphql/v2' || method !== 'POST') return { status: 404, body: 'made up' };
     if (!headers['content-type']?.startsWith('application/json') || typeof json?.query !== 'string')
       return { status: 400, body: { errors: [] } };
-    const isKnown = headers.authorization === `Bearer ${fake.account}` || headers['project-access-token'] === fake.project;
-    const result = await graphql({ schema, source: json.query, variableValues: json.variables, rootValue: resolvers(fake, isKnown) });
+    const isKnown =
+      headers.authorization === `Bearer ${fake.account}` || headers['project-access-token'] === fake.project;
+    const result = await graphql({
+      schema,
+      source: json.query,
+      variableValues: json.variables,
+      rootValue: resolvers(fake, isKnown),
+    });
     return { status: 200, body: result };
   })) as RailwayFake;
   const ids = { projectId: 'project-1', environmentId: 'environment-1', serviceId: 'service-1' };
-  fake.writes = () => fake.requests.filter(({ json }: FakeRequest) => String(json?.query).startsWith('mutation'));
-  return Object.assign(fake, { account: 'account-token', project: 'project-token', ...ids, shared: {}, service: {}, deployments: 0 });
+  fake.writes = () =>
+    fake.requests.filter(({ json }: FakeRequest) => String(json?.query).startsWith('mutation'));
+  return Object.assign(fake, {
+    account: 'account-token',
+    project: 'project-token',
+    ...ids,
+    shared: {},
+    service: {},
+    deployments: 0,
+  });
 }
 
 function resolvers(fake: RailwayFake, isKnown: boolean) {
@@ -77,7 +95,11 @@ function resolvers(fake: RailwayFake, isKnown: boolean) {
   };
   return {
     variables: (args: Place) => at(args),
-    variableCollectionUpsert({ input }: { input: Place & { variables: Record<string, string>; replace: boolean; skipDeploys: boolean } }) {
+    variableCollectionUpsert({
+      input,
+    }: {
+      input: Place & { variables: Record<string, string>; replace: boolean; skipDeploys: boolean };
+    }) {
       const vars = at(input);
       if (input.replace) for (const name of Object.keys(vars)) delete vars[name];
       for (const [name, value] of Object.entries(input.variables)) set(vars, name, value);

@@ -1,4 +1,5 @@
-// Render's environment variables, by https://api-docs.render.com/reference: of a service in wrapped pages, of a group inside the group.
+// Render's environment variables, by https://api-docs.render.com/reference: of a service in wrapped pages, of
+// a group inside the group.
 import { type Fake, type FakeRequest, startFake } from './server.ts';
 
 export interface RenderFake extends Fake {
@@ -16,9 +17,11 @@ export async function startRender(): Promise<RenderFake> {
     const [, version, kind, id, part, key, ...more] = request.path.split('/').map(decodeURIComponent);
     const vars = (kind === 'services' ? fake.services : kind === 'env-groups' ? fake.groups : {})[id ?? ''];
     if (version !== 'v1' || !vars || more.length) return error(404);
-    if (part === undefined) return kind === 'env-groups' && request.method === 'GET' ? group(id as string, vars) : error(404);
+    if (part === undefined)
+      return kind === 'env-groups' && request.method === 'GET' ? group(id as string, vars) : error(404);
     if (part !== 'env-vars') return error(404);
-    if (key !== undefined) return one(request, vars, key, kind === 'env-groups' ? group(id as string, vars) : null);
+    if (key !== undefined)
+      return one(request, vars, key, kind === 'env-groups' ? group(id as string, vars) : null);
     if (kind === 'env-groups') return error(404);
     return request.method === 'GET' ? pageOf(request, vars, fake.page) : all(request, vars);
   })) as RenderFake;
@@ -30,7 +33,16 @@ const listOf = (vars: Record<string, string>) => Object.entries(vars).map(([key,
 
 const group = (id: string, vars: Record<string, string>) => ({
   status: 200,
-  body: { id, name: 'demo', ownerId: 'tea-1', createdAt: 'x', updatedAt: 'x', serviceLinks: [], secretFiles: [], envVars: listOf(vars) },
+  body: {
+    id,
+    name: 'demo',
+    ownerId: 'tea-1',
+    createdAt: 'x',
+    updatedAt: 'x',
+    serviceLinks: [],
+    secretFiles: [],
+    envVars: listOf(vars),
+  },
 });
 
 function pageOf({ query }: FakeRequest, vars: Record<string, string>, most: number) {
@@ -49,7 +61,12 @@ function all({ method, json }: FakeRequest, vars: Record<string, string>) {
   return { status: 200, body: listOf(vars) };
 }
 
-function one({ method, headers, json }: FakeRequest, vars: Record<string, string>, key: string, whole: ReturnType<typeof group> | null) {
+function one(
+  { method, headers, json }: FakeRequest,
+  vars: Record<string, string>,
+  key: string,
+  whole: ReturnType<typeof group> | null,
+) {
   if (method === 'DELETE') {
     if (!(key in vars)) return error(404);
     delete vars[key];
@@ -57,7 +74,10 @@ function one({ method, headers, json }: FakeRequest, vars: Record<string, string
   }
   if (method !== 'PUT') return error(405);
   if (!headers['content-type']?.startsWith('application/json')) return error(400);
-  if (!/^[A-Za-z_][\w.-]*$/.test(key) || typeof json?.value !== 'string' || Object.keys(json).length !== 1) return error(400);
+  if (!/^[A-Za-z_][\w.-]*$/.test(key) || typeof json?.value !== 'string' || Object.keys(json).length !== 1)
+    return error(400);
   vars[key] = json.value;
-  return whole ? { ...whole, body: { ...whole.body, envVars: listOf(vars) } } : { status: 200, body: { key, value: json.value } };
+  return whole
+    ? { ...whole, body: { ...whole.body, envVars: listOf(vars) } }
+    : { status: 200, body: { key, value: json.value } };
 }

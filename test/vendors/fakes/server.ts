@@ -1,5 +1,6 @@
-// A server that speaks a vendor's wire format, as strict as the vendor documents: what a test does not expect is refused, as the vendor would. It runs in
-// Node, and without the rest of the project, so that vendors' own clients, tests and benches use the same one.
+// A server that speaks a vendor's wire format, as strict as the vendor documents: what a test does not expect
+// is refused, as the vendor would. It runs in Node, and without the rest of the project, so that vendors' own
+// clients, tests and benches use the same one.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -29,13 +30,18 @@ export interface Fake {
   requests: FakeRequest[];
   /** Requests that write; a vendor that reads by POST puts its own in place. */
   writes(): FakeRequest[];
-  /** Answers in place of the vendor's for as long as it returns one. `drop` ends the connection; `after` does so once the vendor has done it. */
+  /**
+   * Answers in place of the vendor's for as long as it returns one. `drop` ends the connection; `after` does
+   * so once the vendor has done it.
+   */
   interrupt: ((request: FakeRequest, n: number) => FakeAnswer | 'drop' | 'after' | null) | null;
   close(): Promise<void>;
 }
 
 /** Starts a server on loopback. `answer` is the vendor: it sees each request once, in order. */
-export async function startFake(answer: (request: FakeRequest) => FakeAnswer | Promise<FakeAnswer>): Promise<Fake> {
+export async function startFake(
+  answer: (request: FakeRequest) => FakeAnswer | Promise<FakeAnswer>,
+): Promise<Fake> {
   const requests: FakeRequest[] = [];
   const server = createServer(async (incoming, outgoing) => {
     const request = await read(incoming);
@@ -66,7 +72,14 @@ async function read(incoming: IncomingMessage): Promise<FakeRequest> {
   for await (const part of incoming) parts.push(part as Buffer);
   const text = Buffer.concat(parts).toString('utf8');
   const [path = '', query = ''] = (incoming.url ?? '').split('?', 2);
-  return { method: incoming.method ?? '', path, query: new URLSearchParams(query), headers: incoming.headers, text, json: parsed(text) };
+  return {
+    method: incoming.method ?? '',
+    path,
+    query: new URLSearchParams(query),
+    headers: incoming.headers,
+    text,
+    json: parsed(text),
+  };
 }
 
 function parsed(text: string): unknown {

@@ -1,5 +1,6 @@
-// Vercel's project environment variables, by https://vercel.com/docs/rest-api: a variable is its key, targets and Git branch; one call creates many and
-// answers 201 even where it refuses some; sensitive values are never shown.
+// Vercel's project environment variables, by https://vercel.com/docs/rest-api: a variable is its key, targets
+// and Git branch; one call creates many and answers 201 even where it refuses some; sensitive values are
+// never shown.
 import { type Fake, type FakeAnswer, type FakeRequest, startFake } from './server.ts';
 
 export interface Env {
@@ -25,7 +26,10 @@ export interface VercelFake extends Fake {
   value(key: string, target?: string): string | undefined;
 }
 
-const error = (status: number, code: string) => ({ status, body: { error: { code, message: `made up: ${code}` } } });
+const error = (status: number, code: string) => ({
+  status,
+  body: { error: { code, message: `made up: ${code}` } },
+});
 const TARGETS = ['production', 'preview', 'development'];
 const same = (a: string[], b: string[]) => [...a].sort().join() === [...b].sort().join();
 const meets = (a: string[], b: string[]) => a.some((one) => b.includes(one));
@@ -35,10 +39,13 @@ export async function startVercel(): Promise<VercelFake> {
   const fake = (await startFake((request) => {
     const { method, headers, query } = request;
     if (headers.authorization !== `Bearer ${fake.token}`) return error(403, 'forbidden');
-    if (query.get('teamId') !== fake.team) return error(query.has('teamId') ? 403 : 404, query.has('teamId') ? 'forbidden' : 'not_found');
+    if (query.get('teamId') !== fake.team)
+      return error(query.has('teamId') ? 403 : 404, query.has('teamId') ? 'forbidden' : 'not_found');
     const [, version, projects, project, env, id, ...more] = request.path.split('/').map(decodeURIComponent);
-    if (projects !== 'projects' || project !== fake.project || env !== 'env' || more.length) return error(404, 'not_found');
-    if (id === undefined && method === 'GET' && (version === 'v10' || version === 'v9')) return pageOf(request, fake);
+    if (projects !== 'projects' || project !== fake.project || env !== 'env' || more.length)
+      return error(404, 'not_found');
+    if (id === undefined && method === 'GET' && (version === 'v10' || version === 'v9'))
+      return pageOf(request, fake);
     if (id === undefined && method === 'POST' && version === 'v10') return create(request, fake);
     if (id === undefined && method === 'DELETE' && version === 'v1') return removeMany(request, fake);
     const found = fake.envs.find((each) => each.id === id);
@@ -68,7 +75,12 @@ export async function startVercel(): Promise<VercelFake> {
 /** Encrypted values are shown as what they are stored as; one target is shown as a text. */
 const shown = (env: Env) => ({
   ...env,
-  value: env.type === 'plain' ? env.value : env.type === 'sensitive' ? '' : Buffer.from(`sealed ${env.value}`).toString('base64'),
+  value:
+    env.type === 'plain'
+      ? env.value
+      : env.type === 'sensitive'
+        ? ''
+        : Buffer.from(`sealed ${env.value}`).toString('base64'),
   target: env.target.length === 1 ? env.target[0] : env.target,
   decrypted: false,
   securityIssues: [],
@@ -95,7 +107,14 @@ function create(request: FakeRequest, fake: VercelFake): FakeAnswer {
     // The vendor echoes what it was sent.
     if (code)
       failed.push({
-        error: { code, message: `made up: ${code}`, key: env?.key, envVarKey: env?.key, target: env?.target, value: env?.value },
+        error: {
+          code,
+          message: `made up: ${code}`,
+          key: env?.key,
+          envVarKey: env?.key,
+          target: env?.target,
+          value: env?.value,
+        },
       });
   }
   return { status: 201, body: { created: created.length === 1 ? created[0] : created, failed } };
@@ -115,7 +134,9 @@ function problemOf(env: Partial<Env>): string | null {
 function store(env: Env, fake: VercelFake, isUpsert: boolean, created: unknown[]): string | null {
   const others = fake.envs.filter(({ key, gitBranch }) => key === env.key && gitBranch === env.gitBranch);
   const equal = others.find(
-    (other) => same(other.target, env.target) && same(other.customEnvironmentIds ?? [], env.customEnvironmentIds ?? []),
+    (other) =>
+      same(other.target, env.target) &&
+      same(other.customEnvironmentIds ?? [], env.customEnvironmentIds ?? []),
   );
   if (equal && !isUpsert) return 'ENV_ALREADY_EXISTS';
   if (!equal && others.some((other) => meets(other.target, env.target))) return 'ENV_CONFLICT';
@@ -134,7 +155,9 @@ function edit(request: FakeRequest, fake: VercelFake, found: Env): FakeAnswer {
   const next = { ...found, ...json };
   const { id: _, ...rest } = next;
   if (problemOf(rest)) return error(400, 'bad_request');
-  const others = fake.envs.filter((each) => each !== found && each.key === next.key && each.gitBranch === next.gitBranch);
+  const others = fake.envs.filter(
+    (each) => each !== found && each.key === next.key && each.gitBranch === next.gitBranch,
+  );
   if (others.some((other) => meets(other.target, next.target))) return error(409, 'ENV_CONFLICT');
   return { status: 200, body: shown(Object.assign(found, json)) };
 }

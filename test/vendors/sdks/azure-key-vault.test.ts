@@ -30,18 +30,28 @@ it.skipIf(!azure)("sync: azure-key-vault and Azure's client read the same values
     },
   };
   fake.host = vaultUrl;
-  const credential = { getToken: async () => ({ token: 'theirs', expiresOnTimestamp: Date.now() + 3_600_000 }) };
-  const client = new azure.SecretClient(vaultUrl, credential, { httpClient, serviceVersion: '7.4', retryOptions: { maxRetries: 0 } });
+  const credential = {
+    getToken: async () => ({ token: 'theirs', expiresOnTimestamp: Date.now() + 3_600_000 }),
+  };
+  const client = new azure.SecretClient(vaultUrl, credential, {
+    httpClient,
+    serviceVersion: '7.4',
+    retryOptions: { maxRetries: 0 },
+  });
   const config = { tenantId: fake.tenant, clientId: fake.client, clientSecret: fake.secret, vaultUrl };
   const first = await sync(azureKeyVault, config, fake, secrets);
   const names: string[] = [];
   for await (const { name } of client.listPropertiesOfSecrets()) names.push(name);
   expect(names.sort()).toEqual(Object.keys(secrets).sort());
-  for (const [name, value] of Object.entries(secrets)) expect((await client.getSecret(name)).value).toBe(value);
+  for (const [name, value] of Object.entries(secrets))
+    expect((await client.getSecret(name)).value).toBe(value);
   await client.setSecret('NAME-0', 'changed there', { tags: { team: 'theirs' } });
   await client.beginDeleteSecret('NAME-1');
   const second = await sync(azureKeyVault, config, fake, secrets, { owned: first.owned });
-  expect(short(second).filter((line) => !line.endsWith('unchanged'))).toEqual(['NAME-0 updated', 'NAME-1 updated']);
+  expect(short(second).filter((line) => !line.endsWith('unchanged'))).toEqual([
+    'NAME-0 updated',
+    'NAME-1 updated',
+  ]);
   const { value, properties } = await client.getSecret('NAME-0');
   expect([value, properties.tags]).toEqual([secrets['NAME-0'], { team: 'theirs' }]);
 });

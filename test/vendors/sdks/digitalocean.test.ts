@@ -17,7 +17,11 @@ it.skipIf(!client)('sync: digitalocean and the dots-wrapper package see the same
     ['ALPHA', 'SECRET'],
     ['BETA', 'SECRET'],
   ]);
-  const theirs = { ...spec, region: 'nyc', envs: [...spec.envs.slice(0, 1), { key: 'THEIRS', value: 'theirs', type: 'GENERAL' }] };
+  const theirs = {
+    ...spec,
+    region: 'nyc',
+    envs: [...spec.envs.slice(0, 1), { key: 'THEIRS', value: 'theirs', type: 'GENERAL' }],
+  };
   await app.updateApp({ app_id: fake.appId, spec: theirs });
   const second = await sync(digitalocean, config, fake, { ALPHA: 'a', BETA: 'b' }, { owned: first.owned });
   expect(short(second)).toEqual(['ALPHA unchanged', 'BETA created']);

@@ -27,7 +27,9 @@ it.skipIf(!google)("sync: gcp-secret-manager and Google's client read the same v
   });
   const parent = 'projects/demo-project';
   const text = async (id: string) => {
-    const [{ payload }] = await client.accessSecretVersion({ name: `${parent}/secrets/${id}/versions/latest` });
+    const [{ payload }] = await client.accessSecretVersion({
+      name: `${parent}/secrets/${id}/versions/latest`,
+    });
     return Buffer.from(payload.data).toString('utf8');
   };
   const config = { serviceAccountJson: fake.key };
@@ -36,7 +38,16 @@ it.skipIf(!google)("sync: gcp-secret-manager and Google's client read the same v
   expect(listed).toHaveLength(8);
   for (const [id, value] of Object.entries(secrets)) expect(await text(id)).toBe(value);
   await client.deleteSecret({ name: `${parent}/secrets/NAME_1` });
-  const second = await sync(gcpSecretManager, config, fake, { ...secrets, NAME_0: 'new' }, { owned: first.owned });
-  expect(short(second).filter((line) => !line.endsWith('unchanged'))).toEqual(['NAME_0 updated', 'NAME_1 created']);
+  const second = await sync(
+    gcpSecretManager,
+    config,
+    fake,
+    { ...secrets, NAME_0: 'new' },
+    { owned: first.owned },
+  );
+  expect(short(second).filter((line) => !line.endsWith('unchanged'))).toEqual([
+    'NAME_0 updated',
+    'NAME_1 created',
+  ]);
   expect([await text('NAME_0'), await text('NAME_1')]).toEqual(['new', secrets.NAME_1]);
 });

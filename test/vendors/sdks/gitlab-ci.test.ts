@@ -6,7 +6,10 @@ import { sdk } from './sdk';
 
 const gitbeaker = await sdk('@gitbeaker/rest');
 
-const secrets = { ...Object.fromEntries(Array.from({ length: 7 }, (_, i) => [`NAME_${i}`, `välue-${i}-$x`])), LINES: 'one\ntwo "three"' };
+const secrets = {
+  ...Object.fromEntries(Array.from({ length: 7 }, (_, i) => [`NAME_${i}`, `välue-${i}-$x`])),
+  LINES: 'one\ntwo "three"',
+};
 
 it.skipIf(!gitbeaker)('sync: gitlab-ci and Gitbeaker read the same values, scopes and flags', async () => {
   const fake = await running(startGitlabCi());
@@ -17,12 +20,20 @@ it.skipIf(!gitbeaker)('sync: gitlab-ci and Gitbeaker read the same values, scope
     await ProjectVariables.all('demo/app');
   expect(Object.fromEntries(rows.map(({ key, value }) => [key, value]))).toEqual(secrets);
   expect(
-    rows.every(({ key, raw, masked, environment_scope }) => raw && masked === (key !== 'LINES') && environment_scope === 'production'),
+    rows.every(
+      ({ key, raw, masked, environment_scope }) =>
+        raw && masked === (key !== 'LINES') && environment_scope === 'production',
+    ),
   ).toBe(true);
   await ProjectVariables.create('demo/app', 'THEIRS', 'theirs', { environmentScope: 'production' });
-  await ProjectVariables.edit('demo/app', 'NAME_0', 'changed-there', { filter: { environment_scope: 'production' } });
+  await ProjectVariables.edit('demo/app', 'NAME_0', 'changed-there', {
+    filter: { environment_scope: 'production' },
+  });
   await ProjectVariables.remove('demo/app', 'NAME_1', { filter: { environment_scope: 'production' } });
   const second = await sync(gitlabCi, config, fake, secrets, { owned: first.owned });
-  expect(short(second).filter((line) => !line.endsWith('unchanged'))).toEqual(['NAME_0 updated', 'NAME_1 created']);
+  expect(short(second).filter((line) => !line.endsWith('unchanged'))).toEqual([
+    'NAME_0 updated',
+    'NAME_1 created',
+  ]);
   expect((await ProjectVariables.show('demo/app', 'THEIRS')).value).toBe('theirs');
 });

@@ -13,7 +13,9 @@ it.skipIf(!client)('sync: heroku and the heroku-client package see the same conf
   const secrets = { ALPHA: 'välue "a"\n$b', BETA: 'b' };
   const first = await sync(heroku, config, fake, secrets);
   expect(await api.get('/apps/demo-app/config-vars')).toEqual(secrets);
-  await api.patch('/apps/demo-app/config-vars', { body: { ALPHA: 'changed there', BETA: null, THEIRS: 'theirs' } });
+  await api.patch('/apps/demo-app/config-vars', {
+    body: { ALPHA: 'changed there', BETA: null, THEIRS: 'theirs' },
+  });
   const second = await sync(heroku, config, fake, secrets, { owned: first.owned });
   expect(short(second)).toEqual(['ALPHA updated', 'BETA created']);
   expect(await api.get('/apps/demo-app/config-vars')).toEqual({ ...secrets, THEIRS: 'theirs' });

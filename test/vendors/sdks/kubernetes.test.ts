@@ -22,7 +22,12 @@ it.skipIf(!k8s)('sync: kubernetes and the Kubernetes client read the same values
   });
   const api = connection.makeApiClient(k8s.CoreV1Api);
   const place = { namespace: 'demo', name: 'app-secrets' };
-  const config = { apiServer: 'https://cluster.example', token: fake.token, namespace: 'demo', secretName: 'app-secrets' };
+  const config = {
+    apiServer: 'https://cluster.example',
+    token: fake.token,
+    namespace: 'demo',
+    secretName: 'app-secrets',
+  };
   const data = Object.fromEntries([['THEIRS', Buffer.from('theirs').toString('base64')]]);
   await api.createNamespacedSecret({
     namespace: 'demo',
@@ -32,7 +37,10 @@ it.skipIf(!k8s)('sync: kubernetes and the Kubernetes client read the same values
   const read = async () => {
     const secret = await api.readNamespacedSecret(place);
     return Object.fromEntries(
-      Object.entries(secret.data as Record<string, string>).map(([key, text]) => [key, Buffer.from(text, 'base64').toString()]),
+      Object.entries(secret.data as Record<string, string>).map(([key, text]) => [
+        key,
+        Buffer.from(text, 'base64').toString(),
+      ]),
     );
   };
   expect(await read()).toEqual({ ...secrets, THEIRS: 'theirs' });

@@ -24,13 +24,21 @@ it.skipIf(!client)('sync: netlify and the @netlify/api package see the same vari
   await api.createEnvVars({ ...site, body: [open] });
   const { values } = await api.getEnvVar({ ...site, key: 'GAMMA' });
   await api.deleteEnvVarValue({ ...site, key: 'GAMMA', id: values[1].id });
-  const second = await sync(netlify, config, fake, { ALPHA: 'a', BETA: 'b', GAMMA: 'c', OPEN: 'ours' }, { owned: first.owned });
+  const second = await sync(
+    netlify,
+    config,
+    fake,
+    { ALPHA: 'a', BETA: 'b', GAMMA: 'c', OPEN: 'ours' },
+    { owned: first.owned },
+  );
   expect(short(second)).toEqual(['ALPHA unchanged', 'BETA created', 'GAMMA updated', 'OPEN updated']);
-  expect((await api.getEnvVar({ ...site, key: 'OPEN' })).values.map(({ context }: { context: string }) => context)).toEqual([
-    'all',
-    'production',
-    'deploy-preview',
+  expect(
+    (await api.getEnvVar({ ...site, key: 'OPEN' })).values.map(({ context }: { context: string }) => context),
+  ).toEqual(['all', 'production', 'deploy-preview']);
+  expect((await api.getEnvVar({ ...site, key: 'ALPHA' })).values).toMatchObject([
+    {},
+    {},
+    { context: 'dev', value: 'theirs' },
   ]);
-  expect((await api.getEnvVar({ ...site, key: 'ALPHA' })).values).toMatchObject([{}, {}, { context: 'dev', value: 'theirs' }]);
   expect(await api.getEnvVars({ accountId: fake.account })).toEqual([]);
 });

@@ -1,4 +1,5 @@
-// Vendors' own clients, which are too large to be dependencies: `npm run test:sdks` installs them into .sdks; without them the tests are skipped.
+// Vendors' own clients, which are too large to be dependencies: `npm run test:sdks` installs them into .sdks;
+// without them the tests are skipped.
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -21,7 +22,10 @@ export async function sdk(name: string): Promise<Sdk | null> {
   }
 }
 
-/** What a vendor's Go client reads at an address; null where the program is not built. See readback/main.go. */
+/**
+ * What a vendor's Go client reads at an address; null where the program is not built. See readback/main.go.
+ */
 export const readback = existsSync(path.join(folder, 'readback'))
-  ? async (...args: string[]) => JSON.parse((await promisify(execFile)(path.join(folder, 'readback'), args)).stdout)
+  ? async (...args: string[]) =>
+      JSON.parse((await promisify(execFile)(path.join(folder, 'readback'), args)).stdout)
   : null;

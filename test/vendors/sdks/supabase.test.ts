@@ -14,7 +14,10 @@ it.skipIf(!client)('sync: supabase and the supabase-management-js package see th
   const secrets = { ALPHA: 'välue "a"\n$b', BETA: 'b' };
   const first = await sync(supabase, config, fake, secrets);
   const { data } = await api.listAllSecrets(fake.ref);
-  const digests = Object.entries(secrets).map(([name, value]) => [name, createHash('sha256').update(value).digest('hex')]);
+  const digests = Object.entries(secrets).map(([name, value]) => [
+    name,
+    createHash('sha256').update(value).digest('hex'),
+  ]);
   expect(data.map(({ name, value }: Record<string, string>) => [name, value])).toEqual(digests);
   await api.bulkCreateSecrets(fake.ref, [{ name: 'THEIRS', value: 'theirs' }]);
   await api.bulkDeleteSecrets(fake.ref, ['BETA']);

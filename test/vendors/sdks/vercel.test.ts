@@ -20,7 +20,8 @@ it.skipIf(!client)('sync: vercel and the @vercel/sdk package see the same variab
   expect(created.failed).toEqual([]);
   const first = await sync(vercel, config, fake, { ALPHA: 'a', BETA: 'b', WIDE: 'ours' });
   expect(short(first)).toEqual(['ALPHA created', 'BETA created', 'WIDE updated']);
-  const listed = async (): Promise<Record<string, unknown>[]> => (await projects.filterProjectEnvs(project)).envs;
+  const listed = async (): Promise<Record<string, unknown>[]> =>
+    (await projects.filterProjectEnvs(project)).envs;
   expect((await listed()).map(({ key, type, target }) => [key, type, [target].flat()])).toEqual([
     ['WIDE', 'encrypted', ['preview']],
     ['ALPHA', 'sensitive', ['production']],
@@ -28,12 +29,28 @@ it.skipIf(!client)('sync: vercel and the @vercel/sdk package see the same variab
     ['WIDE', 'sensitive', ['production']],
   ]);
   const idOf = async (key: string) => (await listed()).find((env) => env.key === key)?.id;
-  await projects.editProjectEnv({ ...project, id: await idOf('ALPHA'), requestBody: { target: ['production', 'preview'] } });
+  await projects.editProjectEnv({
+    ...project,
+    id: await idOf('ALPHA'),
+    requestBody: { target: ['production', 'preview'] },
+  });
   await projects.removeProjectEnv({ ...project, id: await idOf('BETA') });
-  const second = await sync(vercel, config, fake, { ALPHA: 'changed', BETA: 'b', WIDE: 'ours' }, { owned: first.owned });
+  const second = await sync(
+    vercel,
+    config,
+    fake,
+    { ALPHA: 'changed', BETA: 'b', WIDE: 'ours' },
+    { owned: first.owned },
+  );
   expect(short(second)).toEqual(['ALPHA updated', 'BETA created', 'WIDE unchanged']);
-  expect([fake.value('ALPHA'), fake.value('ALPHA', 'preview'), fake.value('WIDE', 'preview')]).toEqual(['changed', 'a', 'theirs']);
-  expect(short(await sync(vercel, config, fake, {}, { owned: second.owned, gone: ['ALPHA', 'BETA', 'WIDE'] }))).toHaveLength(3);
+  expect([fake.value('ALPHA'), fake.value('ALPHA', 'preview'), fake.value('WIDE', 'preview')]).toEqual([
+    'changed',
+    'a',
+    'theirs',
+  ]);
+  expect(
+    short(await sync(vercel, config, fake, {}, { owned: second.owned, gone: ['ALPHA', 'BETA', 'WIDE'] })),
+  ).toHaveLength(3);
   expect((await listed()).map(({ key, target }) => [key, [target].flat()])).toEqual([
     ['WIDE', ['preview']],
     ['ALPHA', ['preview']],

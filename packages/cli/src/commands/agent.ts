@@ -26,60 +26,80 @@ const group: Group = {
         return 0;
       },
     }),
-    create: member<CommonOptions & Bounds & McpOptions & { rateLimit?: number }>('Create an agent credential', {
-      needs: 'vault',
-      args: { '<name>': 'a name that says what it is for' },
-      options: { ...BOUNDS, ...RATE, ...MCP_OPTIONS },
-      examples: {
-        "agent create triage --scopes secrets:read --environments staging --secrets 'app/*' --ttl 1d":
-          'Create a credential that reads app/* in staging for a day',
-        'agent create payments --scopes secrets:read --secrets STRIPE_KEY --bind STRIPE_KEY=api.stripe.com/v1,header=Authorization':
-          'Create a credential with which svc mcp can call Stripe and do nothing else',
+    create: member<CommonOptions & Bounds & McpOptions & { rateLimit?: number }>(
+      'Create an agent credential',
+      {
+        needs: 'vault',
+        args: { '<name>': 'a name that says what it is for' },
+        options: { ...BOUNDS, ...RATE, ...MCP_OPTIONS },
+        examples: {
+          "agent create triage --scopes secrets:read --environments staging --secrets 'app/*' --ttl 1d":
+            'Create a credential that reads app/* in staging for a day',
+          'agent create payments --scopes secrets:read --secrets STRIPE_KEY --bind STRIPE_KEY=api.stripe.com/v1,header=Authorization':
+            'Create a credential with which svc mcp can call Stripe and do nothing else',
+        },
+        notes: [
+          'It expires after 30 days unless --ttl is shorter, and never outlives your own credential. Only the token is written to stdout.',
+          'With options of svc mcp, such as --bind, svc mcp can do no more with this credential than they allow, whatever options it is started with.',
+        ],
+        async run(context, { args: [name = ''], options }) {
+          const { vault, org_id } = await context.vault();
+          const { environments, secrets, ttl, addresses, rateLimit } = options;
+          const { data } = await vault.api.POST('/orgs/{org_id}/agent-credentials', {
+            params: { path: { org_id } },
+            body: {
+              name,
+              scopes: scopesOf(options),
+              environments,
+              secrets,
+              ttlSeconds: ttl,
+              allowed_addresses: addresses,
+              rate_limit: rateLimit,
+              mcp_limits: limitsOf(options),
+            },
+          });
+          showToken(context, data, 'Created agent credential');
+          return 0;
+        },
       },
-      notes: [
-        'It expires after 30 days unless --ttl is shorter, and never outlives your own credential. Only the token is written to stdout.',
-        'With options of svc mcp, such as --bind, svc mcp can do no more with this credential than they allow, whatever options it is started with.',
-      ],
-      async run(context, { args: [name = ''], options }) {
-        const { vault, org_id } = await context.vault();
-        const { environments, secrets, ttl, addresses, rateLimit } = options;
-        const { data } = await vault.api.POST('/orgs/{org_id}/agent-credentials', {
-          params: { path: { org_id } },
-          body: {
-            name,
-            scopes: scopesOf(options),
+    ),
+    update: member<CommonOptions & Bounds & McpOptions & { rateLimit?: number }>(
+      'Change the permissions of an agent',
+      {
+        needs: 'vault',
+        args: { '<id>': 'id of the agent credential, agt_…' },
+        options: { ...BOUNDS, ...RATE, ...MCP_OPTIONS },
+        examples: {
+          'agent update agt_0HrZKtC4bqXw2vJm8yNd1L --secrets app/config': 'Restrict an agent to one secret',
+        },
+        notes: [
+          'The change applies from the next request of the agent.',
+          'Options of svc mcp, such as --bind, replace its limits as a whole. They apply from the next start of svc mcp.',
+        ],
+        async run(context, { args: [id = ''], options }) {
+          const { scopes, environments, secrets, ttl, addresses, rateLimit } = options;
+          const mcp_limits = limitsOf(options);
+          const body = {
+            scopes,
             environments,
             secrets,
             ttlSeconds: ttl,
             allowed_addresses: addresses,
             rate_limit: rateLimit,
-            mcp_limits: limitsOf(options),
-          },
-        });
-        showToken(context, data, 'Created agent credential');
-        return 0;
+            mcp_limits,
+          };
+          if (Object.values(body).every((value) => value === undefined))
+            throw usage('No change was given.', 'See svc agent update --help');
+          const { vault, org_id } = await context.vault();
+          const { data } = await vault.api.PATCH('/orgs/{org_id}/agent-credentials/{id}', {
+            params: { path: { org_id, id } },
+            body,
+          });
+          context.out.result(data, () => context.out.success(`Changed ${id}.`));
+          return 0;
+        },
       },
-    }),
-    update: member<CommonOptions & Bounds & McpOptions & { rateLimit?: number }>('Change the permissions of an agent', {
-      needs: 'vault',
-      args: { '<id>': 'id of the agent credential, agt_…' },
-      options: { ...BOUNDS, ...RATE, ...MCP_OPTIONS },
-      examples: { 'agent update agt_0HrZKtC4bqXw2vJm8yNd1L --secrets app/config': 'Restrict an agent to one secret' },
-      notes: [
-        'The change applies from the next request of the agent.',
-        'Options of svc mcp, such as --bind, replace its limits as a whole. They apply from the next start of svc mcp.',
-      ],
-      async run(context, { args: [id = ''], options }) {
-        const { scopes, environments, secrets, ttl, addresses, rateLimit } = options;
-        const mcp_limits = limitsOf(options);
-        const body = { scopes, environments, secrets, ttlSeconds: ttl, allowed_addresses: addresses, rate_limit: rateLimit, mcp_limits };
-        if (Object.values(body).every((value) => value === undefined)) throw usage('No change was given.', 'See svc agent update --help');
-        const { vault, org_id } = await context.vault();
-        const { data } = await vault.api.PATCH('/orgs/{org_id}/agent-credentials/{id}', { params: { path: { org_id, id } }, body });
-        context.out.result(data, () => context.out.success(`Changed ${id}.`));
-        return 0;
-      },
-    }),
+    ),
     revoke: member('Revoke an agent credential', {
       needs: 'vault',
       confirms: true,

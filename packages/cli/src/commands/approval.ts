@@ -1,4 +1,5 @@
-// svc approval: requests that need the approval of other members. Decisions are made in a browser, with a passkey, never in a terminal.
+// svc approval: requests that need the approval of other members. Decisions are made in a browser, with a
+// passkey, never in a terminal.
 import { type Approval, awaitDecision, readApproval } from '../approvals.ts';
 import { duration, type Group, member } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
@@ -27,7 +28,9 @@ const group: Group = {
       async run(context) {
         const { vault, org_id } = await context.vault();
         const rows = await pages(Number.POSITIVE_INFINITY, async (limit, cursor) => {
-          const { data } = await vault.api.GET('/orgs/{org_id}/approvals', { params: { path: { org_id }, query: { limit, cursor } } });
+          const { data } = await vault.api.GET('/orgs/{org_id}/approvals', {
+            params: { path: { org_id }, query: { limit, cursor } },
+          });
           return data;
         });
         context.out.list(
@@ -57,7 +60,12 @@ const group: Group = {
     wait: member<CommonOptions & { timeout?: number }>('Wait for a decision', {
       needs: 'vault',
       args: { '<id>': 'id of the request, apr_…' },
-      options: { '--timeout <duration>': { description: 'stop waiting after this time; default: never', parse: duration } },
+      options: {
+        '--timeout <duration>': {
+          description: 'stop waiting after this time; default: never',
+          parse: duration,
+        },
+      },
       examples: {
         'approval wait apr_0HrZKtC4bqXw2vJm8yNd1L && svc get DATABASE_URL --approval apr_0HrZKtC4bqXw2vJm8yNd1L':
           'Read a value once the request is approved',
@@ -69,9 +77,17 @@ const group: Group = {
         const until = Date.now() + (options.timeout ?? Number.POSITIVE_INFINITY) * 1000;
         const data = await awaitDecision(context, id, until);
         if (data.status === 'pending')
-          throw new CliError('The request is still pending.', { exit: 'approval', code: 'APPROVAL_PENDING', approval: id });
+          throw new CliError('The request is still pending.', {
+            exit: 'approval',
+            code: 'APPROVAL_PENDING',
+            approval: id,
+          });
         if (data.status !== 'approved')
-          throw new CliError(`The request is ${data.status}.`, { exit: 'refused', code: 'APPROVAL_NOT_GIVEN', approval: id });
+          throw new CliError(`The request is ${data.status}.`, {
+            exit: 'refused',
+            code: 'APPROVAL_NOT_GIVEN',
+            approval: id,
+          });
         show(context, data);
         return 0;
       },
@@ -82,7 +98,9 @@ const group: Group = {
       examples: { 'approval cancel apr_0HrZKtC4bqXw2vJm8yNd1L': 'Cancel your own request' },
       async run(context, { args: [id = ''] }) {
         const { vault, org_id } = await context.vault();
-        const { data } = await vault.api.POST('/orgs/{org_id}/approvals/{id}/cancel', { params: { path: { org_id, id } } });
+        const { data } = await vault.api.POST('/orgs/{org_id}/approvals/{id}/cancel', {
+          params: { path: { org_id, id } },
+        });
         context.out.result(data, () => context.out.success(`Cancelled ${id}.`));
         return 0;
       },

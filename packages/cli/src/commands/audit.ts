@@ -20,7 +20,10 @@ interface Options extends CommonOptions {
 
 type Entry = components['schemas']['AuditEntry'];
 
-/** The polling interval for new entries, in ms. It grows while there are none, because each poll is an audit entry itself. */
+/**
+ * The polling interval for new entries, in ms. It grows while there are none, because each poll is an audit
+ * entry itself.
+ */
 const EVERY = 2_000;
 const AT_MOST_EVERY = 16_000;
 
@@ -30,7 +33,10 @@ export default command<Options>({
     '--actor <id>': 'entries by this credential or member',
     '--action <action>': 'entries with this action, such as secret.read',
     '--resource <id>': 'entries about this resource, such as sec_…',
-    '--outcome <outcome>': { description: 'entries with this outcome', choices: ['success', 'denied', 'failed'] },
+    '--outcome <outcome>': {
+      description: 'entries with this outcome',
+      choices: ['success', 'denied', 'failed'],
+    },
     '--from <time>': { description: 'entries since this time; 2h means two hours ago', parse: moment },
     '--to <time>': { description: 'entries until this time; 2h means two hours ago', parse: moment },
     '-n, --limit <n>': { description: 'maximum number of entries; default: 50', parse: count },
@@ -64,7 +70,11 @@ const columns = {
   reason: (row: Entry) => row.reason,
 };
 
-async function entries(context: Context, { actor, action, resource, outcome, from, to }: Options, most: number): Promise<Entry[]> {
+async function entries(
+  context: Context,
+  { actor, action, resource, outcome, from, to }: Options,
+  most: number,
+): Promise<Entry[]> {
   const { vault, org_id } = await context.vault();
   return pages(most, async (limit, cursor) => {
     const query = { actor, action, resource, outcome, from, to, limit, cursor };
@@ -77,7 +87,8 @@ async function entries(context: Context, { actor, action, resource, outcome, fro
 async function followFrom(context: Context, filters: Options, first: Entry[]): Promise<number> {
   const { vault } = await context.vault();
   const { data: self } = await vault.api.GET('/whoami');
-  const isOwn = (entry: Entry) => entry.actor.id === self.id && (entry.action === 'audit.read' || entry.action === 'caller.read');
+  const isOwn = (entry: Entry) =>
+    entry.actor.id === self.id && (entry.action === 'audit.read' || entry.action === 'caller.read');
   let last = 0;
   /** Returns whether any entry was printed. */
   const print = (found: Entry[]): boolean => {
@@ -99,7 +110,8 @@ async function followFrom(context: Context, filters: Options, first: Entry[]): P
       isWarned = false;
     } catch (error) {
       if (!isUnreachable(error)) throw error;
-      if (!isWarned) context.out.warn('The vault cannot be reached. svc keeps following, and misses no entry.');
+      if (!isWarned)
+        context.out.warn('The vault cannot be reached. svc keeps following, and misses no entry.');
       isWarned = true;
     }
   }

@@ -1,4 +1,5 @@
-// svc check: compares the secrets that `.svc.json` lists with those of an environment. Invariant: no value is read.
+// svc check: compares the secrets that `.svc.json` lists with those of an environment. Invariant: no value is
+// read.
 import { command } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
 import { EXIT_CODES } from '../errors.ts';
@@ -20,7 +21,9 @@ const WORDS: Record<Finding, string> = {
 
 export default command<Options>({
   needs: 'environment',
-  options: { '--exact': `exit with ${EXIT_CODES.findings[0]} also if a secret is not listed that cannot steer programs` },
+  options: {
+    '--exact': `exit with ${EXIT_CODES.findings[0]} also if a secret is not listed that cannot steer programs`,
+  },
   examples: {
     check: 'See whether the environment has the secrets that the project expects',
     'check --env production --json': 'Print the differences as JSON',
@@ -35,7 +38,9 @@ export default command<Options>({
     const { secrets, prefixes } = project;
     const environment = await context.environment();
     const names = await namesIn(context, environment, prefixes);
-    const missing = secrets.filter((name) => !names.includes(name)).map((name) => ({ name, finding: 'missing' as Finding }));
+    const missing = secrets
+      .filter((name) => !names.includes(name))
+      .map((name) => ({ name, finding: 'missing' as Finding }));
     const others = names.flatMap((name): { name: string; finding: Finding }[] => {
       const steering = steeringOf(name, prefixes);
       if (secrets.includes(name)) return steering === 'reserved' ? [{ name, finding: 'reserved' }] : [];
@@ -43,7 +48,9 @@ export default command<Options>({
     });
     const findings = [...missing, ...others];
     const matches = `${environment} has the ${counted(secrets.length, 'secret')} that .svc.json lists, and no others.`;
-    context.out.list(findings, { name: (row) => row.name, finding: (row) => WORDS[row.finding] }, matches, { environment });
+    context.out.list(findings, { name: (row) => row.name, finding: (row) => WORDS[row.finding] }, matches, {
+      environment,
+    });
     const fails = findings.some(({ finding }) => options.exact || finding !== 'unlisted');
     return fails ? EXIT_CODES.findings[0] : 0;
   },

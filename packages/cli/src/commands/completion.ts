@@ -1,6 +1,7 @@
-// svc completion: prints a completion script generated from the command tree. It sends no request to the vault. The script runs svc to find
-// names of secrets and environments; it never asks, and never sees a value. Invariant: a name of a vault is not run or expanded by the
-// shell. Words that are not names are dropped, and those that are left are compared as text.
+// svc completion: prints a completion script generated from the command tree. It sends no request to the
+// vault. The script runs svc to find names of secrets and environments; it never asks, and never sees a
+// value. Invariant: a name of a vault is not run or expanded by the shell. Words that are not names are
+// dropped, and those that are left are compared as text.
 import { type Command, type Commands, command } from '../command.ts';
 import { commonOptions } from '../common.ts';
 import { usage } from '../errors.ts';
@@ -48,12 +49,18 @@ async function branches(commands: Commands): Promise<Branch[]> {
     const path = name.split(' ');
     const [top = '', below] = path;
     if (below !== undefined) {
-      const group = found.find((branch) => branch.path.length === 1 && branch.path[0] === top) ?? { path: [top], words: [], about: {} };
+      const group = found.find((branch) => branch.path.length === 1 && branch.path[0] === top) ?? {
+        path: [top],
+        words: [],
+        about: {},
+      };
       if (!found.includes(group)) found.push(group);
       group.words.push(below);
       group.about[below] = summary;
     }
-    const flags = [...Object.keys(command.options ?? {}), ...Object.keys(commonOptions(command))].flatMap(flagsOf);
+    const flags = [...Object.keys(command.options ?? {}), ...Object.keys(commonOptions(command))].flatMap(
+      flagsOf,
+    );
     found.push({ path, words: [...flags, '--help'], about: {}, completes: command.completes });
   }
   return found;
@@ -73,7 +80,10 @@ const kinds = (branches: Branch[], indent: string) =>
 // safety: cli-completion-names
 const ONLY_NAMES = "LC_ALL=C command grep -xE '[A-Za-z0-9_][A-Za-z0-9_./-]*'";
 
-/** The function `_svc_names KIND PREFIX` of bash and zsh, which prints names. `words` are those before the cursor. */
+/**
+ * The function `_svc_names KIND PREFIX` of bash and zsh, which prints names. `words` are those before the
+ * cursor.
+ */
 const NAMES = `_svc_names() {
   local -a given
   local word before=""
@@ -213,5 +223,9 @@ ${branches.flatMap(({ path, words, about }) => words.map((word) => `complete -c 
 /** A completion word in the syntax of fish. */
 function wordOf(word: string): string {
   const values = OF_ENVIRONMENT.includes(word) ? " -x -a '(__svc_names environments)'" : '';
-  return word.startsWith('--') ? `-l ${word.slice(2)}${values}` : word.startsWith('-') ? `-s ${word.slice(1)}${values}` : `-a ${word}`;
+  return word.startsWith('--')
+    ? `-l ${word.slice(2)}${values}`
+    : word.startsWith('-')
+      ? `-s ${word.slice(1)}${values}`
+      : `-a ${word}`;
 }

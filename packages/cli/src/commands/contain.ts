@@ -1,5 +1,5 @@
-// svc contain: revokes a leaked credential and everything below it, and reports what they did. Invariant: the dry run shows what the
-// containment would answer; a token is read from stdin and written nowhere.
+// svc contain: revokes a leaked credential and everything below it, and reports what they did. Invariant: the
+// dry run shows what the containment would answer; a token is read from stdin and written nowhere.
 import type { components } from '@secrets-vault/client';
 import { PermissionError } from '@secrets-vault/client';
 import { command, moment } from '../command.ts';
@@ -20,28 +20,45 @@ type Wanted = { id: string } | { token: string };
 
 /** The credential to contain: by its id, or by its token from stdin. */
 async function wantedBy({ host }: Context, id: string | undefined, { tokenStdin }: Options): Promise<Wanted> {
-  if ((id === undefined) !== (tokenStdin === true)) throw usage('Pass the id of a credential, or --token-stdin.');
+  if ((id === undefined) !== (tokenStdin === true))
+    throw usage('Pass the id of a credential, or --token-stdin.');
   if (id !== undefined) return { id };
   const text = host.stdin.isTTY ? await askSecret(host, 'Leaked token:') : await readStdin(host, 'The token');
   return { token: text.trim() };
 }
 
 /** Contains the credential, or only asks what that would do. */
-async function contain(context: Context, wanted: Wanted, { since, rotateGenerated }: Options, dry_run?: true) {
+async function contain(
+  context: Context,
+  wanted: Wanted,
+  { since, rotateGenerated }: Options,
+  dry_run?: true,
+) {
   const { vault, org_id } = await context.vault();
   const body = { since, rotate: rotateGenerated ? ('generated' as const) : undefined, dry_run };
   const { data } =
     'id' in wanted
-      ? await vault.api.POST('/orgs/{org_id}/credentials/{id}/contain', { params: { path: { org_id, id: wanted.id } }, body })
-      : await vault.api.POST('/orgs/{org_id}/credentials/contain', { params: { path: { org_id } }, body: { ...body, ...wanted } });
+      ? await vault.api.POST('/orgs/{org_id}/credentials/{id}/contain', {
+          params: { path: { org_id, id: wanted.id } },
+          body,
+        })
+      : await vault.api.POST('/orgs/{org_id}/credentials/contain', {
+          params: { path: { org_id } },
+          body: { ...body, ...wanted },
+        });
   return data;
 }
 
 /** Everything live below a credential; null for a caller that may not list credentials. */
-async function childrenOf(context: Context, id: string): Promise<components['schemas']['CredentialGraph']['children'] | null> {
+async function childrenOf(
+  context: Context,
+  id: string,
+): Promise<components['schemas']['CredentialGraph']['children'] | null> {
   const { vault, org_id } = await context.vault();
   try {
-    const { data } = await vault.api.GET('/orgs/{org_id}/credentials/{id}/graph', { params: { path: { org_id, id } } });
+    const { data } = await vault.api.GET('/orgs/{org_id}/credentials/{id}/graph', {
+      params: { path: { org_id, id } },
+    });
     return data.children;
   } catch (error) {
     if (error instanceof PermissionError) return null;
@@ -58,14 +75,18 @@ export default command<Options>({
   options: {
     '--token-stdin': 'read the leaked token itself from stdin, instead of an id',
     '--dry-run': 'only show what would end, what it did, and what would be rotated',
-    '--since <time>': { description: 'report activity since this time; 2h means two hours ago', parse: moment },
+    '--since <time>': {
+      description: 'report activity since this time; 2h means two hours ago',
+      parse: moment,
+    },
     '--rotate-generated': 'rotate the secrets that it read, if the vault generated their current values',
   },
   examples: {
     'contain tok_0HrZKtC4bqXw2vJm8yNd1L --dry-run': 'See what would end, and what it read',
     'contain tok_0HrZKtC4bqXw2vJm8yNd1L': 'Revoke a credential and all its descendants',
     'contain --token-stdin < leaked.txt': 'Revoke the credential that a token belongs to',
-    'contain key_0HrZKtC4bqXw2vJm8yNd1L --since 1d --rotate-generated': 'Also rotate the secrets that it read since yesterday',
+    'contain key_0HrZKtC4bqXw2vJm8yNd1L --since 1d --rotate-generated':
+      'Also rotate the secrets that it read since yesterday',
   },
   notes: ['If it is interrupted, run it again: it continues where it stopped.'],
   async run(context, { args: [id], options }) {
@@ -82,14 +103,18 @@ export default command<Options>({
       return 0;
     }
     const what = 'id' in wanted ? clean(wanted.id) : 'the credential of this token';
-    await context.confirmDestruction(`This permanently revokes ${what} and every credential that descends from it.`);
+    await context.confirmDestruction(
+      `This permanently revokes ${what} and every credential that descends from it.`,
+    );
     const data = await contain(context, wanted, options);
     out.result(data, () => {
       out.table(COLUMNS, rowsOf(data, null));
       out.success(`Revoked ${counted(data.revoked.length, 'credential')}.`);
       if (data.incident_id) out.note(`Follow it with svc incident show ${data.incident_id}`);
       if (data.remaining)
-        out.warn(`${counted(data.remaining, 'credential is', 'credentials are')} not revoked yet. Run the command again.`);
+        out.warn(
+          `${counted(data.remaining, 'credential is', 'credentials are')} not revoked yet. Run the command again.`,
+        );
       warn(context, data);
     });
     return 0;

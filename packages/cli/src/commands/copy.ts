@@ -1,4 +1,5 @@
-// svc copy: copies secrets from one environment to another. Invariant: existing secrets are unchanged unless --overwrite is given.
+// svc copy: copies secrets from one environment to another. Invariant: existing secrets are unchanged unless
+// --overwrite is given.
 import { command } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
 import { CliError, usage } from '../errors.ts';
@@ -21,13 +22,18 @@ export default command<Options>({
   options: {
     '--from <slug>': 'environment to copy from',
     '--to <slug>': 'environment to copy to',
-    '-p, --prefix <text>': { description: 'copy all names that begin with this; "" for every name', empty: true },
+    '-p, --prefix <text>': {
+      description: 'copy all names that begin with this; "" for every name',
+      empty: true,
+    },
     '--overwrite': 'give existing secrets a new version',
     '--dry-run': 'show what would be copied, without reading or writing a value',
   },
   examples: {
-    'copy DATABASE_URL SMTP_PASSWORD --from staging --to production': 'Copy two secrets, skipping those that exist',
-    'copy --prefix billing/ --from staging --to production --overwrite': 'Copy all secrets whose names begin with billing/',
+    'copy DATABASE_URL SMTP_PASSWORD --from staging --to production':
+      'Copy two secrets, skipping those that exist',
+    'copy --prefix billing/ --from staging --to production --overwrite':
+      'Copy all secrets whose names begin with billing/',
   },
   notes: ['Type, description and tags are copied too. Earlier versions are not.'],
   async run(context, { rest: names, options }) {
@@ -49,7 +55,9 @@ export default command<Options>({
     }
     const replaced = overwrite ? sources.filter(({ name }) => existing.has(name)) : [];
     if (replaced.length > 0)
-      await context.confirmDestruction(`${replaced.map(({ name }) => name).join(', ')} in ${to} will get new values.`);
+      await context.confirmDestruction(
+        `${replaced.map(({ name }) => name).join(', ')} in ${to} will get new values.`,
+      );
     const rows: Row[] = [];
     for (const secret of sources) {
       const there = existing.get(secret.name);
@@ -58,7 +66,9 @@ export default command<Options>({
         rows.push({ name: secret.name, outcome });
       } catch (error) {
         const done = rows.filter(({ outcome }) => outcome !== 'skipped').map(({ name }) => clean(name));
-        context.out.warn(`${clean(secret.name)} could not be copied. Copied before it: ${done.join(', ') || 'nothing'}.`);
+        context.out.warn(
+          `${clean(secret.name)} could not be copied. Copied before it: ${done.join(', ') || 'nothing'}.`,
+        );
         throw error;
       }
     }
@@ -71,7 +81,10 @@ export default command<Options>({
 const print = ({ out }: Context, rows: Row[], before = '') =>
   out.list(
     rows,
-    { name: (row) => row.name, outcome: (row) => `${before}${row.outcome}${row.outcome === 'skipped' ? ': already exists' : ''}` },
+    {
+      name: (row) => row.name,
+      outcome: (row) => `${before}${row.outcome}${row.outcome === 'skipped' ? ': already exists' : ''}`,
+    },
     'There is nothing to copy.',
     before ? { dry_run: true } : {},
   );
@@ -81,9 +94,15 @@ interface Row {
   outcome: 'created' | 'updated' | 'skipped';
 }
 
-async function chosen(context: Context, from: string, names: string[], prefix: string | undefined): Promise<SecretInfo[]> {
+async function chosen(
+  context: Context,
+  from: string,
+  names: string[],
+  prefix: string | undefined,
+): Promise<SecretInfo[]> {
   const { vault } = await context.vault();
-  if (prefix !== undefined) return listSecrets(vault, from, { prefix: prefix || undefined, status: 'active' });
+  if (prefix !== undefined)
+    return listSecrets(vault, from, { prefix: prefix || undefined, status: 'active' });
   const found: SecretInfo[] = [];
   for (const name of names) {
     const row = await vault.find(secretNamed(name), { environment: from });
@@ -104,7 +123,9 @@ async function existingIn(context: Context, to: string, sources: SecretInfo[]): 
   const wanted = new Set(sources.map(({ name }) => name));
   const there = new Map<string, string>();
   const [only] = sources;
-  for (const { name, etag } of await listSecrets(vault, to, { prefix: sources.length === 1 ? only?.name : undefined }))
+  for (const { name, etag } of await listSecrets(vault, to, {
+    prefix: sources.length === 1 ? only?.name : undefined,
+  }))
     if (wanted.has(name)) there.set(name, etag);
   return there;
 }

@@ -21,7 +21,9 @@ export default command<Options>({
     const { vault, org_id } = await context.vault();
     const found = [];
     for (const name of names) found.push(await findSecret(context, name));
-    const listed = found.map(({ name, environment, version }) => `${name} in ${environment} (version ${version})`).join(', ');
+    const listed = found
+      .map(({ name, environment, version }) => `${name} in ${environment} (version ${version})`)
+      .join(', ');
     await context.confirmDestruction(
       options.permanent
         ? `This destroys every version of ${listed}. It cannot be undone.`
@@ -36,7 +38,14 @@ export default command<Options>({
       if (!context.out.json) context.out.success(`Deleted ${name} in ${environment}.`);
     }
     context.out.result(
-      { data: found.map(({ id, name, environment }) => ({ id, name, environment, permanent: Boolean(permanent) })) },
+      {
+        data: found.map(({ id, name, environment }) => ({
+          id,
+          name,
+          environment,
+          permanent: Boolean(permanent),
+        })),
+      },
       () => {},
     );
     return 0;

@@ -19,13 +19,17 @@ async function publicKey({ host }: Context) {
     'Pass the public key as a JWK: svc device register NAME --platform OS --key-stdin < key.json',
   );
   // safety: cli-device-private-key
-  if ('d' in jwk) throw usage('This is a private key.', 'It was not sent. Pass only the public key: remove the field d');
+  if ('d' in jwk)
+    throw usage('This is a private key.', 'It was not sent. Pass only the public key: remove the field d');
   return jwk;
 }
 
 async function assign(context: Context, id: string, member_id: string | null) {
   const { vault, org_id } = await context.vault();
-  const { data } = await vault.api.POST('/orgs/{org_id}/devices/{id}/assign', { params: { path: { org_id, id } }, body: { member_id } });
+  const { data } = await vault.api.POST('/orgs/{org_id}/devices/{id}/assign', {
+    params: { path: { org_id, id } },
+    body: { member_id },
+  });
   return data;
 }
 
@@ -33,7 +37,10 @@ const group: Group = {
   commands: {
     list: member<CommonOptions & { status?: (typeof STATUSES)[number]; member?: string }>('List devices', {
       needs: 'vault',
-      options: { '--status <status>': { description: 'only these', choices: STATUSES }, '--member <id>': 'only those of this member' },
+      options: {
+        '--status <status>': { description: 'only these', choices: STATUSES },
+        '--member <id>': 'only those of this member',
+      },
       examples: { 'device list': 'List devices' },
       async run(context, { options: { status, member: member_id } }) {
         const { vault, org_id } = await context.vault();
@@ -59,28 +66,34 @@ const group: Group = {
         return 0;
       },
     }),
-    register: member<CommonOptions & { platform?: string; serial?: string; keyStdin?: boolean }>('Register a device', {
-      needs: 'vault',
-      args: { '<name>': 'its name' },
-      options: {
-        '--platform <text>': 'its operating system, such as macOS 26',
-        '--serial <text>': 'its serial number or asset tag',
-        '--key-stdin': 'read its public key from stdin, as a JWK (P-256 or Ed25519)',
+    register: member<CommonOptions & { platform?: string; serial?: string; keyStdin?: boolean }>(
+      'Register a device',
+      {
+        needs: 'vault',
+        args: { '<name>': 'its name' },
+        options: {
+          '--platform <text>': 'its operating system, such as macOS 26',
+          '--serial <text>': 'its serial number or asset tag',
+          '--key-stdin': 'read its public key from stdin, as a JWK (P-256 or Ed25519)',
+        },
+        examples: {
+          "device register 'Ann laptop' --platform 'macOS 26' --key-stdin < key.json":
+            'Register a device with its public key',
+        },
+        notes: ['Credentials can be bound only to a device with a key. The key of a device cannot change.'],
+        async run(context, { args: [name = ''], options: { platform, serial, keyStdin } }) {
+          if (!platform) throw usage('--platform is required.');
+          const public_key = keyStdin ? await publicKey(context) : undefined;
+          const { vault, org_id } = await context.vault();
+          const { data } = await vault.api.POST('/orgs/{org_id}/devices', {
+            params: { path: { org_id } },
+            body: { name, platform, serial, public_key: public_key as never },
+          });
+          context.out.result(data, () => context.out.success(`Registered ${data.name} (${data.id}).`));
+          return 0;
+        },
       },
-      examples: { "device register 'Ann laptop' --platform 'macOS 26' --key-stdin < key.json": 'Register a device with its public key' },
-      notes: ['Credentials can be bound only to a device with a key. The key of a device cannot change.'],
-      async run(context, { args: [name = ''], options: { platform, serial, keyStdin } }) {
-        if (!platform) throw usage('--platform is required.');
-        const public_key = keyStdin ? await publicKey(context) : undefined;
-        const { vault, org_id } = await context.vault();
-        const { data } = await vault.api.POST('/orgs/{org_id}/devices', {
-          params: { path: { org_id } },
-          body: { name, platform, serial, public_key: public_key as never },
-        });
-        context.out.result(data, () => context.out.success(`Registered ${data.name} (${data.id}).`));
-        return 0;
-      },
-    }),
+    ),
     assign: member('Assign a device to a member', {
       needs: 'vault',
       args: { ...DEVICE, '<member>': 'id of the member, mem_…' },
@@ -112,7 +125,9 @@ const group: Group = {
           ['devices', id],
         );
         const { vault, org_id } = await context.vault();
-        const { data } = await vault.api.POST('/orgs/{org_id}/devices/{id}/block', { params: { path: { org_id, id } } });
+        const { data } = await vault.api.POST('/orgs/{org_id}/devices/{id}/block', {
+          params: { path: { org_id, id } },
+        });
         context.out.result(data, () => context.out.success(`Blocked ${id}.`));
         return 0;
       },
@@ -123,10 +138,10 @@ const group: Group = {
       args: DEVICE,
       examples: { [`device remove ${ID}`]: 'Remove a device and revoke everything that is bound to it' },
       async run(context, { args: [id = ''] }) {
-        await context.confirmDestruction(`This removes the device ${clean(id)} and revokes the credentials that are bound to it.`, [
-          'devices',
-          id,
-        ]);
+        await context.confirmDestruction(
+          `This removes the device ${clean(id)} and revokes the credentials that are bound to it.`,
+          ['devices', id],
+        );
         const { vault, org_id } = await context.vault();
         await vault.api.DELETE('/orgs/{org_id}/devices/{id}', { params: { path: { org_id, id } } });
         context.out.result({ id, removed: true }, () => context.out.success(`Removed ${id}.`));

@@ -1,4 +1,5 @@
-// svc diff: shows how two environments differ. Invariant: the service compares them by digests, and no value is read.
+// svc diff: shows how two environments differ. Invariant: the service compares them by digests, and no value
+// is read.
 import { command } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
 import { EXIT_CODES } from '../errors.ts';
@@ -41,13 +42,19 @@ export default command<Options>({
       if (to === 'absent') rows.push({ name, difference: 'missing' });
       else if (from === 'absent') rows.push({ name, difference: 'extra' });
       else if (from === 'different') rows.push({ name, difference: 'different' });
-      else if (from !== 'same') context.out.warn(`${clean(name)} was not compared: you cannot read it now in both environments.`);
+      else if (from !== 'same')
+        context.out.warn(`${clean(name)} was not compared: you cannot read it now in both environments.`);
     }
     const words = { missing: `only in ${left}`, extra: `only in ${right}`, different: 'different values' };
-    context.out.list(rows, { name: (row) => row.name, difference: (row) => words[row.difference] }, `${left} and ${right} are identical.`, {
-      left,
-      right,
-    });
+    context.out.list(
+      rows,
+      { name: (row) => row.name, difference: (row) => words[row.difference] },
+      `${left} and ${right} are identical.`,
+      {
+        left,
+        right,
+      },
+    );
     return options.exitCode && rows.length > 0 ? EXIT_CODES.findings[0] : 0;
   },
 });

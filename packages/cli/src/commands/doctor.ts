@@ -1,4 +1,5 @@
-// svc doctor: checks the set-up, and says how to fix each problem. Invariant: it changes nothing, and shows no credential.
+// svc doctor: checks the set-up, and says how to fix each problem. Invariant: it changes nothing, and shows
+// no credential.
 import { jsonIn } from '../bounded.ts';
 import { command } from '../command.ts';
 import type { Context } from '../context.ts';
@@ -39,7 +40,9 @@ export default command({
     context.out.result({ ok, checks }, () => {
       const { green, red, yellow } = context.out.colors;
       for (const { name, ok, what, next, warning } of checks) {
-        context.out.raw(`${ok ? green('ok  ') : warning ? yellow('warn') : red('FAIL')}  ${clean(name)}: ${clean(what)}\n`);
+        context.out.raw(
+          `${ok ? green('ok  ') : warning ? yellow('warn') : red('FAIL')}  ${clean(name)}: ${clean(what)}\n`,
+        );
         if (!ok && next) context.out.line(`      next: ${next}`);
       }
     });
@@ -47,11 +50,21 @@ export default command({
   },
 });
 
-const program = (): Check => ({ name: 'program', ok: true, what: `svc ${VERSION}, Node.js ${process.versions.node}, ${process.platform}` });
+const program = (): Check => ({
+  name: 'program',
+  ok: true,
+  what: `svc ${VERSION}, Node.js ${process.versions.node}, ${process.platform}`,
+});
 
 function configuration(context: Context): Check {
   const { url, organisation } = { url: context.setting('url'), organisation: context.setting('org') };
-  if (!url) return { name: 'configuration', ok: false, what: 'no vault address is set', next: 'svc login --url https://vault.example.com' };
+  if (!url)
+    return {
+      name: 'configuration',
+      ok: false,
+      what: 'no vault address is set',
+      next: 'svc login --url https://vault.example.com',
+    };
   const of = (setting: { value: string; source: string } | undefined) =>
     setting ? `${setting.value} (${setting.source})` : 'from the credential';
   return {
@@ -62,7 +75,11 @@ function configuration(context: Context): Check {
 }
 
 function project(context: Context): Check {
-  return { name: 'project', ok: true, what: context.project?.file ?? 'no .svc.json in this directory or a parent directory' };
+  return {
+    name: 'project',
+    ok: true,
+    what: context.project?.file ?? 'no .svc.json in this directory or a parent directory',
+  };
 }
 
 async function keychain(context: Context): Promise<Check> {
@@ -78,18 +95,29 @@ async function keychain(context: Context): Promise<Check> {
 async function connection(context: Context): Promise<Check[]> {
   const url = context.origin;
   const asked = Date.now();
-  const response = await (context.host.fetch ?? fetch)(`${url}/healthz`, { redirect: 'error', signal: AbortSignal.timeout(10_000) }).catch(
-    () => undefined,
-  );
+  const response = await (context.host.fetch ?? fetch)(`${url}/healthz`, {
+    redirect: 'error',
+    signal: AbortSignal.timeout(10_000),
+  }).catch(() => undefined);
   const took = Date.now() - asked;
   if (!response)
     return [
-      { name: 'connection', ok: false, what: `${url} cannot be reached`, next: 'Check the address, network, proxies and certificates' },
+      {
+        name: 'connection',
+        ok: false,
+        what: `${url} cannot be reached`,
+        next: 'Check the address, network, proxies and certificates',
+      },
     ];
   const parts = partsOf(await jsonIn(response), response.ok);
   if (!response.ok)
     return [
-      { name: 'connection', ok: false, what: `${url} responds with status ${response.status}`, next: 'Ask the operator of the vault' },
+      {
+        name: 'connection',
+        ok: false,
+        what: `${url} responds with status ${response.status}`,
+        next: 'Ask the operator of the vault',
+      },
       ...parts,
     ];
   const served = Date.parse(response.headers.get('Date') ?? '');
@@ -113,13 +141,23 @@ const LONGEST = 500;
 function partsOf(body: unknown, isServing: boolean): Check[] {
   const { checks } = (body ?? {}) as { checks?: unknown };
   if (!Array.isArray(checks)) return [];
-  return checks.slice(0, MOST_PARTS).flatMap((one: { name?: unknown; ok?: unknown; message?: unknown } | null): Check[] => {
-    if (typeof one?.name !== 'string' || typeof one.ok !== 'boolean') return [];
-    const name = `vault ${one.name.slice(0, LONGEST)}`;
-    if (one.ok) return [{ name, ok: true, what: 'works' }];
-    const what = typeof one.message === 'string' ? one.message.slice(0, LONGEST) : 'does not work';
-    return [{ name, ok: false, what, next: 'Ask the operator of the vault', ...(isServing && { warning: true as const }) }];
-  });
+  return checks
+    .slice(0, MOST_PARTS)
+    .flatMap((one: { name?: unknown; ok?: unknown; message?: unknown } | null): Check[] => {
+      if (typeof one?.name !== 'string' || typeof one.ok !== 'boolean') return [];
+      const name = `vault ${one.name.slice(0, LONGEST)}`;
+      if (one.ok) return [{ name, ok: true, what: 'works' }];
+      const what = typeof one.message === 'string' ? one.message.slice(0, LONGEST) : 'does not work';
+      return [
+        {
+          name,
+          ok: false,
+          what,
+          next: 'Ask the operator of the vault',
+          ...(isServing && { warning: true as const }),
+        },
+      ];
+    });
 }
 
 async function credential(context: Context): Promise<Check[]> {
@@ -137,7 +175,12 @@ async function credential(context: Context): Promise<Check[]> {
   const what = `${org_id} is set, but the credential belongs to ${data.org_id}`;
   return [
     found,
-    { name: 'organisation', ok: false, what, next: 'Correct --org, SVC_ORG_ID or .svc.json, or sign in to that organisation' },
+    {
+      name: 'organisation',
+      ok: false,
+      what,
+      next: 'Correct --org, SVC_ORG_ID or .svc.json, or sign in to that organisation',
+    },
   ];
 }
 
@@ -146,15 +189,27 @@ async function environment(context: Context): Promise<Check> {
   const { vault, org_id } = await context.vault();
   try {
     const found = await pages(Number.POSITIVE_INFINITY, async (limit, cursor) => {
-      const { data } = await vault.api.GET('/orgs/{org_id}/environments', { params: { path: { org_id }, query: { limit, cursor } } });
+      const { data } = await vault.api.GET('/orgs/{org_id}/environments', {
+        params: { path: { org_id }, query: { limit, cursor } },
+      });
       return data;
     });
     const slugs = found.map((each) => each.slug);
-    if (slugs.includes(slug) || found.some(({ id }) => id === slug)) return { name: 'environment', ok: true, what: slug };
-    return { name: 'environment', ok: false, what: `there is no environment ${slug}`, next: `Use one of ${slugs.join(', ')}` };
+    if (slugs.includes(slug) || found.some(({ id }) => id === slug))
+      return { name: 'environment', ok: true, what: slug };
+    return {
+      name: 'environment',
+      ok: false,
+      what: `there is no environment ${slug}`,
+      next: `Use one of ${slugs.join(', ')}`,
+    };
   } catch (error) {
     const { status } = asCliError(error).problem;
     if (status !== 403 && status !== 404) throw error;
-    return { name: 'environment', ok: true, what: `${slug}, not checked: the credential may not list the environments` };
+    return {
+      name: 'environment',
+      ok: true,
+      what: `${slug}, not checked: the credential may not list the environments`,
+    };
   }
 }

@@ -14,7 +14,9 @@ const group: Group = {
       async run(context) {
         const { vault, org_id } = await context.vault();
         const rows = await everything(async (query) => {
-          const { data } = await vault.api.GET('/orgs/{org_id}/environments', { params: { path: { org_id }, query } });
+          const { data } = await vault.api.GET('/orgs/{org_id}/environments', {
+            params: { path: { org_id }, query },
+          });
           return data;
         });
         context.out.list(rows, { slug: (row) => row.slug, name: (row) => row.name, id: (row) => row.id });
@@ -28,7 +30,10 @@ const group: Group = {
       examples: { 'environment create QA': 'Create the environment qa' },
       async run(context, { args: [name = ''], options: { slug } }) {
         const { vault, org_id } = await context.vault();
-        const { data } = await vault.api.POST('/orgs/{org_id}/environments', { params: { path: { org_id } }, body: { name, slug } });
+        const { data } = await vault.api.POST('/orgs/{org_id}/environments', {
+          params: { path: { org_id } },
+          body: { name, slug },
+        });
         context.out.result(data, () => context.out.success(`Created the environment ${data.slug}.`));
         return 0;
       },
@@ -40,7 +45,10 @@ const group: Group = {
       examples: { "environment rename qa 'Quality assurance'": 'Rename an environment; its slug stays' },
       async run(context, { args: [id = '', name = ''] }) {
         const { vault, org_id } = await context.vault();
-        const { data } = await vault.api.PATCH('/orgs/{org_id}/environments/{id}', { params: { path: { org_id, id } }, body: { name } });
+        const { data } = await vault.api.PATCH('/orgs/{org_id}/environments/{id}', {
+          params: { path: { org_id, id } },
+          body: { name },
+        });
         context.out.result(data, () => context.out.success(`${data.slug} is now named ${data.name}.`));
         return 0;
       },

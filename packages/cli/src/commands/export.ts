@@ -1,5 +1,5 @@
-// svc export: writes secrets in the format of another tool. Invariant: only the current user can read the file, and an existing file is
-// replaced only with --force.
+// svc export: writes secrets in the format of another tool. Invariant: only the current user can read the
+// file, and an existing file is replaced only with --force.
 import fs from 'node:fs';
 import path from 'node:path';
 import { command, list } from '../command.ts';
@@ -23,7 +23,8 @@ export default command<Options>({
     '--format <format>': { description: 'format of the file, dotenv by default', choices: FORMATS },
     '--only <names>': { description: 'export only these secrets, separated by commas', parse: list },
     '-p, --prefix <text>': {
-      description: 'only names that begin with this, which the file leaves out; may be repeated: later ones win',
+      description:
+        'only names that begin with this, which the file leaves out; may be repeated: later ones win',
       repeat: true,
       empty: true,
     },
@@ -48,12 +49,16 @@ export default command<Options>({
       return 0;
     }
     writePrivate(file, data.content);
-    out.result({ file, format }, () => out.success(`Wrote ${options.output}. Only you can read it. Keep it out of the repository.`));
+    out.result({ file, format }, () =>
+      out.success(`Wrote ${options.output}. Only you can read it. Keep it out of the repository.`),
+    );
     return 0;
   },
 });
 
-/** Refuses a file that must not be replaced, before any value is read. A link is replaced, and not followed. */
+/**
+ * Refuses a file that must not be replaced, before any value is read. A link is replaced, and not followed.
+ */
 function checkTarget(file: string, { output = '', force }: Options): void {
   const found = fs.lstatSync(file, { throwIfNoEntry: false });
   if (found?.isDirectory()) throw usage(`${clean(output)} is a directory.`, 'Name a file in it');

@@ -1,4 +1,5 @@
-// svc get: prints one value, byte for byte. Invariant: stdout holds only the value, and a terminal never gets control characters.
+// svc get: prints one value, byte for byte. Invariant: stdout holds only the value, and a terminal never gets
+// control characters.
 import { command, count } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
 import { secretNamed } from '../secrets.ts';

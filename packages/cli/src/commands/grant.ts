@@ -24,7 +24,9 @@ const group: Group = {
       async run(context, { options: { to: grantee } }) {
         const { vault, org_id } = await context.vault();
         const rows = await everything(async (query) => {
-          const { data } = await vault.api.GET('/orgs/{org_id}/grants', { params: { path: { org_id }, query: { ...query, grantee } } });
+          const { data } = await vault.api.GET('/orgs/{org_id}/grants', {
+            params: { path: { org_id }, query: { ...query, grantee } },
+          });
           return data;
         });
         context.out.list(
@@ -46,10 +48,22 @@ const group: Group = {
       needs: 'vault',
       args: { '<id>': 'id of the member or team, mem_… or team_…' },
       options: {
-        '--permission <permission>': { description: 'read: list and read; write: also change and rotate', choices: PERMISSIONS },
-        '--environments <slugs>': { description: 'in these environments, separated by commas; default: all that you can use', parse: list },
-        '--secrets <patterns>': { description: 'secret names, separated by commas, such as billing/*; default: all', parse: list },
-        '--ttl <duration>': { description: 'lifetime, such as 12h or 30d; default: unlimited', parse: duration },
+        '--permission <permission>': {
+          description: 'read: list and read; write: also change and rotate',
+          choices: PERMISSIONS,
+        },
+        '--environments <slugs>': {
+          description: 'in these environments, separated by commas; default: all that you can use',
+          parse: list,
+        },
+        '--secrets <patterns>': {
+          description: 'secret names, separated by commas, such as billing/*; default: all',
+          parse: list,
+        },
+        '--ttl <duration>': {
+          description: 'lifetime, such as 12h or 30d; default: unlimited',
+          parse: duration,
+        },
       },
       examples: {
         "grant create team_0HrZKtC4bqXw2vJm8yNd1L --permission read --environments production --secrets 'billing/*'":

@@ -1,4 +1,5 @@
-// svc import: imports secrets from the export of another tool. The vault parses the export; its format is detected here.
+// svc import: imports secrets from the export of another tool. The vault parses the export; its format is
+// detected here.
 import fs from 'node:fs';
 import path from 'node:path';
 import { command } from '../command.ts';
@@ -23,14 +24,18 @@ export default command<Options>({
   options: {
     '--source <tool>': { description: 'tool that wrote the file, if svc cannot detect it', choices: SOURCES },
     '--dry-run': 'show the outcome without writing anything',
-    '--on-conflict <what>': { description: 'what to do with secrets that exist, fail by default', choices: ['skip', 'overwrite', 'fail'] },
+    '--on-conflict <what>': {
+      description: 'what to do with secrets that exist, fail by default',
+      choices: ['skip', 'overwrite', 'fail'],
+    },
     '--empty': 'import empty values too',
     '-p, --prefix <text>': 'add this before each name, such as billing/',
   },
   examples: {
     'import .env --dry-run': 'Preview an import',
     'import .env --env development': 'Import a .env file',
-    'import export.json --source vault --on-conflict skip': 'Import an export of HashiCorp Vault, skipping secrets that exist',
+    'import export.json --source vault --on-conflict skip':
+      'Import an export of HashiCorp Vault, skipping secrets that exist',
   },
   notes: ['svc does not delete the file. Delete it after the import.'],
   async run(context, { args: [file = ''], options }) {
@@ -68,7 +73,8 @@ function readExport(context: Context, file: string): string {
     if (!fs.statSync(at).isFile()) throw usage(`${clean(file)} is not a file.`);
     bytes = fs.readFileSync(at);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code) throw usage(`${clean(file)} cannot be read.`, 'Check its name and permissions');
+    if ((error as NodeJS.ErrnoException).code)
+      throw usage(`${clean(file)} cannot be read.`, 'Check its name and permissions');
     throw error;
   }
   try {
@@ -78,7 +84,10 @@ function readExport(context: Context, file: string): string {
   }
 }
 
-/** The tool that wrote the export. An ambiguous file is refused: with the wrong parser, values could become names. */
+/**
+ * The tool that wrote the export. An ambiguous file is refused: with the wrong parser, values could become
+ * names.
+ */
 function detected(file: string, text: string): ImportSource {
   const found = sourcesOf(file, text);
   const [only] = found;
@@ -98,7 +107,13 @@ interface Imported {
   failed: { name: string; reason: string }[];
 }
 
-function report({ out }: Context, source: ImportSource, environment: string, dryRun: boolean, imported: Imported): void {
+function report(
+  { out }: Context,
+  source: ImportSource,
+  environment: string,
+  dryRun: boolean,
+  imported: Imported,
+): void {
   out.result({ source, environment, dry_run: dryRun, ...imported }, () => {
     const before = dryRun ? 'would be ' : '';
     const rows = (['created', 'updated', 'skipped'] as const).flatMap((outcome) =>
@@ -111,6 +126,10 @@ function report({ out }: Context, source: ImportSource, environment: string, dry
     const { created, updated, skipped } = imported;
     const counts = `${created.length} created, ${updated.length} updated, ${skipped.length} skipped, ${failed.length} failed`;
     const what = `(${source}) into ${environment}`;
-    out.note(dryRun ? `Dry run ${what}: nothing was written. There would be ${counts}.` : `Imported ${what}: ${counts}.`);
+    out.note(
+      dryRun
+        ? `Dry run ${what}: nothing was written. There would be ${counts}.`
+        : `Imported ${what}: ${counts}.`,
+    );
   });
 }

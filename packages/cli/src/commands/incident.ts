@@ -9,7 +9,8 @@ import { pages } from '../secrets.ts';
 type Incident = components['schemas']['Incident'];
 type Report = components['schemas']['IncidentReport'];
 
-const about = ({ kind, credential }: Incident): string => (credential ? `${kind} ${credential.name ?? credential.id}` : kind);
+const about = ({ kind, credential }: Incident): string =>
+  credential ? `${kind} ${credential.name ?? credential.id}` : kind;
 
 function show({ out }: Context, data: Report): void {
   out.fields({
@@ -29,7 +30,9 @@ function show({ out }: Context, data: Report): void {
       status === 'due' ? `it knows version ${version}` : String(time(rotated_at)),
     ],
   );
-  const revoked = (data.report?.revoked ?? []).map(({ kind, name, id }): Row => ['revoked', name ?? id, kind]);
+  const revoked = (data.report?.revoked ?? []).map(
+    ({ kind, name, id }): Row => ['revoked', name ?? id, kind],
+  );
   out.table(['what', 'name', 'which'], [...rotation, ...revoked, ...(data.report ? deeds(data.report) : [])]);
 }
 
@@ -38,7 +41,9 @@ const changing = (status: Incident['status'], summary: string, example: string) 
   member<CommonOptions & { note?: string }>(summary, {
     needs: 'vault',
     args: { '<id>': 'id of the incident, inc_…' },
-    options: { '--note <text>': { description: 'replace the note of the incident; "" for none', empty: true } },
+    options: {
+      '--note <text>': { description: 'replace the note of the incident; "" for none', empty: true },
+    },
     examples: { [`incident ${status === 'closed' ? 'close' : 'open'} inc_0HrZKtC4bqXw2vJm8yNd1L`]: example },
     async run(context, { args: [id = ''], options: { note } }) {
       const { vault, org_id } = await context.vault();
@@ -55,7 +60,9 @@ const group: Group = {
   commands: {
     list: member<CommonOptions & { status?: Incident['status'] }>('List incidents', {
       needs: 'vault',
-      options: { '--status <status>': { description: 'only incidents of this status', choices: ['open', 'closed'] } },
+      options: {
+        '--status <status>': { description: 'only incidents of this status', choices: ['open', 'closed'] },
+      },
       examples: { 'incident list --status open': 'See what is not closed yet' },
       async run(context, { options: { status } }) {
         const { vault, org_id } = await context.vault();
@@ -67,7 +74,13 @@ const group: Group = {
         });
         context.out.list(
           rows,
-          { id: (row) => row.id, status: (row) => row.status, about, opened: (row) => time(row.created_at), note: (row) => row.note ?? '' },
+          {
+            id: (row) => row.id,
+            status: (row) => row.status,
+            about,
+            opened: (row) => time(row.created_at),
+            note: (row) => row.note ?? '',
+          },
           'There are no incidents.',
         );
         return 0;
@@ -76,10 +89,14 @@ const group: Group = {
     show: member('Show an incident with its report', {
       needs: 'vault',
       args: { '<id>': 'id of the incident, inc_…' },
-      examples: { 'incident show inc_0HrZKtC4bqXw2vJm8yNd1L': 'See what was read, and what still needs a new value' },
+      examples: {
+        'incident show inc_0HrZKtC4bqXw2vJm8yNd1L': 'See what was read, and what still needs a new value',
+      },
       async run(context, { args: [id = ''] }) {
         const { vault, org_id } = await context.vault();
-        const { data } = await vault.api.GET('/orgs/{org_id}/incidents/{id}', { params: { path: { org_id, id } } });
+        const { data } = await vault.api.GET('/orgs/{org_id}/incidents/{id}', {
+          params: { path: { org_id, id } },
+        });
         context.out.result(data, () => {
           show(context, data);
           if (data.report) warn(context, data.report);

@@ -1,5 +1,6 @@
-// svc init: writes .svc.json, which sets the vault, organisation and environment of a directory, and lists the secrets that it expects. It
-// contains no credential. Invariant: a secret that can steer programs gets on the list only by hand.
+// svc init: writes .svc.json, which sets the vault, organisation and environment of a directory, and lists
+// the secrets that it expects. It contains no credential. Invariant: a secret that can steer programs gets on
+// the list only by hand.
 import fs from 'node:fs';
 import path from 'node:path';
 import { command } from '../command.ts';
@@ -41,7 +42,9 @@ export default command<Options>({
     const before = options.force ? projectBefore(context, file) : undefined;
     const { vault, org_id } = await context.vault();
     const slugs = await everything(async (query) => {
-      const { data } = await vault.api.GET('/orgs/{org_id}/environments', { params: { path: { org_id }, query } });
+      const { data } = await vault.api.GET('/orgs/{org_id}/environments', {
+        params: { path: { org_id }, query },
+      });
       return data;
     });
     const environment = await chosen(
@@ -66,14 +69,20 @@ export default command<Options>({
     }
     context.out.result({ file, ...settings }, () => {
       const listed = secrets ? `, which lists ${counted(secrets.length, 'secret')}` : '';
-      context.out.success(`Wrote ${PROJECT_FILE}${listed}: environment ${environment} of ${org_id}. You can commit it.`);
+      context.out.success(
+        `Wrote ${PROJECT_FILE}${listed}: environment ${environment} of ${org_id}. You can commit it.`,
+      );
     });
     return 0;
   },
 });
 
 const exists = () =>
-  new CliError(`${PROJECT_FILE} already exists.`, { exit: 'conflict', code: 'FILE_EXISTS', next: 'Replace it with svc init --force' });
+  new CliError(`${PROJECT_FILE} already exists.`, {
+    exit: 'conflict',
+    code: 'FILE_EXISTS',
+    next: 'Replace it with svc init --force',
+  });
 
 /** The file that is replaced, which has no other effect. A damaged one is replaced too. */
 function projectBefore(context: Context, file: string): Project | undefined {
@@ -87,7 +96,12 @@ function projectBefore(context: Context, file: string): Project | undefined {
 }
 
 /** The names to list. Of those that can steer programs, only ones that were listed before. */
-async function expected(context: Context, environment: string, prefixes: string[] | undefined, before: string[] = []) {
+async function expected(
+  context: Context,
+  environment: string,
+  prefixes: string[] | undefined,
+  before: string[] = [],
+) {
   try {
     const names = await namesIn(context, environment, prefixes);
     // An empty list would say that the project expects no secret at all.
@@ -113,14 +127,20 @@ async function expected(context: Context, environment: string, prefixes: string[
   }
 }
 
-/** The environment given by --env or SVC_ENVIRONMENT, or chosen at a prompt. It is never the default one unasked. */
+/**
+ * The environment given by --env or SVC_ENVIRONMENT, or chosen at a prompt. It is never the default one
+ * unasked.
+ */
 async function chosen(context: Context, slugs: string[]): Promise<string> {
   const set = context.setting('environment');
   const isGiven = set?.source === 'flag' || set?.source === 'variable';
   if (!isGiven && canAsk(context.host)) return choose(context.host, 'Environment:', slugs, set?.value);
   // safety: cli-init-environment
   if (!set || !isGiven)
-    throw usage('No environment is chosen, and there is no interactive terminal.', `Pass --env with one of ${slugs.join(', ')}`);
+    throw usage(
+      'No environment is chosen, and there is no interactive terminal.',
+      `Pass --env with one of ${slugs.join(', ')}`,
+    );
   if (slugs.includes(set.value) || set.value.startsWith('env_')) return set.value;
   throw new CliError(`There is no environment ${set.value}.`, {
     exit: 'notFound',

@@ -14,7 +14,9 @@ const group: Group = {
       async run(context, { options }) {
         const { vault, org_id } = await context.vault();
         const rows = await pages(options.limit ?? Number.POSITIVE_INFINITY, async (limit, cursor) => {
-          const { data } = await vault.api.GET('/orgs/{org_id}/api-keys', { params: { path: { org_id }, query: { limit, cursor } } });
+          const { data } = await vault.api.GET('/orgs/{org_id}/api-keys', {
+            params: { path: { org_id }, query: { limit, cursor } },
+          });
           return data;
         });
         context.out.list(rows, columns, 'There are no API keys.');
@@ -25,7 +27,10 @@ const group: Group = {
       needs: 'vault',
       args: { '<name>': 'a name that says what it is for' },
       options: BOUNDS,
-      examples: { "key create 'web server' --scopes secrets:read --environments production": 'Create a key that can read production' },
+      examples: {
+        "key create 'web server' --scopes secrets:read --environments production":
+          'Create a key that can read production',
+      },
       notes: ['Only the token is written to stdout, so you can pipe it to its destination.'],
       async run(context, { args: [name = ''], options }) {
         const { vault, org_id } = await context.vault();
@@ -33,7 +38,14 @@ const group: Group = {
         const { data } = await vault.api.POST('/orgs/{org_id}/api-keys', {
           params: { path: { org_id } },
           headers: context.approved(),
-          body: { name, scopes: scopesOf(options), environments, secrets, ttlSeconds: ttl, allowed_addresses: addresses },
+          body: {
+            name,
+            scopes: scopesOf(options),
+            environments,
+            secrets,
+            ttlSeconds: ttl,
+            allowed_addresses: addresses,
+          },
         });
         showToken(context, data, 'Created API key');
         return 0;
@@ -49,10 +61,15 @@ const group: Group = {
           parse: duration,
         },
       },
-      examples: { 'key rotate key_0HrZKtC4bqXw2vJm8yNd1L --overlap 1h': 'Replace a key; both are valid for an hour' },
+      examples: {
+        'key rotate key_0HrZKtC4bqXw2vJm8yNd1L --overlap 1h': 'Replace a key; both are valid for an hour',
+      },
       async run(context, { args: [id = ''], options }) {
         const when = options.overlap ? `after ${options.overlap} s` : 'immediately';
-        await context.confirmDestruction(`The API key ${clean(id)} and its session tokens expire ${when}.`, ['api-keys', id]);
+        await context.confirmDestruction(`The API key ${clean(id)} and its session tokens expire ${when}.`, [
+          'api-keys',
+          id,
+        ]);
         const { vault, org_id } = await context.vault();
         const { data } = await vault.api.POST('/orgs/{org_id}/api-keys/{id}/rotate', {
           params: { path: { org_id, id } },
@@ -68,7 +85,10 @@ const group: Group = {
       args: { '<id>': 'id of the API key, key_…' },
       examples: { 'key revoke key_0HrZKtC4bqXw2vJm8yNd1L': 'Revoke a key and its session tokens' },
       async run(context, { args: [id = ''] }) {
-        await context.confirmDestruction(`This permanently revokes the API key ${clean(id)} and its session tokens.`, ['api-keys', id]);
+        await context.confirmDestruction(
+          `This permanently revokes the API key ${clean(id)} and its session tokens.`,
+          ['api-keys', id],
+        );
         const { vault, org_id } = await context.vault();
         await vault.api.DELETE('/orgs/{org_id}/api-keys/{id}', { params: { path: { org_id, id } } });
         context.out.result({ id, revoked: true }, () => context.out.success(`Revoked ${id}.`));

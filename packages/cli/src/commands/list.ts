@@ -21,7 +21,10 @@ export default command<Options>({
     '-p, --prefix <text>': { description: 'only names that begin with this', empty: true },
     '--type <type>': { description: 'only secrets of this type', choices: secretTypes },
     '--tag <key[:value]>': 'only secrets with this tag',
-    '--status <status>': { description: 'only secrets with this status', choices: ['active', 'expired', 'revoked', 'deleted'] },
+    '--status <status>': {
+      description: 'only secrets with this status',
+      choices: ['active', 'expired', 'revoked', 'deleted'],
+    },
     '--all-environments': 'list the secrets of all environments',
     '-n, --limit <n>': { description: 'maximum number of secrets', parse: count },
   },

@@ -6,14 +6,21 @@ import { CliError } from '../errors.ts';
 
 export default command({
   needs: 'vault',
-  examples: { logout: 'Sign out of the current vault', 'logout --profile work': 'Sign out of another profile' },
-  notes: ['If you signed in with a browser, the session also ends in the vault. An API key stays valid: revoke it with svc key revoke.'],
+  examples: {
+    logout: 'Sign out of the current vault',
+    'logout --profile work': 'Sign out of another profile',
+  },
+  notes: [
+    'If you signed in with a browser, the session also ends in the vault. An API key stays valid: revoke it with svc key revoke.',
+  ],
   async run(context) {
     const url = context.origin;
     const ended = await endSession(context, url);
     const was = await context.store.delete(url, context.profile);
-    if (readProfiles(context.configDir)[context.profile]?.url === url) writeProfile(context.configDir, context.profile, undefined);
-    if (!was) throw new CliError(`You are not signed in to ${url}.`, { exit: 'signedOut', code: 'NOT_SIGNED_IN' });
+    if (readProfiles(context.configDir)[context.profile]?.url === url)
+      writeProfile(context.configDir, context.profile, undefined);
+    if (!was)
+      throw new CliError(`You are not signed in to ${url}.`, { exit: 'signedOut', code: 'NOT_SIGNED_IN' });
     context.out.result({ url, profile: context.profile, session_ended: ended }, () => {
       context.out.success(`Signed out of ${url}.`);
       if (!ended) context.out.note('The stored credential was removed, but the vault still accepts it.');
@@ -22,7 +29,10 @@ export default command({
   },
 });
 
-/** Ends the session of a terminal login. Returns whether the vault ended it; the caller removes the stored credential in either case. */
+/**
+ * Ends the session of a terminal login. Returns whether the vault ended it; the caller removes the stored
+ * credential in either case.
+ */
 async function endSession(context: Context, url: string): Promise<boolean> {
   try {
     const stored = await context.store.load(url, context.profile);
@@ -41,6 +51,8 @@ async function endSession(context: Context, url: string): Promise<boolean> {
 
 /** The session id that a token carries in its `sid` claim. */
 function sessionOf(token: string): string | undefined {
-  const { sid } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { sid?: unknown };
+  const { sid } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as {
+    sid?: unknown;
+  };
   return typeof sid === 'string' ? sid : undefined;
 }

@@ -1,4 +1,5 @@
-// svc mcp: an MCP server through which an AI agent sends HTTP requests with secrets, without getting the values.
+// svc mcp: an MCP server through which an AI agent sends HTTP requests with secrets, without getting the
+// values.
 import { command } from '../command.ts';
 import type { CommonOptions } from '../context.ts';
 import { allowedOptions, checkMcpOptions, MCP_OPTIONS, type McpOptions, policyOf } from '../mcp/limits.ts';
@@ -11,8 +12,10 @@ export default command<Options>({
   examples: {
     'mcp --env staging --bind STRIPE_KEY=api.stripe.com/v1,header=Authorization':
       'Let the agent call Stripe, with a key that is sent nowhere else',
-    'mcp --env staging --allow-host api.example.com': 'Let it send every secret that its credential can use to one host',
-    'mcp --env staging --allow-run --allow-command psql': 'Let it run one program, and so read the values that it can use',
+    'mcp --env staging --allow-host api.example.com':
+      'Let it send every secret that its credential can use to one host',
+    'mcp --env staging --allow-run --allow-command psql':
+      'Let it run one program, and so read the values that it can use',
   },
   notes: [
     'An MCP client starts the server and communicates with it over stdin and stdout. It requires an agent credential, from SVC_TOKEN or the profile, and refuses API keys and member sessions.',
@@ -25,7 +28,10 @@ export default command<Options>({
     const { agent, token } = await agentOf(context);
     const allowed = allowedOptions(options, agent.mcp_limits ?? null);
     const environment = await context.environment();
-    const [{ serve }, { Session }] = await Promise.all([import('../mcp/server.ts'), import('../mcp/session.ts')]);
+    const [{ serve }, { Session }] = await Promise.all([
+      import('../mcp/server.ts'),
+      import('../mcp/session.ts'),
+    ]);
     const { vault } = await context.vault();
     const { host } = context;
     const policy = policyOf(allowed, host.cwd);

@@ -9,7 +9,12 @@ import { clean, counted } from '../text.ts';
 const ROLES = ['owner', 'admin', 'developer', 'viewer', 'auditor'] as const;
 type Role = (typeof ROLES)[number];
 const ROLE = { '--role <role>': { description: 'role of the member', choices: ROLES } };
-const WHERE = { '--environments <slugs>': { description: 'the role holds in these, separated by commas; default: all', parse: list } };
+const WHERE = {
+  '--environments <slugs>': {
+    description: 'the role holds in these, separated by commas; default: all',
+    parse: list,
+  },
+};
 
 /** Where a role holds, in words. */
 const where = ({ environments }: { environments: string[] | null }) =>
@@ -23,7 +28,9 @@ const group: Group = {
       async run(context) {
         const { vault, org_id } = await context.vault();
         const rows = await pages(Number.POSITIVE_INFINITY, async (limit, cursor) => {
-          const { data } = await vault.api.GET('/orgs/{org_id}/members', { params: { path: { org_id }, query: { limit, cursor } } });
+          const { data } = await vault.api.GET('/orgs/{org_id}/members', {
+            params: { path: { org_id }, query: { limit, cursor } },
+          });
           return data;
         });
         context.out.list(rows, {
@@ -39,33 +46,38 @@ const group: Group = {
         return 0;
       },
     }),
-    invite: member<CommonOptions & { role?: Role; name?: string; environments?: string[] }>('Invite a member', {
-      needs: 'vault',
-      args: { '<email>': 'their e-mail address' },
-      options: { '--name <name>': 'their name', ...ROLE, ...WHERE },
-      examples: {
-        'member invite bea@example.com --name Bea --role viewer': 'Invite a viewer',
-        'member invite bo@example.com --name Bo --role developer --environments development,staging':
-          'Invite a developer who does not reach production',
+    invite: member<CommonOptions & { role?: Role; name?: string; environments?: string[] }>(
+      'Invite a member',
+      {
+        needs: 'vault',
+        args: { '<email>': 'their e-mail address' },
+        options: { '--name <name>': 'their name', ...ROLE, ...WHERE },
+        examples: {
+          'member invite bea@example.com --name Bea --role viewer': 'Invite a viewer',
+          'member invite bo@example.com --name Bo --role developer --environments development,staging':
+            'Invite a developer who does not reach production',
+        },
+        notes: [
+          'Only the enrolment link is written to stdout. It works once, within 24 hours. The vault does not send it: give it to the person yourself.',
+        ],
+        async run(context, { args: [email = ''], options }) {
+          if (!options.role || !options.name) throw usage('--name and --role are required.');
+          const { vault, org_id } = await context.vault();
+          const { data } = await vault.api.POST('/orgs/{org_id}/members', {
+            params: { path: { org_id } },
+            headers: context.approved(),
+            body: { email, name: options.name, role: options.role, environments: options.environments },
+          });
+          context.out.result(data, () => {
+            context.out.success(
+              `Invited ${data.name} as ${data.role} in ${where(data)} (${data.id}). This link is shown only once:`,
+            );
+            context.out.line(data.enrolment_url ?? '');
+          });
+          return 0;
+        },
       },
-      notes: [
-        'Only the enrolment link is written to stdout. It works once, within 24 hours. The vault does not send it: give it to the person yourself.',
-      ],
-      async run(context, { args: [email = ''], options }) {
-        if (!options.role || !options.name) throw usage('--name and --role are required.');
-        const { vault, org_id } = await context.vault();
-        const { data } = await vault.api.POST('/orgs/{org_id}/members', {
-          params: { path: { org_id } },
-          headers: context.approved(),
-          body: { email, name: options.name, role: options.role, environments: options.environments },
-        });
-        context.out.result(data, () => {
-          context.out.success(`Invited ${data.name} as ${data.role} in ${where(data)} (${data.id}). This link is shown only once:`);
-          context.out.line(data.enrolment_url ?? '');
-        });
-        return 0;
-      },
-    }),
+    ),
     role: member<CommonOptions>('Change the role of a member', {
       needs: 'vault',
       args: { '<id>': 'their id, mem_…', '<role>': ROLES.join(', ') },
@@ -79,71 +91,90 @@ const group: Group = {
           // An owner is not limited to environments.
           body: { role: role as Role, ...(role === 'owner' && { environments: null }) },
         });
-        context.out.result(data, () => context.out.success(`${data.name} now has the role ${data.role} in ${where(data)}.`));
+        context.out.result(data, () =>
+          context.out.success(`${data.name} now has the role ${data.role} in ${where(data)}.`),
+        );
         return 0;
       },
     }),
-    environments: member<CommonOptions & { only?: string[]; all?: boolean }>('Change in which environments the role of a member holds', {
-      needs: 'vault',
-      args: { '<id>': 'their id, mem_…' },
-      options: {
-        '--only <slugs>': { description: 'in these environments, separated by commas', parse: list },
-        '--all': 'in all environments, later ones included',
+    environments: member<CommonOptions & { only?: string[]; all?: boolean }>(
+      'Change in which environments the role of a member holds',
+      {
+        needs: 'vault',
+        args: { '<id>': 'their id, mem_…' },
+        options: {
+          '--only <slugs>': { description: 'in these environments, separated by commas', parse: list },
+          '--all': 'in all environments, later ones included',
+        },
+        examples: {
+          'member environments mem_0HrZKtC4bqXw2vJm8yNd1L --only development,staging':
+            'Limit a role to two environments',
+          'member environments mem_0HrZKtC4bqXw2vJm8yNd1L --all': 'Lift the limit',
+        },
+        notes: [
+          'The change applies from their next request. Outside these environments they hold what grants give them. Credentials that they created before keep what they hold.',
+        ],
+        async run(context, { args: [id = ''], options: { only, all } }) {
+          if ((only === undefined) === (all !== true)) throw usage('Pass either --only or --all.');
+          const { vault, org_id } = await context.vault();
+          const { data } = await vault.api.PATCH('/orgs/{org_id}/members/{id}', {
+            params: { path: { org_id, id } },
+            headers: context.approved(),
+            body: { environments: only ?? null },
+          });
+          context.out.result(data, () =>
+            context.out.success(`${data.name} is now ${data.role} in ${where(data)}.`),
+          );
+          return 0;
+        },
       },
-      examples: {
-        'member environments mem_0HrZKtC4bqXw2vJm8yNd1L --only development,staging': 'Limit a role to two environments',
-        'member environments mem_0HrZKtC4bqXw2vJm8yNd1L --all': 'Lift the limit',
+    ),
+    access: member<CommonOptions & { environment?: string; secret?: string }>(
+      'Explain what a member may do',
+      {
+        needs: 'vault',
+        args: { '<id>': 'their id, mem_…', '<scope>': 'such as secrets:read' },
+        options: { '--environment <slug>': 'in this environment', '--secret <name>': 'for this name' },
+        examples: {
+          'member access mem_0HrZKtC4bqXw2vJm8yNd1L secrets:read --environment production --secret DATABASE_URL':
+            'See whether a member can read a secret, and why',
+        },
+        async run(context, { args: [id = '', action = ''], options: { environment, secret } }) {
+          const { vault, org_id } = await context.vault();
+          const query = { action, environment, secret };
+          const { data } = await vault.api.GET('/orgs/{org_id}/members/{id}/access', {
+            params: { path: { org_id, id }, query },
+          });
+          context.out.result(data, () => {
+            context.out.line(data.allowed ? 'allowed' : 'not allowed');
+            for (const { source, role, grant_id } of data.reasons)
+              context.out.line(`  by ${source} ${clean(String(role ?? grant_id))}`);
+          });
+          return 0;
+        },
       },
-      notes: [
-        'The change applies from their next request. Outside these environments they hold what grants give them. Credentials that they created before keep what they hold.',
-      ],
-      async run(context, { args: [id = ''], options: { only, all } }) {
-        if ((only === undefined) === (all !== true)) throw usage('Pass either --only or --all.');
-        const { vault, org_id } = await context.vault();
-        const { data } = await vault.api.PATCH('/orgs/{org_id}/members/{id}', {
-          params: { path: { org_id, id } },
-          headers: context.approved(),
-          body: { environments: only ?? null },
-        });
-        context.out.result(data, () => context.out.success(`${data.name} is now ${data.role} in ${where(data)}.`));
-        return 0;
-      },
-    }),
-    access: member<CommonOptions & { environment?: string; secret?: string }>('Explain what a member may do', {
-      needs: 'vault',
-      args: { '<id>': 'their id, mem_…', '<scope>': 'such as secrets:read' },
-      options: { '--environment <slug>': 'in this environment', '--secret <name>': 'for this name' },
-      examples: {
-        'member access mem_0HrZKtC4bqXw2vJm8yNd1L secrets:read --environment production --secret DATABASE_URL':
-          'See whether a member can read a secret, and why',
-      },
-      async run(context, { args: [id = '', action = ''], options: { environment, secret } }) {
-        const { vault, org_id } = await context.vault();
-        const query = { action, environment, secret };
-        const { data } = await vault.api.GET('/orgs/{org_id}/members/{id}/access', { params: { path: { org_id, id }, query } });
-        context.out.result(data, () => {
-          context.out.line(data.allowed ? 'allowed' : 'not allowed');
-          for (const { source, role, grant_id } of data.reasons) context.out.line(`  by ${source} ${clean(String(role ?? grant_id))}`);
-        });
-        return 0;
-      },
-    }),
+    ),
     remove: member<CommonOptions & { revokeCredentials?: boolean }>('Remove a member', {
       needs: 'vault',
       confirms: true,
       args: { '<id>': 'their id, mem_…' },
       options: { '--revoke-credentials': 'also revoke the credentials that they created' },
       examples: {
-        'member remove mem_0HrZKtC4bqXw2vJm8yNd1L --revoke-credentials': 'Remove a member and revoke the credentials that they created',
+        'member remove mem_0HrZKtC4bqXw2vJm8yNd1L --revoke-credentials':
+          'Remove a member and revoke the credentials that they created',
       },
       async run(context, { args: [id = ''], options }) {
         const { vault, org_id } = await context.vault();
-        const { data: known } = await vault.api.GET('/orgs/{org_id}/members/{id}', { params: { path: { org_id, id } } });
+        const { data: known } = await vault.api.GET('/orgs/{org_id}/members/{id}', {
+          params: { path: { org_id, id } },
+        });
         context.seen.note(id, known);
         const also = options.revokeCredentials
           ? 'The credentials that they created are revoked.'
           : 'The credentials that they created stay valid.';
-        await context.confirmDestruction(`This removes ${known.name} (${known.email}) and ends their sessions. ${also}`);
+        await context.confirmDestruction(
+          `This removes ${known.name} (${known.email}) and ends their sessions. ${also}`,
+        );
         const query = { revoke_credentials: options.revokeCredentials ? ('true' as const) : undefined };
         const { data } = await vault.api.DELETE('/orgs/{org_id}/members/{id}', {
           params: { path: { org_id, id }, query },
@@ -156,7 +187,9 @@ const group: Group = {
             data.credentials.map((row) => [row.kind, row.id, row.name]),
           );
           if (data.remaining)
-            context.out.warn(`${counted(data.remaining, 'credential is', 'credentials are')} not revoked yet. Run the command again.`);
+            context.out.warn(
+              `${counted(data.remaining, 'credential is', 'credentials are')} not revoked yet. Run the command again.`,
+            );
         });
         return 0;
       },

@@ -1,5 +1,6 @@
-// svc org: organisations of a deployment, with its bootstrap token. Invariants: the token is never an argument, is never stored, and is sent
-// only to an address that the user gave, or to this machine; the first API key, which the vault shows once, is stored or printed, never lost.
+// svc org: organisations of a deployment, with its bootstrap token. Invariants: the token is never an
+// argument, is never stored, and is sent only to an address that the user gave, or to this machine; the first
+// API key, which the vault shows once, is stored or printed, never lost.
 import { randomUUID } from 'node:crypto';
 import { BOOTSTRAP_NOTE, BOOTSTRAP_OPTIONS, bootstrapOf, DEV_VARS } from '../bootstrap.ts';
 import { type Group, member } from '../command.ts';
@@ -64,12 +65,21 @@ const group: Group = {
         const rows: Org[] = [];
         for (let cursor = ''; ; ) {
           const query = new URLSearchParams({ limit: '100', ...(cursor && { cursor }) });
-          const page = await call<{ data: Org[]; next_cursor: string | null }>(context.host, url, `/orgs?${query}`, { token });
+          const page = await call<{ data: Org[]; next_cursor: string | null }>(
+            context.host,
+            url,
+            `/orgs?${query}`,
+            { token },
+          );
           rows.push(...page.data);
           if (!page.next_cursor) break;
           cursor = page.next_cursor;
         }
-        const columns = { id: (row: Org) => row.id, name: (row: Org) => row.name, created: (row: Org) => row.created_at };
+        const columns = {
+          id: (row: Org) => row.id,
+          name: (row: Org) => row.name,
+          created: (row: Org) => row.created_at,
+        };
         context.out.list(rows, columns, 'There are no organisations.');
         return 0;
       },
@@ -79,7 +89,8 @@ const group: Group = {
 
 async function create(context: Context, name: string, options: Create): Promise<number> {
   const { email } = options;
-  if (!email) throw usage('--email is required.', 'Pass the e-mail address of the owner: --email you@example.com');
+  if (!email)
+    throw usage('--email is required.', 'Pass the e-mail address of the owner: --email you@example.com');
   const { url, token } = await bootstrapOf(context, options.bootstrapFile);
   // The stored key of another organisation may be the only copy.
   // safety: cli-org-overwrite
@@ -87,13 +98,19 @@ async function create(context: Context, name: string, options: Create): Promise<
     await context.confirmDestruction(
       `This replaces the credential for ${url} in the profile ${context.profile}. To keep it, use another profile: --profile NAME.`,
     );
-  const founded = await found(context, url, token, { name, owner: { email, name: options.name ?? email.replace(/@.*/s, '') } });
+  const founded = await found(context, url, token, {
+    name,
+    owner: { email, name: options.name ?? email.replace(/@.*/s, '') },
+  });
   const stored = options.printKey ? undefined : await keep(context, url, founded);
   report(context, url, founded, stored);
   return 0;
 }
 
-/** Creates exactly one organisation, even if a response is lost: the request is retried with the same Idempotency-Key. */
+/**
+ * Creates exactly one organisation, even if a response is lost: the request is retried with the same
+ * Idempotency-Key.
+ */
 async function found(context: Context, url: string, token: string, body: object): Promise<Founded> {
   const idempotencyKey = randomUUID();
   for (let attempt = 1; ; attempt++) {
@@ -104,26 +121,42 @@ async function found(context: Context, url: string, token: string, body: object)
       const isUnclear = exit === 'unreachable' && status !== 429;
       if (!isUnclear) throw error;
       if (attempt < 3) continue;
-      const next = 'Check that the vault is running and whether the organisation exists before you try again: svc org list';
+      const next =
+        'Check that the vault is running and whether the organisation exists before you try again: svc org list';
       throw new CliError(asCliError(error).message, { exit, code, status, next });
     }
   }
 }
 
 /** Stores the API key. If that fails, the key is printed, so that it is not lost. */
-async function keep(context: Context, url: string, { org, api_key }: Founded): Promise<'keychain' | 'file' | undefined> {
+async function keep(
+  context: Context,
+  url: string,
+  { org, api_key }: Founded,
+): Promise<'keychain' | 'file' | undefined> {
   try {
     const place = await context.store.save(url, context.profile, { kind: 'token', token: api_key.token });
-    writeProfile(context.configDir, context.profile, { url, org: org.id, environment: org.default_environment });
+    writeProfile(context.configDir, context.profile, {
+      url,
+      org: org.id,
+      environment: org.default_environment,
+    });
     return place;
   } catch (error) {
-    context.out.warn(`The API key could not be stored: ${(error as Error).message} It is printed below instead.`);
+    context.out.warn(
+      `The API key could not be stored: ${(error as Error).message} It is printed below instead.`,
+    );
     return undefined;
   }
 }
 
 /** Writes only the enrolment link to stdout, or only the API key if it is not stored. */
-function report({ out, profile }: Context, url: string, { org, owner, api_key }: Founded, stored: string | undefined): void {
+function report(
+  { out, profile }: Context,
+  url: string,
+  { org, owner, api_key }: Founded,
+  stored: string | undefined,
+): void {
   const { enrolment_url } = owner;
   const key = stored ? {} : { token: api_key.token };
   const result = {
@@ -137,12 +170,17 @@ function report({ out, profile }: Context, url: string, { org, owner, api_key }:
   out.result(result, () => {
     out.success(`Created the organisation ${clean(org.name)} (${org.id}) at ${url}.`);
     if (stored) {
-      out.note(`Stored its first API key, which has every permission, in the ${stored} of the profile ${profile}.`);
+      out.note(
+        `Stored its first API key, which has every permission, in the ${stored} of the profile ${profile}.`,
+      );
       out.note(`For ${clean(owner.email)}: open this link in a browser to set up a passkey. It works once.`);
       out.line(clean(enrolment_url));
       return;
     }
-    out.note(`For ${clean(owner.email)}: open this link in a browser to set up a passkey. It works once.`, enrolment_url);
+    out.note(
+      `For ${clean(owner.email)}: open this link in a browser to set up a passkey. It works once.`,
+      enrolment_url,
+    );
     out.note('Its first API key has every permission. It is shown only once:');
     out.line(api_key.token);
   });

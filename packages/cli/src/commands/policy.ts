@@ -13,23 +13,35 @@ type Policy = components['schemas']['Policy'];
 const POLICY = { '<id>': 'id of the policy, pol_…' };
 const ID = 'pol_0HrZKtC4bqXw2vJm8yNd1L';
 
-/** Who can decide, as far as this credential sees the members: enrolled, in the role or team, and allowed to decide. */
+/**
+ * Who can decide, as far as this credential sees the members: enrolled, in the role or team, and allowed to
+ * decide.
+ */
 async function approversOf({ vault, org_id }: OpenVault, approvers: object): Promise<string[]> {
   const path = { org_id };
   const [members, { data: roles }] = await Promise.all([
-    everything(async (query) => (await vault.api.GET('/orgs/{org_id}/members', { params: { path, query } })).data),
+    everything(
+      async (query) => (await vault.api.GET('/orgs/{org_id}/members', { params: { path, query } })).data,
+    ),
     vault.api.GET('/orgs/{org_id}/roles', { params: { path } }),
   ]);
-  const deciding = roles.data.filter(({ scopes }) => scopes.some((scope) => ['*', 'approvals:*', 'approvals:decide'].includes(scope)));
+  const deciding = roles.data.filter(({ scopes }) =>
+    scopes.some((scope) => ['*', 'approvals:*', 'approvals:decide'].includes(scope)),
+  );
   const able = members.filter(
-    ({ role, status, passkeys }) => status === 'active' && passkeys > 0 && deciding.some((one) => one.role === role),
+    ({ role, status, passkeys }) =>
+      status === 'active' && passkeys > 0 && deciding.some((one) => one.role === role),
   );
   if ('role' in approvers) return able.filter(({ role }) => role === approvers.role).map(({ name }) => name);
   const id = 'team_id' in approvers ? String(approvers.team_id) : '';
   const team = await everything(
-    async (query) => (await vault.api.GET('/orgs/{org_id}/teams/{id}/members', { params: { path: { org_id, id }, query } })).data,
+    async (query) =>
+      (await vault.api.GET('/orgs/{org_id}/teams/{id}/members', { params: { path: { org_id, id }, query } }))
+        .data,
   );
-  return able.filter((member) => team.some(({ member_id }) => member_id === member.id)).map(({ name }) => name);
+  return able
+    .filter((member) => team.some(({ member_id }) => member_id === member.id))
+    .map(({ name }) => name);
 }
 
 /** Warns if nobody can decide, or nobody the requests of an approver: people do not decide their own. */
@@ -72,7 +84,9 @@ const group: Group = {
       async run(context) {
         const { vault, org_id } = await context.vault();
         const rows = await everything(async (query) => {
-          const { data } = await vault.api.GET('/orgs/{org_id}/policies', { params: { path: { org_id }, query } });
+          const { data } = await vault.api.GET('/orgs/{org_id}/policies', {
+            params: { path: { org_id }, query },
+          });
           return data;
         });
         context.out.list(
@@ -96,7 +110,9 @@ const group: Group = {
       examples: { [`policy show ${ID} > policy.json`]: 'Print a policy as JSON' },
       async run(context, { args: [id = ''] }) {
         const { vault, org_id } = await context.vault();
-        const { data } = await vault.api.GET('/orgs/{org_id}/policies/{id}', { params: { path: { org_id, id } } });
+        const { data } = await vault.api.GET('/orgs/{org_id}/policies/{id}', {
+          params: { path: { org_id, id } },
+        });
         context.out.asJson(data);
         return 0;
       },
@@ -104,16 +120,24 @@ const group: Group = {
     create: member('Create a policy', {
       needs: 'vault',
       examples: { 'policy create < policy.json': 'Create a policy; its content is read from stdin' },
-      notes: ['The JSON has the fields name, kind, config and, to limit the policy, applies_to. See docs/guides/policies.md.'],
+      notes: [
+        'The JSON has the fields name, kind, config and, to limit the policy, applies_to. See docs/guides/policies.md.',
+      ],
       async run(context) {
-        const body = await readObject(context.host, 'The policy', 'Pass the policy: svc policy create < policy.json');
+        const body = await readObject(
+          context.host,
+          'The policy',
+          'Pass the policy: svc policy create < policy.json',
+        );
         const { vault, org_id } = await context.vault();
         const { data } = await vault.api.POST('/orgs/{org_id}/policies', {
           params: { path: { org_id } },
           headers: context.approved(),
           body: body as never,
         });
-        context.out.result(data, () => context.out.success(`Created the ${data.kind} policy ${data.name} (${data.id}).`));
+        context.out.result(data, () =>
+          context.out.success(`Created the ${data.kind} policy ${data.name} (${data.id}).`),
+        );
         if (data.warning) context.out.warn(data.warning);
         await warnOfDeadlock(context, data);
         return 0;
@@ -127,7 +151,11 @@ const group: Group = {
         'The JSON has one or more of the fields name, enabled, applies_to and config. Each replaces the whole field. With revision, from svc policy show, only that revision is changed.',
       ],
       async run(context, { args: [id = ''] }) {
-        const body = await readObject(context.host, 'The change', `Pass the change: svc policy update ${clean(id)} < change.json`);
+        const body = await readObject(
+          context.host,
+          'The change',
+          `Pass the change: svc policy update ${clean(id)} < change.json`,
+        );
         const data = await change(context, id, body);
         context.out.result(data, () => context.out.success(`Changed ${data.name}.`));
         if (data.warning) context.out.warn(data.warning);
@@ -151,7 +179,10 @@ const group: Group = {
       args: POLICY,
       examples: { [`policy disable ${ID}`]: 'Stop applying a policy' },
       async run(context, { args: [id = ''] }) {
-        await context.confirmDestruction(`The policy ${clean(id)} stops applying immediately.`, ['policies', id]);
+        await context.confirmDestruction(`The policy ${clean(id)} stops applying immediately.`, [
+          'policies',
+          id,
+        ]);
         const data = await change(context, id, { enabled: false });
         context.out.result(data, () => context.out.success(`${data.name} is disabled.`));
         return 0;
@@ -164,10 +195,16 @@ const group: Group = {
       async run(context, { args: [id = ''] }) {
         const { vault, org_id } = await context.vault();
         const rows = await everything(async (query) => {
-          const { data } = await vault.api.GET('/orgs/{org_id}/policies/{id}/violations', { params: { path: { org_id, id }, query } });
+          const { data } = await vault.api.GET('/orgs/{org_id}/policies/{id}/violations', {
+            params: { path: { org_id, id }, query },
+          });
           return data;
         });
-        context.out.list(rows, { name: (row) => row.name, environment: (row) => row.environment }, 'All names are accepted.');
+        context.out.list(
+          rows,
+          { name: (row) => row.name, environment: (row) => row.environment },
+          'All names are accepted.',
+        );
         return 0;
       },
     }),
@@ -177,9 +214,15 @@ const group: Group = {
       args: POLICY,
       examples: { [`policy delete ${ID}`]: 'Delete a policy' },
       async run(context, { args: [id = ''] }) {
-        await context.confirmDestruction(`This deletes the policy ${clean(id)}. It stops applying immediately.`, ['policies', id]);
+        await context.confirmDestruction(
+          `This deletes the policy ${clean(id)}. It stops applying immediately.`,
+          ['policies', id],
+        );
         const { vault, org_id } = await context.vault();
-        await vault.api.DELETE('/orgs/{org_id}/policies/{id}', { params: { path: { org_id, id } }, headers: context.approved() });
+        await vault.api.DELETE('/orgs/{org_id}/policies/{id}', {
+          params: { path: { org_id, id } },
+          headers: context.approved(),
+        });
         context.out.result({ id, deleted: true }, () => context.out.success(`Deleted ${id}.`));
         return 0;
       },

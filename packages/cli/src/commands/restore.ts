@@ -14,7 +14,9 @@ export default command({
       params: { path: { org_id, id } },
       headers: context.approved(),
     });
-    context.out.result(data, () => context.out.success(`Restored ${data.name} in ${data.environment}, version ${data.version}.`));
+    context.out.result(data, () =>
+      context.out.success(`Restored ${data.name} in ${data.environment}, version ${data.version}.`),
+    );
     return 0;
   },
 });

@@ -23,7 +23,9 @@ export default command({
       body: { version: wanted },
     });
     context.out.result(data, () =>
-      context.out.success(`${data.name} in ${data.environment} now has the value of version ${wanted}, as version ${data.version}.`),
+      context.out.success(
+        `${data.name} in ${data.environment} now has the value of version ${wanted}, as version ${data.version}.`,
+      ),
     );
     return 0;
   },

@@ -22,16 +22,25 @@ export default command<ValueOptions>({
     'rotate ADMIN_PASSWORD --generate': 'Let the vault generate a new value',
     'rotate STRIPE_KEY < new-key.txt': 'Set the value that the issuer gave you',
   },
-  notes: [VALUE_NOTE, 'Unlike svc set, it never creates a secret, and always creates a version, even if the value is the same.'],
+  notes: [
+    VALUE_NOTE,
+    'Unlike svc set, it never creates a secret, and always creates a version, even if the value is the same.',
+  ],
   async run(context, { args: [name = ''], rest, options }) {
     checkValueOptions(options, rest);
     const { vault, org_id } = await context.vault();
     const found = await findSecret(context, name);
     const { generate, length, charset } = options;
-    const body = generate ? { generate: { length, charset } } : { value: await givenValue(context, name, Boolean(options.raw)) };
+    const body = generate
+      ? { generate: { length, charset } }
+      : { value: await givenValue(context, name, Boolean(options.raw)) };
     await context.confirmProduction(replaces(found), found.environment);
     const params = { path: { org_id, id: found.id } };
-    const { data } = await vault.api.POST('/orgs/{org_id}/secrets/{id}/rotate', { params, headers: context.approved(), body });
+    const { data } = await vault.api.POST('/orgs/{org_id}/secrets/{id}/rotate', {
+      params,
+      headers: context.approved(),
+      body,
+    });
     reportGenerated(context, options, 'Rotated', data);
     return 0;
   },

@@ -1,5 +1,5 @@
-// svc run: runs a command with secrets in its environment. Invariant: values are passed only to the child's environment and to the encrypted
-// fallback copy that --fallback requests.
+// svc run: runs a command with secrets in its environment. Invariant: values are passed only to the child's
+// environment and to the encrypted fallback copy that --fallback requests.
 import { command, duration, list } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
 import { asCliError, CliError, isUnreachable, usage } from '../errors.ts';
@@ -31,14 +31,18 @@ export default command<Options>({
   passThrough: true,
   options: {
     '-p, --prefix <text>': {
-      description: 'only names that begin with this, which variable names leave out; may be repeated: later ones win',
+      description:
+        'only names that begin with this, which variable names leave out; may be repeated: later ones win',
       repeat: true,
       empty: true,
     },
     '--only <names>': { description: 'only these variables, separated by commas', parse: list },
     '--preserve-env': 'keep variables that are already set',
     '--listed': 'only secrets that .svc.json lists',
-    '--allow-reserved <names>': { description: 'set these variables even if they can steer programs, separated by commas', parse: list },
+    '--allow-reserved <names>': {
+      description: 'set these variables even if they can steer programs, separated by commas',
+      parse: list,
+    },
     '--watch': 'restart the command when a value changes',
     '--stop-timeout <duration>': {
       description: 'how long to wait for the command to stop before killing it; default: 10s',
@@ -49,8 +53,10 @@ export default command<Options>({
   },
   examples: {
     'run -- node app.js': 'Start a program with the secrets of the environment',
-    'run --env staging --prefix billing/ -- ./deploy.sh': 'Pass only the secrets billing/*, as STRIPE_KEY and so on',
-    'run --watch --fallback .svc.fallback -- node app.js': 'Restart when a value changes, and start even while the vault is unreachable',
+    'run --env staging --prefix billing/ -- ./deploy.sh':
+      'Pass only the secrets billing/*, as STRIPE_KEY and so on',
+    'run --watch --fallback .svc.fallback -- node app.js':
+      'Restart when a value changes, and start even while the vault is unreachable',
   },
   notes: [
     'Signals are forwarded, and svc exits with the exit code of the command: 128 plus the signal number if a signal terminated it, 127 if the command does not exist.',
@@ -62,8 +68,10 @@ export default command<Options>({
     if (options.fallbackMaxAge && !options.fallback) throw usage('--fallback-max-age requires --fallback.');
     if (options.stopTimeout && !options.watch) throw usage('--stop-timeout requires --watch.');
     if (options.listed && !context.project?.secrets) throw notListed(context);
-    const fallback = options.fallback === undefined ? undefined : await fallbackOf(context, options.fallback, options);
-    const read = async () => childOf(context, options, await currentValues(context, context.prefixes(options.prefix), fallback));
+    const fallback =
+      options.fallback === undefined ? undefined : await fallbackOf(context, options.fallback, options);
+    const read = async () =>
+      childOf(context, options, await currentValues(context, context.prefixes(options.prefix), fallback));
     const { first, isStale } = await firstValues(context, options, read, fallback);
     for (const warning of warningsOf(first)) context.out.warn(warning);
     if (first.missing.length > 0) throw await notThere(context, first.missing);
@@ -78,7 +86,14 @@ export default command<Options>({
             onRefused(error);
           },
         });
-      return await runWatched(context, { line: rest, first, isStale, read, subscribe, grace: (options.stopTimeout ?? 10) * 1000 });
+      return await runWatched(context, {
+        line: rest,
+        first,
+        isStale,
+        read,
+        subscribe,
+        grace: (options.stopTimeout ?? 10) * 1000,
+      });
     } catch (error) {
       if (!(error instanceof NotStarted)) throw error;
       context.out.fail(error);
@@ -142,11 +157,16 @@ async function currentValues(
     const found = await vault.values({ environment, prefix: prefixes });
     const values = new Map([...found].map(([name, secret]) => [name, secret.reveal()]));
     const { withheld, unreadable } = found;
-    if (withheld.length > 0) context.out.warn(leftOut([...withheld], 'reading it requires approval', 'reading them requires approval'));
+    if (withheld.length > 0)
+      context.out.warn(
+        leftOut([...withheld], 'reading it requires approval', 'reading them requires approval'),
+      );
     if (unreadable.length > 0) context.out.warn(leftOut([...unreadable], UNREADABLE, UNREADABLE));
     await fallback
       ?.save(values)
-      .catch((error: unknown) => context.out.warn(`The fallback copy could not be written: ${asCliError(error).message}`));
+      .catch((error: unknown) =>
+        context.out.warn(`The fallback copy could not be written: ${asCliError(error).message}`),
+      );
     return values;
   } catch (error) {
     destroyIfRefused(context, fallback, error);
@@ -162,15 +182,27 @@ function destroyIfRefused(context: Context, fallback: Fallback | undefined, erro
 }
 
 /** The fallback copy. Its organisation and environment must be known without a request to the vault. */
-async function fallbackOf(context: Context, file: string, { prefix, fallbackMaxAge = DAY }: Options): Promise<Fallback> {
+async function fallbackOf(
+  context: Context,
+  file: string,
+  { prefix, fallbackMaxAge = DAY }: Options,
+): Promise<Fallback> {
   const org = context.setting('org');
   const environment = context.setting('environment');
   if (!org || !environment)
-    throw usage('--fallback requires an organisation and an environment that are set locally.', 'Set them with svc init');
+    throw usage(
+      '--fallback requires an organisation and an environment that are set locally.',
+      'Set them with svc init',
+    );
   const { origin } = context;
   const caller = await callerMark(context, origin);
   const prefixes = context.prefixes(prefix) ?? [];
-  return new Fallback(context, file, { origin, org: org.value, environment: environment.value, prefixes, caller }, fallbackMaxAge);
+  return new Fallback(
+    context,
+    file,
+    { origin, org: org.value, environment: environment.value, prefixes, caller },
+    fallbackMaxAge,
+  );
 }
 
 async function runOnce(context: Context, line: string[], { env }: Variables): Promise<number> {

@@ -1,5 +1,5 @@
-// svc scan: finds credentials in files before they are committed. Invariants: a finding is shown as a location and a redacted preview; the exit
-// code is 0 only if everything that was asked for was scanned.
+// svc scan: finds credentials in files before they are committed. Invariants: a finding is shown as a
+// location and a redacted preview; the exit code is 0 only if everything that was asked for was scanned.
 import path from 'node:path';
 import type { components } from '@secrets-vault/client';
 import { notDocumented } from '../answers.ts';
@@ -53,11 +53,16 @@ export default command<Options>({
   ],
   async run(context, { rest: paths, options }) {
     if (options.staged && paths.length > 0) throw usage('--staged and paths cannot be combined.');
-    if (options.baseline && options.writeBaseline) throw usage('--baseline and --write-baseline cannot be combined.');
+    if (options.baseline && options.writeBaseline)
+      throw usage('--baseline and --write-baseline cannot be combined.');
     if (options.revokeLive)
-      await context.confirmDestruction('This revokes every live token that the scan finds, including the token that svc uses.');
+      await context.confirmDestruction(
+        'This revokes every live token that the scan finds, including the token that svc uses.',
+      );
     const left: Left = { ignored: 0, missed: [] };
-    const files = options.staged ? stagedFiles(context, left) : fromRoot(context, filesAt(context, paths, left), options);
+    const files = options.staged
+      ? stagedFiles(context, left)
+      : fromRoot(context, filesAt(context, paths, left), options);
     const isAccepted = options.baseline ? baseline(context, options.baseline) : () => false;
     const scanned = await scan(context, options, files, left);
     const findings = scanned.found.filter(({ finding }) => !isAccepted(acceptedOf(finding)));
@@ -71,7 +76,8 @@ export default command<Options>({
     else print(context, findings, scanned.files);
     const { ignored, missed } = left;
     const accepted = scanned.found.length - findings.length;
-    if (ignored > 0) context.out.note(`${counted(ignored, 'file is', 'files are')} ignored by ${IGNORE_FILE}.`);
+    if (ignored > 0)
+      context.out.note(`${counted(ignored, 'file is', 'files are')} ignored by ${IGNORE_FILE}.`);
     if (accepted > 0) context.out.note(`${counted(accepted, 'finding is', 'findings are')} in the baseline.`);
     const isClean = findings.length === 0 || options.writeBaseline !== undefined;
     // safety: cli-scan-complete
@@ -90,7 +96,12 @@ interface Scanned {
 }
 
 /** Scans all files. A part that is too much for one request is scanned again in halves. */
-async function scan(context: Context, options: Options, files: Iterable<Source>, left: Left): Promise<Scanned> {
+async function scan(
+  context: Context,
+  options: Options,
+  files: Iterable<Source>,
+  left: Left,
+): Promise<Scanned> {
   const scanned: Scanned = { found: [], logs: [], files: 0 };
   const seen = new Set<string>();
   /** The text of a file that showed a finding first: other texts of the file may show the same. */
@@ -140,7 +151,10 @@ async function answered(context: Context, { revokeLive }: Options, batch: Part[]
   const log: unknown = data;
   if (!isLog(log)) throw notDocumented(response.status);
   const [{ invocations }] = log.runs;
-  return { log, truncated: invocations.some(({ toolExecutionNotifications }) => toolExecutionNotifications.length > 0) };
+  return {
+    log,
+    truncated: invocations.some(({ toolExecutionNotifications }) => toolExecutionNotifications.length > 0),
+  };
 }
 
 /** The findings of a response, with their positions in the files. */
@@ -153,7 +167,12 @@ function foundIn(log: SarifLog, batch: Part[]): Found[] {
     const part = isPart ? (batch[0] as Part) : { line: 1, column: 1 };
     const start = inFile(part, { line: region.startLine, column: region.startColumn });
     const end = inFile(part, { line: region.endLine, column: region.endColumn });
-    const moved = { startLine: start.line, startColumn: start.column, endLine: end.line, endColumn: end.column };
+    const moved = {
+      startLine: start.line,
+      startColumn: start.column,
+      endLine: end.line,
+      endColumn: end.column,
+    };
     const path = decodeURIComponent(artifactLocation.uri);
     return {
       finding: { rule: result.ruleId, path, ...start, ...result.properties } as Finding,
@@ -163,11 +182,14 @@ function foundIn(log: SarifLog, batch: Part[]): Found[] {
 }
 
 const incomplete = (missed: string[]) =>
-  new CliError(`${counted(missed.length, 'file was', 'files were')} not scanned: ${missed.slice(0, 10).join(', ')}.`, {
-    exit: 'failure',
-    code: 'SCAN_INCOMPLETE',
-    next: `Make each file smaller, or name it in ${IGNORE_FILE}`,
-  });
+  new CliError(
+    `${counted(missed.length, 'file was', 'files were')} not scanned: ${missed.slice(0, 10).join(', ')}.`,
+    {
+      exit: 'failure',
+      code: 'SCAN_INCOMPLETE',
+      next: `Make each file smaller, or name it in ${IGNORE_FILE}`,
+    },
+  );
 
 function print({ out }: Context, found: Found[], files: number): void {
   out.list(
@@ -175,17 +197,20 @@ function print({ out }: Context, found: Found[], files: number): void {
     {
       place: (row) => `${row.path}:${row.line}:${row.column}`,
       rule: (row) => row.rule,
-      secret: (row) => (row.secret_name === undefined ? undefined : `${row.secret_name} (${row.environment})`),
+      secret: (row) =>
+        row.secret_name === undefined ? undefined : `${row.secret_name} (${row.environment})`,
       preview: (row) => row.preview,
       credential: (row) => row.credential_id,
-      state: (row) => (row.revoked ? 'revoked' : row.live === undefined ? undefined : row.live ? 'live' : 'not live'),
+      state: (row) =>
+        row.revoked ? 'revoked' : row.live === undefined ? undefined : row.live ? 'live' : 'not live',
     },
     `No credentials found in ${counted(files, 'file')}.`,
     { files },
   );
   if (found.some(({ finding }) => finding.live && !finding.revoked && finding.credential_id))
     out.note('End a live credential, and see what it did, with svc contain and its id.');
-  if (found.length > 0) out.note('Replace what leaked where it was issued. A line that is no leak can be marked with svc:allow.');
+  if (found.length > 0)
+    out.note('Replace what leaked where it was issued. A line that is no leak can be marked with svc:allow.');
 }
 
 /** One log for all files. */
@@ -198,7 +223,11 @@ function printSarif({ out }: Context, logs: SarifLog[], found: Found[]): void {
 }
 
 /** The same files, for SARIF and baselines with paths from the root of the repository. */
-function* fromRoot(context: Context, files: Iterable<Source>, { sarif, baseline, writeBaseline }: Options): Generator<Source> {
+function* fromRoot(
+  context: Context,
+  files: Iterable<Source>,
+  { sarif, baseline, writeBaseline }: Options,
+): Generator<Source> {
   if (!sarif && !baseline && !writeBaseline) return yield* files;
   const { cwd } = context.host;
   const prefix = prefixOf(context);

@@ -1,5 +1,5 @@
-// svc set: creates a secret or changes its value. Invariant: the value comes from a prompt, from stdin or from the vault's generator,
-// never from an argument.
+// svc set: creates a secret or changes its value. Invariant: the value comes from a prompt, from stdin or
+// from the vault's generator, never from an argument.
 import { secretTypes } from '@secrets-vault/client';
 import { command, duration, tag, tagsOf } from '../command.ts';
 import { type Context, isProduction } from '../context.ts';
@@ -50,7 +50,8 @@ export default command<Options>({
   notes: [VALUE_NOTE],
   async run(context, { args: [given = ''], rest, options }) {
     checkValueOptions(options, rest);
-    if (options.empty && (options.generate || options.raw)) throw usage('--empty cannot be combined with --generate or --raw.');
+    if (options.empty && (options.generate || options.raw))
+      throw usage('--empty cannot be combined with --generate or --raw.');
     const name = secretNamed(given);
     // Before a prompt: what was typed there would be lost.
     const tags = tagsOf(options.tag, '--tag');
@@ -71,7 +72,9 @@ export default command<Options>({
       body: { value, type, description, tags, ttlSeconds: options.ttl },
     });
     const word = response.status === 201 ? 'Created' : 'Set';
-    context.out.result(data, () => context.out.success(`${word} ${data.name} in ${data.environment}, version ${data.version}.`));
+    context.out.result(data, () =>
+      context.out.success(`${word} ${data.name} in ${data.environment}, version ${data.version}.`),
+    );
     return 0;
   },
 });
@@ -85,24 +88,40 @@ async function existingInProduction(context: Context, name: string): Promise<Sec
 }
 
 /** Lets the vault generate the value, for a new secret or an existing one of this name. */
-async function generated(context: Context, name: string, options: Options, tags: Record<string, string> | undefined): Promise<number> {
+async function generated(
+  context: Context,
+  name: string,
+  options: Options,
+  tags: Record<string, string> | undefined,
+): Promise<number> {
   const { vault, org_id } = await context.vault();
   const existing = await lookUpSecret(context, name);
   const { type = 'password', description, ttl, length, charset } = options;
   const generate = { length, charset };
   const headers = context.approved();
   if (!existing) {
-    if (!GENERATED.includes(type)) throw usage(`The vault generates values only for the types ${GENERATED.join(', ')}.`);
+    if (!GENERATED.includes(type))
+      throw usage(`The vault generates values only for the types ${GENERATED.join(', ')}.`);
     const environment = context.setting('environment')?.value;
     const body = { name, type, generate, description, tags, ttlSeconds: ttl, environment };
-    const { data } = await vault.api.POST('/orgs/{org_id}/secrets', { params: { path: { org_id } }, headers, body });
+    const { data } = await vault.api.POST('/orgs/{org_id}/secrets', {
+      params: { path: { org_id } },
+      headers,
+      body,
+    });
     reportGenerated(context, options, 'Generated', data);
     return 0;
   }
   if (options.create)
-    throw new CliError(`${name} already exists.`, { exit: 'conflict', code: 'SECRET_NAME_TAKEN', next: 'Omit --create to rotate it' });
+    throw new CliError(`${name} already exists.`, {
+      exit: 'conflict',
+      code: 'SECRET_NAME_TAKEN',
+      next: 'Omit --create to rotate it',
+    });
   // A rotation changes the value alone.
-  const unused = (['type', 'description', 'tag', 'ttl'] as const).find((option) => options[option] !== undefined);
+  const unused = (['type', 'description', 'tag', 'ttl'] as const).find(
+    (option) => options[option] !== undefined,
+  );
   if (unused)
     throw usage(
       `${name} exists, so --${unused} would change nothing.`,

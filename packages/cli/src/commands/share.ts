@@ -1,4 +1,5 @@
-// svc share: creates a link that shows one secret to a person without an account. Invariant: a passphrase comes from a prompt or stdin.
+// svc share: creates a link that shows one secret to a person without an account. Invariant: a passphrase
+// comes from a prompt or stdin.
 import { command, count, duration } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
 import { usage } from '../errors.ts';
@@ -20,15 +21,22 @@ export default command<Options>({
   completes: 'secrets',
   args: { '<name>': 'name of the secret' },
   options: {
-    '--expires <duration>': { description: 'how long the link is valid, 1m to 7d; default: 1h', parse: duration },
-    '--views <n>': { description: 'how many times the link shows the value, 1 to 100; default: 1', parse: count },
+    '--expires <duration>': {
+      description: 'how long the link is valid, 1m to 7d; default: 1h',
+      parse: duration,
+    },
+    '--views <n>': {
+      description: 'how many times the link shows the value, 1 to 100; default: 1',
+      parse: count,
+    },
     '--passphrase': 'protect the link with a passphrase, from a prompt or stdin',
     '--list': 'list the links and grants of the secret',
     '--revoke <id>': 'revoke a link or grant',
   },
   examples: {
     'share WIFI_PASSWORD': 'Create a link that works once, within an hour',
-    'share WIFI_PASSWORD --expires 1d --views 3 --passphrase': 'Allow three views within a day, with a passphrase',
+    'share WIFI_PASSWORD --expires 1d --views 3 --passphrase':
+      'Allow three views within a day, with a passphrase',
     'share WIFI_PASSWORD --list': 'List the links and grants',
   },
   notes: ['Anyone with the link can see the value. Send the passphrase through another channel.'],
@@ -46,7 +54,9 @@ export default command<Options>({
     });
     context.out.result(data, () => {
       context.out.line(String((data as { url: string | null }).url));
-      context.out.note(`The link shows ${name} ${options.views ?? 1} time(s), until ${data.expires_at}. svc does not show the link again.`);
+      context.out.note(
+        `The link shows ${name} ${options.views ?? 1} time(s), until ${data.expires_at}. svc does not show the link again.`,
+      );
     });
     return 0;
   },
@@ -55,8 +65,11 @@ export default command<Options>({
 /** Refuses options that would be ignored. */
 function checkOptions(options: Options): void {
   const action = options.list ? 'list' : options.revoke !== undefined ? 'revoke' : undefined;
-  const others = (['revoke', 'expires', 'views', 'passphrase'] as const).filter((one) => one !== action && options[one] !== undefined);
-  if (action && others.length > 0) throw usage(`--${action} cannot be combined with ${others.map((one) => `--${one}`).join(', ')}.`);
+  const others = (['revoke', 'expires', 'views', 'passphrase'] as const).filter(
+    (one) => one !== action && options[one] !== undefined,
+  );
+  if (action && others.length > 0)
+    throw usage(`--${action} cannot be combined with ${others.map((one) => `--${one}`).join(', ')}.`);
 }
 
 async function passphraseOf(context: Context): Promise<string> {
@@ -102,7 +115,9 @@ async function listShares(context: Context, id: string): Promise<number> {
 async function revoke(context: Context, name: string, id: string, share_id: string): Promise<number> {
   await context.confirmDestruction(`This revokes the share ${share_id} of ${name}.`);
   const { vault, org_id } = await context.vault();
-  await vault.api.DELETE('/orgs/{org_id}/secrets/{id}/shares/{share_id}', { params: { path: { org_id, id, share_id } } });
+  await vault.api.DELETE('/orgs/{org_id}/secrets/{id}/shares/{share_id}', {
+    params: { path: { org_id, id, share_id } },
+  });
   context.out.result({ id: share_id, revoked: true }, () => context.out.success(`Revoked ${share_id}.`));
   return 0;
 }

@@ -1,4 +1,5 @@
-// svc sync: writes secrets to other platforms through stored connections. Invariant: a config, which contains credentials, comes from stdin.
+// svc sync: writes secrets to other platforms through stored connections. Invariant: a config, which contains
+// credentials, comes from stdin.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { components } from '@secrets-vault/client';
 import { type Group, list, member } from '../command.ts';
@@ -21,7 +22,9 @@ const resultColumns = {
 
 async function read(context: Context, id: string): Promise<Sync> {
   const { vault, org_id } = await context.vault();
-  const { data } = await vault.api.GET('/orgs/{org_id}/integrations/syncs/{id}', { params: { path: { org_id, id } } });
+  const { data } = await vault.api.GET('/orgs/{org_id}/integrations/syncs/{id}', {
+    params: { path: { org_id, id } },
+  });
   return data as Sync;
 }
 
@@ -62,7 +65,12 @@ const group: Group = {
         const { data } = await vault.api.POST('/orgs/{org_id}/integrations/sync', {
           params: { path: { org_id } },
           headers: context.approved(),
-          body: { integrationId, environmentId: await context.environment(), names: options.only, dryRun: options.dryRun },
+          body: {
+            integrationId,
+            environmentId: await context.environment(),
+            names: options.only,
+            dryRun: options.dryRun,
+          },
         });
         if (!('syncId' in data)) {
           context.out.list(data.results as Results, resultColumns, 'There is nothing to do.');
@@ -89,7 +97,9 @@ const group: Group = {
       examples: { 'sync list': 'List syncs' },
       async run(context) {
         const { vault, org_id } = await context.vault();
-        const { data } = await vault.api.GET('/orgs/{org_id}/integrations/syncs', { params: { path: { org_id }, query: { limit: 50 } } });
+        const { data } = await vault.api.GET('/orgs/{org_id}/integrations/syncs', {
+          params: { path: { org_id }, query: { limit: 50 } },
+        });
         context.out.list(
           data.data,
           {
@@ -110,7 +120,9 @@ const group: Group = {
       examples: { 'sync cancel syn_0HrZKtC4bqXw2vJm8yNd1L': 'Stop a sync; secrets already written stay' },
       async run(context, { args: [id = ''] }) {
         const { vault, org_id } = await context.vault();
-        const { data } = await vault.api.POST('/orgs/{org_id}/integrations/syncs/{id}/cancel', { params: { path: { org_id, id } } });
+        const { data } = await vault.api.POST('/orgs/{org_id}/integrations/syncs/{id}/cancel', {
+          params: { path: { org_id, id } },
+        });
         context.out.result(data, () => context.out.success(`Cancelled ${id}.`));
         return 0;
       },
@@ -121,7 +133,9 @@ const group: Group = {
       async run(context) {
         const { vault, org_id } = await context.vault();
         const rows = await pages(Number.POSITIVE_INFINITY, async (limit, cursor) => {
-          const { data } = await vault.api.GET('/orgs/{org_id}/integrations', { params: { path: { org_id }, query: { limit, cursor } } });
+          const { data } = await vault.api.GET('/orgs/{org_id}/integrations', {
+            params: { path: { org_id }, query: { limit, cursor } },
+          });
           return data;
         });
         context.out.list(
@@ -139,12 +153,17 @@ const group: Group = {
         return 0;
       },
     }),
-    connect: member<CommonOptions & { name?: string; environments?: string[]; auto?: boolean; prune?: boolean }>('Store a connection', {
+    connect: member<
+      CommonOptions & { name?: string; environments?: string[]; auto?: boolean; prune?: boolean }
+    >('Store a connection', {
       needs: 'vault',
       args: { '<platform>': 'platform, such as github-actions, vercel or aws-ssm' },
       options: {
         '--name <name>': 'name of the connection',
-        '--environments <slugs>': { description: 'environments that it may send, separated by commas', parse: list },
+        '--environments <slugs>': {
+          description: 'environments that it may send, separated by commas',
+          parse: list,
+        },
         '--auto': 'sync whenever a secret changes',
         '--prune': 'delete secrets there that were deleted here, if this vault wrote them',
       },
@@ -162,9 +181,19 @@ const group: Group = {
         const { vault, org_id } = await context.vault();
         const { data } = await vault.api.POST('/orgs/{org_id}/integrations', {
           params: { path: { org_id } },
-          body: { kind: 'sync', platform: platform as Sync['platform'], name, config: config as never, environments, auto, prune },
+          body: {
+            kind: 'sync',
+            platform: platform as Sync['platform'],
+            name,
+            config: config as never,
+            environments,
+            auto,
+            prune,
+          },
         });
-        context.out.result(data, () => context.out.success(`Stored ${data.id}. To preview a sync: svc sync run ${data.id} --dry-run`));
+        context.out.result(data, () =>
+          context.out.success(`Stored ${data.id}. To preview a sync: svc sync run ${data.id} --dry-run`),
+        );
         return 0;
       },
     }),
@@ -172,12 +201,15 @@ const group: Group = {
       needs: 'vault',
       confirms: true,
       args: { '<id>': 'id of the connection, int_…' },
-      examples: { 'sync disconnect int_0HrZKtC4bqXw2vJm8yNd1L': 'Remove a connection; secrets already written stay there' },
+      examples: {
+        'sync disconnect int_0HrZKtC4bqXw2vJm8yNd1L':
+          'Remove a connection; secrets already written stay there',
+      },
       async run(context, { args: [id = ''] }) {
-        await context.confirmDestruction(`This removes the connection ${clean(id)} and the credentials stored with it.`, [
-          'integrations',
-          id,
-        ]);
+        await context.confirmDestruction(
+          `This removes the connection ${clean(id)} and the credentials stored with it.`,
+          ['integrations', id],
+        );
         const { vault, org_id } = await context.vault();
         await vault.api.DELETE('/orgs/{org_id}/integrations/{id}', { params: { path: { org_id, id } } });
         context.out.result({ id, removed: true }, () => context.out.success(`Removed ${id}.`));

@@ -17,7 +17,9 @@ const group: Group = {
       async run(context) {
         const { vault, org_id } = await context.vault();
         const rows = await everything(async (query) => {
-          const { data } = await vault.api.GET('/orgs/{org_id}/teams', { params: { path: { org_id }, query } });
+          const { data } = await vault.api.GET('/orgs/{org_id}/teams', {
+            params: { path: { org_id }, query },
+          });
           return data;
         });
         context.out.list(
@@ -34,7 +36,10 @@ const group: Group = {
       examples: { 'team create Payments': 'Create a team' },
       async run(context, { args: [name = ''] }) {
         const { vault, org_id } = await context.vault();
-        const { data } = await vault.api.POST('/orgs/{org_id}/teams', { params: { path: { org_id } }, body: { name } });
+        const { data } = await vault.api.POST('/orgs/{org_id}/teams', {
+          params: { path: { org_id } },
+          body: { name },
+        });
         context.out.result(data, () => context.out.success(`Created the team ${data.name} (${data.id}).`));
         return 0;
       },
@@ -45,7 +50,10 @@ const group: Group = {
       examples: { [`team rename ${TEAM_ID} Billing`]: 'Rename a team' },
       async run(context, { args: [id = '', name = ''] }) {
         const { vault, org_id } = await context.vault();
-        const { data } = await vault.api.PATCH('/orgs/{org_id}/teams/{id}', { params: { path: { org_id, id } }, body: { name } });
+        const { data } = await vault.api.PATCH('/orgs/{org_id}/teams/{id}', {
+          params: { path: { org_id, id } },
+          body: { name },
+        });
         context.out.result(data, () => context.out.success(`${data.id} is now named ${data.name}.`));
         return 0;
       },
@@ -57,7 +65,9 @@ const group: Group = {
       async run(context, { args: [id = ''] }) {
         const { vault, org_id } = await context.vault();
         const rows = await everything(async (query) => {
-          const { data } = await vault.api.GET('/orgs/{org_id}/teams/{id}/members', { params: { path: { org_id, id }, query } });
+          const { data } = await vault.api.GET('/orgs/{org_id}/teams/{id}/members', {
+            params: { path: { org_id, id }, query },
+          });
           return data;
         });
         context.out.list(
@@ -89,13 +99,17 @@ const group: Group = {
       args: { '<id>': TEAM, '<member>': MEMBER },
       examples: { [`team remove ${TEAM_ID} ${MEMBER_ID}`]: 'Take the grants of a team from a member' },
       async run(context, { args: [id = '', member_id = ''] }) {
-        await context.confirmDestruction(`This takes the grants of the team ${clean(id)} from the member ${clean(member_id)}.`);
+        await context.confirmDestruction(
+          `This takes the grants of the team ${clean(id)} from the member ${clean(member_id)}.`,
+        );
         const { vault, org_id } = await context.vault();
         await vault.api.DELETE('/orgs/{org_id}/teams/{id}/members/{member_id}', {
           params: { path: { org_id, id, member_id } },
           headers: context.approved(),
         });
-        context.out.result({ id, member_id, removed: true }, () => context.out.success(`Removed ${member_id} from ${id}.`));
+        context.out.result({ id, member_id, removed: true }, () =>
+          context.out.success(`Removed ${member_id} from ${id}.`),
+        );
         return 0;
       },
     }),
@@ -105,12 +119,15 @@ const group: Group = {
       args: { '<id>': TEAM },
       examples: { [`team delete ${TEAM_ID}`]: 'Delete a team and its grants' },
       async run(context, { args: [id = ''] }) {
-        await context.confirmDestruction(`This deletes the team ${clean(id)} and its grants. Its members stay in the organisation.`, [
-          'teams',
-          id,
-        ]);
+        await context.confirmDestruction(
+          `This deletes the team ${clean(id)} and its grants. Its members stay in the organisation.`,
+          ['teams', id],
+        );
         const { vault, org_id } = await context.vault();
-        await vault.api.DELETE('/orgs/{org_id}/teams/{id}', { params: { path: { org_id, id } }, headers: context.approved() });
+        await vault.api.DELETE('/orgs/{org_id}/teams/{id}', {
+          params: { path: { org_id, id } },
+          headers: context.approved(),
+        });
         context.out.result({ id, deleted: true }, () => context.out.success(`Deleted ${id}.`));
         return 0;
       },

@@ -15,7 +15,9 @@ const group: Group = {
       async run(context) {
         const { vault, org_id } = await context.vault();
         const rows = await pages(Number.POSITIVE_INFINITY, async (limit, cursor) => {
-          const { data } = await vault.api.GET('/orgs/{org_id}/access-tokens', { params: { path: { org_id }, query: { limit, cursor } } });
+          const { data } = await vault.api.GET('/orgs/{org_id}/access-tokens', {
+            params: { path: { org_id }, query: { limit, cursor } },
+          });
           return data;
         });
         context.out.list(
@@ -35,15 +37,29 @@ const group: Group = {
     }),
     create: member<CommonOptions & Bounds>('Create a session token from your API key', {
       needs: 'vault',
-      options: { ...WITHOUT_TTL, '--ttl <duration>': { ...TTL, description: 'lifetime, 1m to 1d; default: 15m' } },
-      examples: { 'token create --ttl 10m --scopes secrets:read': 'Create a token that can read secrets for ten minutes' },
-      notes: ['This requires an API key, from svc login --key-stdin or SVC_TOKEN. Only the token is written to stdout.'],
+      options: {
+        ...WITHOUT_TTL,
+        '--ttl <duration>': { ...TTL, description: 'lifetime, 1m to 1d; default: 15m' },
+      },
+      examples: {
+        'token create --ttl 10m --scopes secrets:read':
+          'Create a token that can read secrets for ten minutes',
+      },
+      notes: [
+        'This requires an API key, from svc login --key-stdin or SVC_TOKEN. Only the token is written to stdout.',
+      ],
       async run(context, { options }) {
         const { vault, org_id } = await context.vault();
         const { scopes, environments, secrets, addresses } = options;
         const { data } = await vault.api.POST('/orgs/{org_id}/access-tokens', {
           params: { path: { org_id } },
-          body: { ttlSeconds: options.ttl ?? 900, scopes, environments, secrets, allowedAddresses: addresses },
+          body: {
+            ttlSeconds: options.ttl ?? 900,
+            scopes,
+            environments,
+            secrets,
+            allowedAddresses: addresses,
+          },
         });
         showToken(context, data, 'Created session token');
         return 0;

@@ -35,7 +35,9 @@ const group: Group = {
       async run(context) {
         const { vault, org_id } = await context.vault();
         const rows = await pages(Number.POSITIVE_INFINITY, async (limit, cursor) => {
-          const { data } = await vault.api.GET('/orgs/{org_id}/trusts', { params: { path: { org_id }, query: { limit, cursor } } });
+          const { data } = await vault.api.GET('/orgs/{org_id}/trusts', {
+            params: { path: { org_id }, query: { limit, cursor } },
+          });
           return data;
         });
         context.out.list(
@@ -59,14 +61,21 @@ const group: Group = {
       options: {
         '--issuer <issuer>': `iss claim of the platform, or ${Object.keys(ISSUERS).join(', ')}`,
         '--claim <name=glob>': {
-          description: 'claim that tokens must have; at least one must identify the workload; may be repeated',
+          description:
+            'claim that tokens must have; at least one must identify the workload; may be repeated',
           parse: tag,
           repeat: true,
         },
-        '--audiences <list>': { description: 'accepted aud claims, separated by commas; default: the address of the vault', parse: list },
+        '--audiences <list>': {
+          description: 'accepted aud claims, separated by commas; default: the address of the vault',
+          parse: list,
+        },
         '--jwks <file>': 'public keys of an issuer that the vault cannot reach, as a JSON Web Key Set',
         ...BOUNDS,
-        '--ttl <duration>': { description: 'lifetime of its session tokens, 1m to 1d; default: 1h', parse: duration },
+        '--ttl <duration>': {
+          description: 'lifetime of its session tokens, 1m to 1d; default: 1h',
+          parse: duration,
+        },
       },
       examples: {
         "trust create 'deploy job' --issuer github --claim sub=repo:acme/app:ref:refs/heads/main --scopes secrets:read --environments production":
@@ -78,7 +87,10 @@ const group: Group = {
       async run(context, { args: [name = ''], options }) {
         const { issuer, claim, audiences, environments, secrets, ttl, addresses } = options;
         if (!issuer || !claim)
-          throw usage('--issuer and --claim are required.', 'For example: --issuer github --claim sub=repo:acme/app:ref:refs/heads/main');
+          throw usage(
+            '--issuer and --claim are required.',
+            'For example: --issuer github --claim sub=repo:acme/app:ref:refs/heads/main',
+          );
         const { vault, org_id } = await context.vault();
         const { data } = await vault.api.POST('/orgs/{org_id}/trusts', {
           params: { path: { org_id } },
@@ -97,7 +109,8 @@ const group: Group = {
         });
         context.out.result(data, () => {
           context.out.success(`Created trust ${data.id}. Set these variables in the job:`);
-          for (const line of [`SVC_URL=${context.origin}`, `SVC_ORG_ID=${org_id}`, `SVC_TRUST_ID=${data.id}`]) context.out.line(line);
+          for (const line of [`SVC_URL=${context.origin}`, `SVC_ORG_ID=${org_id}`, `SVC_TRUST_ID=${data.id}`])
+            context.out.line(line);
         });
         return 0;
       },
@@ -108,7 +121,9 @@ const group: Group = {
       examples: { 'trust show trs_0HrZKtC4bqXw2vJm8yNd1L': 'See which tokens it accepts' },
       async run(context, { args: [id = ''] }) {
         const { vault, org_id } = await context.vault();
-        const { data } = await vault.api.GET('/orgs/{org_id}/trusts/{id}', { params: { path: { org_id, id } } });
+        const { data } = await vault.api.GET('/orgs/{org_id}/trusts/{id}', {
+          params: { path: { org_id, id } },
+        });
         context.out.result(data, () =>
           context.out.fields({
             id: data.id,
@@ -132,10 +147,10 @@ const group: Group = {
       args: { '<id>': 'id of the trust, trs_…' },
       examples: { 'trust delete trs_0HrZKtC4bqXw2vJm8yNd1L': 'Delete a trust and revoke its session tokens' },
       async run(context, { args: [id = ''] }) {
-        await context.confirmDestruction(`This deletes the trust ${clean(id)} and revokes the session tokens of its workloads.`, [
-          'trusts',
-          id,
-        ]);
+        await context.confirmDestruction(
+          `This deletes the trust ${clean(id)} and revokes the session tokens of its workloads.`,
+          ['trusts', id],
+        );
         const { vault, org_id } = await context.vault();
         await vault.api.DELETE('/orgs/{org_id}/trusts/{id}', { params: { path: { org_id, id } } });
         context.out.result({ id, deleted: true }, () => context.out.success(`Deleted ${id}.`));
@@ -150,7 +165,10 @@ function keysIn({ host }: Context, file: string) {
   try {
     return JSON.parse(fs.readFileSync(path.resolve(host.cwd, file), 'utf8'));
   } catch {
-    throw usage(`${clean(file)} cannot be read as JSON.`, 'It must hold { "keys": […] }, as the jwks_uri of the issuer answers');
+    throw usage(
+      `${clean(file)} cannot be read as JSON.`,
+      'It must hold { "keys": […] }, as the jwks_uri of the issuer answers',
+    );
   }
 }
 
@@ -158,7 +176,9 @@ function keysIn({ host }: Context, file: string) {
 function claimsOf(pairs: [string, string][]): Record<string, string | string[]> {
   const claims = new Map<string, string[]>();
   for (const [name, glob] of pairs) claims.set(name, [...(claims.get(name) ?? []), glob]);
-  return Object.fromEntries([...claims].map(([name, globs]) => [name, globs.length === 1 ? (globs[0] as string) : globs]));
+  return Object.fromEntries(
+    [...claims].map(([name, globs]) => [name, globs.length === 1 ? (globs[0] as string) : globs]),
+  );
 }
 
 export default group;

@@ -34,12 +34,16 @@ export default command({
           scopes: data.scopes.join(', '),
           environments: listed(data.environments),
           secrets: listed(data.secrets),
-          expires: data.expires_at ? `${data.expires_at} (${relative(data.expires_at, Date.now())})` : 'never',
+          expires: data.expires_at
+            ? `${data.expires_at} (${relative(data.expires_at, Date.now())})`
+            : 'never',
           credential:
             identity &&
-            { variable: 'SVC_TOKEN', ci: 'exchanged OIDC token', stored: `stored, ${identity.kind === 'stored' && identity.place}` }[
-              identity.kind
-            ],
+            {
+              variable: 'SVC_TOKEN',
+              ci: 'exchanged OIDC token',
+              stored: `stored, ${identity.kind === 'stored' && identity.place}`,
+            }[identity.kind],
         }),
     );
     return 0;

@@ -1,9 +1,12 @@
-// wait_for_approval and cancel_approval. Waiting is a long poll: the vault holds each request until there is a decision, for up to 25 seconds.
-// Invariant: neither approves anything.
+// wait_for_approval and cancel_approval. Waiting is a long poll: the vault holds each request until there is
+// a decision, for up to 25 seconds. Invariant: neither approves anything.
 import { clean } from '../text.ts';
 import type { Session } from './session.ts';
 
-/** Seconds that one request waits. Progress is reported after each, so that clients that reset their timeout on progress keep waiting. */
+/**
+ * Seconds that one request waits. Progress is reported after each, so that clients that reset their timeout
+ * on progress keep waiting.
+ */
 const STEP = 20;
 
 const MEANING: Record<string, string> = {
@@ -31,13 +34,22 @@ export async function waitForApproval(
     });
     const { status, summary, required, approvals, expires_at } = data;
     if (status !== 'pending' || Date.now() >= until)
-      return { id, status, summary: clean(summary), approvals: `${approvals.length} of ${required}`, expires_at, next: MEANING[status] };
+      return {
+        id,
+        status,
+        summary: clean(summary),
+        approvals: `${approvals.length} of ${required}`,
+        expires_at,
+        next: MEANING[status],
+      };
     await progress(n);
   }
 }
 
 /** Withdraws a request of this agent, approved or not, that was not used. */
 export async function cancelApproval({ vault }: Session, id: string) {
-  const { data } = await vault.api.POST('/orgs/{org_id}/approvals/{id}/cancel', { params: { path: { org_id: vault.org, id } } });
+  const { data } = await vault.api.POST('/orgs/{org_id}/approvals/{id}/cancel', {
+    params: { path: { org_id: vault.org, id } },
+  });
   return { id, status: data.status };
 }

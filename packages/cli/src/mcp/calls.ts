@@ -1,6 +1,7 @@
-// What a call of a tool is, for those who approve it: whole in X-Access-Call, short in the reason. Invariant: two calls that differ in anything
-// but limits of time and size have different digests, and an approval serves only the call whose digest its reason and X-Access-Call end with. An
-// agent never writes a text that ends in a digest.
+// What a call of a tool is, for those who approve it: whole in X-Access-Call, short in the reason. Invariant:
+// two calls that differ in anything but limits of time and size have different digests, and an approval
+// serves only the call whose digest its reason and X-Access-Call end with. An agent never writes a text that
+// ends in a digest.
 import { createHash } from 'node:crypto';
 import { counted } from '../text.ts';
 
@@ -33,10 +34,14 @@ export const callOf = (tool: string, shown: string, whole: object): Call => ({
 
 /** A value as JSON in printable ASCII. */
 export const json = (value: unknown): string =>
-  JSON.stringify(value).replace(/[^\x20-\x7e]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  JSON.stringify(value).replace(
+    /[^\x20-\x7e]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 
 /** The same entries in one order. */
-export const sorted = (texts: Record<string, string>): [string, string][] => Object.entries(texts).sort(([a], [b]) => (a < b ? -1 : 1));
+export const sorted = (texts: Record<string, string>): [string, string][] =>
+  Object.entries(texts).sort(([a], [b]) => (a < b ? -1 : 1));
 
 const ending = ({ digest }: Call): string => `; sha256 ${digest}`;
 
@@ -52,13 +57,18 @@ export function reasonOfCall(call: Call, own: string | undefined, mask: (text: s
 
 /**
  * The whole call for X-Access-Call. Masking can make two calls alike, so it ends in the digest.
- * @returns `text`, and `length` if the call is too long to be sent. No approval can then be for it, because nobody would see it.
+ * @returns `text`, and `length` if the call is too long to be sent. No approval can then be for it, because
+ *   nobody would see it.
  */
 export function textOfCall(call: Call, mask: (text: string) => string): { text: string; length?: number } {
   const whole = `${call.tool} ${mask(json(call.whole))}${ending(call)}`;
   if (whole.length <= MOST_CALL) return { text: whole };
-  return { text: `${call.tool}: cancelled, because its ${whole.length} characters cannot be shown${ending(call)}`, length: whole.length };
+  return {
+    text: `${call.tool}: cancelled, because its ${whole.length} characters cannot be shown${ending(call)}`,
+    length: whole.length,
+  };
 }
 
 /** Whether an approval with this reason was asked for this call. */
-export const isReasonOf = (reason: string | null, call: Call): boolean => reason?.endsWith(ending(call)) ?? false;
+export const isReasonOf = (reason: string | null, call: Call): boolean =>
+  reason?.endsWith(ending(call)) ?? false;

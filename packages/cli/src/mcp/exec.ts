@@ -1,6 +1,7 @@
-// run_command: runs a program with values in its environment or stdin. Invariants: a value is never passed as an argument; the program gets
-// none of svc's own settings or credentials and no home of the user; when it exits or times out, its whole process group is killed. It can
-// print a value in any form, so this tool exists only with --allow-run.
+// run_command: runs a program with values in its environment or stdin. Invariants: a value is never passed as
+// an argument; the program gets none of svc's own settings or credentials and no home of the user; when it
+// exits or times out, its whole process group is killed. It can print a value in any form, so this tool
+// exists only with --allow-run.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
@@ -51,7 +52,8 @@ export async function runCommand(session: Session, run: Run, signal: AbortSignal
   const values = await session.values(names, commandCall(session, run, file, cwd));
   const value = (name: string) => values.get(name) as string;
   const set = Object.entries(env).map(([name, text]) => [name, expand(text, value)] as const);
-  for (const [name, text] of set) if (text.includes('\0')) throw usage(`${clean(name)} would contain a NUL byte, which variables cannot.`);
+  for (const [name, text] of set)
+    if (text.includes('\0')) throw usage(`${clean(name)} would contain a NUL byte, which variables cannot.`);
   const home = fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), 'svc-home-'));
   try {
     const all = { ...childEnv(session.env, home), ...Object.fromEntries(set) };
@@ -62,7 +64,12 @@ export async function runCommand(session: Session, run: Run, signal: AbortSignal
 }
 
 /** What an approval of this command covers: program, arguments, variables, stdin and directory. */
-function commandCall({ root }: Session, { command, env = {}, stdin = '' }: Run, { file }: Program, cwd: string): Call {
+function commandCall(
+  { root }: Session,
+  { command, env = {}, stdin = '' }: Run,
+  { file }: Program,
+  cwd: string,
+): Call {
   const names = Object.keys(env).sort();
   const parts = [
     json(command),
@@ -84,7 +91,8 @@ function removeHome(home: string): void {
 
 function checkCommand(command: string[], env: Record<string, string>): void {
   const [program = ''] = command;
-  if (!program || command.some((part) => part.includes('\0'))) throw usage('command must be a program and its arguments.');
+  if (!program || command.some((part) => part.includes('\0')))
+    throw usage('command must be a program and its arguments.');
   // safety: mcp-argv
   if (command.some(hasReference))
     throw usage(
@@ -114,11 +122,13 @@ function directory(root: string, within = '.'): string {
 }
 
 /** Variables that belong to svc, or lead to what the user has stored: directories, keychains and agents. */
-const WITHHELD = /^(SVC_.*|XDG_.*|HOMEDRIVE|HOMEPATH|DBUS_SESSION_BUS_ADDRESS|SSH_AUTH_SOCK|GPG_AGENT_INFO|GNOME_KEYRING_CONTROL|PATH)$/i;
+const WITHHELD =
+  /^(SVC_.*|XDG_.*|HOMEDRIVE|HOMEPATH|DBUS_SESSION_BUS_ADDRESS|SSH_AUTH_SOCK|GPG_AGENT_INFO|GNOME_KEYRING_CONTROL|PATH)$/i;
 
 /**
- * The environment of a program: that of this process without what is withheld, and with an empty home. So `svc get` in a command finds no stored
- * sign-in. It guards against accidents only: a program runs as the same user, and can read that user's files by their paths.
+ * The environment of a program: that of this process without what is withheld, and with an empty home. So
+ * `svc get` in a command finds no stored sign-in. It guards against accidents only: a program runs as the
+ * same user, and can read that user's files by their paths.
  */
 function childEnv(own: NodeJS.ProcessEnv, home: string): NodeJS.ProcessEnv {
   const directory = (...names: string[]) => path.join(home, ...names);
@@ -142,7 +152,9 @@ function childEnv(own: NodeJS.ProcessEnv, home: string): NodeJS.ProcessEnv {
   };
 }
 
-/** PATH without relative directories: they would make an allowed name another program in another directory. */
+/**
+ * PATH without relative directories: they would make an allowed name another program in another directory.
+ */
 function searched(own: NodeJS.ProcessEnv): string {
   const [, given = ''] = Object.entries(own).find(([name]) => name.toUpperCase() === 'PATH') ?? [];
   // safety: mcp-child-path
@@ -189,7 +201,12 @@ async function start(
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
   ends.throwIfAborted();
   const shown = (gathered: Gathered) => gathered.shown(session, run.characters);
-  return { exit_code: exitCodeOf(code, name), timed_out: timedOut, stdout: shown(stdout), stderr: shown(stderr) };
+  return {
+    exit_code: exitCodeOf(code, name),
+    timed_out: timedOut,
+    stdout: shown(stdout),
+    stderr: shown(stderr),
+  };
 }
 
 /** Waits until the program exits, and stops it on timeout or when the call is aborted. */

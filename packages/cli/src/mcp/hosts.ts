@@ -1,6 +1,7 @@
-// Where http_request may send secrets. Invariants: an address is checked in the form the request will use, after the platform's URL parser:
-// other spellings of an allowed address are accepted, and text that looks like an allowed host but resolves to another is refused. A bound
-// secret is used only as one of its bindings says; a secret without one goes only to the hosts of --allow-host.
+// Where http_request may send secrets. Invariants: an address is checked in the form the request will use,
+// after the platform's URL parser: other spellings of an allowed address are accepted, and text that looks
+// like an allowed host but resolves to another is refused. A bound secret is used only as one of its bindings
+// says; a secret without one goes only to the hosts of --allow-host.
 import { usage } from '../errors.ts';
 import { clean } from '../text.ts';
 
@@ -33,12 +34,14 @@ const covers = ({ host, below, port }: AllowedHost, url: URL): boolean =>
 
 /** Checks an address before any secret is read or sent. */
 export function checkedAddress(text: string, allowed: AllowedHost[]): URL {
-  // The parser drops line breaks and spaces at the ends, and would call another address than the one that is written.
+  // The parser drops line breaks and spaces at the ends, and would call another address than the one that is
+  // written.
   if (!URL.canParse(text) || /\p{Cc}|^\s|\s$/u.test(text))
     throw usage('url must be an absolute address such as https://api.example.com/path.');
   const url = new URL(text);
   // safety: mcp-userinfo
-  if (url.username || url.password) throw usage('url must not contain a user name or password. Use basic_auth.');
+  if (url.username || url.password)
+    throw usage('url must not contain a user name or password. Use basic_auth.');
   // safety: mcp-https
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && LOOPBACK.test(url.hostname)))
     throw usage('url must use https. http is allowed only for this machine.');
@@ -50,7 +53,8 @@ export function checkedAddress(text: string, allowed: AllowedHost[]): URL {
   return url;
 }
 
-export const nameOf = ({ host, below, port }: AllowedHost): string => `${below ? '*.' : ''}${host}${port && `:${port}`}`;
+export const nameOf = ({ host, below, port }: AllowedHost): string =>
+  `${below ? '*.' : ''}${host}${port && `:${port}`}`;
 
 /** Where one secret may be sent. */
 export interface Binding {
@@ -67,7 +71,8 @@ export const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /** `--bind NAME=HOST[/PATH][,header=HEADER]`. */
 export function binding(text: string, flag: string): { name: string; binding: Binding } {
-  const [, name = '', host = '', path = '', header] = /^([^=]+)=([^/,]+)(\/[^,?#]*)?(?:,header=([^,]+))?$/.exec(text) ?? [];
+  const [, name = '', host = '', path = '', header] =
+    /^([^=]+)=([^/,]+)(\/[^,?#]*)?(?:,header=([^,]+))?$/.exec(text) ?? [];
   if (!name || (header !== undefined && !HEADER_NAME.test(header)) || !isPlain(path))
     throw usage(`${flag} takes NAME=HOST, NAME=HOST/PATH or NAME=HOST/PATH,header=HEADER.`);
   const prefix = path && new URL(path, 'https://host').pathname.replace(/\/+$/, '');
@@ -75,13 +80,16 @@ export function binding(text: string, flag: string): { name: string; binding: Bi
 }
 
 /**
- * What servers read differently: control characters, and segments of dots. Some servers trim spaces and dots from segments before they
- * resolve them.
+ * What servers read differently: control characters, and segments of dots. Some servers trim spaces and dots
+ * from segments before they resolve them.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: servers differ in what they do with them.
 const UNLIKE = /[\\\x00-\x1f\x7f]|^\/\/|(^|\/)[\s.]*\.[\s.]*([;/?#]|$)/;
 
-/** Whether all servers read a path alike: without segments that lead elsewhere, however often they are encoded. */
+/**
+ * Whether all servers read a path alike: without segments that lead elsewhere, however often they are
+ * encoded.
+ */
 function isPlain(path: string): boolean {
   let text = path;
   for (let round = 0; round < 4; round++) {
@@ -102,18 +110,27 @@ const isBelow = (prefix: string, path: string): boolean =>
   // safety: mcp-bind-path
   prefix === '' || (isPlain(path) && (path === prefix || path.startsWith(`${prefix}/`)));
 
-const shownBinding = ({ host, path, header }: Binding): string => `${nameOf(host)}${path}${header ? ` in the header ${header}` : ''}`;
+const shownBinding = ({ host, path, header }: Binding): string =>
+  `${nameOf(host)}${path}${header ? ` in the header ${header}` : ''}`;
 
-/** A place where references stand: in one header of a request, or elsewhere in it. Undefined for a program. */
+/**
+ * A place where references stand: in one header of a request, or elsewhere in it. Undefined for a program.
+ */
 export type Place = { url: URL; header?: string } | undefined;
 
 /** Refuses secrets that may not be used in this place. */
-export function checkUse(names: string[], { bindings, hosts }: { bindings: Bindings; hosts: AllowedHost[] }, place: Place): void {
+export function checkUse(
+  names: string[],
+  { bindings, hosts }: { bindings: Bindings; hosts: AllowedHost[] },
+  place: Place,
+): void {
   for (const name of names) {
     const bound = bindings.get(name);
     // safety: mcp-bind
     if (bound && !(place && bound.some((one) => fits(one, place))))
-      throw usage(`${clean(name)} is bound to ${bound.map(shownBinding).join(', ')} and cannot be used elsewhere.`);
+      throw usage(
+        `${clean(name)} is bound to ${bound.map(shownBinding).join(', ')} and cannot be used elsewhere.`,
+      );
     // safety: mcp-unbound
     if (!bound && place && !hosts.some((host) => covers(host, place.url)))
       throw usage(`${clean(name)} is not bound to ${clean(place.url.host)}, which takes bound secrets only.`);
@@ -122,4 +139,6 @@ export function checkUse(names: string[], { bindings, hosts }: { bindings: Bindi
 
 const fits = ({ host, path, header }: Binding, place: NonNullable<Place>): boolean =>
   // safety: mcp-bind-header
-  covers(host, place.url) && isBelow(path, place.url.pathname) && (header === undefined || header === place.header);
+  covers(host, place.url) &&
+  isBelow(path, place.url.pathname) &&
+  (header === undefined || header === place.header);

@@ -1,5 +1,6 @@
-// http_request: a request with values in its headers, query or body. Invariants: it is sent only to an allowed host, and no redirect is
-// followed; a value cannot start another header; the response, including headers, is limited in size and masked.
+// http_request: a request with values in its headers, query or body. Invariants: it is sent only to an
+// allowed host, and no redirect is followed; a value cannot start another header; the response, including
+// headers, is limited in size and masked.
 import { CliError, usage } from '../errors.ts';
 import { clean } from '../text.ts';
 import { VERSION } from '../version.ts';
@@ -28,8 +29,9 @@ export interface Answer {
 }
 
 /**
- * Headers that the connection sets, those by which some servers act on another path, method or host than that of the request, and those by which a
- * response comes in parts or compressed: a value in it could then not be masked.
+ * Headers that the connection sets, those by which some servers act on another path, method or host than that
+ * of the request, and those by which a response comes in parts or compressed: a value in it could then not be
+ * masked.
  */
 const NOT_SET =
   /^(host|content-length|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|proxy-.*|sec-.*|forwarded|x-forwarded-.*|x-original-(url|uri|host|method)|x-rewrite-url|x-(http-)?(method|host|path)(-override)?|range|if-range|accept-encoding)$/i;
@@ -40,7 +42,10 @@ const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 export async function httpRequest(session: Session, ask: Ask, signal: AbortSignal): Promise<Answer> {
   const { headers = {}, query = {}, basic_auth, body } = ask;
   if (hasReference(decoded(ask.url)))
-    throw usage('url cannot contain a secret: addresses are logged.', 'Place it in headers, basic_auth, body or query');
+    throw usage(
+      'url cannot contain a secret: addresses are logged.',
+      'Place it in headers, basic_auth, body or query',
+    );
   const url = checkedAddress(ask.url, session.reachable);
   checkTexts(ask);
   checkHeaders(headers, basic_auth !== undefined);
@@ -57,8 +62,10 @@ export async function httpRequest(session: Session, ask: Ask, signal: AbortSigna
   for (const [name, text] of Object.entries(query)) url.searchParams.append(name, expand(text, value));
   const sent = new Headers({ 'User-Agent': `svc-mcp/${VERSION}` });
   for (const [name, text] of Object.entries(headers)) sent.set(name, headerValue(name, expand(text, value)));
-  if (basic_auth) sent.set('Authorization', basic(expand(basic_auth.username, value), expand(basic_auth.password, value)));
-  const content = body === undefined ? undefined : expand(body, escapedFor(sent.get('Content-Type') ?? '', value));
+  if (basic_auth)
+    sent.set('Authorization', basic(expand(basic_auth.username, value), expand(basic_auth.password, value)));
+  const content =
+    body === undefined ? undefined : expand(body, escapedFor(sent.get('Content-Type') ?? '', value));
   return send(session, url, { method: ask.method, headers: sent, body: content }, ask, signal);
 }
 
@@ -92,22 +99,35 @@ function decoded(text: string): string {
 
 /** Refuses what would be sent as something else than the agent wrote. */
 function checkTexts({ query = {}, body = '', basic_auth }: Ask): void {
-  if (Object.keys(query).some(hasReference)) throw usage('The name of a query parameter cannot contain a secret. Place it in the value.');
-  const texts = [...Object.entries(query).flat(), body, basic_auth?.username ?? '', basic_auth?.password ?? ''];
+  if (Object.keys(query).some(hasReference))
+    throw usage('The name of a query parameter cannot contain a secret. Place it in the value.');
+  const texts = [
+    ...Object.entries(query).flat(),
+    body,
+    basic_auth?.username ?? '',
+    basic_auth?.password ?? '',
+  ];
   // The platform would send another character instead.
-  if (texts.some((text) => /\p{Cs}/u.test(text))) throw usage('The request contains half of a character (a lone surrogate).');
+  if (texts.some((text) => /\p{Cs}/u.test(text)))
+    throw usage('The request contains half of a character (a lone surrogate).');
 }
 
 /** @param isBasic whether basic_auth sets the Authorization header */
 function checkHeaders(headers: Record<string, string>, isBasic: boolean): void {
-  const names = [...Object.keys(headers).map((name) => name.toLowerCase()), ...(isBasic ? ['authorization'] : [])];
+  const names = [
+    ...Object.keys(headers).map((name) => name.toLowerCase()),
+    ...(isBasic ? ['authorization'] : []),
+  ];
   const twice = names.find((name, at) => names.indexOf(name) < at);
   // One would replace the other.
   if (twice)
-    throw usage(`The header ${clean(twice)} is set twice${twice === 'authorization' && isBasic ? ': by headers and by basic_auth' : ''}.`);
+    throw usage(
+      `The header ${clean(twice)} is set twice${twice === 'authorization' && isBasic ? ': by headers and by basic_auth' : ''}.`,
+    );
   for (const [name, text] of Object.entries(headers)) {
     // Servers that pass headers on as variables read `_` as `-`.
-    if (!HEADER_NAME.test(name) || NOT_SET.test(name.replaceAll('_', '-'))) throw usage(`The header ${clean(name)} cannot be set.`);
+    if (!HEADER_NAME.test(name) || NOT_SET.test(name.replaceAll('_', '-')))
+      throw usage(`The header ${clean(name)} cannot be set.`);
     headerValue(name, text);
   }
 }
@@ -115,7 +135,9 @@ function checkHeaders(headers: Record<string, string>, isBasic: boolean): void {
 function headerValue(name: string, text: string): string {
   // safety: mcp-header-break
   if (!HEADER_VALUE.test(text))
-    throw usage(`The header ${clean(name)} would contain a line break or another character that headers cannot contain.`);
+    throw usage(
+      `The header ${clean(name)} would contain a line break or another character that headers cannot contain.`,
+    );
   return text;
 }
 
@@ -126,12 +148,20 @@ function basic(username: string, password: string): string {
 
 /** A value within a body: escaped for its content type, so that it stays one value. */
 function escapedFor(contentType: string, value: (name: string) => string): (name: string) => string {
-  if (/^\s*application\/([\w.-]+\+)?json\b/i.test(contentType)) return (name) => JSON.stringify(value(name)).slice(1, -1);
-  if (/^\s*application\/x-www-form-urlencoded\b/i.test(contentType)) return (name) => encodeURIComponent(value(name));
+  if (/^\s*application\/([\w.-]+\+)?json\b/i.test(contentType))
+    return (name) => JSON.stringify(value(name)).slice(1, -1);
+  if (/^\s*application\/x-www-form-urlencoded\b/i.test(contentType))
+    return (name) => encodeURIComponent(value(name));
   return value;
 }
 
-async function send(session: Session, url: URL, init: RequestInit, { timeout, characters }: Ask, signal: AbortSignal): Promise<Answer> {
+async function send(
+  session: Session,
+  url: URL,
+  init: RequestInit,
+  { timeout, characters }: Ask,
+  signal: AbortSignal,
+): Promise<Answer> {
   const ends = AbortSignal.any([signal, session.closing.signal, AbortSignal.timeout(timeout * 1000)]);
   try {
     // safety: mcp-no-redirect
@@ -153,7 +183,12 @@ async function send(session: Session, url: URL, init: RequestInit, { timeout, ch
   } catch (error) {
     signal.throwIfAborted();
     const why = (error as { cause?: { code?: unknown } }).cause?.code;
-    const what = ends.aborted ? `did not respond within ${timeout} s` : `cannot be reached${typeof why === 'string' ? ` (${why})` : ''}`;
-    throw new CliError(`${url.host} ${what}. The request may have taken effect.`, { exit: 'unreachable', code: 'REQUEST_FAILED' });
+    const what = ends.aborted
+      ? `did not respond within ${timeout} s`
+      : `cannot be reached${typeof why === 'string' ? ` (${why})` : ''}`;
+    throw new CliError(`${url.host} ${what}. The request may have taken effect.`, {
+      exit: 'unreachable',
+      code: 'REQUEST_FAILED',
+    });
   }
 }

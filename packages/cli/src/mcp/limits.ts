@@ -1,5 +1,6 @@
-// What the tools of svc mcp may do: by the options of the server, and by the limits that are stored with its agent credential. Invariant: an
-// option allows nothing that the stored limits do not, so who writes the configuration of a server cannot widen an agent.
+// What the tools of svc mcp may do: by the options of the server, and by the limits that are stored with its
+// agent credential. Invariant: an option allows nothing that the stored limits do not, so who writes the
+// configuration of a server cannot widen an agent.
 import type { components } from '@secrets-vault/client';
 import type { OptionSpec } from '../command.ts';
 import { usage } from '../errors.ts';
@@ -30,7 +31,8 @@ const checked =
 
 export const MCP_OPTIONS: Record<string, OptionSpec | string> = {
   '--allow-host <host>': {
-    description: 'let http_request send any unbound secret to this host: api.stripe.com, *.example.com, localhost:3000; may be repeated',
+    description:
+      'let http_request send any unbound secret to this host: api.stripe.com, *.example.com, localhost:3000; may be repeated',
     parse: checked(allowedHost),
     repeat: true,
   },
@@ -51,7 +53,8 @@ export const MCP_OPTIONS: Record<string, OptionSpec | string> = {
 /** Refuses options that mean nothing together. */
 export function checkMcpOptions({ allowRun, allowCommand }: McpOptions): void {
   // safety: mcp-allow-command-needs-run
-  if (allowCommand && !allowRun) throw usage('--allow-command needs --allow-run.', `Know what it gives away: ${RUN_GIVES_AWAY}`);
+  if (allowCommand && !allowRun)
+    throw usage('--allow-command needs --allow-run.', `Know what it gives away: ${RUN_GIVES_AWAY}`);
 }
 
 /** Options as limits to store; undefined without any. */
@@ -68,18 +71,29 @@ export function limitsOf(options: McpOptions): McpLimits | undefined {
   };
 }
 
-/** What a server may do: its options, or what the limits allow if it has none. Refuses an option beyond the limits. A stored binding holds without the option too. */
+/**
+ * What a server may do: its options, or what the limits allow if it has none. Refuses an option beyond the
+ * limits. A stored binding holds without the option too.
+ */
 export function allowedOptions(options: McpOptions, limits: McpLimits | null): McpOptions {
   if (!limits) return options;
   const { bindings, hosts, run, commands, read } = limits;
   if (!limitsOf(options))
-    return { bind: bindings, allowHost: hosts, allowRun: run, allowCommand: (run && commands) || undefined, allowRead: read };
+    return {
+      bind: bindings,
+      allowHost: hosts,
+      allowRun: run,
+      allowCommand: (run && commands) || undefined,
+      allowRead: read,
+    };
   const beyond = [
     ...(options.bind ?? []).filter((one) => !bindings.includes(one)).map((one) => `--bind ${one}`),
     ...(options.allowHost ?? []).filter((one) => !hosts.includes(one)).map((one) => `--allow-host ${one}`),
     ...(options.allowRun && !run ? ['--allow-run'] : []),
     ...(options.allowRun && commands && !options.allowCommand ? ['--allow-run without --allow-command'] : []),
-    ...(options.allowCommand ?? []).filter((one) => commands && !commands.includes(one)).map((one) => `--allow-command ${one}`),
+    ...(options.allowCommand ?? [])
+      .filter((one) => commands && !commands.includes(one))
+      .map((one) => `--allow-command ${one}`),
     ...(options.allowRead && !read ? ['--allow-read'] : []),
   ];
   // safety: mcp-stored-limits
@@ -90,13 +104,19 @@ export function allowedOptions(options: McpOptions, limits: McpLimits | null): M
     );
   const bound = new Set((options.bind ?? []).map(secretOf));
   // safety: mcp-stored-bindings
-  return { ...options, bind: [...(options.bind ?? []), ...bindings.filter((one) => !bound.has(secretOf(one)))] };
+  return {
+    ...options,
+    bind: [...(options.bind ?? []), ...bindings.filter((one) => !bound.has(secretOf(one)))],
+  };
 }
 
 const secretOf = (text: string): string => secretNamed(binding(text, '--bind').name);
 
 /** What the tools of a server in `root` may do. */
-export function policyOf({ bind, allowHost, allowRun, allowCommand, allowRead }: McpOptions, root: string): Policy {
+export function policyOf(
+  { bind, allowHost, allowRun, allowCommand, allowRead }: McpOptions,
+  root: string,
+): Policy {
   const bindings = new Map<string, Binding[]>();
   for (const text of bind ?? []) {
     const { name, binding: one } = binding(text, '--bind');

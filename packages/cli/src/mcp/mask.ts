@@ -1,6 +1,7 @@
-// Masking: no output leaves this process with a value that it has used. Invariants: values are searched for in whole outputs, before
-// they are cut; a value is masked from when it is read until the process exits; parts of a value are not masked, because an agent that controls
-// outputs could then find a value character by character.
+// Masking: no output leaves this process with a value that it has used. Invariants: values are searched for
+// in whole outputs, before they are cut; a value is masked from when it is read until the process exits;
+// parts of a value are not masked, because an agent that controls outputs could then find a value character
+// by character.
 import { decoded, digits, dump, plainView, readings, unfolded, unnumbered, type View } from './views.ts';
 
 /** Shorter values are not masked: they would match large parts of every output. */
@@ -43,16 +44,28 @@ export class Masker {
     const plain = bytes.toString('latin1');
     const trimmed = plain.trim();
     const lines = plain.split(/\r?\n/).filter((line) => line.trim().length >= SHORTEST_LINE);
-    const forms = [...new Set([plain, trimmed, ...(lines.length > 1 || lines[0] !== plain ? lines.map((line) => line.trim()) : [])])];
+    const forms = [
+      ...new Set([
+        plain,
+        trimmed,
+        ...(lines.length > 1 || lines[0] !== plain ? lines.map((line) => line.trim()) : []),
+      ]),
+    ];
     // Letters beyond ASCII have other bytes in the other case, and in ISO 8859-1.
-    const cases = forms.flatMap((form) => [form, latin1(utf8(form).toUpperCase()), latin1(utf8(form).toLowerCase())]);
+    const cases = forms.flatMap((form) => [
+      form,
+      latin1(utf8(form).toUpperCase()),
+      latin1(utf8(form).toLowerCase()),
+    ]);
     if (isLatin1(value)) cases.push(value);
     const readable = cases.filter((form) => form.length >= SHORTEST);
     this.values.set(value, {
       label: `[svc:${name}]`,
       // By bytes, and by characters as `rev` does.
       plain: lowered(readable.flatMap((form) => [form, backwards(form), latin1(backwards(utf8(form)))])),
-      bare: lowered(readable.map((form) => form.replace(/[\s\0]+/g, ''))).filter((form) => form.length >= SHORTEST),
+      bare: lowered(readable.map((form) => form.replace(/[\s\0]+/g, ''))).filter(
+        (form) => form.length >= SHORTEST,
+      ),
       base64: base64Of(Buffer.from(trimmed, 'latin1')),
       hex: Buffer.from(trimmed, 'latin1').toString('hex'),
     });
@@ -65,7 +78,10 @@ export class Masker {
     return this.longest * LARGEST + 128;
   }
 
-  /** An output with its values masked. @param isCut whether the output was cut, so that a value may begin at its end */
+  /**
+   * An output with its values masked.
+   * @param isCut whether the output was cut, so that a value may begin at its end
+   */
   mask(output: Buffer | string, isCut = false): string {
     const text = Buffer.from(output).toString('latin1');
     const kept = isCut ? Math.max(0, text.length - this.margin) : text.length;
@@ -89,7 +105,8 @@ export class Masker {
   private partsOf(text: string): Part[] {
     const parts: Part[] = [];
     const own = plainView(text);
-    for (const match of text.matchAll(OWN)) parts.push({ from: match.index, to: match.index + match[0].length, label: '[svc credential]' });
+    for (const match of text.matchAll(OWN))
+      parts.push({ from: match.index, to: match.index + match[0].length, label: '[svc credential]' });
     if (this.values.size === 0) return parts;
     const views = readings(text);
     for (const view of views) {
@@ -108,7 +125,9 @@ export class Masker {
     if (dumped) for (const value of this.values.values()) find(parts, dumped, [value.hex], value.label);
     const bare = unnumbered(own);
     const lowerBare = bare && inLowerCase(bare);
-    if (lowerBare) for (const value of this.values.values()) find(parts, lowerBare, [...value.bare, value.hex], value.label);
+    if (lowerBare)
+      for (const value of this.values.values())
+        find(parts, lowerBare, [...value.bare, value.hex], value.label);
     return parts;
   }
 }
@@ -119,18 +138,29 @@ function find(parts: Part[], { text, from, to }: View, patterns: string[], label
       parts.push({ from: from[at] as number, to: to[at + pattern.length - 1] as number, label });
 }
 
-/** Finds values in base64. The adjacent characters contain bits of the value too, if they belong to the same text. */
+/**
+ * Finds values in base64. The adjacent characters contain bits of the value too, if they belong to the same
+ * text.
+ */
 function findBase64(parts: Part[], { text, from, to }: View, patterns: string[], label: string): void {
   const belongs = (at: number) => /[A-Za-z0-9+/]/.test(text[at] ?? '') && to[at] === from[at + 1];
   for (const pattern of patterns)
     for (let at = text.indexOf(pattern); at >= 0; at = text.indexOf(pattern, at + pattern.length)) {
       const last = at + pattern.length - 1;
-      const next = to[last] === from[last + 1] && /[A-Za-z0-9+/=]/.test(text[last + 1] ?? '') ? last + 1 : last;
-      parts.push({ from: from[at > 0 && belongs(at - 1) ? at - 1 : at] as number, to: to[next] as number, label });
+      const next =
+        to[last] === from[last + 1] && /[A-Za-z0-9+/=]/.test(text[last + 1] ?? '') ? last + 1 : last;
+      parts.push({
+        from: from[at > 0 && belongs(at - 1) ? at - 1 : at] as number,
+        to: to[next] as number,
+        label,
+      });
     }
 }
 
-/** The base64 text that always appears when these bytes are encoded, for each of the three alignments. In the alphabet with + and /. */
+/**
+ * The base64 text that always appears when these bytes are encoded, for each of the three alignments. In the
+ * alphabet with + and /.
+ */
 function base64Of(bytes: Buffer): string[] {
   return [0, 1, 2].map((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');

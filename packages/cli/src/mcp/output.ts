@@ -1,4 +1,5 @@
-// Outputs of programs and servers: collected up to a limit, masked as a whole, and only then shortened for the model.
+// Outputs of programs and servers: collected up to a limit, masked as a whole, and only then shortened for
+// the model.
 
 import { counted } from '../text.ts';
 import type { Session } from './session.ts';
@@ -30,7 +31,8 @@ export class Gathered {
     const isCut = this.total > this.size;
     // safety: mcp-mask-before-cut
     const text = session.mask(Buffer.concat(this.chunks), isCut);
-    if (text.length <= characters) return isCut ? `${text}\n[… the rest of ${counted(this.total, 'byte')} is omitted]` : text;
+    if (text.length <= characters)
+      return isCut ? `${text}\n[… the rest of ${counted(this.total, 'byte')} is omitted]` : text;
     const head = Math.ceil(characters * 0.4);
     const tail = characters - head;
     return `${text.slice(0, head)}\n[… ${counted(text.length - characters, 'character is', 'characters are')} omitted${isCut ? `, and the end of ${counted(this.total, 'byte')}` : ''}]\n${text.slice(-tail)}`;

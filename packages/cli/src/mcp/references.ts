@@ -1,5 +1,5 @@
-// References to secrets in text: `{{svc:NAME}}`. Invariant: a text is expanded only once, so a reference inside a secret's value is not
-// expanded.
+// References to secrets in text: `{{svc:NAME}}`. Invariant: a text is expanded only once, so a reference
+// inside a secret's value is not expanded.
 import { usage } from '../errors.ts';
 import { clean } from '../text.ts';
 
@@ -9,13 +9,17 @@ const NAME = /^[A-Za-z0-9_][A-Za-z0-9_./-]{0,254}$/;
 /** Whether a text contains a reference to a secret, even a malformed one. */
 export const hasReference = (text: string): boolean => /\{\{\s*svc\s*:/i.test(text);
 
-/** The names in the references, without duplicates. A malformed reference is refused: it would be sent unexpanded. */
+/**
+ * The names in the references, without duplicates. A malformed reference is refused: it would be sent
+ * unexpanded.
+ */
 export function referencesIn(texts: string[]): string[] {
   const names = new Set<string>();
   for (const text of texts) {
     let rest = text;
     for (const [whole, name = ''] of text.matchAll(REFERENCE)) {
-      if (!NAME.test(name)) throw usage(`${clean(whole.slice(0, 80))} is not a valid reference to a secret. Write {{svc:NAME}}.`);
+      if (!NAME.test(name))
+        throw usage(`${clean(whole.slice(0, 80))} is not a valid reference to a secret. Write {{svc:NAME}}.`);
       names.add(name);
       rest = rest.replace(whole, '');
     }

@@ -8,7 +8,18 @@ import { heldBy, notYet, type Session } from './session.ts';
 const LONGEST_DESCRIPTION = 500;
 
 /** The fields of a secret that a model sees. */
-const shown = ({ name, type, environment, status, version, description, tags, created_at, updated_at, expires_at }: SecretInfo) => ({
+const shown = ({
+  name,
+  type,
+  environment,
+  status,
+  version,
+  description,
+  tags,
+  created_at,
+  updated_at,
+  expires_at,
+}: SecretInfo) => ({
   name,
   type,
   environment,
@@ -21,7 +32,10 @@ const shown = ({ name, type, environment, status, version, description, tags, cr
   expires_at,
 });
 
-export async function listSecrets(session: Session, { prefix, limit, cursor }: { prefix?: string; limit: number; cursor?: string }) {
+export async function listSecrets(
+  session: Session,
+  { prefix, limit, cursor }: { prefix?: string; limit: number; cursor?: string },
+) {
   const { vault, environment } = session;
   const { data } = await vault.api.GET('/orgs/{org_id}/secrets', {
     params: { path: { org_id: vault.org }, query: { environment, prefix, limit, cursor } },
@@ -35,7 +49,10 @@ export async function checkSecret(session: Session, name: string) {
   const found = await session.find(name, reason);
   if (!found) return { name, exists: false };
   const changed = found.rotate_every_seconds === null ? undefined : await valueTime(session, found, reason);
-  const due = changed === undefined || found.rotate_every_seconds === null ? null : Date.parse(changed) + found.rotate_every_seconds * 1000;
+  const due =
+    changed === undefined || found.rotate_every_seconds === null
+      ? null
+      : Date.parse(changed) + found.rotate_every_seconds * 1000;
   return masked(session, {
     exists: true,
     ...shown(found),
@@ -48,7 +65,11 @@ export async function checkSecret(session: Session, name: string) {
 }
 
 /** When the current value was created; undefined if this agent may not list versions. */
-async function valueTime({ vault }: Session, { id, version }: SecretInfo, reason: string): Promise<string | undefined> {
+async function valueTime(
+  { vault }: Session,
+  { id, version }: SecretInfo,
+  reason: string,
+): Promise<string | undefined> {
   try {
     const { data } = await vault.api.GET('/orgs/{org_id}/secrets/{id}/versions', {
       params: { path: { org_id: vault.org, id }, query: { limit: 1 } },
@@ -62,16 +83,30 @@ async function valueTime({ vault }: Session, { id, version }: SecretInfo, reason
 }
 
 /** Rotates a secret to a value that the vault generates. */
-export async function rotateSecret(session: Session, { name, length, charset }: { name: string; length?: number; charset?: string }) {
+export async function rotateSecret(
+  session: Session,
+  { name, length, charset }: { name: string; length?: number; charset?: string },
+) {
   // Deciders see what the new value would be.
-  const reason = session.reasonFor('rotate_secret', `length ${length ?? 'default'}, charset ${charset ?? 'default'}, ${name}`);
+  const reason = session.reasonFor(
+    'rotate_secret',
+    `length ${length ?? 'default'}, charset ${charset ?? 'default'}, ${name}`,
+  );
   const { text } = session.textOf(callOf('rotate_secret', name, { name, length, charset }));
   const found = await session.find(name, reason);
-  if (!found) throw new CliError('There is no secret of this name that this agent may use.', { exit: 'notFound', code: 'NOT_FOUND' });
+  if (!found)
+    throw new CliError('There is no secret of this name that this agent may use.', {
+      exit: 'notFound',
+      code: 'NOT_FOUND',
+    });
   const rotate = async (approval?: string) => {
     const { data } = await session.vault.api.POST('/orgs/{org_id}/secrets/{id}/rotate', {
       params: { path: { org_id: session.vault.org, id: found.id } },
-      headers: { 'X-Access-Reason': reason, 'X-Access-Call': text, ...(approval && { 'Approval-Id': approval }) },
+      headers: {
+        'X-Access-Reason': reason,
+        'X-Access-Call': text,
+        ...(approval && { 'Approval-Id': approval }),
+      },
       body: { generate: { length, charset } },
     });
     return data;

@@ -1,5 +1,5 @@
-// The MCP server of svc mcp, on stdin and stdout. Invariant: stdout carries only the protocol; when the client disconnects, everything that
-// was started is stopped.
+// The MCP server of svc mcp, on stdin and stdout. Invariant: stdout carries only the protocol; when the
+// client disconnects, everything that was started is stopped.
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import type { Host } from '../host.ts';
@@ -14,7 +14,10 @@ If a call fails with APPROVAL_REQUIRED, tell the person, call wait_for_approval,
 
 /** Runs until the client closes stdin or the process receives a signal. */
 export async function serve({ stdin, stdout }: Host, session: Session): Promise<void> {
-  const server = new McpServer({ name: 'svc', title: 'Secrets Vault Service', version: VERSION }, { instructions: INSTRUCTIONS });
+  const server = new McpServer(
+    { name: 'svc', title: 'Secrets Vault Service', version: VERSION },
+    { instructions: INSTRUCTIONS },
+  );
   registerTools(server, session);
   const transport = new StdioServerTransport(stdin, stdout);
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;

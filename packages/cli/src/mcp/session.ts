@@ -1,6 +1,7 @@
-// State shared by all tools of one server: the vault, the policy, and the masked values. Invariants: a value is registered for masking before
-// anything can show it; every read is a separate request with a reason, so that the audit log records it; an approval is used only
-// for the call that asked for it, and only if every secret that this call needs is available.
+// State shared by all tools of one server: the vault, the policy, and the masked values. Invariants: a value
+// is registered for masking before anything can show it; every read is a separate request with a reason, so
+// that the audit log records it; an approval is used only for the call that asked for it, and only if every
+// secret that this call needs is available.
 import type { Secret, Vault } from '@secrets-vault/client';
 import { asCliError, CliError, usage } from '../errors.ts';
 import { type SecretInfo, secretNamed } from '../secrets.ts';
@@ -65,7 +66,9 @@ export class Session {
     const call = printable(`mcp ${tool}: ${what}`).slice(0, MOST_REASON);
     const own = this.reason && printable(`${this.reason}; `);
     // The person's own words are cut first: they are the same in every reason.
-    return own && own.length + call.length > MOST_REASON ? own.slice(0, MOST_REASON - call.length) + call : `${own ?? ''}${call}`;
+    return own && own.length + call.length > MOST_REASON
+      ? own.slice(0, MOST_REASON - call.length) + call
+      : `${own ?? ''}${call}`;
   }
 
   /** Reads the values of secrets for a call. They are masked from now on. */
@@ -73,8 +76,11 @@ export class Session {
     const reason = printable(reasonOfCall(call, this.reason, (text) => this.mask(text)));
     if (names.length > MOST_VALUES) throw usage(`One call can use at most ${MOST_VALUES} secrets.`);
     const { text, length } = this.textOf(call);
-    const read = (name: string, approval?: string) => this.vault.get(name, { environment: this.environment, reason, call: text, approval });
-    const first = await Promise.all(names.map((name) => read(name).catch((error: unknown) => heldOf(name, error))));
+    const read = (name: string, approval?: string) =>
+      this.vault.get(name, { environment: this.environment, reason, call: text, approval });
+    const first = await Promise.all(
+      names.map((name) => read(name).catch((error: unknown) => heldOf(name, error))),
+    );
     const held = first.filter(isHeld);
     for (const one of held) await this.checkIsOf(one, call);
     // safety: mcp-call-shown-whole
@@ -102,7 +108,9 @@ export class Session {
   private async unshown(held: Held[], length: number): Promise<CliError> {
     const path = (id: string) => ({ params: { path: { org_id: this.vault.org, id } } });
     // One that cannot be cancelled serves nothing either: this server never uses it.
-    await Promise.allSettled(held.map(({ id }) => this.vault.api.POST('/orgs/{org_id}/approvals/{id}/cancel', path(id))));
+    await Promise.allSettled(
+      held.map(({ id }) => this.vault.api.POST('/orgs/{org_id}/approvals/{id}/cancel', path(id))),
+    );
     const names = held.map(({ name }) => clean(name)).join(', ');
     return usage(
       `A person must approve this call because it uses ${names}, but it is too long to be shown to them: it has ${length.toLocaleString('en')} characters, and 8,000 are possible. Nothing was done.`,
@@ -111,11 +119,13 @@ export class Session {
   }
 
   /**
-   * Refuses an approval that was asked for another call. A vault of release 0.5.0 or later has an approval for each X-Access-Call; an earlier
-   * one knows it by the secret alone, and deciders were shown its reason.
+   * Refuses an approval that was asked for another call. A vault of release 0.5.0 or later has an approval
+   * for each X-Access-Call; an earlier one knows it by the secret alone, and deciders were shown its reason.
    */
   private async checkIsOf({ name, id }: Held, call: Call): Promise<void> {
-    const { data } = await this.vault.api.GET('/orgs/{org_id}/approvals/{id}', { params: { path: { org_id: this.vault.org, id } } });
+    const { data } = await this.vault.api.GET('/orgs/{org_id}/approvals/{id}', {
+      params: { path: { org_id: this.vault.org, id } },
+    });
     // safety: mcp-approval-of-call
     if (!isReasonOf(data.request.reason, call))
       throw new CliError(
@@ -132,9 +142,13 @@ export class Session {
   hide(name: string, value: string): void {
     // safety: mcp-short-value
     if (value.trim().length < SHORTEST)
-      throw usage(`The value of ${clean(name)} is too short to be masked: it has fewer than ${SHORTEST} characters. It was not used.`);
-    if (Buffer.byteLength(value) > LONGEST_VALUE) throw usage(`The value of ${clean(name)} is too long to be masked. It was not used.`);
-    if (!this.masker.add(name, value)) throw usage('This server cannot mask any more values.', 'Restart the server');
+      throw usage(
+        `The value of ${clean(name)} is too short to be masked: it has fewer than ${SHORTEST} characters. It was not used.`,
+      );
+    if (Buffer.byteLength(value) > LONGEST_VALUE)
+      throw usage(`The value of ${clean(name)} is too long to be masked. It was not used.`);
+    if (!this.masker.add(name, value))
+      throw usage('This server cannot mask any more values.', 'Restart the server');
   }
 
   /** A secret without its value; undefined if this agent cannot see a secret of this name. */
@@ -162,7 +176,8 @@ function heldOf(name: string, error: unknown): Held {
 /** The approval that a call needs, if the error is about one. */
 export function heldBy(error: unknown): { id: string; status: string } | undefined {
   const { approval } = error as { approval?: { id?: unknown; status?: unknown } };
-  if (!approval || typeof approval.id !== 'string' || !/^apr_[A-Za-z0-9]{1,60}$/.test(approval.id)) return undefined;
+  if (!approval || typeof approval.id !== 'string' || !/^apr_[A-Za-z0-9]{1,60}$/.test(approval.id))
+    return undefined;
   return { id: approval.id, status: String(approval.status) };
 }
 

@@ -1,4 +1,5 @@
-// The credential of svc mcp. Invariant: only an agent credential is accepted, so that a model can do no more than its agent is permitted to.
+// The credential of svc mcp. Invariant: only an agent credential is accepted, so that a model can do no more
+// than its agent is permitted to.
 import type { Context } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { clean } from '../text.ts';
@@ -18,10 +19,14 @@ export interface Agent {
   mcp_limits?: McpLimits | null;
 }
 
-/** The agent and its credential. Any other credential is refused; an API key is refused before it is sent anywhere. */
+/**
+ * The agent and its credential. Any other credential is refused; an API key is refused before it is sent
+ * anywhere.
+ */
 export async function agentOf(context: Context): Promise<{ agent: Agent; token: string }> {
   const identity = context.identity();
-  const stored = identity?.kind === 'stored' ? await context.store.load(context.origin, context.profile) : undefined;
+  const stored =
+    identity?.kind === 'stored' ? await context.store.load(context.origin, context.profile) : undefined;
   if (stored?.kind === 'terminal') throw notAnAgent("a member's session");
   if (identity?.kind === 'ci') throw notAnAgent('the identity of a job');
   const token = identity?.kind === 'variable' ? identity.token : (stored?.token ?? '');
@@ -35,7 +40,11 @@ export async function agentOf(context: Context): Promise<{ agent: Agent; token: 
   return { agent: who, token };
 }
 
-const KINDS: Record<string, string> = { api_key: 'an API key', session: 'a session token', member: "a member's session" };
+const KINDS: Record<string, string> = {
+  api_key: 'an API key',
+  session: 'a session token',
+  member: "a member's session",
+};
 
 const notAnAgent = (what: string) =>
   new CliError(`svc mcp requires an agent credential, but this is ${what}.`, {
@@ -47,7 +56,8 @@ const notAnAgent = (what: string) =>
 /** The lines shown to the person at the start. */
 export function introduction(agent: Agent, { environment, policy, reachable }: Session): string[] {
   const { id, name, scopes, secrets, expires_at, mcp_limits } = agent;
-  const list = (some: string[] | null) => (some?.length ? some.map(clean).join(', ') : 'all that its creator can access');
+  const list = (some: string[] | null) =>
+    some?.length ? some.map(clean).join(', ') : 'all that its creator can access';
   const { programs, allowRead } = policy;
   return [
     `svc mcp: agent ${clean(name ?? '')} (${clean(id)}), environment ${clean(environment)}`,
@@ -56,8 +66,16 @@ export function introduction(agent: Agent, { environment, policy, reachable }: S
     `  expires: ${expires_at ?? 'never'}`,
     `  limits: ${mcp_limits ? 'stored with the credential' : 'the options of this server alone. Store them: svc agent update ID --bind …'}`,
     `  http_request: ${reachable.length ? [...new Set(reachable.map(nameOf))].join(', ') : 'no host is allowed. Add one with --bind or --allow-host'}`,
-    ...(programs ? [`  run_command: ${programs === 'any' ? 'every program' : [...programs.keys()].map(clean).join(', ')}`] : []),
+    ...(programs
+      ? [
+          `  run_command: ${programs === 'any' ? 'every program' : [...programs.keys()].map(clean).join(', ')}`,
+        ]
+      : []),
     ...(programs ? [`WARNING: --allow-run: ${RUN_GIVES_AWAY}.`] : []),
-    ...(allowRead ? ['WARNING: --allow-read: the agent can read every value that the credential can read, except bound ones.'] : []),
+    ...(allowRead
+      ? [
+          'WARNING: --allow-read: the agent can read every value that the credential can read, except bound ones.',
+        ]
+      : []),
   ];
 }

@@ -1,5 +1,5 @@
-// The tools of svc mcp: their descriptions for the model, and their code. Invariant: every result and failure of a tool is masked; only
-// read_secret, which exists only with --allow-read, returns a value.
+// The tools of svc mcp: their descriptions for the model, and their code. Invariant: every result and failure
+// of a tool is masked; only read_secret, which exists only with --allow-read, returns a value.
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
@@ -17,7 +17,11 @@ import { failureText, type Session } from './session.ts';
 const LONGEST_TEXT = 256 * 1024;
 /** Even of digits, a value of this length has 66 bits. */
 const SHORTEST_GENERATED = 20;
-const name = z.string().min(1).max(255).describe('The name of the secret, such as STRIPE_KEY or billing/stripe.');
+const name = z
+  .string()
+  .min(1)
+  .max(255)
+  .describe('The name of the secret, such as STRIPE_KEY or billing/stripe.');
 const approval_id = z.string().regex(/^apr_[A-Za-z0-9]{1,60}$/);
 const text = z.string().max(LONGEST_TEXT);
 const texts = (what: string) => z.record(z.string().min(1).max(256), text).describe(what);
@@ -58,22 +62,34 @@ function toolsOf(server: McpServer, session: Session) {
       description,
       input,
       annotations,
-    }: { name: string; description: string; input: Shape; annotations: { readOnlyHint: boolean; [hint: string]: boolean } },
+    }: {
+      name: string;
+      description: string;
+      input: Shape;
+      annotations: { readOnlyHint: boolean; [hint: string]: boolean };
+    },
     run: (given: z.infer<z.ZodObject<Shape>>, extra: Extra) => Promise<unknown>,
   ) => {
     const inputSchema: z.ZodType = z.strictObject(input);
-    server.registerTool(name, { title, description, inputSchema, annotations: { title, ...annotations } }, async (given, extra) => {
-      const token = extra._meta?.progressToken;
-      const progress = async (n: number) => {
-        if (token !== undefined)
-          await extra.sendNotification({ method: 'notifications/progress', params: { progressToken: token, progress: n } });
-      };
-      try {
-        return answer(await run(given as z.infer<z.ZodObject<Shape>>, { signal: extra.signal, progress }));
-      } catch (error) {
-        return { content: [{ type: 'text' as const, text: failureText(session, error) }], isError: true };
-      }
-    });
+    server.registerTool(
+      name,
+      { title, description, inputSchema, annotations: { title, ...annotations } },
+      async (given, extra) => {
+        const token = extra._meta?.progressToken;
+        const progress = async (n: number) => {
+          if (token !== undefined)
+            await extra.sendNotification({
+              method: 'notifications/progress',
+              params: { progressToken: token, progress: n },
+            });
+        };
+        try {
+          return answer(await run(given as z.infer<z.ZodObject<Shape>>, { signal: extra.signal, progress }));
+        } catch (error) {
+          return { content: [{ type: 'text' as const, text: failureText(session, error) }], isError: true };
+        }
+      },
+    );
   };
 }
 
@@ -131,7 +147,8 @@ function metadataTools(tool: Tool, session: Session): void {
 
 function commandTool(tool: Tool, session: Session): void {
   const { programs } = session.policy;
-  const allowed = programs instanceof Map ? ` Allowed programs: ${[...programs.keys()].map(clean).join(', ')}.` : '';
+  const allowed =
+    programs instanceof Map ? ` Allowed programs: ${[...programs.keys()].map(clean).join(', ')}.` : '';
   tool(
     'Run a command',
     {
@@ -148,13 +165,22 @@ function commandTool(tool: Tool, session: Session): void {
         ).optional(),
         stdin: text.optional().describe('The stdin of the program. References are allowed.'),
         cwd: z.string().max(4096).optional().describe('A directory within the directory of this server.'),
-        timeout_seconds: z.int().min(1).max(600).default(50).describe('The program is stopped after this time.'),
+        timeout_seconds: z
+          .int()
+          .min(1)
+          .max(600)
+          .default(50)
+          .describe('The program is stopped after this time.'),
         max_characters: characters,
       },
       annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
     },
     async ({ timeout_seconds: timeout, max_characters, ...run }, { signal }) => {
-      const { stdout, stderr, ...facts } = await runCommand(session, { ...run, timeout, characters: max_characters }, signal);
+      const { stdout, stderr, ...facts } = await runCommand(
+        session,
+        { ...run, timeout, characters: max_characters },
+        signal,
+      );
       return new Blocks(facts, { stdout, stderr }, facts.exit_code !== 0);
     },
   );
@@ -182,7 +208,11 @@ function httpTool(tool: Tool, session: Session): void {
       annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
     },
     async ({ timeout_seconds: timeout, max_characters, ...ask }, { signal }) => {
-      const { body, ...facts } = await httpRequest(session, { ...ask, timeout, characters: max_characters }, signal);
+      const { body, ...facts } = await httpRequest(
+        session,
+        { ...ask, timeout, characters: max_characters },
+        signal,
+      );
       return new Blocks(facts, { body });
     },
   );
@@ -196,7 +226,12 @@ function approvalTools(tool: Tool, session: Session): void {
       description:
         'Cancels a request for approval that one of your calls made, if you no longer need that call. An approval serves only the call that asked for it.',
       input: { approval_id },
-      annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+      annotations: {
+        readOnlyHint: false,
+        destructiveHint: false,
+        idempotentHint: true,
+        openWorldHint: false,
+      },
     },
     (given) => cancelApproval(session, given.approval_id),
   );
@@ -208,7 +243,12 @@ function approvalTools(tool: Tool, session: Session): void {
         'Waits for the decision on an approval and returns it. While it is pending, call this again. Once it is approved, repeat the call that was held, with exactly the same arguments.',
       input: {
         approval_id,
-        timeout_seconds: z.int().min(1).max(600).default(45).describe('How long to wait. Many clients abort a call after 60 seconds.'),
+        timeout_seconds: z
+          .int()
+          .min(1)
+          .max(600)
+          .default(45)
+          .describe('How long to wait. Many clients abort a call after 60 seconds.'),
       },
       annotations: READS,
     },
@@ -225,12 +265,23 @@ function rotateTool(tool: Tool, session: Session): void {
         'Gives a secret a new value that the vault generates. You do not see it. Programs that use the old value fail until they get the new one, so do this only when you are asked to.',
       input: {
         name,
-        // A value with few possibilities could be guessed: whoever can print guesses sees by the mask which one is right.
+        // A value with few possibilities could be guessed: whoever can print guesses sees by the mask which
+        // one is right.
         // safety: mcp-rotate-strength
-        length: z.int().min(SHORTEST_GENERATED).max(1024).optional().describe('Number of characters to generate.'),
+        length: z
+          .int()
+          .min(SHORTEST_GENERATED)
+          .max(1024)
+          .optional()
+          .describe('Number of characters to generate.'),
         charset: z.enum(['alphanumeric', 'letters', 'digits', 'hex', 'base64url', 'ascii']).optional(),
       },
-      annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+      annotations: {
+        readOnlyHint: false,
+        destructiveHint: true,
+        idempotentHint: false,
+        openWorldHint: false,
+      },
     },
     (given) => rotateSecret(session, given),
   );
@@ -247,8 +298,12 @@ function readTool(tool: Tool, session: Session): void {
       annotations: READS,
     },
     async (given) => {
-      if (session.policy.bindings.has(given.name)) throw usage(`${clean(given.name)} is bound to hosts and cannot be shown.`);
-      const values = await session.values([given.name], callOf('read_secret', given.name, { name: given.name }));
+      if (session.policy.bindings.has(given.name))
+        throw usage(`${clean(given.name)} is bound to hosts and cannot be shown.`);
+      const values = await session.values(
+        [given.name],
+        callOf('read_secret', given.name, { name: given.name }),
+      );
       return { name: given.name, value: values.get(given.name) };
     },
   );

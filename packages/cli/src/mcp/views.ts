@@ -1,5 +1,6 @@
-// Alternative views of an output: without line folding, and with escapes decoded. An encoded value appears in one of them in plain
-// form. Invariant: each position of a view maps to the part of the output that it represents.
+// Alternative views of an output: without line folding, and with escapes decoded. An encoded value appears in
+// one of them in plain form. Invariant: each position of a view maps to the part of the output that it
+// represents.
 
 /** A text with one character per byte, and the position each character comes from. */
 export interface View {
@@ -14,10 +15,14 @@ export function plainView(text: string): View {
 }
 
 /**
- * A view with each match of `pattern` replaced by the result of `decode`, which must not be longer than the match. Undefined if
- * nothing matches.
+ * A view with each match of `pattern` replaced by the result of `decode`, which must not be longer than the
+ * match. Undefined if nothing matches.
  */
-export function decoded(view: View, pattern: RegExp, decode: (match: string, ...groups: string[]) => string): View | undefined {
+export function decoded(
+  view: View,
+  pattern: RegExp,
+  decode: (match: string, ...groups: string[]) => string,
+): View | undefined {
   const size = view.text.length;
   const parts: string[] = [];
   const from = new Uint32Array(size);
@@ -46,17 +51,33 @@ export function decoded(view: View, pattern: RegExp, decode: (match: string, ...
 }
 
 /** The UTF-8 bytes of a code point. */
-const bytesOf = (code: number): string => (code > 0x10ffff ? '' : Buffer.from(String.fromCodePoint(code)).toString('latin1'));
+const bytesOf = (code: number): string =>
+  code > 0x10ffff ? '' : Buffer.from(String.fromCodePoint(code)).toString('latin1');
 const hexByte = (hex: string) => String.fromCharCode(Number.parseInt(hex, 16));
 
-const CONTROLS: Record<string, string> = { n: '\n', r: '\r', t: '\t', b: '\b', f: '\f', v: '\v', a: '\x07', e: '\x1b', E: '\x1b', 0: '\0' };
+const CONTROLS: Record<string, string> = {
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  b: '\b',
+  f: '\f',
+  v: '\v',
+  a: '\x07',
+  e: '\x1b',
+  E: '\x1b',
+  0: '\0',
+};
 const ESCAPES =
   /\\u([0-9a-fA-F]{4})(?:\\u([dD][c-fC-F][0-9a-fA-F]{2}))?|\\u\{([0-9a-fA-F]{1,6})\}|\\x([0-9a-fA-F]{2})|\\([0-7]{2,3})|\\([\s\S])/g;
 
 /** Decodes escapes of JSON, programming languages and shells. */
 const unescaped = (view: View) =>
   decoded(view, ESCAPES, (_, unit, low, code, hex, octal, char) => {
-    if (unit) return bytesOf(surrogates(Number.parseInt(unit, 16), low)) + (low && !isHigh(unit) ? bytesOf(Number.parseInt(low, 16)) : '');
+    if (unit)
+      return (
+        bytesOf(surrogates(Number.parseInt(unit, 16), low)) +
+        (low && !isHigh(unit) ? bytesOf(Number.parseInt(low, 16)) : '')
+      );
     if (code) return bytesOf(Number.parseInt(code, 16));
     if (hex) return hexByte(hex);
     if (octal) return String.fromCharCode(Number.parseInt(octal, 8) & 255);
@@ -65,14 +86,17 @@ const unescaped = (view: View) =>
 
 const isHigh = (unit: string) => /^d[89ab]/i.test(unit);
 const surrogates = (unit: number, low: string | undefined) =>
-  low && unit >= 0xd800 && unit < 0xdc00 ? 0x10000 + ((unit - 0xd800) << 10) + (Number.parseInt(low, 16) - 0xdc00) : unit;
+  low && unit >= 0xd800 && unit < 0xdc00
+    ? 0x10000 + ((unit - 0xd800) << 10) + (Number.parseInt(low, 16) - 0xdc00)
+    : unit;
 
 /** Decodes quotes within single-quoted shell strings. */
 const unquoted = (view: View) => decoded(view, /'\\''|'"'"'/g, () => "'");
 
 /** Decodes percent-encoding, and form encoding, in which + is a space. */
 const unpercented = (view: View) => decoded(view, /%([0-9a-fA-F]{2})/g, (_, hex = '') => hexByte(hex));
-const unformed = (view: View) => decoded(view, /%([0-9a-fA-F]{2})|\+/g, (_, hex) => (hex ? hexByte(hex) : ' '));
+const unformed = (view: View) =>
+  decoded(view, /%([0-9a-fA-F]{2})|\+/g, (_, hex) => (hex ? hexByte(hex) : ' '));
 
 const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 const unentitied = (view: View) =>
@@ -82,13 +106,18 @@ const unentitied = (view: View) =>
 
 /** Texts in an alphabet: of 16 characters or more, or folded by a usual width (xxd, PEM, MIME). */
 const runsOf = (letters: string) =>
-  new RegExp(`${[60, 64, 76].map((width) => `(?:${letters}{${width}}\\r?\\n)+${letters}{1,${width}}`).join('|')}|${letters}{16,}`, 'g');
+  new RegExp(
+    `${[60, 64, 76].map((width) => `(?:${letters}{${width}}\\r?\\n)+${letters}{1,${width}}`).join('|')}|${letters}{16,}`,
+    'g',
+  );
 const BASE64 = runsOf('[A-Za-z0-9+/_-]');
 const HEX = runsOf('[0-9a-fA-F]');
 
 /** Decodes base64 and hexadecimal texts. Each decoded character maps to the whole text. */
-const unbase64 = (view: View) => decoded(view, BASE64, (text) => Buffer.from(text, 'base64').toString('latin1'));
-const unhexed = (view: View) => decoded(view, HEX, (text) => Buffer.from(text.replace(/\s/g, ''), 'hex').toString('latin1'));
+const unbase64 = (view: View) =>
+  decoded(view, BASE64, (text) => Buffer.from(text, 'base64').toString('latin1'));
+const unhexed = (view: View) =>
+  decoded(view, HEX, (text) => Buffer.from(text.replace(/\s/g, ''), 'hex').toString('latin1'));
 
 const DECODERS = [unescaped, unpercented, unentitied];
 const OUTER = [...DECODERS, unformed, unquoted, unbase64, unhexed];
@@ -103,8 +132,8 @@ export const digits = (view: View): View => {
 };
 
 /**
- * The digits of a hex dump by xxd, hexdump -C or od: each line without its offset and its text column, both of which map to
- * its digits.
+ * The digits of a hex dump by xxd, hexdump -C or od: each line without its offset and its text column, both
+ * of which map to its digits.
  */
 export function dump(view: View): View | undefined {
   const found = decoded(view, /^[0-9a-fA-F]{4,16}(:?)[ \t]+(.+)$/gm, (whole, colon, rest = '') => {
@@ -124,6 +153,8 @@ export function unnumbered(view: View): View | undefined {
 export function readings(text: string): View[] {
   const plain = plainView(text);
   const once = OUTER.map((decode) => decode(plain)).filter((view) => view !== undefined);
-  const twice = once.flatMap((view) => DECODERS.map((decode) => decode(view)).filter((other) => other !== undefined));
+  const twice = once.flatMap((view) =>
+    DECODERS.map((decode) => decode(view)).filter((other) => other !== undefined),
+  );
   return [plain, ...once, ...twice];
 }

@@ -1,5 +1,5 @@
-// The child of svc run. Invariants: values are only in its environment; signals are forwarded to it; it never survives a stop; svc exits
-// with its exit code, or 128 plus the signal number.
+// The child of svc run. Invariants: values are only in its environment; signals are forwarded to it; it never
+// survives a stop; svc exits with its exit code, or 128 plus the signal number.
 import { type ChildProcess, spawn } from 'node:child_process';
 import os from 'node:os';
 import { CliError, usage } from '../errors.ts';
@@ -95,8 +95,12 @@ export class NotStarted extends CliError {
 
 export function notStarted(file: string, error: NodeJS.ErrnoException): CliError {
   const name = clean(file);
-  if (error.code === 'ENOENT') return new NotStarted(`The command ${name} does not exist.`, 127, 'Check the name and PATH');
+  if (error.code === 'ENOENT')
+    return new NotStarted(`The command ${name} does not exist.`, 127, 'Check the name and PATH');
   if (error.code === 'E2BIG')
-    return usage('The secrets are too large for the environment of a process.', 'Select fewer with --prefix or --only');
+    return usage(
+      'The secrets are too large for the environment of a process.',
+      'Select fewer with --prefix or --only',
+    );
   return new NotStarted(`The command ${name} cannot be run (${error.code}).`, 126);
 }

@@ -1,6 +1,6 @@
-// The encrypted copy of values for when the vault is unreachable. Invariants: the key is never stored beside the copy; a copy is valid only
-// for the caller who wrote it, the same vault, organisation, environment and prefixes, and until its maximum age; it is deleted when the vault
-// refuses.
+// The encrypted copy of values for when the vault is unreachable. Invariants: the key is never stored beside
+// the copy; a copy is valid only for the caller who wrote it, the same vault, organisation, environment and
+// prefixes, and until its maximum age; it is deleted when the vault refuses.
 import { createHash, webcrypto } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -51,11 +51,16 @@ export class Fallback {
     private readonly maxAge: number,
   ) {
     this.file = path.resolve(context.host.cwd, file);
-    const dir = fs.realpathSync(fs.existsSync(path.dirname(this.file)) ? path.dirname(this.file) : context.host.cwd);
+    const dir = fs.realpathSync(
+      fs.existsSync(path.dirname(this.file)) ? path.dirname(this.file) : context.host.cwd,
+    );
     const own = fs.existsSync(context.configDir) ? fs.realpathSync(context.configDir) : context.configDir;
     // safety: cli-fallback-place
     if (dir === own || dir.startsWith(`${own}${path.sep}`))
-      throw usage('--fallback must not be in the configuration directory of svc, which holds its key.', 'Choose another directory');
+      throw usage(
+        '--fallback must not be in the configuration directory of svc, which holds its key.',
+        'Choose another directory',
+      );
   }
 
   /** Replaces the copy. */
@@ -64,7 +69,11 @@ export class Fallback {
     const saved_at = new Date().toISOString();
     const iv = webcrypto.getRandomValues(new Uint8Array(12));
     const text = new TextEncoder().encode(JSON.stringify([...values]));
-    const data = await webcrypto.subtle.encrypt({ name: 'AES-GCM', iv, additionalData: this.bound(saved_at) }, key as CryptoKey, text);
+    const data = await webcrypto.subtle.encrypt(
+      { name: 'AES-GCM', iv, additionalData: this.bound(saved_at) },
+      key as CryptoKey,
+      text,
+    );
     const stored: Stored = { version: 2, saved_at, iv: base64(iv), data: base64(new Uint8Array(data)) };
     writePrivate(this.file, `${JSON.stringify(stored)}\n`);
   }
@@ -85,10 +94,16 @@ export class Fallback {
       );
       const age = Date.now() - Date.parse(saved_at);
       // safety: cli-fallback-age
-      if (!(age <= this.maxAge * 1000 && age >= -MOST_AHEAD)) return { why: `the fallback copy of ${saved_at} is too old` };
-      return { values: new Map(JSON.parse(new TextDecoder().decode(plain)) as [string, string][]), savedAt: saved_at };
+      if (!(age <= this.maxAge * 1000 && age >= -MOST_AHEAD))
+        return { why: `the fallback copy of ${saved_at} is too old` };
+      return {
+        values: new Map(JSON.parse(new TextDecoder().decode(plain)) as [string, string][]),
+        savedAt: saved_at,
+      };
     } catch {
-      return { why: 'the fallback copy is damaged, or is for another vault, environment, prefix or credential' };
+      return {
+        why: 'the fallback copy is damaged, or is for another vault, environment, prefix or credential',
+      };
     }
   }
 
@@ -102,7 +117,9 @@ export class Fallback {
   /** The scope and time that the copy is bound to. */
   private bound(saved_at: string): Uint8Array {
     const { origin, org, environment, prefixes, caller } = this.scope;
-    return new TextEncoder().encode(JSON.stringify(['svc fallback', 2, origin, org, environment, prefixes, caller, saved_at]));
+    return new TextEncoder().encode(
+      JSON.stringify(['svc fallback', 2, origin, org, environment, prefixes, caller, saved_at]),
+    );
   }
 
   /** The key: in the keychain, or in a private file in the directory of svc. */
@@ -125,7 +142,10 @@ export class Fallback {
         writePrivate(file, `${text}\n`);
       }
     }
-    return webcrypto.subtle.importKey('raw', bytes(text), 'AES-GCM', false, ['encrypt', 'decrypt']) as Promise<CryptoKey>;
+    return webcrypto.subtle.importKey('raw', bytes(text), 'AES-GCM', false, [
+      'encrypt',
+      'decrypt',
+    ]) as Promise<CryptoKey>;
   }
 }
 

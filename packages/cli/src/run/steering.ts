@@ -1,15 +1,19 @@
-// Variables that steer programs: which code runs, where traffic goes, which files are read. Invariant: svc run sets none of them from a secret
-// that nobody expects. The patterns err on the side of leaving out, and still cannot name every such variable: `svc run --listed` can.
+// Variables that steer programs: which code runs, where traffic goes, which files are read. Invariant: svc
+// run sets none of them from a secret that nobody expects. The patterns err on the side of leaving out, and
+// still cannot name every such variable: `svc run --listed` can.
 
 const words = (text: string) => text.trim().split(/\s+/);
 
 /**
- * Set only with --allow-reserved, whatever `.svc.json` lists: the loader runs code in every program, and SVC_ variables tell svc itself where
- * its credentials go.
+ * Set only with --allow-reserved, whatever `.svc.json` lists: the loader runs code in every program, and SVC_
+ * variables tell svc itself where its credentials go.
  */
 const RESERVED = words('LD_* DYLD_* SVC_*');
 
-/** Patterns: of processes and shells, of programs that read their options from variables, of interpreters, build tools and networks. */
+/**
+ * Patterns: of processes and shells, of programs that read their options from variables, of interpreters,
+ * build tools and networks.
+ */
 const STEERING = words(`
   *PATH *PATHS PATHEXT PATH_* HOME *_HOME USER LOGNAME *SHELL PWD OLDPWD TERM TERMCAP TERMINFO* TMPDIR TMP TEMP TZDIR
   *EDITOR VISUAL *PAGER *BROWSER *_ASKPASS *OPT *OPTS *_OPTION *OPTIONS *_ARGS *_PRELOAD *_WRAPPER *_RCFILE *RC *_CONFIG_FILE *_CONFIG_DIR *_LOG_CONFIG
@@ -48,24 +52,45 @@ const STEERING = words(`
   VIMINIT GVIMINIT EXINIT VIM VIMRUNTIME EMACS* GDB* VALGRIND_* ASAN_* LSAN_* MSAN_* TSAN_* UBSAN_* OMP_* QT_* GTK_* GIO_* GST_*
 `);
 
-/** They steer although their names end as those of credentials do: files of code that R runs at its start, and whom pass encrypts for. */
-const NEVER_CREDENTIALS = words('R_PROFILE_USER R_ENVIRON_USER R_LIBS_USER PASSWORD_STORE_KEY PASSWORD_STORE_SIGNING_KEY');
+/**
+ * They steer although their names end as those of credentials do: files of code that R runs at its start, and
+ * whom pass encrypts for.
+ */
+const NEVER_CREDENTIALS = words(
+  'R_PROFILE_USER R_ENVIRON_USER R_LIBS_USER PASSWORD_STORE_KEY PASSWORD_STORE_SIGNING_KEY',
+);
 
 /** What a client authenticates with steers nothing else: these names pass. */
-const CREDENTIALS = words('*TOKEN *PASSWORD *PASSWD *SECRET *_KEY *_KEY_ID *_USER *_USERNAME PGUSER PGDATABASE');
+const CREDENTIALS = words(
+  '*TOKEN *PASSWORD *PASSWD *SECRET *_KEY *_KEY_ID *_USER *_USERNAME PGUSER PGDATABASE',
+);
 
-const matcher = (patterns: string[]) => new RegExp(`^(${patterns.map((pattern) => pattern.replaceAll('*', '.*')).join('|')})$`);
+const matcher = (patterns: string[]) =>
+  new RegExp(`^(${patterns.map((pattern) => pattern.replaceAll('*', '.*')).join('|')})$`);
 
-const [isReservedPattern, isSteeringPattern, isCredential] = [RESERVED, STEERING, CREDENTIALS].map(matcher) as [RegExp, RegExp, RegExp];
+const [isReservedPattern, isSteeringPattern, isCredential] = [RESERVED, STEERING, CREDENTIALS].map(
+  matcher,
+) as [RegExp, RegExp, RegExp];
 
-/** Whether only --allow-reserved lets a secret set this variable. Ignores case, as Windows does; proxy variables exist in both cases. */
+/**
+ * Whether only --allow-reserved lets a secret set this variable. Ignores case, as Windows does; proxy
+ * variables exist in both cases.
+ */
 export const isReserved = (variable: string): boolean => isReservedPattern.test(variable.toUpperCase());
 
 /** Whether this variable changes how programs run, so that a secret sets it only if it is expected. */
 export function isSteering(variable: string): boolean {
   const upper = variable.toUpperCase();
-  return isReserved(upper) || (isSteeringPattern.test(upper) && (!isCredential.test(upper) || NEVER_CREDENTIALS.includes(upper)));
+  return (
+    isReserved(upper) ||
+    (isSteeringPattern.test(upper) && (!isCredential.test(upper) || NEVER_CREDENTIALS.includes(upper)))
+  );
 }
 
 /** The patterns, for the documentation. */
-export const PATTERNS = { reserved: RESERVED, steering: STEERING, credentials: CREDENTIALS, never: NEVER_CREDENTIALS };
+export const PATTERNS = {
+  reserved: RESERVED,
+  steering: STEERING,
+  credentials: CREDENTIALS,
+  never: NEVER_CREDENTIALS,
+};

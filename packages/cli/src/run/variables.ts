@@ -1,5 +1,6 @@
-// The environment of a child: that of this process without svc's own credentials, plus the secrets. Invariant: a secret sets a variable that
-// steers programs only if `.svc.json` lists the secret, or the user names the variable on the command line.
+// The environment of a child: that of this process without svc's own credentials, plus the secrets.
+// Invariant: a secret sets a variable that steers programs only if `.svc.json` lists the secret, or the user
+// names the variable on the command line.
 import { variableOf, withoutPrefix } from '../names.ts';
 import { clean, counted } from '../text.ts';
 import { isReserved, isSteering } from './steering.ts';
@@ -8,7 +9,10 @@ import { isReserved, isSteering } from './steering.ts';
 const OWN = ['SVC_TOKEN', 'SVC_TRUST_ID', 'SVC_ID_TOKEN', 'SVC_ID_TOKEN_FILE'];
 
 export interface Choice {
-  /** Only names that begin with one of these, which is removed. Of two secrets that become one variable, that of the later prefix wins. */
+  /**
+   * Only names that begin with one of these, which is removed. Of two secrets that become one variable, that
+   * of the later prefix wins.
+   */
   prefixes?: readonly string[];
   /** Only these variables. */
   only?: readonly string[];
@@ -44,7 +48,11 @@ interface Candidate {
 }
 
 /** The environment of a child. */
-export function variablesOf(values: ReadonlyMap<string, string>, own: NodeJS.ProcessEnv, choice: Choice): Variables {
+export function variablesOf(
+  values: ReadonlyMap<string, string>,
+  own: NodeJS.ProcessEnv,
+  choice: Choice,
+): Variables {
   // Without a prototype, so that __proto__ is an ordinary name.
   const passed = Object.entries(own).filter(([name]) => !OWN.includes(name.toUpperCase()));
   const env: NodeJS.ProcessEnv = Object.assign(Object.create(null), Object.fromEntries(passed));
@@ -83,19 +91,31 @@ function candidatesIn(
     if (only && !only.includes(rest) && !(variable && only.includes(variable))) continue;
     variables.missing = variables.missing.filter((one) => one !== rest && one !== variable);
     if (variable === undefined) variables.left.push({ name, why: 'name' });
-    else found.set(variable, [...(found.get(variable) ?? []), { name, value, prefix, isExact: variable === rest }]);
+    else
+      found.set(variable, [
+        ...(found.get(variable) ?? []),
+        { name, value, prefix, isExact: variable === rest },
+      ]);
   }
   return found;
 }
 
-/** The secret that sets a variable: of the latest prefix the only one, or the one whose name is the variable itself. */
+/**
+ * The secret that sets a variable: of the latest prefix the only one, or the one whose name is the variable
+ * itself.
+ */
 function winner(candidates: Candidate[]): Candidate | undefined {
   const latest = Math.max(...candidates.map(({ prefix }) => prefix));
   const among = candidates.filter(({ prefix }) => prefix === latest);
   return among.length === 1 ? among[0] : among.find(({ isExact }) => isExact);
 }
 
-function whyNot({ name, value }: Candidate, variable: string, own: NodeJS.ProcessEnv, choice: Choice): Reason | undefined {
+function whyNot(
+  { name, value }: Candidate,
+  variable: string,
+  own: NodeJS.ProcessEnv,
+  choice: Choice,
+): Reason | undefined {
   const { allowed = [], listed, onlyListed, preserve } = choice;
   const isAllowed = allowed.includes(variable);
   const isListed = listed?.includes(name);
@@ -110,7 +130,11 @@ function whyNot({ name, value }: Candidate, variable: string, own: NodeJS.Proces
 }
 
 const WHY: Partial<Record<Reason, readonly [one: string, several: string, remedy: string]>> = {
-  reserved: ['is reserved', 'are reserved', '. Rename the secret, or allow the variable with --allow-reserved'],
+  reserved: [
+    'is reserved',
+    'are reserved',
+    '. Rename the secret, or allow the variable with --allow-reserved',
+  ],
   steering: [
     'can change how programs run, and .svc.json does not list it',
     'can change how programs run, and .svc.json does not list them',
@@ -118,7 +142,11 @@ const WHY: Partial<Record<Reason, readonly [one: string, several: string, remedy
   ],
   unlisted: ['is not listed in .svc.json', 'are not listed in .svc.json', ''],
   name: ['begins with a digit, as no variable can', 'begin with a digit, as no variable can', ''],
-  collision: ['becomes the same variable as another secret', 'become the same variable as another secret', '. Rename all but one'],
+  collision: [
+    'becomes the same variable as another secret',
+    'become the same variable as another secret',
+    '. Rename all but one',
+  ],
   value: ['contains a NUL byte', 'contain a NUL byte', ', which environment variables cannot contain'],
 };
 /** The most names in one warning. */

@@ -1,6 +1,6 @@
-// svc run --watch: restarts the child when its values change. Invariants: there is one child at a time; no change is missed, also not during
-// a restart; a change that does not affect the child does not restart it; if the vault is unreachable or refuses, the child keeps running
-// and a warning is shown once.
+// svc run --watch: restarts the child when its values change. Invariants: there is one child at a time; no
+// change is missed, also not during a restart; a change that does not affect the child does not restart it;
+// if the vault is unreachable or refuses, the child keeps running and a warning is shown once.
 import type { Context } from '../context.ts';
 import { asCliError, type CliError } from '../errors.ts';
 import { Child, exitCodeOf, forwardSignals } from './child.ts';
@@ -20,8 +20,8 @@ export interface Watched {
   /** Reads the values again. */
   read(): Promise<Variables>;
   /**
-   * Calls `onChange` when a value may have changed, and `onRefused` when changes can no longer be watched. Returns a function that
-   * unsubscribes.
+   * Calls `onChange` when a value may have changed, and `onRefused` when changes can no longer be watched.
+   * Returns a function that unsubscribes.
    */
   subscribe(onChange: () => void, onRefused: (error: unknown) => void): () => void;
   /** How long a child may take to exit, in milliseconds. */
@@ -29,7 +29,10 @@ export interface Watched {
 }
 
 /** Runs the child until it exits on its own. */
-export async function runWatched(context: Context, { line, first, isStale, read, subscribe, grace }: Watched): Promise<number> {
+export async function runWatched(
+  context: Context,
+  { line, first, isStale, read, subscribe, grace }: Watched,
+): Promise<number> {
   let current = first;
   let child = new Child(line, first.env, context.host.cwd);
   let stale = isStale;
@@ -112,7 +115,10 @@ class Changes {
   }
 }
 
-/** Warns why the command keeps its current values, and what to do: once per reason, until values can be read again. */
+/**
+ * Warns why the command keeps its current values, and what to do: once per reason, until values can be read
+ * again.
+ */
 function teller(context: Context) {
   const told = new Set<string>();
   return {
@@ -122,7 +128,10 @@ function teller(context: Context) {
       if (told.has(reason)) return;
       told.add(reason);
       const next = nextStep(context, failure);
-      context.out.warn(`${what}: ${failure.message} The command keeps its current values.`, ...(next ? [`  next: ${next}`] : []));
+      context.out.warn(
+        `${what}: ${failure.message} The command keeps its current values.`,
+        ...(next ? [`  next: ${next}`] : []),
+      );
     },
     over: () => told.clear(),
   };

@@ -1,5 +1,5 @@
-// The baseline: findings of an earlier scan that are accepted. Invariant: it holds paths and keyed digests, and nothing of what was found;
-// the same finding in another file is a new one.
+// The baseline: findings of an earlier scan that are accepted. Invariant: it holds paths and keyed digests,
+// and nothing of what was found; the same finding in another file is a new one.
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Context } from '../context.ts';
@@ -21,7 +21,10 @@ export function baseline(context: Context, file: string): (finding: Accepted) =>
 }
 
 function readBaseline(at: string, file: string): Accepted[] {
-  const wrong = usage(`${clean(file)} is not a baseline of svc scan.`, `Write one with svc scan --write-baseline ${clean(file)}`);
+  const wrong = usage(
+    `${clean(file)} is not a baseline of svc scan.`,
+    `Write one with svc scan --write-baseline ${clean(file)}`,
+  );
   let parsed: { version?: unknown; findings?: unknown };
   try {
     parsed = JSON.parse(fs.readFileSync(at, 'utf8'));
@@ -42,5 +45,8 @@ export function writeBaseline(context: Context, file: string, findings: Accepted
     .sort(([one], [other]) => (one < other ? -1 : 1))
     .map(([, { path, rule, fingerprint }]) => ({ path, rule, fingerprint }));
   sorted.sort((one, other) => (one.path < other.path ? -1 : one.path > other.path ? 1 : 0));
-  fs.writeFileSync(path.resolve(context.host.cwd, file), `${JSON.stringify({ version: 1, findings: sorted }, null, 2)}\n`);
+  fs.writeFileSync(
+    path.resolve(context.host.cwd, file),
+    `${JSON.stringify({ version: 1, findings: sorted }, null, 2)}\n`,
+  );
 }

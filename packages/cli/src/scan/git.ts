@@ -1,5 +1,6 @@
-// What git knows of a repository, for scans. Invariants: git runs no program that the repository's configuration names and fetches nothing;
-// names and contents are taken as bytes, from the index itself, whatever `diff.*` and `core.*` settings the repository has.
+// What git knows of a repository, for scans. Invariants: git runs no program that the repository's
+// configuration names and fetches nothing; names and contents are taken as bytes, from the index itself,
+// whatever `diff.*` and `core.*` settings the repository has.
 import { execFileSync } from 'node:child_process';
 import type { Context } from '../context.ts';
 import { CliError, usage } from '../errors.ts';
@@ -16,8 +17,8 @@ const SAFE = [
   'core.sshCommand=false',
 ];
 /**
- * A blob that is missing must not be fetched: that would run the transport that the repository names. And no object may stand in for another
- * (refs/replace): a commit has the original.
+ * A blob that is missing must not be fetched: that would run the transport that the repository names. And no
+ * object may stand in for another (refs/replace): a commit has the original.
  */
 const AS_STORED = {
   // safety: cli-scan-replaced
@@ -43,11 +44,17 @@ export function inGit(context: Context, args: string[], input?: Buffer): Buffer 
   try {
     return git(context, args, input);
   } catch {
-    throw usage('git failed in this directory.', 'Run svc scan in a git repository, or pass files: svc scan FILE');
+    throw usage(
+      'git failed in this directory.',
+      'Run svc scan in a git repository, or pass files: svc scan FILE',
+    );
   }
 }
 
-/** The path of the current directory below the repository's root, with a final `/`; empty outside a repository. */
+/**
+ * The path of the current directory below the repository's root, with a final `/`; empty outside a
+ * repository.
+ */
 export function prefixOf(context: Context): string {
   try {
     return lineOf(git(context, ['rev-parse', '--show-prefix']));
@@ -82,16 +89,34 @@ export interface Staged {
   id: string;
 }
 
-/** The entries that the next commit adds or changes, whatever their type was. A submodule has no content of its own. */
+/**
+ * The entries that the next commit adds or changes, whatever their type was. A submodule has no content of
+ * its own.
+ */
 export function staged(context: Context): Staged[] {
   const head = headOrEmpty(context);
   const fields = [
-    ...split(inGit(context, ['diff-index', '--cached', '--raw', '-z', '--no-renames', '--no-relative', '--full-index', head])),
+    ...split(
+      inGit(context, [
+        'diff-index',
+        '--cached',
+        '--raw',
+        '-z',
+        '--no-renames',
+        '--no-relative',
+        '--full-index',
+        head,
+      ]),
+    ),
   ];
   const entries: Staged[] = [];
   for (let at = 0; at + 1 < fields.length; at += 2) {
     const [, mode = '', , id = '', status] = String(fields[at]).split(' ');
-    if (status?.startsWith('U')) throw usage('The index has unmerged files.', 'Resolve the conflicts and stage the files, then scan again');
+    if (status?.startsWith('U'))
+      throw usage(
+        'The index has unmerged files.',
+        'Resolve the conflicts and stage the files, then scan again',
+      );
     if (status !== 'D' && mode !== '160000') entries.push({ name: fields[at + 1] as Buffer, id });
   }
   return entries;
@@ -105,13 +130,19 @@ function headOrEmpty(context: Context): string {
   }
 }
 
-/** The size of a staged entry in bytes. Throws if its content is missing, as in a damaged or a partial clone. */
-export const sizeOf = (context: Context, { id }: Staged): number => Number(lineOf(git(context, ['cat-file', '-s', id])));
+/**
+ * The size of a staged entry in bytes. Throws if its content is missing, as in a damaged or a partial clone.
+ */
+export const sizeOf = (context: Context, { id }: Staged): number =>
+  Number(lineOf(git(context, ['cat-file', '-s', id])));
 
 /** The content of a staged entry, without filters. */
 export const contentOf = (context: Context, { id }: Staged): Buffer => git(context, ['cat-file', 'blob', id]);
 
-/** The content of a file in the root of the repository, as the index has it; undefined if it has none, or a link. */
+/**
+ * The content of a file in the root of the repository, as the index has it; undefined if it has none, or a
+ * link.
+ */
 export function stagedFile(context: Context, name: string): Buffer | undefined {
   const [entry] = split(inGit(context, ['ls-files', '--stage', '-z', '--', `:(top,literal)${name}`]));
   const [, mode = '', id = ''] = /^(\d+) ([0-9a-f]+) 0\t/.exec(String(entry)) ?? [];
@@ -119,6 +150,9 @@ export function stagedFile(context: Context, name: string): Buffer | undefined {
   try {
     return contentOf(context, { name: Buffer.from(name), id });
   } catch {
-    throw new CliError(`The content of ${name} is not in the repository.`, { exit: 'failure', next: 'Check the repository: git fsck' });
+    throw new CliError(`The content of ${name} is not in the repository.`, {
+      exit: 'failure',
+      next: 'Check the repository: git fsck',
+    });
   }
 }

@@ -1,15 +1,17 @@
-// File contents as texts. Invariants: every byte of a file is part of a text that is scanned, and what is written in ASCII, UTF-8, UTF-16 or
-// UTF-32 is readable in one of the texts, whatever comes before it; a text is changed as bytes before it is decoded, because a replacement in
-// a long text takes thirty times its memory.
+// File contents as texts. Invariants: every byte of a file is part of a text that is scanned, and what is
+// written in ASCII, UTF-8, UTF-16 or UTF-32 is readable in one of the texts, whatever comes before it; a text
+// is changed as bytes before it is decoded, because a replacement in a long text takes thirty times its
+// memory.
 
 /** Text in a reading that may be none: four ASCII characters in a row. */
 const READABLE = /[ -~]{4}/;
 const LINE_BREAK = 0x0a;
 
 /**
- * The texts that the bytes of a file can be. Without NUL bytes and byte order mark, that is the file as UTF-8. Otherwise parts of the file
- * may be in other encodings than its beginning: it is read byte by byte, and as UTF-16 of both byte orders at even and odd offsets, as far as
- * that shows text. What the whole file seems to be comes first. NUL characters become line breaks, so that texts in binary files stand alone.
+ * The texts that the bytes of a file can be. Without NUL bytes and byte order mark, that is the file as
+ * UTF-8. Otherwise parts of the file may be in other encodings than its beginning: it is read byte by byte,
+ * and as UTF-16 of both byte orders at even and odd offsets, as far as that shows text. What the whole file
+ * seems to be comes first. NUL characters become line breaks, so that texts in binary files stand alone.
  */
 export function* textsOf(bytes: Buffer): Generator<string> {
   const whole = utf16Of(bytes);
@@ -36,7 +38,8 @@ function withoutNuls(bytes: Buffer): Buffer {
 type Utf16 = 'utf-16le' | 'utf-16be';
 const MARKS: Record<Utf16, [number, number]> = { 'utf-16le': [0xff, 0xfe], 'utf-16be': [0xfe, 0xff] };
 
-const begins = (bytes: Buffer, [first, second]: [number, number]) => bytes[0] === first && bytes[1] === second;
+const begins = (bytes: Buffer, [first, second]: [number, number]) =>
+  bytes[0] === first && bytes[1] === second;
 
 /** The code units of at least so many characters of UTF-32, each followed by a NUL, in bytes. */
 const LEAST_WIDE = 4 * 4;

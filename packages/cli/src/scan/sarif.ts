@@ -1,4 +1,5 @@
-// Merges the SARIF logs of several requests. Invariant: a result keeps its rule, although the index of the rule may change.
+// Merges the SARIF logs of several requests. Invariant: a result keeps its rule, although the index of the
+// rule may change.
 import { VERSION } from '../version.ts';
 
 interface Rule {
@@ -23,7 +24,10 @@ export interface SarifResult {
 interface Run {
   tool: { driver: { name: string; version: string; rules: Rule[] } };
   automationDetails?: { id: string };
-  invocations: { executionSuccessful: boolean; toolExecutionNotifications: { message: { text: string } }[] }[];
+  invocations: {
+    executionSuccessful: boolean;
+    toolExecutionNotifications: { message: { text: string } }[];
+  }[];
   columnKind: string;
   results: SarifResult[];
 }
@@ -38,7 +42,9 @@ export interface SarifLog {
 export function isLog(data: unknown): data is SarifLog {
   try {
     const { runs } = data as SarifLog;
-    const places = runs.flatMap(({ results }) => results.map(({ locations: [{ physicalLocation }] }) => physicalLocation));
+    const places = runs.flatMap(({ results }) =>
+      results.map(({ locations: [{ physicalLocation }] }) => physicalLocation),
+    );
     const lists = runs.flatMap(({ tool, invocations }) => [
       tool.driver.rules,
       ...invocations.map(({ toolExecutionNotifications }) => toolExecutionNotifications),
@@ -46,7 +52,10 @@ export function isLog(data: unknown): data is SarifLog {
     return (
       runs.length > 0 &&
       lists.every(Array.isArray) &&
-      places.every(({ region, artifactLocation: { uri } }) => typeof uri === 'string' && typeof region.startLine === 'number')
+      places.every(
+        ({ region, artifactLocation: { uri } }) =>
+          typeof uri === 'string' && typeof region.startLine === 'number',
+      )
     );
   } catch {
     return false;
@@ -77,7 +86,9 @@ export function merged(logs: SarifLog[], results: SarifResult[]): SarifLog {
   const rules = new Map(runs.flatMap(({ tool }) => tool.driver.rules.map((rule) => [rule.id, rule])));
   const ids = [...rules.keys()];
   const [run] = first.runs;
-  const notifications = runs.flatMap(({ invocations }) => invocations.flatMap((each) => each.toolExecutionNotifications));
+  const notifications = runs.flatMap(({ invocations }) =>
+    invocations.flatMap((each) => each.toolExecutionNotifications),
+  );
   return {
     ...first,
     runs: [

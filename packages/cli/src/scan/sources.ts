@@ -1,5 +1,5 @@
-// The files that a scan looks at. Invariant: each file that was asked for is either given to the scan, or named in `missed`: what was not
-// scanned is never passed over in silence.
+// The files that a scan looks at. Invariant: each file that was asked for is either given to the scan, or
+// named in `missed`: what was not scanned is never passed over in silence.
 import fs from 'node:fs';
 import path from 'node:path';
 import ignore from 'ignore';
@@ -12,7 +12,10 @@ import type { Source } from './text.ts';
 /** A larger file is not scanned, and the scan fails. */
 const MOST_FILE = 64 * 1024 * 1024;
 
-/** The file with patterns of paths that are not scanned, in the root of the repository or the current directory. */
+/**
+ * The file with patterns of paths that are not scanned, in the root of the repository or the current
+ * directory.
+ */
 export const IGNORE_FILE = '.svcscanignore';
 
 /** Files that a scan left out. */
@@ -53,14 +56,20 @@ function stagedContent(context: Context, entry: Staged, name: string, left: Left
   return undefined;
 }
 
-/** The files at these paths, or without paths those that git tracks here. A file that a path names itself is never ignored. */
+/**
+ * The files at these paths, or without paths those that git tracks here. A file that a path names itself is
+ * never ignored.
+ */
 export function* filesAt(context: Context, paths: string[], left: Left): Generator<Source> {
   const { cwd } = context.host;
   const isIgnored = ignoring(textAt(path.join(rootOf(context) ?? cwd, IGNORE_FILE)));
   const prefix = prefixOf(context);
   const listed = paths.length === 0 ? tracked(context) : paths.flatMap((name) => named(cwd, name, left));
   for (const { at, shown } of listed) {
-    const fromRoot = path.posix.join(prefix, path.relative(cwd, path.resolve(cwd, shown)).split(path.sep).join('/'));
+    const fromRoot = path.posix.join(
+      prefix,
+      path.relative(cwd, path.resolve(cwd, shown)).split(path.sep).join('/'),
+    );
     const isNamed = paths.includes(shown);
     if (!isNamed && !fromRoot.startsWith('..') && isIgnored(fromRoot)) {
       left.ignored++;
@@ -75,21 +84,33 @@ export function* filesAt(context: Context, paths: string[], left: Left): Generat
 function textOfName(name: Buffer): string {
   const text = name.toString();
   if (Buffer.from(text).equals(name)) return text;
-  return [...name].map((byte) => (byte < 0x80 ? String.fromCharCode(byte) : `\\x${byte.toString(16)}`)).join('');
+  return [...name]
+    .map((byte) => (byte < 0x80 ? String.fromCharCode(byte) : `\\x${byte.toString(16)}`))
+    .join('');
 }
 
 const within = (directory: Buffer, name: Buffer) => Buffer.concat([directory, Buffer.from('/'), name]);
 
-/** The files that git tracks in the current directory. None is an error: a scan that looked at nothing must not pass. */
+/**
+ * The files that git tracks in the current directory. None is an error: a scan that looked at nothing must
+ * not pass.
+ */
 function tracked(context: Context): Listed[] {
   const names = [...split(inGit(context, ['ls-files', '-z']))];
   // safety: cli-scan-of-nothing
-  if (names.length === 0) throw usage('git tracks no files in this directory, so there is nothing to scan.', 'Name files: svc scan PATH');
+  if (names.length === 0)
+    throw usage(
+      'git tracks no files in this directory, so there is nothing to scan.',
+      'Name files: svc scan PATH',
+    );
   const cwd = Buffer.from(context.host.cwd);
   return names.map((name) => ({ at: within(cwd, name), shown: textOfName(name) }));
 }
 
-/** The content of a regular file. A link is followed only if it is named itself: other targets are scanned where they are listed. */
+/**
+ * The content of a regular file. A link is followed only if it is named itself: other targets are scanned
+ * where they are listed.
+ */
 function read(at: Buffer, shown: string, left: Left, isNamed: boolean): Buffer | undefined {
   try {
     const stat = isNamed ? fs.statSync(at) : fs.lstatSync(at, { throwIfNoEntry: false });
@@ -118,7 +139,9 @@ function below(listed: Listed, left: Left): Listed[] {
     if (!fs.lstatSync(at).isDirectory()) return [listed];
     return fs.readdirSync(at, { encoding: 'buffer' }).flatMap((entry) => {
       const name = textOfName(entry);
-      return NEVER.includes(name) ? [] : below({ at: within(at, entry), shown: path.join(shown, name) }, left);
+      return NEVER.includes(name)
+        ? []
+        : below({ at: within(at, entry), shown: path.join(shown, name) }, left);
     });
   } catch {
     // safety: cli-scan-unreadable

@@ -1,5 +1,5 @@
-// Texts of files as parts of requests. Invariant: parts of a long text overlap by more than a value can be long, so what crosses a border is
-// found in one of them.
+// Texts of files as parts of requests. Invariant: parts of a long text overlap by more than a value can be
+// long, so what crosses a border is found in one of them.
 import { clean } from '../text.ts';
 import { textsOf } from './readings.ts';
 
@@ -21,12 +21,16 @@ export interface Part {
 
 /** The most bytes of JSON of one request: a body must be under 1 MiB. */
 export const MOST_BYTES = 900_000;
-/** How far parts of a text overlap: more than the 65,536 characters of the longest value that a scan finds. */
+/**
+ * How far parts of a text overlap: more than the 65,536 characters of the longest value that a scan finds.
+ */
 const OVERLAP = 66_000;
 /** Parts are not made smaller than this. */
 const LEAST = 2 * OVERLAP;
 
-/** Where a text must end for its bytes in JSON, from an offset on, to stay within a limit; and these bytes. */
+/**
+ * Where a text must end for its bytes in JSON, from an offset on, to stay within a limit; and these bytes.
+ */
 function fit(text: string, from: number, limit: number): { end: number; size: number } {
   let size = 0;
   let end = from;
@@ -38,7 +42,10 @@ function fit(text: string, from: number, limit: number): { end: number; size: nu
   return { end, size };
 }
 
-/** The most bytes that JSON has for a code unit of a text. A half of a pair counts as if it stood alone, and is then written as an escape. */
+/**
+ * The most bytes that JSON has for a code unit of a text. A half of a pair counts as if it stood alone, and
+ * is then written as an escape.
+ */
 function jsonSize(unit: number): number {
   if (unit === 0x22 || unit === 0x5c || (unit >= 0x08 && unit <= 0x0d && unit !== 0x0b)) return 2;
   if (unit < 0x20 || (unit >= 0xd800 && unit <= 0xdfff)) return 6;
@@ -61,7 +68,8 @@ function* partsOf({ path, bytes }: Source): Generator<Sized> {
   let reading = 0;
   // The vault refuses control characters in a path, and paths over 1,024 characters.
   const shown = clean(path).slice(-1024);
-  for (const content of textsOf(bytes)) yield* fitting({ path: shown, content, reading: reading++, line: 1, column: 1 });
+  for (const content of textsOf(bytes))
+    yield* fitting({ path: shown, content, reading: reading++, line: 1, column: 1 });
 }
 
 /** The parts of a text, in one pass. Each begins before the end of the one before it. */
@@ -108,7 +116,10 @@ function moved(text: string, { at, line, column }: Place, to: number): Place {
 }
 
 /** A position within a part as a position in the file. */
-export const inFile = ({ line, column }: Pick<Part, 'line' | 'column'>, at: { line: number; column: number }) => ({
+export const inFile = (
+  { line, column }: Pick<Part, 'line' | 'column'>,
+  at: { line: number; column: number },
+) => ({
   line: line + at.line - 1,
   column: at.line === 1 ? column + at.column - 1 : at.column,
 });
@@ -117,8 +128,8 @@ export const inFile = ({ line, column }: Pick<Part, 'line' | 'column'>, at: { li
 const MOST_FILES = 500;
 
 /**
- * Parts grouped into requests. A part that is not the whole of its text goes alone, so a position belongs to one part. A request has one text
- * of a file at most, and further texts come after the first.
+ * Parts grouped into requests. A part that is not the whole of its text goes alone, so a position belongs to
+ * one part. A request has one text of a file at most, and further texts come after the first.
  */
 export function* batches(files: Iterable<Source>): Generator<Part[]> {
   let open: Batch[] = [];

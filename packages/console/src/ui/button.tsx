@@ -1,4 +1,5 @@
-// Buttons and links that look like buttons. Invariant: a busy button shows that it is busy and cannot be pressed again.
+// Buttons and links that look like buttons. Invariant: a busy button shows that it is busy and cannot be
+// pressed again.
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { report } from './toast';
@@ -19,7 +20,15 @@ type ButtonProps = Look &
     onPress?: (event: MouseEvent) => unknown;
   };
 
-export function Button({ kind, small, class: more, children, onPress, type = 'button', ...rest }: ButtonProps) {
+export function Button({
+  kind,
+  small,
+  class: more,
+  children,
+  onPress,
+  type = 'button',
+  ...rest
+}: ButtonProps) {
   const [busy, setBusy] = useState(false);
   const press = async (event: MouseEvent) => {
     if (busy || !onPress) return;

@@ -1,5 +1,5 @@
-// What someone else changed after the member opened a dialog. Invariant: the member's own changes are applied to the new state only after
-// they have said so here.
+// What someone else changed after the member opened a dialog. Invariant: the member's own changes are applied
+// to the new state only after they have said so here.
 import { useState } from 'preact/hooks';
 import type { ChangedError, Difference } from '../changed-error';
 import { Button } from './button';
@@ -21,7 +21,8 @@ export function Changed({ error }: { error: ChangedError }) {
   return (
     <div ref={intoView} class="note warn stack" role="alert">
       <p>
-        <strong>{error.message}.</strong> Nothing was saved. {!differences.length && 'Nothing that you can see is different.'}
+        <strong>{error.message}.</strong> Nothing was saved.{' '}
+        {!differences.length && 'Nothing that you can see is different.'}
       </p>
       {differences.length > 0 && (
         <ul class="bullets">

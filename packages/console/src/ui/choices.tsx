@@ -18,7 +18,9 @@ export function Choices({ label, hint, error, optional, choices, value, onValue 
   const id = useId();
   const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ') || undefined;
   const toggle = (chosen: string, isOn: boolean) =>
-    onValue(choices.map((choice) => choice.value).filter((one) => (one === chosen ? isOn : value.includes(one))));
+    onValue(
+      choices.map((choice) => choice.value).filter((one) => (one === chosen ? isOn : value.includes(one))),
+    );
   return (
     <fieldset class="field" aria-describedby={described}>
       <legend>

@@ -1,5 +1,6 @@
-// The dialog that asks before something is destroyed. Invariants: a refusal is shown in the dialog, because everything outside it is inert;
-// what it changes is the resource as it was when the dialog opened, even if the page behind has been refreshed since.
+// The dialog that asks before something is destroyed. Invariants: a refusal is shown in the dialog, because
+// everything outside it is inert; what it changes is the resource as it was when the dialog opened, even if
+// the page behind has been refreshed since.
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import { type Changing, type Resource, useChange } from '../seen';
@@ -40,7 +41,13 @@ export function Confirm({ title, children, action, word, resource, onConfirm, on
             <label for={id}>
               Type <strong class="mono">{word}</strong> to confirm
             </label>
-            <input id={id} autocomplete="off" spellcheck={false} value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
+            <input
+              id={id}
+              autocomplete="off"
+              spellcheck={false}
+              value={typed}
+              onInput={(event) => setTyped(event.currentTarget.value)}
+            />
           </div>
         )}
         <Refusal error={error} />

@@ -1,5 +1,6 @@
-// Dialogs and drawers, based on the browser's <dialog>: it traps the focus, makes the page behind it inert, and returns the focus.
-// Invariant: a dialog with unsaved input does not close on a click outside, and Escape asks first.
+// Dialogs and drawers, based on the browser's <dialog>: it traps the focus, makes the page behind it inert,
+// and returns the focus. Invariant: a dialog with unsaved input does not close on a click outside, and Escape
+// asks first.
 import { X } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -49,11 +50,16 @@ export function Dialog({ title, lead, onClose, side, wide, dirty, lost, children
     if (current && !current.open) {
       current.showModal();
       // Focus a field, or the copy button, or the first button at the bottom: Cancel in a destructive dialog.
-      current.querySelector<HTMLElement>('.dialog-box :is(input, select, textarea, .copyable button, .dialog-foot button)')?.focus();
+      current
+        .querySelector<HTMLElement>(
+          '.dialog-box :is(input, select, textarea, .copyable button, .dialog-foot button)',
+        )
+        ?.focus();
     }
     return () => current?.close();
   }, []);
-  // What is scrolled into view, such as a refusal, is shown above the buttons, which cover the end of a dialog.
+  // What is scrolled into view, such as a refusal, is shown above the buttons, which cover the end of a
+  // dialog.
   useLayoutEffect(() => {
     const { current } = dialog;
     const foot = current?.querySelector<HTMLElement>('.dialog-foot');

@@ -33,8 +33,16 @@ export function DropFiles({ multiple, children, onFiles }: DropFilesProps) {
       }}
     >
       <FileUp size={22} aria-hidden="true" />
-      <span>{children ?? (multiple ? 'Drop files here, or choose files' : 'Drop a file here, or choose one')}</span>
-      <input id={input} type="file" multiple={multiple} class="unseen" onChange={(event) => take(event.currentTarget.files)} />
+      <span>
+        {children ?? (multiple ? 'Drop files here, or choose files' : 'Drop a file here, or choose one')}
+      </span>
+      <input
+        id={input}
+        type="file"
+        multiple={multiple}
+        class="unseen"
+        onChange={(event) => take(event.currentTarget.files)}
+      />
     </label>
   );
 }

@@ -1,5 +1,5 @@
-// Form fields: label, control, hint and error, linked for screen readers. Invariant: an error says what to do, and the first field with an
-// error gets the focus when a form is refused.
+// Form fields: label, control, hint and error, linked for screen readers. Invariant: an error says what to
+// do, and the first field with an error gets the focus when a form is refused.
 import type { ComponentChildren, JSX } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import { useDrop } from '../unsaved';
@@ -10,7 +10,11 @@ interface FieldProps {
   error?: string;
   optional?: boolean;
   /** Receives the attributes that label the control. */
-  children: (props: { id: string; 'aria-describedby'?: string; 'aria-invalid'?: boolean }) => ComponentChildren;
+  children: (props: {
+    id: string;
+    'aria-describedby'?: string;
+    'aria-invalid'?: boolean;
+  }) => ComponentChildren;
 }
 
 export function Field({ label, hint, error, optional, children }: FieldProps) {
@@ -40,7 +44,10 @@ type Common = Omit<FieldProps, 'children'> & { value: string; onValue: (value: s
 /** `secret`: the text is a value, token or passphrase, which is dropped soon after the session has ended. */
 type Typed = Common & { secret?: boolean };
 
-/** Empties a secret field when its text is dropped. Then it must be typed again, or the form would store an empty value. */
+/**
+ * Empties a secret field when its text is dropped. Then it must be typed again, or the form would store an
+ * empty value.
+ */
 function useSecret({ secret, value, onValue, error }: Typed): { error?: string; required?: true } {
   const [isDropped, setDropped] = useState(false);
   useDrop('typed', () => {
@@ -48,7 +55,9 @@ function useSecret({ secret, value, onValue, error }: Typed): { error?: string; 
     setDropped(true);
     onValue('');
   });
-  return isDropped && !value ? { error: 'Removed because your session had ended. Enter it again.', required: true } : { error };
+  return isDropped && !value
+    ? { error: 'Removed because your session had ended. Enter it again.', required: true }
+    : { error };
 }
 
 export function TextField(props: Typed & Omit<JSX.InputHTMLAttributes<HTMLInputElement>, 'label' | 'value'>) {
@@ -57,13 +66,22 @@ export function TextField(props: Typed & Omit<JSX.InputHTMLAttributes<HTMLInputE
   return (
     <Field label={label} hint={hint} error={error} optional={optional}>
       {(named) => (
-        <input autocomplete="off" {...rest} {...needed} {...named} value={value} onInput={(event) => onValue(event.currentTarget.value)} />
+        <input
+          autocomplete="off"
+          {...rest}
+          {...needed}
+          {...named}
+          value={value}
+          onInput={(event) => onValue(event.currentTarget.value)}
+        />
       )}
     </Field>
   );
 }
 
-export function TextArea(props: Typed & Omit<JSX.TextareaHTMLAttributes<HTMLTextAreaElement>, 'label' | 'value'>) {
+export function TextArea(
+  props: Typed & Omit<JSX.TextareaHTMLAttributes<HTMLTextAreaElement>, 'label' | 'value'>,
+) {
   const { label, hint, error: _, optional, value, onValue, secret: __, ...rest } = props;
   const { error, ...needed } = useSecret(props);
   return (

@@ -15,7 +15,12 @@ export const Segments = ({
 }) => (
   <div class="segments" role="group" aria-label={label}>
     {choices.map((choice) => (
-      <button key={choice.value} type="button" aria-pressed={choice.value === value} onClick={() => onValue(choice.value)}>
+      <button
+        key={choice.value}
+        type="button"
+        aria-pressed={choice.value === value}
+        onClick={() => onValue(choice.value)}
+      >
         {choice.label}
       </button>
     ))}
@@ -68,7 +73,15 @@ export const FilterSelect = ({
   </select>
 );
 
-export const FilterText = ({ label, value, onValue }: { label: string; value: string; onValue: (value: string) => void }) => (
+export const FilterText = ({
+  label,
+  value,
+  onValue,
+}: {
+  label: string;
+  value: string;
+  onValue: (value: string) => void;
+}) => (
   <input
     type="search"
     aria-label={label}

@@ -1,5 +1,5 @@
-// Forms: an error about a field is shown at that field, other errors above the buttons, and the first field with an error gets the
-// focus. Invariant: a refused form keeps all input.
+// Forms: an error about a field is shown at that field, other errors above the buttons, and the first field
+// with an error gets the focus. Invariant: a refused form keeps all input.
 import { VaultError } from '@secrets-vault/client';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -13,7 +13,8 @@ export interface Problems {
   error: unknown;
 }
 
-const pathsOf = (error: unknown): { path: string; message: string }[] => (error instanceof VaultError ? [...error.details] : []);
+const pathsOf = (error: unknown): { path: string; message: string }[] =>
+  error instanceof VaultError ? [...error.details] : [];
 
 /** The service's errors for the last attempt. */
 export function useProblems(): Problems & { set: (error: unknown) => void } {

@@ -43,7 +43,9 @@ function Foot<Row>({ list }: { list: Read<Row> }) {
   if (list.hasNextPage === undefined || (!list.hasNextPage && count < MANY)) return null;
   return (
     <p class="row dim small list-foot">
-      {list.hasNextPage ? `${count.toLocaleString()} loaded, more as you scroll` : `${count.toLocaleString()} in total`}
+      {list.hasNextPage
+        ? `${count.toLocaleString()} loaded, more as you scroll`
+        : `${count.toLocaleString()} in total`}
       {list.isUnfinished && (
         <>
           . The last part of the list had no results. <Continue list={list} />
@@ -82,8 +84,18 @@ export function Listing<Row>({
           </Button>
         </div>
       )}
-      <Table key={`${list.hash} ${times}`} name={list.hash} {...table} rows={table.rows ?? list.rows} onEnd={list.more} />
-      {list.moreError ? <ErrorNote error={list.moreError} onRetry={list.fetchNextPage} /> : <Foot list={list} />}
+      <Table
+        key={`${list.hash} ${times}`}
+        name={list.hash}
+        {...table}
+        rows={table.rows ?? list.rows}
+        onEnd={list.more}
+      />
+      {list.moreError ? (
+        <ErrorNote error={list.moreError} onRetry={list.fetchNextPage} />
+      ) : (
+        <Foot list={list} />
+      )}
     </>
   );
 }

@@ -56,7 +56,11 @@ export function Menu({
           <div {...api.getPositionerProps()}>
             <ul {...api.getContentProps()} class="menu">
               {shown.map(({ label: name, danger, icon, isCurrent }, index) => (
-                <li key={name} {...api.getItemProps({ value: String(index) })} class={danger ? 'danger' : undefined}>
+                <li
+                  key={name}
+                  {...api.getItemProps({ value: String(index) })}
+                  class={danger ? 'danger' : undefined}
+                >
                   {icon}
                   <span class="grow">{name}</span>
                   {isCurrent && (

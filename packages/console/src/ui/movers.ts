@@ -1,4 +1,5 @@
-// The tables on the page, for keyboard shortcuts. Apart from their code, because the shell contains the shortcuts but no table.
+// The tables on the page, for keyboard shortcuts. Apart from their code, because the shell contains the
+// shortcuts but no table.
 
 /** Moves the focus through the rows of a table. */
 export interface Mover {

@@ -1,4 +1,5 @@
-// Choice groups: radio buttons with descriptions, and checkboxes. Invariant: a group is a fieldset with a legend, and its error is below it.
+// Choice groups: radio buttons with descriptions, and checkboxes. Invariant: a group is a fieldset with a
+// legend, and its error is below it.
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 import '../styles/options.css';
@@ -69,8 +70,13 @@ export function ChecksField({
   onValue,
   options,
   ...group
-}: GroupProps & { value: readonly string[]; onValue: (value: string[]) => void; options: readonly Option[] }) {
-  const flip = (one: string) => onValue(value.includes(one) ? value.filter((each) => each !== one) : [...value, one]);
+}: GroupProps & {
+  value: readonly string[];
+  onValue: (value: string[]) => void;
+  options: readonly Option[];
+}) {
+  const flip = (one: string) =>
+    onValue(value.includes(one) ? value.filter((each) => each !== one) : [...value, one]);
   return (
     <Group {...group}>
       <div class="checks">

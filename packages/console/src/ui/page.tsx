@@ -1,4 +1,5 @@
-// The frame of a page about a single item: breadcrumbs, a skeleton while it loads, and the state for a missing item.
+// The frame of a page about a single item: breadcrumbs, a skeleton while it loads, and the state for a
+// missing item.
 import { VaultError } from '@secrets-vault/client';
 import { Link } from 'wouter-preact';
 import { Empty, ErrorNote, PageHead, Skeleton } from './parts';
@@ -30,7 +31,8 @@ export const LoadingPage = ({ rows = 8 }: { rows?: number }) => (
   </>
 );
 
-const isGone = (error: unknown): boolean => error instanceof VaultError && (error.status === 404 || error.code === 'VALIDATION_FAILED');
+const isGone = (error: unknown): boolean =>
+  error instanceof VaultError && (error.status === 404 || error.code === 'VALIDATION_FAILED');
 
 interface MissingProps {
   /** The kind of item, as in "Approval not found". */

@@ -9,17 +9,33 @@ import { Button, IconButton } from './button';
 /** Longer titles use a smaller font: names can have 255 characters. */
 const LONG = 70;
 
-/** The head of a page: title, lead and actions. The title gets the focus when the page is opened; after Back, the row that was left. */
-export function PageHead({ title, lead, children }: { title: ComponentChildren; lead?: ComponentChildren; children?: ComponentChildren }) {
+/**
+ * The head of a page: title, lead and actions. The title gets the focus when the page is opened; after Back,
+ * the row that was left.
+ */
+export function PageHead({
+  title,
+  lead,
+  children,
+}: {
+  title: ComponentChildren;
+  lead?: ComponentChildren;
+  children?: ComponentChildren;
+}) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     if (typeof title === 'string') document.title = `${title} · Secrets Vault`;
-    if (!isReturn() || !document.activeElement?.closest('.table-row')) heading.current?.focus({ preventScroll: true });
+    if (!isReturn() || !document.activeElement?.closest('.table-row'))
+      heading.current?.focus({ preventScroll: true });
   }, [title]);
   return (
     <header class="page-head">
       <div class="grow">
-        <h1 ref={heading} tabIndex={-1} class={typeof title === 'string' && title.length > LONG ? 'long' : undefined}>
+        <h1
+          ref={heading}
+          tabIndex={-1}
+          class={typeof title === 'string' && title.length > LONG ? 'long' : undefined}
+        >
           {title}
         </h1>
         {lead && <p class="dim">{lead}</p>}
@@ -72,8 +88,19 @@ export function Time({ at, none = 'Never' }: { at: string | null | undefined; no
   );
 }
 
-/** Copies a text that is not secret, such as an id or a command. Values are copied by `RevealedValue`, which clears the clipboard. */
-export function CopyButton({ text, label, onCopied }: { text: string; label: string; onCopied?: () => void }) {
+/**
+ * Copies a text that is not secret, such as an id or a command. Values are copied by `RevealedValue`, which
+ * clears the clipboard.
+ */
+export function CopyButton({
+  text,
+  label,
+  onCopied,
+}: {
+  text: string;
+  label: string;
+  onCopied?: () => void;
+}) {
   const [done, setDone] = useState(false);
   return (
     <IconButton
@@ -100,7 +127,15 @@ export const Id = ({ id }: { id: string }) => (
 );
 
 /** The empty state of a list: says why it is empty, and what to do next. */
-export function Empty({ title, children, action }: { title: string; children?: ComponentChildren; action?: ComponentChildren }) {
+export function Empty({
+  title,
+  children,
+  action,
+}: {
+  title: string;
+  children?: ComponentChildren;
+  action?: ComponentChildren;
+}) {
   return (
     <div class="empty">
       <p class="empty-title">{title}</p>

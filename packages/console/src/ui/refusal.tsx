@@ -1,5 +1,5 @@
-// Why a change was not made: an error, the approval that it waits for, or what someone else changed meanwhile. Invariant: a held change says
-// that nothing was done, and what to do once the request is decided.
+// Why a change was not made: an error, the approval that it waits for, or what someone else changed
+// meanwhile. Invariant: a held change says that nothing was done, and what to do once the request is decided.
 import { ApprovalRequiredError } from '@secrets-vault/client';
 import { Link } from 'wouter-preact';
 import { here, useRead, vault } from '../api';
@@ -8,17 +8,24 @@ import { may } from '../may';
 import { Changed } from './changed';
 import { ErrorNote, intoView } from './parts';
 
-/** The current status of an approval. The event stream reports a decision; a role that cannot read approvals sees none. */
+/**
+ * The current status of an approval. The event stream reports a decision; a role that cannot read approvals
+ * sees none.
+ */
 const useStatus = (id: string): string | undefined =>
   useRead(
     ['approvals', 'one', id],
-    (signal) => vault().api.GET('/orgs/{org_id}/approvals/{id}', { params: { path: { ...here(), id } }, signal }),
+    (signal) =>
+      vault().api.GET('/orgs/{org_id}/approvals/{id}', { params: { path: { ...here(), id } }, signal }),
     Boolean(id) && may('approvals:read'),
   ).data?.status;
 
 const CLOSED = ['rejected', 'expired', 'cancelled'];
 
-/** A note about an action that a policy holds, with a link to the request. It changes when the request is decided. */
+/**
+ * A note about an action that a policy holds, with a link to the request. It changes when the request is
+ * decided.
+ */
 export function Held({ error: { approval, message } }: { error: ApprovalRequiredError }) {
   const status = useStatus(approval.id ?? '');
   const link = <Link href={`/approvals/${approval.id}`}>View request</Link>;

@@ -1,5 +1,6 @@
-// The rendered rows of a table (TanStack Virtual): those in view, and the one that has the focus, so that the keyboard continues from it.
-// Invariant: the focus moves by the number of a row, whether the row is rendered or not.
+// The rendered rows of a table (TanStack Virtual): those in view, and the one that has the focus, so that the
+// keyboard continues from it. Invariant: the focus moves by the number of a row, whether the row is rendered
+// or not.
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { positionOf } from '../positions';
@@ -10,11 +11,13 @@ const ROW = 48;
 /** The next page is loaded when the view ends this many rows before the end. */
 const AHEAD = 40;
 
-const rowOf = (target: EventTarget | null): Element | null => (target instanceof Element ? target.closest('.table-row') : null);
+const rowOf = (target: EventTarget | null): Element | null =>
+  target instanceof Element ? target.closest('.table-row') : null;
 const indexOf = (row: Element): number => Number(row.ariaRowIndex) - 2;
 
 /** Whether the focus is nowhere but on the title of the page. */
-const isFree = (): boolean => document.activeElement === document.body || Boolean(document.activeElement?.matches('h1'));
+const isFree = (): boolean =>
+  document.activeElement === document.body || Boolean(document.activeElement?.matches('h1'));
 
 function focusIn(scroller: Element | null, index: number): void {
   const row = scroller?.querySelector(`[aria-rowindex="${index + 2}"]`);
@@ -86,7 +89,8 @@ export function useRows(name: string, count: number, keyAt: (index: number) => s
   const isDrawn = items.length > 0;
   useLayoutEffect(() => {
     if (!isDrawn || wanted.current < 0) return;
-    if (isFree() || scroller.current?.contains(document.activeElement)) focusIn(scroller.current, wanted.current);
+    if (isFree() || scroller.current?.contains(document.activeElement))
+      focusIn(scroller.current, wanted.current);
     wanted.current = -1;
   });
   const last = virtual.range?.endIndex ?? 0;

@@ -1,5 +1,5 @@
-// A value that is shown only on request. Invariants: the value is not in the document before that, is hidden again after 30 seconds or when
-// the page is left.
+// A value that is shown only on request. Invariants: the value is not in the document before that, is hidden
+// again after 30 seconds or when the page is left.
 import { ClipboardCopy, Eye, EyeOff } from 'lucide-preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { copyValue } from '../clipboard';
@@ -10,7 +10,10 @@ const SHOWN_FOR = 30_000;
 
 interface SecretValueProps {
   name: string;
-  /** Reads the value from the service; the audit log entry contains the reason. Null if the page already shows why there is none. */
+  /**
+   * Reads the value from the service; the audit log entry contains the reason. Null if the page already shows
+   * why there is none.
+   */
   read: (reason?: string) => Promise<string | null>;
 }
 

@@ -1,5 +1,6 @@
-// Tables. Only visible rows are in the document (TanStack Virtual), so a list of 100,000 scrolls like one of ten. Invariants: a row is a link
-// or a button, so it is reachable with the keyboard; on a phone a row becomes a card with the same cells.
+// Tables. Only visible rows are in the document (TanStack Virtual), so a list of 100,000 scrolls like one of
+// ten. Invariants: a row is a link or a button, so it is reachable with the keyboard; on a phone a row
+// becomes a card with the same cells.
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { Link } from 'wouter-preact';
@@ -16,7 +17,15 @@ export interface Column<Row> {
 }
 
 /** The first cell of a row: its name, and on phones the content of hidden columns below it. */
-export const Lines = ({ sub, mono, children }: { sub: ComponentChildren; mono?: boolean; children: ComponentChildren }) => (
+export const Lines = ({
+  sub,
+  mono,
+  children,
+}: {
+  sub: ComponentChildren;
+  mono?: boolean;
+  children: ComponentChildren;
+}) => (
   <span class="grow">
     <span class={mono ? 'mono truncate' : 'truncate'}>{children}</span>
     <span class="sub truncate">{sub}</span>
@@ -54,7 +63,9 @@ function useChoice<Row>(rows: Row[], choosing: Choosing<Row> | undefined) {
   const before = useRef(0);
   return (index: number, event: Event & { currentTarget: HTMLInputElement }) => {
     const isRange = (event as unknown as MouseEvent).shiftKey;
-    const [from, to] = isRange ? [Math.min(before.current, index), Math.max(before.current, index)] : [index, index];
+    const [from, to] = isRange
+      ? [Math.min(before.current, index), Math.max(before.current, index)]
+      : [index, index];
     before.current = index;
     choosing?.choose(
       rows.slice(from, to + 1).filter((row) => choosing.nameOf(row) !== null),
@@ -113,7 +124,14 @@ function Cells<Row>({ row, columns, hrefOf, actions, choosing, onChoice }: Cells
     <>
       {choosing && (
         <span role="cell" class="row-choice">
-          {name !== null && <input type="checkbox" aria-label={`Select ${name}`} checked={choosing.isChosen(row)} onClick={onChoice} />}
+          {name !== null && (
+            <input
+              type="checkbox"
+              aria-label={`Select ${name}`}
+              checked={choosing.isChosen(row)}
+              onClick={onChoice}
+            />
+          )}
         </span>
       )}
       {columns.map((column, at) => (
@@ -138,11 +156,20 @@ function Cells<Row>({ row, columns, hrefOf, actions, choosing, onChoice }: Cells
 
 export function Table<Row>({ label, name = label, rows, keyOf, onEnd, empty, ...cells }: TableProps<Row>) {
   const { columns, hrefOf, actions, choosing } = cells;
-  const { scroller, items, height, mover, onRow } = useRows(name, rows.length, (index) => keyOf(rows[index] as Row), onEnd);
+  const { scroller, items, height, mover, onRow } = useRows(
+    name,
+    rows.length,
+    (index) => keyOf(rows[index] as Row),
+    onEnd,
+  );
   const table = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => void (table.current && movers.set(table.current, mover)));
   const onChoice = useChoice(rows, choosing);
-  const template = [...(choosing ? ['1.1rem'] : []), ...columns.map(({ width }) => width), ...(actions ? ['2.75rem'] : [])].join(' ');
+  const template = [
+    ...(choosing ? ['1.1rem'] : []),
+    ...columns.map(({ width }) => width),
+    ...(actions ? ['2.75rem'] : []),
+  ].join(' ');
   if (!rows.length) return <>{empty}</>;
   return (
     <div
@@ -154,12 +181,25 @@ export function Table<Row>({ label, name = label, rows, keyOf, onEnd, empty, ...
       style={{ '--columns': template, '--total': `${height}px` }}
     >
       <Head rows={rows} {...cells} />
-      <div class="table-body" role="rowgroup" ref={scroller} tabIndex={hrefOf || actions ? -1 : 0} onFocusIn={onRow} onPointerDown={onRow}>
+      <div
+        class="table-body"
+        role="rowgroup"
+        ref={scroller}
+        tabIndex={hrefOf || actions ? -1 : 0}
+        onFocusIn={onRow}
+        onPointerDown={onRow}
+      >
         <div style={{ height: `${height}px`, position: 'relative' }}>
           {items.map(({ index, start }) => {
             const row = rows[index] as Row;
             return (
-              <div key={keyOf(row)} class="table-row" role="row" aria-rowindex={index + 2} style={{ transform: `translateY(${start}px)` }}>
+              <div
+                key={keyOf(row)}
+                class="table-row"
+                role="row"
+                aria-rowindex={index + 2}
+                style={{ transform: `translateY(${start}px)` }}
+              >
                 <Cells row={row} {...cells} onChoice={(event) => onChoice(index, event)} />
               </div>
             );

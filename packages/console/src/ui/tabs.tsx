@@ -21,7 +21,8 @@ export function Tabs({ label, name = 'tab', items }: { label: string; name?: str
   const service = useMachine(tabs.machine, {
     id: useId(),
     value,
-    onValueChange: (details: { value: string }) => leaving(() => choose(details.value === items[0]?.id ? '' : details.value)),
+    onValueChange: (details: { value: string }) =>
+      leaving(() => choose(details.value === items[0]?.id ? '' : details.value)),
   });
   const api = tabs.connect(service, normalizeProps);
   const list = useRef<HTMLDivElement>(null);

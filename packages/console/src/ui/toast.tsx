@@ -41,7 +41,15 @@ export function report(error: unknown): void {
   store.create({ title, description: help, type: 'error', duration: 12_000, meta: { docs } });
 }
 
-function Toast({ actor, index, parent }: { actor: toast.Options<string>; index: number; parent: toast.GroupService }) {
+function Toast({
+  actor,
+  index,
+  parent,
+}: {
+  actor: toast.Options<string>;
+  index: number;
+  parent: toast.GroupService;
+}) {
   const service = useMachine(toast.machine, { ...actor, parent, index });
   const api = toast.connect(service, normalizeProps);
   const { docs, words = 'About this error' } = (actor.meta ?? {}) as { docs?: string; words?: string };

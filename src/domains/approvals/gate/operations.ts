@@ -1,5 +1,6 @@
-// Operations on approvals in the gate. Holding a request and using an approval are in gate/hold.ts. Invariants: a member decides once, and
-// only while eligible; a request that has ended cannot be decided; only the requester can cancel.
+// Operations on approvals in the gate. Holding a request and using an approval are in gate/hold.ts.
+// Invariants: a member decides once, and only while eligible; a request that has ended cannot be decided;
+// only the requester can cancel.
 import { reachesAll } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import type { ApprovalRow, MemberRow } from '../../../db/schema';
@@ -19,13 +20,17 @@ import { fail, type Outcome, ok } from '../../../gate/request/outcome';
 import { type ListInput, listed } from '../../../gate/rows/listing';
 import { iso, isoOrNull } from '../../../http/wire';
 
-const find = ({ core, ask }: Call<unknown>): ApprovalRow | null => core.rows.get('approval', ask.named.approval as string);
+const find = ({ core, ask }: Call<unknown>): ApprovalRow | null =>
+  core.rows.get('approval', ask.named.approval as string);
 
 /** Whether the caller made the request or is accountable for the credential that made it. */
 const isOwn = ({ caller }: Call<unknown>, row: ApprovalRow): boolean =>
   row.root === caller.root || (caller.kind === 'member' && row.accountable.includes(caller.id));
 
-/** Why the calling member may not decide the request under any of its policies; null if they may under at least one. */
+/**
+ * Why the calling member may not decide the request under any of its policies; null if they may under at
+ * least one.
+ */
 function barred({ core, caller }: Call<unknown>, row: ApprovalRow, now: number): string | null {
   // safety: terminal-decides-nothing
   const member = caller.kind === 'member' && !caller.isTerminal ? core.rows.get('member', caller.id) : null;
@@ -37,7 +42,9 @@ function barred({ core, caller }: Call<unknown>, row: ApprovalRow, now: number):
 
 /** The policies of a request that are still enabled. */
 const heldBy = (core: Call['core'], row: ApprovalRow) =>
-  policiesOf(core, 'approval').flatMap((policy) => (row.policies.some(({ id }) => id === policy.row.id) ? [policy.row] : []));
+  policiesOf(core, 'approval').flatMap((policy) =>
+    row.policies.some(({ id }) => id === policy.row.id) ? [policy.row] : [],
+  );
 
 /** What the request would do: for its root, and for members who may decide it. */
 function factsFor({ core, ask, caller }: Call<unknown>, row: ApprovalRow, mayDecide: boolean): Fact[] | null {
@@ -65,9 +72,22 @@ function shown(call: Call<unknown>, row: ApprovalRow): object {
     summary,
     required,
     approvals,
-    decisions: row.decisions.map(({ member, decision, at }) => ({ member_id: member, name: nameOf(member), decision, time: iso(at) })),
-    policies: row.policies.map(({ id, name, required, accountable }) => ({ id, name, required, ...(accountable && { accountable }) })),
-    requester: { ...requester, accountable: row.accountable.map((id) => ({ member_id: id, name: nameOf(id) })) },
+    decisions: row.decisions.map(({ member, decision, at }) => ({
+      member_id: member,
+      name: nameOf(member),
+      decision,
+      time: iso(at),
+    })),
+    policies: row.policies.map(({ id, name, required, accountable }) => ({
+      id,
+      name,
+      required,
+      ...(accountable && { accountable }),
+    })),
+    requester: {
+      ...requester,
+      accountable: row.accountable.map((id) => ({ member_id: id, name: nameOf(id) })),
+    },
     target: { id: row.resource, name: row.resource_name, environment: row.environment },
     request: { id: row.request_id, method, path, digest, ip, place, user_agent, reason },
     shown: isOpen ? factsFor(call, row, mayDecide) : null,
@@ -80,7 +100,10 @@ function shown(call: Call<unknown>, row: ApprovalRow): object {
   };
 }
 
-/** The answer to a change. It is stored for repeats, longer than an approval may last, so it leaves out what the request would do. */
+/**
+ * The answer to a change. It is stored for repeats, longer than an approval may last, so it leaves out what
+ * the request would do.
+ */
 const answered = (call: Call<unknown>, row: ApprovalRow): object => ({ ...shown(call, row), shown: null });
 
 const list: Operation<ListInput & { status: Status | null; isForMe: boolean }> = {
@@ -91,16 +114,24 @@ const list: Operation<ListInput & { status: Status | null; isForMe: boolean }> =
     const isShown = (row: ApprovalRow) => isAll || isOwn(call, row) || barred(call, row, core.now()) === null;
     return listed(core, 'approval', idStart('approval'), input, (row) => {
       if (!isShown(row) || (input.status !== null && statusNow(core, row) !== input.status)) return null;
-      if (input.isForMe && (statusNow(core, row) !== 'pending' || barred(call, row, core.now()) !== null)) return null;
+      if (input.isForMe && (statusNow(core, row) !== 'pending' || barred(call, row, core.now()) !== null))
+        return null;
       return shown(call, row);
     });
   },
 };
 
-/** 404 for an approval that the caller may not see. Who is limited to environments sees those that they may decide. */
+/**
+ * 404 for an approval that the caller may not see. Who is limited to environments sees those that they may
+ * decide.
+ */
 function visible(call: Call<unknown>): ApprovalRow | null {
   const row = find(call);
-  const isShown = row && (isOwn(call, row) || reachesAll(call.caller, call.need.scopes) || barred(call, row, call.core.now()) === null);
+  const isShown =
+    row &&
+    (isOwn(call, row) ||
+      reachesAll(call.caller, call.need.scopes) ||
+      barred(call, row, call.core.now()) === null);
   return isShown ? row : null;
 }
 
@@ -135,7 +166,10 @@ const ended = (status: Status): Refusal =>
 /** Members accountable for an agent decide its requests under such a policy without approvals:decide. */
 function decidesAsAccountable(call: Call<unknown>): boolean {
   const row = find(call);
-  return row?.policies.some(({ accountable }) => accountable) === true && row.requester.for_agent?.includes(call.caller.id) === true;
+  return (
+    row?.policies.some(({ accountable }) => accountable) === true &&
+    row.requester.for_agent?.includes(call.caller.id) === true
+  );
 }
 
 function decide(decision: 'approve' | 'reject'): Operation<{ valid_for?: number }> {
@@ -171,7 +205,12 @@ function decide(decision: 'approve' | 'reject'): Operation<{ valid_for?: number 
           ...(passkey && { passkey }),
           ...(valid_for !== undefined && { valid_for }),
         };
-        return decided(call, { ...row, decisions: [...row.decisions.filter(({ member }) => member !== caller.id), mineNow] }, row, now);
+        return decided(
+          call,
+          { ...row, decisions: [...row.decisions.filter(({ member }) => member !== caller.id), mineNow] },
+          row,
+          now,
+        );
       },
     },
   };
@@ -190,17 +229,26 @@ const tooLong = (row: ApprovalRow): Refusal =>
       : `must be at most ${mostValid(row)}, as the policies that hold this request say`,
   );
 
-/** The plan that adds one decision: a rejection ends the request; the last required approval lets it be repeated for a day. */
+/**
+ * The plan that adds one decision: a rejection ends the request; the last required approval lets it be
+ * repeated for a day.
+ */
 function decided(call: Call<unknown>, after: ApprovalRow, before: ApprovalRow, now: number): Plan {
   const { core } = call;
   const { decisions } = after;
   const isRejected = decisions.some(({ decision }) => decision === 'reject');
   const isApproved =
-    !isRejected && heldBy(core, after).every((policy) => approvalsFor(core, after, policy, now).length >= requiredBy(after, policy.id));
+    !isRejected &&
+    heldBy(core, after).every(
+      (policy) => approvalsFor(core, after, policy, now).length >= requiredBy(after, policy.id),
+    );
   const fields = {
     decisions,
     ...(isRejected && { status: 'rejected' as const, ended_at: now }),
-    ...(isApproved && { status: 'approved' as const, expires_at: now + (validFor(after) * 1000 || APPROVAL_LASTS) }),
+    ...(isApproved && {
+      status: 'approved' as const,
+      expires_at: now + (validFor(after) * 1000 || APPROVAL_LASTS),
+    }),
   };
   const put = revision(call, 'approval', before, fields);
   const row = put.row as ApprovalRow;
@@ -212,13 +260,22 @@ function decided(call: Call<unknown>, after: ApprovalRow, before: ApprovalRow, n
     events: [
       {
         type: 'APPROVAL_DECIDED',
-        data: { approval_id: id, operation, status, member_id: call.caller.id, decision: decisions.at(-1)?.decision },
+        data: {
+          approval_id: id,
+          operation,
+          status,
+          member_id: call.caller.id,
+          decision: decisions.at(-1)?.decision,
+        },
       },
     ],
   };
 }
 
-/** How many approvals a policy required when the request was made. If the policy has changed, the request is void when it is used. */
+/**
+ * How many approvals a policy required when the request was made. If the policy has changed, the request is
+ * void when it is used.
+ */
 const requiredBy = ({ policies }: ApprovalRow, id: string): number =>
   policies.find((policy) => policy.id === id)?.required ?? Number.POSITIVE_INFINITY;
 
@@ -227,7 +284,9 @@ const cancel: Operation<Record<string, never>> = {
   reach(call) {
     const row = find(call);
     // safety: cancel-by-requester
-    return row && !isOwn(call, row) ? refuse('INSUFFICIENT_SCOPE', { message: 'Only the requester can cancel a request.' }) : null;
+    return row && !isOwn(call, row)
+      ? refuse('INSUFFICIENT_SCOPE', { message: 'Only the requester can cancel a request.' })
+      : null;
   },
   change: {
     locks: (call) => [call.ask.named.approval as string],
@@ -242,7 +301,12 @@ const cancel: Operation<Record<string, never>> = {
         status: 200,
         data: answered(call, put.row as ApprovalRow),
         writes: [put],
-        events: [{ type: 'APPROVAL_DECIDED', data: { approval_id: row.id, operation: row.operation, status: 'cancelled' } }],
+        events: [
+          {
+            type: 'APPROVAL_DECIDED',
+            data: { approval_id: row.id, operation: row.operation, status: 'cancelled' },
+          },
+        ],
       };
     },
   },

@@ -1,5 +1,6 @@
-// Checkpoints in the gate: which points of the chain need a signature, and storing signatures in D1. Invariants: the gate decides what is
-// signed and stores its own statement with the signature; signing writes no audit entries, so it never causes more of itself.
+// Checkpoints in the gate: which points of the chain need a signature, and storing signatures in D1.
+// Invariants: the gate decides what is signed and stores its own statement with the signature; signing writes
+// no audit entries, so it never causes more of itself.
 import { DAY } from '../../../db/rows';
 import { auditCheckpoints } from '../../../db/schema';
 import { insertOf } from '../../../db/statements';
@@ -20,7 +21,10 @@ export interface Signed {
 
 /** The statements waiting for a signature. */
 const wanted: Operation<Record<string, never>> = {
-  read: ({ core }): OperationOutcome => ({ ...ok(checkpoints(core).waiting(MOST) satisfies Statement[]), audited: true }),
+  read: ({ core }): OperationOutcome => ({
+    ...ok(checkpoints(core).waiting(MOST) satisfies Statement[]),
+    audited: true,
+  }),
 };
 
 /** Stores the signatures of waiting statements. */
@@ -42,7 +46,8 @@ const store: Operation<{ signed: Signed[] }> = {
       });
       const stored = statements.length ? await core.database.write(statements) : null;
       // safety: checkpoint-stored-before-noted
-      if (stored && stored.end !== 'done') return { ...fail(refuse('UNAVAILABLE', { retry_after: 5 })), audited: true };
+      if (stored && stored.end !== 'done')
+        return { ...fail(refuse('UNAVAILABLE', { retry_after: 5 })), audited: true };
       core.storage.transactionSync(() => {
         for (const { sequence } of rows) checkpoints(core).stored(sequence);
         const newest = rows.at(-1);
@@ -50,7 +55,10 @@ const store: Operation<{ signed: Signed[] }> = {
         if (newest && core.meta.get('checkpoint_day') !== day) {
           core.meta.set('checkpoint_day', day as string);
           const { org_id: _, time, ...data } = newest;
-          core.outbox.put({ type: 'AUDIT_CHECKPOINT', data: { ...data, time: new Date(time).toISOString() } }, core.now());
+          core.outbox.put(
+            { type: 'AUDIT_CHECKPOINT', data: { ...data, time: new Date(time).toISOString() } },
+            core.now(),
+          );
         }
       });
       return { ...ok(null, { status: 204 }), audited: true };

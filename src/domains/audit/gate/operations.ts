@@ -1,4 +1,5 @@
-// Reading the audit log from the gate: the entries in its storage, and the sequence below which D1 holds the rest.
+// Reading the audit log from the gate: the entries in its storage, and the sequence below which D1 holds the
+// rest.
 
 import { refuse } from '../../../errors';
 import { checkpoints } from '../../../gate/audit/checkpoints';
@@ -45,9 +46,22 @@ const read: Operation<AuditInput> = {
     const isShown = (entry: Entry) => shows(view, entry);
     const before = input.before ?? Number.MAX_SAFE_INTEGER;
     // safety: audit-list-steps-bounded
-    const { entries: found, next } = core.auditLog.newest(input.filter, before, input.limit, isShown, mostLookedAt(view));
+    const { entries: found, next } = core.auditLog.newest(
+      input.filter,
+      before,
+      input.limit,
+      isShown,
+      mostLookedAt(view),
+    );
     const entries = found.map((entry) => seenIn(view, entry));
-    const part = { entries, next, oldest: core.auditLog.oldest(), held: core.auditLog.held(), cut: cutOf(core)?.sequence ?? 0, view };
+    const part = {
+      entries,
+      next,
+      oldest: core.auditLog.oldest(),
+      held: core.auditLog.held(),
+      cut: cutOf(core)?.sequence ?? 0,
+      view,
+    };
     return { ...ok(part satisfies AuditPart), audited: input.further };
   },
 };
@@ -81,7 +95,15 @@ const verify: Operation<{ from: number }> = {
     const { entries } = from >= oldest ? core.auditLog.from(from, VERIFIED) : { entries: [] };
     const signed = checkpoints(core).from(from - 1, MOST_CHECKPOINTS);
     const rest = { held: core.auditLog.held(), missing: missingEntries(core), now: core.now() };
-    return ok({ head: core.auditLog.head(), from, cut, checkpoints: signed, oldest, entries, ...rest } satisfies VerifyPart);
+    return ok({
+      head: core.auditLog.head(),
+      from,
+      cut,
+      checkpoints: signed,
+      oldest,
+      entries,
+      ...rest,
+    } satisfies VerifyPart);
   },
 };
 

@@ -1,5 +1,5 @@
-// The last readers of a secret, from the gate's counters. Invariant: a caller limited to environments or names sees only readers whose
-// audit entries it may see.
+// The last readers of a secret, from the gate's counters. Invariant: a caller limited to environments or
+// names sees only readers whose audit entries it may see.
 import { type Caller, reaches } from '../../../auth/authorize';
 import type { SecretRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
@@ -36,7 +36,10 @@ function readersOf({ core }: Call<unknown>, row: SecretRow): { reader: string; r
     .sort((a, b) => b.reading.at - a.reading.at || (a.reader < b.reader ? -1 : 1));
 }
 
-/** Whether a bulk read included this secret, as far as is known. A reader limited to some names is judged by its current reach. */
+/**
+ * Whether a bulk read included this secret, as far as is known. A reader limited to some names is judged by
+ * its current reach.
+ */
 function mayHaveRead(core: Core, reader: string, { actor, isLimited }: Reading, row: SecretRow): boolean {
   if (!isLimited) return true;
   const caller = holderOf(core, reader.split(':')[0] as string, actor.kind);
@@ -63,13 +66,20 @@ const list: Operation<ReadersInput> = {
     const placeOf = ({ reader, reading }: { reader: string; reading: Reading }) => `${reading.at}:${reader}`;
     const all = readersOf(call, row).filter(({ reading }) => isShown(reading));
     const [at, ...rest] = (input.after ?? '').split(':');
-    const after = input.after === null ? all : all.filter((one) => isAfter(one.reading.at, one.reader, Number(at), rest.join(':')));
+    const after =
+      input.after === null
+        ? all
+        : all.filter((one) => isAfter(one.reading.at, one.reader, Number(at), rest.join(':')));
     const page = after.slice(0, input.limit);
     const last = page.at(-1);
-    return ok({ items: page.map(({ reading }) => readerOut(reading)), next: last && after.length > page.length ? placeOf(last) : null });
+    return ok({
+      items: page.map(({ reading }) => readerOut(reading)),
+      next: last && after.length > page.length ? placeOf(last) : null,
+    });
   },
 };
 
-const isAfter = (at: number, reader: string, lastAt: number, last: string) => at < lastAt || (at === lastAt && reader > last);
+const isAfter = (at: number, reader: string, lastAt: number, last: string) =>
+  at < lastAt || (at === lastAt && reader > last);
 
 export const readerOperations = { 'audit.readers': list };

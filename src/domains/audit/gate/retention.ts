@@ -1,5 +1,5 @@
-// Exporting the entries past retention and confirming the export. Invariant: if a retention period is set, nothing is deleted before a
-// caller with owner rights has sent the hash at which the export ends.
+// Exporting the entries past retention and confirming the export. Invariant: if a retention period is set,
+// nothing is deleted before a caller with owner rights has sent the hash at which the export ends.
 import { mustReachAll } from '../../../auth/authorize';
 import { equal } from '../../../crypto/digest';
 import { DAY } from '../../../db/rows';
@@ -22,7 +22,10 @@ export interface ExportPart {
 
 /** The newest segment end that is past retention; null if there is none after the cut. */
 function pastEnd(core: Core): SegmentEnd | null {
-  const end = checkpoints(core).endBefore(core.now() - retentionDays(core, core.org) * DAY, Number.MAX_SAFE_INTEGER);
+  const end = checkpoints(core).endBefore(
+    core.now() - retentionDays(core, core.org) * DAY,
+    Number.MAX_SAFE_INTEGER,
+  );
   return end && end.sequence > (cutOf(core)?.sequence ?? 0) ? end : null;
 }
 
@@ -38,8 +41,19 @@ const exportPast: Operation<{ further: boolean }> = {
   read({ core, input }): OperationOutcome {
     if (input.further) return { ...ok(null), audited: true };
     const end = pastEnd(core);
-    const statement = end && (checkpoints(core).statement(end.sequence) ?? { sequence: end.sequence, hash: end.hash, time: core.now() });
-    return ok({ cut: cutOf(core), end: statement, held: core.auditLog.held(), missing: missingEntries(core) } satisfies ExportPart);
+    const statement =
+      end &&
+      (checkpoints(core).statement(end.sequence) ?? {
+        sequence: end.sequence,
+        hash: end.hash,
+        time: core.now(),
+      });
+    return ok({
+      cut: cutOf(core),
+      end: statement,
+      held: core.auditLog.held(),
+      missing: missingEntries(core),
+    } satisfies ExportPart);
   },
 };
 
@@ -51,7 +65,9 @@ const confirm: Operation<{ sequence: number; hash: string }> = {
     // safety: export-confirmed-by-hash
     if (!end || !equal(end.hash, input.hash))
       return fail(
-        refuse('CONFLICT', { message: 'No export ends with this sequence and hash. Take both from the last line of the export.' }),
+        refuse('CONFLICT', {
+          message: 'No export ends with this sequence and hash. Take both from the last line of the export.',
+        }),
       );
     if (end.sequence > cut && end.sequence > (pastEnd(core)?.sequence ?? 0))
       return fail(refuse('CONFLICT', { message: 'These entries are not past retention yet.' }));

@@ -1,4 +1,5 @@
-// Checks on audit log entries: emergencies, refusals and alarms. Pure. Entries arrive newest first, each once.
+// Checks on audit log entries: emergencies, refusals and alarms. Pure. Entries arrive newest first, each
+// once.
 import type { Entry } from '../../../gate/audit/entry';
 import { counted, findingOf, newTally, said, statusBy, type Tally } from '../finding';
 import { ALARM, emergencyActions, ISSUE, isByBreakGlass, isRefusedAdministration } from '../interest';
@@ -42,7 +43,19 @@ interface Emergency {
 }
 
 const evidenceOf = (
-  { id, resource_name, environment, time, action, resource, actor, reason, user_agent, request_id, status }: Entry,
+  {
+    id,
+    resource_name,
+    environment,
+    time,
+    action,
+    resource,
+    actor,
+    reason,
+    user_agent,
+    request_id,
+    status,
+  }: Entry,
   detail: string,
 ): Evidence => ({
   id,
@@ -50,7 +63,17 @@ const evidenceOf = (
   environment,
   time,
   detail,
-  facts: { action, resource, status, actor: actor.id, actor_kind: actor.kind, actor_name: actor.name, reason, user_agent, request_id },
+  facts: {
+    action,
+    resource,
+    status,
+    actor: actor.id,
+    actor_kind: actor.kind,
+    actor_name: actor.name,
+    reason,
+    user_agent,
+    request_id,
+  },
 });
 
 const nameOf = ({ actor: { name, id, kind } }: Entry) => name ?? id ?? kind;
@@ -65,7 +88,16 @@ function newEmergencies({ from }: Period) {
       omitted++;
       return null;
     }
-    const fresh = { id, issued: null, uses: 0, refused: 0, first: null, last: null, user_agent: null, actions: new Map() };
+    const fresh = {
+      id,
+      issued: null,
+      uses: 0,
+      refused: 0,
+      first: null,
+      last: null,
+      user_agent: null,
+      actions: new Map(),
+    };
     tokens.set(id, fresh);
     return fresh;
   };
@@ -94,7 +126,16 @@ function newEmergencies({ from }: Period) {
   };
 }
 
-function emergencyEvidence({ id, issued, uses, refused, first, last, user_agent, actions }: Emergency): Evidence {
+function emergencyEvidence({
+  id,
+  issued,
+  uses,
+  refused,
+  first,
+  last,
+  user_agent,
+  actions,
+}: Emergency): Evidence {
   const issue = issued
     ? `Issued at ${said(issued.time)} by ${nameOf(issued)}: ${issued.reason ?? 'no reason is known'}`
     : 'Issued before the period';
@@ -119,7 +160,9 @@ function emergencyEvidence({ id, issued, uses, refused, first, last, user_agent,
   };
 }
 
-/** Groups refused requests by caller and action, so a program that retries adds one line instead of thousands. */
+/**
+ * Groups refused requests by caller and action, so a program that retries adds one line instead of thousands.
+ */
 function newRefusals() {
   const groups = new Map<string, { newest: Entry; oldest: Entry; requests: number }>();
   let requests = 0;
@@ -131,7 +174,8 @@ function newRefusals() {
       const key = `${entry.actor.id ?? entry.actor.kind} ${entry.action}`;
       const group = groups.get(key);
       if (group) Object.assign(group, { oldest: entry, requests: group.requests + entry.count });
-      else if (groups.size < MOST_GROUPS) groups.set(key, { newest: entry, oldest: entry, requests: entry.count });
+      else if (groups.size < MOST_GROUPS)
+        groups.set(key, { newest: entry, oldest: entry, requests: entry.count });
       else others++;
     },
     tally(): Tally {
@@ -164,11 +208,14 @@ export function newActivityChecks(period: Period): ActivityChecks {
   return {
     addRare(entry) {
       if (isByBreakGlass(entry)) emergencies.used(entry);
-      if (entry.action === ALARM) alarms.add(() => evidenceOf(entry, `${entry.reason ?? 'An integrity violation'} was found.`));
+      if (entry.action === ALARM)
+        alarms.add(() => evidenceOf(entry, `${entry.reason ?? 'An integrity violation'} was found.`));
       if (entry.outcome !== 'success') return;
       if (entry.action === ISSUE) emergencies.issued(entry);
       else if (isEmergency(entry))
-        operations.add(() => evidenceOf(entry, `${entry.action} by ${nameOf(entry)}${entry.reason ? `: ${entry.reason}` : ''}.`));
+        operations.add(() =>
+          evidenceOf(entry, `${entry.action} by ${nameOf(entry)}${entry.reason ? `: ${entry.reason}` : ''}.`),
+        );
     },
     addRefused(entry) {
       if (isRefusedAdministration(entry)) refusals.add(entry);
@@ -183,7 +230,10 @@ export function newActivityChecks(period: Period): ActivityChecks {
         complete: rare.complete,
       }),
       findingOf('refused-administration', {
-        status: statusBy({ fail: refusals.requests() >= TOO_MANY_REFUSALS, warn: refusals.requests() >= MANY_REFUSALS }),
+        status: statusBy({
+          fail: refusals.requests() >= TOO_MANY_REFUSALS,
+          warn: refusals.requests() >= MANY_REFUSALS,
+        }),
         tested: `How many administrative requests in the period were refused with 403, excluding those that wait for approval: ${counted(refusals.requests(), 'request')}, grouped by caller and action. Warn: ${MANY_REFUSALS} or more. Fail: ${TOO_MANY_REFUSALS.toLocaleString('en')} or more.${partly.notes}`,
         examined: refusals.requests(),
         tally: refusals.tally(),
@@ -200,13 +250,19 @@ export function newActivityChecks(period: Period): ActivityChecks {
   };
 }
 
-function breakGlassFinding({ tokens, omitted, isUnexplained }: ReturnType<typeof newEmergencies>, { complete, notes }: Coverage): Finding {
+function breakGlassFinding(
+  { tokens, omitted, isUnexplained }: ReturnType<typeof newEmergencies>,
+  { complete, notes }: Coverage,
+): Finding {
   const tally = newTally();
   for (const token of tokens.values()) tally.add(() => emergencyEvidence(token));
   const isWhole = complete && omitted() === 0;
   return findingOf('break-glass-use', {
     // If the log was not read to its end, the issue may be in the rest.
-    status: statusBy({ fail: isWhole && [...tokens.values()].some(isUnexplained), warn: tokens.size > 0 || !isWhole }),
+    status: statusBy({
+      fail: isWhole && [...tokens.values()].some(isUnexplained),
+      warn: tokens.size > 0 || !isWhole,
+    }),
     tested: `Every audit entry in the period in which a break-glass token was issued or used. Warn: there is one. Fail: a token was used, and the log has no issue of it with a reason.${notes}`,
     examined: tokens.size,
     tally,

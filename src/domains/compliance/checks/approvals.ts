@@ -1,5 +1,6 @@
-// Checks on approvals: who decided, whether there were enough approvals, and whether approvers were independent of the requester. Pure. It
-// evaluates the decisions itself and does not rely on the gate's count.
+// Checks on approvals: who decided, whether there were enough approvals, and whether approvers were
+// independent of the requester. Pure. It evaluates the decisions itself and does not rely on the gate's
+// count.
 import type { ApprovalConfig, PolicyRow } from '../../../db/schema';
 import { iso, isoOrNull } from '../../../http/wire';
 import { counted, findingOf, newTally, statusBy } from '../finding';
@@ -28,14 +29,17 @@ function flawOf(row: ApprovalFacts): string | null {
   const second = by.filter((member) => !isOwn(member));
   const forAgent = by.filter((member) => row.requester.for_agent?.includes(member));
   if (second.length < required) return `used with ${second.length} of ${required} approvals`;
-  if (checked) return forAgent.length ? null : 'used without the approval of a member accountable for the agent';
+  if (checked)
+    return forAgent.length ? null : 'used without the approval of a member accountable for the agent';
   return own[0] === undefined ? null : `approved by ${own[0]}, who requested it or is accountable for it`;
 }
 
 /** An approval that may be repeated stays approved after its first use. */
-const isUsed = ({ status, used_by }: ApprovalFacts): boolean => status === 'used' || (used_by ?? null) !== null;
+const isUsed = ({ status, used_by }: ApprovalFacts): boolean =>
+  status === 'used' || (used_by ?? null) !== null;
 
-const statusOf = (row: ApprovalFacts, now: number): string => (isUsed(row) ? 'used' : unusedStatusOf(row, now));
+const statusOf = (row: ApprovalFacts, now: number): string =>
+  isUsed(row) ? 'used' : unusedStatusOf(row, now);
 
 const unusedStatusOf = ({ status, expires_at }: ApprovalFacts, now: number): string =>
   (status === 'pending' || status === 'approved') && expires_at <= now
@@ -45,10 +49,16 @@ const unusedStatusOf = ({ status, expires_at }: ApprovalFacts, now: number): str
     : status;
 
 /** @param nameOf the name of a member, where it is known */
-export function newApprovalChecks(policies: readonly PolicyRow[], nameOf: (member: string) => string | null, now: number): ApprovalChecks {
-  // A policy whose approvers are the accountable members is one person's check on a program, not a second person.
+export function newApprovalChecks(
+  policies: readonly PolicyRow[],
+  nameOf: (member: string) => string | null,
+  now: number,
+): ApprovalChecks {
+  // A policy whose approvers are the accountable members is one person's check on a program, not a second
+  // person.
   const enabled = policies.filter(
-    ({ kind, enabled, config }) => kind === 'approval' && enabled === 1 && !('accountable' in (config as ApprovalConfig).approvers),
+    ({ kind, enabled, config }) =>
+      kind === 'approval' && enabled === 1 && !('accountable' in (config as ApprovalConfig).approvers),
   );
   const held = [...new Set(enabled.flatMap(({ config }) => (config as ApprovalConfig).operations))].sort();
   const tally = newTally();
@@ -72,7 +82,12 @@ export function newApprovalChecks(policies: readonly PolicyRow[], nameOf: (membe
       expires_at: iso(row.expires_at),
       ended_at: isoOrNull(row.ended_at),
     },
-    people: row.decisions.map(({ member, decision, at }) => ({ id: member, name: nameOf(member), decision, time: iso(at) })),
+    people: row.decisions.map(({ member, decision, at }) => ({
+      id: member,
+      name: nameOf(member),
+      decision,
+      time: iso(at),
+    })),
   });
 
   return {

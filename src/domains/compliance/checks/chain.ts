@@ -43,15 +43,24 @@ export function chainFinding(facts: ChainFacts, now: number): Finding {
         reason: broken.reason ?? null,
       }),
     );
-  for (const gap of unreadable) tally.add(() => at(gap.from, `Entries ${gap.from} to ${gap.to} cannot be read.`, { to: gap.to }));
+  for (const gap of unreadable)
+    tally.add(() => at(gap.from, `Entries ${gap.from} to ${gap.to} cannot be read.`, { to: gap.to }));
   for (const gap of missing)
-    tally.add(() => at(gap.from, `Entries ${gap.from} to ${gap.to} are lost (${gap.reason}).`, { to: gap.to, reason: gap.reason }));
+    tally.add(() =>
+      at(gap.from, `Entries ${gap.from} to ${gap.to} are lost (${gap.reason}).`, {
+        to: gap.to,
+        reason: gap.reason,
+      }),
+    );
   const isStale = checkpoint === null || checkpoint.time < now - FRESH * DAY;
   const last = checkpoint
     ? `The last checkpoint was signed at ${said(checkpoint.time)}, sequence ${checkpoint.sequence}.`
     : 'There is no checkpoint yet.';
   if (isStale) tally.add(() => at(checkpoint?.sequence ?? 0, last, { head: head.sequence }));
-  if (retention < YEAR) tally.add(() => at(head.sequence, `Entries are kept for ${retention} days.`, { retention_days: retention }));
+  if (retention < YEAR)
+    tally.add(() =>
+      at(head.sequence, `Entries are kept for ${retention} days.`, { retention_days: retention }),
+    );
   return findingOf('audit-chain', {
     status: statusBy({
       fail: broken !== null || unreadable.length > 0,
@@ -63,7 +72,13 @@ export function chainFinding(facts: ChainFacts, now: number): Finding {
   });
 }
 
-export const chainInventory = ({ head, from, to, checkpoint, retention_days }: ChainFacts): Inventory['audit_log'] => ({
+export const chainInventory = ({
+  head,
+  from,
+  to,
+  checkpoint,
+  retention_days,
+}: ChainFacts): Inventory['audit_log'] => ({
   head,
   verified_from: from,
   verified_to: to,

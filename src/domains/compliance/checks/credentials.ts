@@ -29,7 +29,12 @@ export interface CredentialChecks {
   inventory(sessions: number, browsers: number): Inventory['credentials'];
 }
 
-const evidenceOf = (row: CredentialFacts, time: number | null, detail: string, facts: Evidence['facts'] = {}): Evidence => ({
+const evidenceOf = (
+  row: CredentialFacts,
+  time: number | null,
+  detail: string,
+  facts: Evidence['facts'] = {},
+): Evidence => ({
   id: row.id,
   name: row.name,
   environment: null,
@@ -46,9 +51,14 @@ const evidenceOf = (row: CredentialFacts, time: number | null, detail: string, f
 });
 
 const unlimitedEvidence = (row: CredentialFacts, wildcards: string[]): Evidence =>
-  evidenceOf(row, row.created_at, `This ${kindNames[row.kind]} holds ${wildcards.join(' ')} in all environments and for all names.`, {
-    scopes: row.scopes.join(' '),
-  });
+  evidenceOf(
+    row,
+    row.created_at,
+    `This ${kindNames[row.kind]} holds ${wildcards.join(' ')} in all environments and for all names.`,
+    {
+      scopes: row.scopes.join(' '),
+    },
+  );
 
 /** What the checks of a report count over all live credentials. */
 interface Seen {
@@ -61,7 +71,10 @@ interface Seen {
   unlimitedAgents: number;
 }
 
-function findingsOf(seen: Seen, { unused, endless, wide }: Record<'unused' | 'endless' | 'wide', ReturnType<typeof newTally>>): Finding[] {
+function findingsOf(
+  seen: Seen,
+  { unused, endless, wide }: Record<'unused' | 'endless' | 'wide', ReturnType<typeof newTally>>,
+): Finding[] {
   const examined = seen.total;
   const all = `${counted(examined, 'live credential')} (API keys, agents, provider and break-glass tokens, trusts)`;
   const none = examined === 0 ? ('not_applicable' as const) : null;
@@ -79,7 +92,12 @@ function findingsOf(seen: Seen, { unused, endless, wide }: Record<'unused' | 'en
       tally: endless,
     }),
     findingOf('credentials-over-scoped', {
-      status: none ?? statusBy({ fail: seen.unlimitedAgents > 0 || seen.unlimitedKeys > MOST_UNLIMITED, warn: wide.count > 0 }),
+      status:
+        none ??
+        statusBy({
+          fail: seen.unlimitedAgents > 0 || seen.unlimitedKeys > MOST_UNLIMITED,
+          warn: wide.count > 0,
+        }),
       tested: `Whether any of ${all} holds a wildcard scope without a limit to environments or names. Warn: one does. Fail: an agent holds * without limits, or more than ${MOST_UNLIMITED} API keys do (${seen.unlimitedKeys} do).`,
       examined,
       tally: wide,
@@ -93,7 +111,10 @@ export function newCredentialChecks(now: number): CredentialChecks {
   const wide = newTally();
   const seen: Seen = { total: 0, long: 0, old: 0, unlimitedKeys: 0, unlimitedAgents: 0 };
   const zero = () => ({ live: 0, without_expiry: 0, unused: 0, over_scoped: 0 });
-  const byKind = Object.fromEntries(kinds.map((kind) => [kind, zero()])) as Record<string, ReturnType<typeof zero>>;
+  const byKind = Object.fromEntries(kinds.map((kind) => [kind, zero()])) as Record<
+    string,
+    ReturnType<typeof zero>
+  >;
 
   const judge = (row: CredentialFacts) => {
     const own = byKind[row.kind] as ReturnType<typeof zero>;
@@ -103,13 +124,16 @@ export function newCredentialChecks(now: number): CredentialChecks {
     if (since <= now - UNUSED * DAY) {
       own.unused++;
       if (since <= now - UNUSED_FAILS * DAY) seen.long++;
-      const used = row.last_used_at === null ? `never used since ${said(since)}` : `last used at ${said(since)}`;
+      const used =
+        row.last_used_at === null ? `never used since ${said(since)}` : `last used at ${said(since)}`;
       unused.add(() => evidenceOf(row, since, `This ${what} was ${used}.`));
     }
     if (row.expires_at === null) {
       own.without_expiry++;
       if (row.created_at <= now - OLD * DAY) seen.old++;
-      endless.add(() => evidenceOf(row, row.created_at, `This ${what}, created at ${said(row.created_at)}, has no expiry.`));
+      endless.add(() =>
+        evidenceOf(row, row.created_at, `This ${what}, created at ${said(row.created_at)}, has no expiry.`),
+      );
     }
     const wildcards = row.scopes.filter((scope) => scope.endsWith('*'));
     if (row.isUnlimited && wildcards.length) {

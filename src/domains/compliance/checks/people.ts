@@ -22,7 +22,15 @@ export function newPeopleChecks(now: number): PeopleChecks {
   const byRole = Object.fromEntries(roles.map((role) => [role, 0])) as Record<Role, number>;
   const seen = { members: 0, privileged: 0, devices: 0, assigned: 0, blocked: 0 };
 
-  const judgeMember = ({ id, name, role, created_at, enrolled_at, enrolment_ends_at, passkeys }: MemberFacts) => {
+  const judgeMember = ({
+    id,
+    name,
+    role,
+    created_at,
+    enrolled_at,
+    enrolment_ends_at,
+    passkeys,
+  }: MemberFacts) => {
     seen.members++;
     byRole[role]++;
     if (passkeys > 0) return;

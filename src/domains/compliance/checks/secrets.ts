@@ -1,5 +1,6 @@
-// Checks on secrets: rotation, expiry, use and names: facts and `now` in, findings out. Invariant: comparing names with policies takes a
-// bounded number of steps regardless of the policies, in slices; the finding says what was not compared.
+// Checks on secrets: rotation, expiry, use and names: facts and `now` in, findings out. Invariant: comparing
+// names with policies takes a bounded number of steps regardless of the policies, in slices; the finding says
+// what was not compared.
 import { dueSince, firstDue, type RotationRule } from '../../../auth/rotation';
 import { DAY } from '../../../db/rows';
 import type { PolicyRow, RotationConfig } from '../../../db/schema';
@@ -103,9 +104,14 @@ function newNamingCheck(policies: readonly PolicyRow[]) {
       const broken = policies.filter((row) => verdict.applies(row, secret) && verdict.isBroken(row));
       if (broken.length === 0) return;
       names.add(() =>
-        evidenceOf(secret, secret.created_at, `Does not match ${broken.map(({ name }) => `the policy ${name}`).join(', ')}.`, {
-          policy_ids: broken.map(({ id }) => id).join(' '),
-        }),
+        evidenceOf(
+          secret,
+          secret.created_at,
+          `Does not match ${broken.map(({ name }) => `the policy ${name}`).join(', ')}.`,
+          {
+            policy_ids: broken.map(({ id }) => id).join(' '),
+          },
+        ),
       );
     },
     finding(seen: Seen): Finding {
@@ -117,7 +123,10 @@ function newNamingCheck(policies: readonly PolicyRow[]) {
           tally: names,
         });
       return findingOf('secrets-naming', {
-        status: unlessNone(seen, statusBy({ fail: names.count > seen.compared * MOST_VIOLATIONS, warn: names.count > 0 })),
+        status: unlessNone(
+          seen,
+          statusBy({ fail: names.count > seen.compared * MOST_VIOLATIONS, warn: names.count > 0 }),
+        ),
         tested: `Whether the names of ${seen.all} match every enabled naming policy that applies to them (${counted(policies.length, 'policy', 'policies')}). Warn: one does not. Fail: more than ${MOST_VIOLATIONS * 100}% do not.${seen.cut}`,
         examined: seen.compared,
         tally: names,
@@ -141,9 +150,12 @@ function newUseChecks(now: number) {
         never.add(() => evidenceOf(secret, created_at, `Still has its first value, of ${said(created_at)}.`));
       }
       if (expires_at !== null && expires_at <= now + SOON * DAY)
-        expiring.add(() => evidenceOf(secret, expires_at, `Expires at ${said(expires_at)}.`, { expires_at: iso(expires_at) }));
+        expiring.add(() =>
+          evidenceOf(secret, expires_at, `Expires at ${said(expires_at)}.`, { expires_at: iso(expires_at) }),
+        );
       if (created_at <= limit && (last_read_at ?? 0) <= limit) {
-        const detail = last_read_at === null ? 'No read of it is known.' : `Last read at ${said(last_read_at)}.`;
+        const detail =
+          last_read_at === null ? 'No read of it is known.' : `Last read at ${said(last_read_at)}.`;
         const facts = { last_read_at: isoOrNull(last_read_at), created_at: iso(created_at) };
         unread.add(() => evidenceOf(secret, last_read_at, detail, facts));
       }
@@ -177,10 +189,12 @@ function newUseChecks(now: number) {
 }
 
 const AGES = [30, 90, 180, 365, Number.POSITIVE_INFINITY];
-const nameOfAge = (most: number, at: number) => (at === 4 ? `over ${AGES[3]}` : `${at ? (AGES[at - 1] as number) + 1 : 0}-${most}`);
+const nameOfAge = (most: number, at: number) =>
+  at === 4 ? `over ${AGES[3]}` : `${at ? (AGES[at - 1] as number) + 1 : 0}-${most}`;
 
 export function newSecretChecks(policies: readonly PolicyRow[], now: number, slices: Slices): SecretChecks {
-  const enabled = (kind: PolicyRow['kind']) => policies.filter((row) => row.kind === kind && row.enabled === 1);
+  const enabled = (kind: PolicyRow['kind']) =>
+    policies.filter((row) => row.kind === kind && row.enabled === 1);
   const naming = enabled('naming');
   const rotation = enabled('rotation');
   const verdicts = newVerdicts([...naming, ...rotation], slices);
@@ -219,10 +233,16 @@ export function newSecretChecks(policies: readonly PolicyRow[], now: number, sli
     },
     findings() {
       const { active } = totals;
-      const cut = compared === active ? '' : ` Only ${counted(compared, 'secret')} could be compared with the policies.`;
+      const cut =
+        compared === active
+          ? ''
+          : ` Only ${counted(compared, 'secret')} could be compared with the policies.`;
       const seen: Seen = { active, all: counted(active, 'active secret'), compared, cut };
       return [overdue.finding(seen), ...use.findings(seen, readsSince), names.finding(seen)];
     },
-    inventory: () => ({ ...totals, by_age: AGES.map((most, at) => ({ days: nameOfAge(most, at), secrets: ages[at] as number })) }),
+    inventory: () => ({
+      ...totals,
+      by_age: AGES.map((most, at) => ({ days: nameOfAge(most, at), secrets: ages[at] as number })),
+    }),
   };
 }

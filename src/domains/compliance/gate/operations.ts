@@ -1,5 +1,6 @@
-// The facts of a compliance report, from the gate: one part per call, bounded in rows returned and examined. Invariants: only a caller
-// without limits gets any; only the first part writes an audit entry, which stands for the whole report.
+// The facts of a compliance report, from the gate: one part per call, bounded in rows returned and examined.
+// Invariants: only a caller without limits gets any; only the first part writes an audit entry, which stands
+// for the whole report.
 import { mustReachAll } from '../../../auth/authorize';
 import { idOf, idStart } from '../../../db/ids';
 import { DAY } from '../../../db/rows';
@@ -63,7 +64,8 @@ const LONGEST_PERIOD = 400 * DAY;
 function periodOf(from: number | null, to: number | null, now: number): Period | Refusal {
   const end = to ?? now;
   const start = from ?? end - DEFAULT_PERIOD;
-  const wrong = (path: string, message: string) => refuse('VALIDATION_FAILED', { details: [{ path, message }] });
+  const wrong = (path: string, message: string) =>
+    refuse('VALIDATION_FAILED', { details: [{ path, message }] });
   if (start >= end) return wrong('from', 'must be before to, which defaults to now');
   // safety: report-period-bounded
   if (end - start > LONGEST_PERIOD) return wrong('from', 'must be at most 400 days before to');
@@ -83,7 +85,9 @@ function overview(call: Call<unknown>, period: Period): Overview {
     policies: core.rows.within('policy', ''),
     head: core.auditLog.head(),
     ...core.rows.liveSessions(now),
-    webhooks: core.rows.within('webhook', '').map(({ id, host, disabled, updated_at }) => ({ id, host, disabled, updated_at })),
+    webhooks: core.rows
+      .within('webhook', '')
+      .map(({ id, host, disabled, updated_at }) => ({ id, host, disabled, updated_at })),
   };
 }
 
@@ -125,13 +129,15 @@ function secretFacts(core: Core, row: SecretRow, last_read_at: number | null): S
 }
 
 /**
- * Long-lived credentials. In id order, browser sessions and session tokens come between these and trusts: they are only counted and
- * skipped.
+ * Long-lived credentials. In id order, browser sessions and session tokens come between these and trusts:
+ * they are only counted and skipped.
  */
 function credentials({ core }: Call<unknown>, after: string): Page<CredentialFacts> {
   const isPassed = ({ id }: CredentialRow) => id > idStart('browser') && id < idStart('trust');
   const { rows: all, next } = paged(core.rows.after('credential', after, ROWS), (row) => row);
-  const rows = all.flatMap((row) => (!isPassed(row) && isAlive(core, row) ? [credentialFacts(core, row)] : []));
+  const rows = all.flatMap((row) =>
+    !isPassed(row) && isAlive(core, row) ? [credentialFacts(core, row)] : [],
+  );
   const last = all.at(-1);
   return { rows, next: next !== null && last && isPassed(last) ? idStart('trust') : next };
 }
@@ -153,15 +159,18 @@ function credentialFacts(core: Core, row: CredentialRow): CredentialFacts {
 }
 
 const members = ({ rows }: Core, after: string): Page<MemberFacts> =>
-  paged(rows.after('member', after, ROWS), ({ id, name, role, created_at, enrolled_at, enrolment_ends_at }) => ({
-    id,
-    name,
-    role,
-    created_at,
-    enrolled_at,
-    enrolment_ends_at,
-    passkeys: rows.within('passkey', id).length,
-  }));
+  paged(
+    rows.after('member', after, ROWS),
+    ({ id, name, role, created_at, enrolled_at, enrolment_ends_at }) => ({
+      id,
+      name,
+      role,
+      created_at,
+      enrolled_at,
+      enrolment_ends_at,
+      passkeys: rows.within('passkey', id).length,
+    }),
+  );
 
 const devices = ({ rows }: Core, after: string): Page<DeviceFacts> =>
   paged(rows.after('device', after, ROWS), ({ id, name, platform, member_id, created_at, blocked_at }) => ({
@@ -189,7 +198,18 @@ function approvals({ rows }: Core, after: string, { from, to }: Period): Page<Ap
 }
 
 function approvalFacts(row: ApprovalRow): ApprovalFacts {
-  const { id, status, operation, requester, accountable, resource, resource_name, environment, policies, decisions } = row;
+  const {
+    id,
+    status,
+    operation,
+    requester,
+    accountable,
+    resource,
+    resource_name,
+    environment,
+    policies,
+    decisions,
+  } = row;
   const { reason, created_at, expires_at, ended_at, used_by } = row;
   return {
     id,
@@ -213,7 +233,8 @@ function approvalFacts(row: ApprovalRow): ApprovalFacts {
 function entries({ auditLog }: Core, before: number | null, period: Period): EntriesPart {
   const { entries, next } = auditLog.newest(period, before ?? Number.MAX_SAFE_INTEGER, ENTRIES, isOfInterest);
   // Entries that D1 rejected are still in the gate.
-  const held = before === null ? auditLog.held().filter(({ time }) => isWithin(period, Date.parse(time))) : [];
+  const held =
+    before === null ? auditLog.held().filter(({ time }) => isWithin(period, Date.parse(time))) : [];
   return { entries: [...entries, ...held.filter(isOfInterest)], next, oldest: auditLog.oldest() };
 }
 

@@ -1,5 +1,6 @@
-// Creating credentials; session tokens are in `mint.ts`. Invariants: no one creates a credential with more permissions than their own; a
-// credential created by a session token or an agent is revoked together with it; only an owner creates an API key that acts as an owner.
+// Creating credentials; session tokens are in `mint.ts`. Invariants: no one creates a credential with more
+// permissions than their own; a credential created by a session token or an agent is revoked together with
+// it; only an owner creates an API key that acts as an owner.
 import { type Caller, mustBeConfirmed } from '../../../auth/authorize';
 import { type Wanted, withinPermissions } from '../../../auth/delegation';
 import { covers, type ProviderScope, providerScopes } from '../../../auth/scopes';
@@ -26,9 +27,23 @@ const MOST_BREAK_GLASS = 5;
 /** The longest chain from a credential to the top of its lineage. */
 const MOST_LINKS = 16;
 /** Default rate limits, in requests per minute. */
-export const RATES = { api_key: 1200, session: 600, agent: 120, provider: 600, break_glass: 60, trust: 1200 } as const;
+export const RATES = {
+  api_key: 1200,
+  session: 600,
+  agent: 120,
+  provider: 600,
+  break_glass: 60,
+  trust: 1200,
+} as const;
 /** The scopes of a break-glass token. */
-const EMERGENCY = ['secrets:list', 'secrets:read', 'secrets:write', 'secrets:rotate', 'secrets:delete', 'audit:read'] as const;
+const EMERGENCY = [
+  'secrets:list',
+  'secrets:read',
+  'secrets:write',
+  'secrets:rotate',
+  'secrets:delete',
+  'audit:read',
+] as const;
 
 /** What a request asks for. Null means the same as the creator holds. */
 interface Asked {
@@ -52,11 +67,14 @@ export function wanted(
   { core, caller }: Call<unknown>,
   asked: Asked,
 ): Wanted & Pick<CredentialRow, 'environments' | 'secrets' | 'device_id' | 'mcp_limits'> {
-  const from = caller.permissions.find(({ scopes }) => asked.scopes.every((scope) => covers(scopes, scope))) ?? caller.permissions[0];
+  const from =
+    caller.permissions.find(({ scopes }) => asked.scopes.every((scope) => covers(scopes, scope))) ??
+    caller.permissions[0];
   const copy = (list: readonly string[] | null | undefined) => (list ? [...list] : null);
   return {
     scopes: [...asked.scopes],
-    environments: asked.environments?.map((ref) => environmentOf(core, ref)?.id ?? '') ?? copy(from.environments),
+    environments:
+      asked.environments?.map((ref) => environmentOf(core, ref)?.id ?? '') ?? copy(from.environments),
     secrets: copy(asked.secrets ?? from.secrets),
     allowed_addresses: copy(asked.allowed_addresses ?? caller.addresses[0]),
     expires_at: asked.expires_at ?? earliest(caller.expires_at, from.expires_at),
@@ -73,7 +91,8 @@ export function unusable(core: Core, device_id: string | null | undefined): Refu
   const device = core.rows.get('device', device_id);
   if (!device) return refuse('NOT_FOUND', { message: 'The device in device_id does not exist.' });
   // safety: device-usable
-  if (isBlocked(core, device)) return invalid('device_id', 'must be a device that is not blocked and whose member was not removed');
+  if (isBlocked(core, device))
+    return invalid('device_id', 'must be a device that is not blocked and whose member was not removed');
   return device.public_key ? null : invalid('device_id', 'must be a device with a public key');
 }
 
@@ -84,28 +103,48 @@ export const boundLocks = (call: Call<{ token: TokenInput; device_id: string | n
 ];
 
 /** 404 for a requested environment that does not exist. */
-export function unknownEnvironment(asked: readonly string[] | null, held: readonly string[] | null): Refusal | null {
+export function unknownEnvironment(
+  asked: readonly string[] | null,
+  held: readonly string[] | null,
+): Refusal | null {
   const at = held?.indexOf('') ?? -1;
   if (at < 0) return null;
   const ref = asked?.[at] ?? '';
   return refuse('NOT_FOUND', {
-    message: forms.environment(ref) ? `There is no environment ${ref}.` : `The environment in environments.${at} does not exist.`,
+    message: forms.environment(ref)
+      ? `There is no environment ${ref}.`
+      : `The environment in environments.${at} does not exist.`,
   });
 }
 
-/** The parent of a credential that this caller creates: the credential it is revoked together with, or null. */
+/**
+ * The parent of a credential that this caller creates: the credential it is revoked together with, or null.
+ */
 // safety: created-ends-with-creator
 export const parentOf = (caller: Caller): string | null => (caller.isDependent ? caller.credential : null);
 
 /** Who created it; for a member, also in which browser session. */
-export const maker = ({ kind, id, credential }: Caller) => ({ created_by: id, created_in: kind === 'member' ? credential : null });
+export const maker = ({ kind, id, credential }: Caller) => ({
+  created_by: id,
+  created_in: kind === 'member' ? credential : null,
+});
 
-type Made = Pick<New<'credential'>, 'kind' | 'name' | 'rate_limit' | 'reason' | 'trust'> & { scopes: readonly string[] };
+type Made = Pick<New<'credential'>, 'kind' | 'name' | 'rate_limit' | 'reason' | 'trust'> & {
+  scopes: readonly string[];
+};
 
 /** The plan for a new credential whose permissions have been checked. */
-export function issue(call: Call<unknown>, token: TokenInput, made: Made, permissions: Wanted, asked: Asked, now: number): Plan | Refusal {
+export function issue(
+  call: Call<unknown>,
+  token: TokenInput,
+  made: Made,
+  permissions: Wanted,
+  asked: Asked,
+  now: number,
+): Plan | Refusal {
   const { core, ask, caller } = call;
-  const unknown = unknownEnvironment(asked.environments, permissions.environments) ?? unusable(core, asked.device_id);
+  const unknown =
+    unknownEnvironment(asked.environments, permissions.environments) ?? unusable(core, asked.device_id);
   if (unknown) return unknown;
   const adding = intents(core)
     .adding('credential')
@@ -113,17 +152,22 @@ export function issue(call: Call<unknown>, token: TokenInput, made: Made, permis
   // safety: credentials-being-added-count
   if (countLive(core, now) + adding.length >= wholeQuotas.credentials)
     return refuse('LIMIT_REACHED', {
-      message: 'An organisation can have at most 10,000 live credentials. Revoke some that you no longer need.',
+      message:
+        'An organisation can have at most 10,000 live credentials. Revoke some that you no longer need.',
     });
   const parentId = parentOf(caller);
   const parent = parentId === null ? null : core.rows.get('credential', parentId);
   if (parent && lineageOf(core, parent).length >= MOST_LINKS)
     return refuse('LIMIT_REACHED', {
-      message: 'A credential can have at most 16 ancestors. Create this one with a credential closer to the top.',
+      message:
+        'A credential can have at most 16 ancestors. Create this one with a credential closer to the top.',
     });
   const put = insertion(call, 'credential', {
     ...fresh(core, ask.org, token, now),
-    ...(permissions as Pick<CredentialRow, 'environments' | 'secrets' | 'allowed_addresses' | 'expires_at' | 'device_id' | 'mcp_limits'>),
+    ...(permissions as Pick<
+      CredentialRow,
+      'environments' | 'secrets' | 'allowed_addresses' | 'expires_at' | 'device_id' | 'mcp_limits'
+    >),
     ...made,
     scopes: [...made.scopes],
     ...maker(caller),
@@ -149,9 +193,16 @@ export const aboutToken = ({ input }: Call<{ token: TokenInput }>) => ({ resourc
 
 /** Locks the creator while a credential is created: the calling credential and the member behind it. */
 // safety: creator-locked
-export const makerLocks = ({ input, caller }: Call<{ token: TokenInput }>) => [input.token.id, caller.credential, caller.id];
+export const makerLocks = ({ input, caller }: Call<{ token: TokenInput }>) => [
+  input.token.id,
+  caller.credential,
+  caller.id,
+];
 
-/** The first API key of an organisation, or of one whose keys were lost or revoked: it has all permissions. `fields` overrides defaults. */
+/**
+ * The first API key of an organisation, or of one whose keys were lost or revoked: it has all permissions.
+ * `fields` overrides defaults.
+ */
 export const firstKey = (
   call: Call<unknown>,
   token: TokenInput,
@@ -167,7 +218,9 @@ export const firstKey = (
     scopes: ['*'],
     rate_limit: RATES.api_key,
     created_by: createdBy,
-    accountable: createdBy.startsWith(idStart('member')) ? [createdBy] : accountableFor(call.core, call.caller),
+    accountable: createdBy.startsWith(idStart('member'))
+      ? [createdBy]
+      : accountableFor(call.core, call.caller),
     ...fields,
   });
 
@@ -187,7 +240,9 @@ const lasting = ({ input }: Call<LastingInput>, now: number): Asked => ({
   expires_at: endIn(input.ttlSeconds, now) ?? input.expires_at,
 });
 
-/** Whether an API key with these permissions would act as an owner. A member must then confirm its creation. */
+/**
+ * Whether an API key with these permissions would act as an owner. A member must then confirm its creation.
+ */
 export const wouldOwn = (caller: Caller, { scopes, environments, secrets }: Wanted): boolean =>
   caller.isOwner && scopes.includes('*') && environments === null && secrets === null;
 
@@ -207,7 +262,14 @@ export const createKey: Operation<LastingInput> = {
     locks: makerLocks,
     plan(call, now, { judged }) {
       const { token, name, scopes } = call.input;
-      return issue(call, token, { kind: 'api_key', name, scopes, rate_limit: RATES.api_key }, judged as Wanted, call.input, now);
+      return issue(
+        call,
+        token,
+        { kind: 'api_key', name, scopes, rate_limit: RATES.api_key },
+        judged as Wanted,
+        call.input,
+        now,
+      );
     },
   },
 };
@@ -222,7 +284,9 @@ interface AgentInput extends LastingInput {
 function agent(call: Call<AgentInput>, now: number) {
   const asked = lasting(call, now);
   const permissions = wanted(call, asked);
-  return asked.expires_at === null ? { ...permissions, expires_at: earliest(permissions.expires_at, now + AGENT_LIVES) } : permissions;
+  return asked.expires_at === null
+    ? { ...permissions, expires_at: earliest(permissions.expires_at, now + AGENT_LIVES) }
+    : permissions;
 }
 
 export const createAgent: Operation<AgentInput> = {
@@ -238,8 +302,14 @@ export const createAgent: Operation<AgentInput> = {
   },
 };
 
-/** A provider token has no expiry of its own. It holds the scopes that its creator would need to do the same through other routes. */
-const provided = (input: NewInput): Asked => ({ ...input, scopes: input.scopes.map((scope) => providerScopes[scope as ProviderScope]) });
+/**
+ * A provider token has no expiry of its own. It holds the scopes that its creator would need to do the same
+ * through other routes.
+ */
+const provided = (input: NewInput): Asked => ({
+  ...input,
+  scopes: input.scopes.map((scope) => providerScopes[scope as ProviderScope]),
+});
 
 export const createProvider: Operation<NewInput> = {
   subject: aboutToken,
@@ -248,7 +318,14 @@ export const createProvider: Operation<NewInput> = {
     locks: makerLocks,
     plan(call, now, { judged }) {
       const { token, name, scopes } = call.input;
-      return issue(call, token, { kind: 'provider', name, scopes, rate_limit: RATES.provider }, judged as Wanted, call.input, now);
+      return issue(
+        call,
+        token,
+        { kind: 'provider', name, scopes, rate_limit: RATES.provider },
+        judged as Wanted,
+        call.input,
+        now,
+      );
     },
   },
 };
@@ -259,7 +336,10 @@ interface BreakGlassInput {
   ttlSeconds: number;
 }
 
-/** 403 for an API key below an agent, a session token or a trust: these cannot issue a break-glass token themselves. */
+/**
+ * 403 for an API key below an agent, a session token or a trust: these cannot issue a break-glass token
+ * themselves.
+ */
 const mayIssue = ({ caller }: Call<unknown>): Refusal | null =>
   // safety: break-glass-by-independent-callers
   caller.isDependent
@@ -278,11 +358,21 @@ export const createBreakGlass: Operation<BreakGlassInput> = {
     locks: (call) => [...makerLocks(call), 'break-glass'],
     plan(call, now, { judged }) {
       const { core, input } = call;
-      if (core.rows.within('credential', 'break_glass').filter((row) => isAlive(core, row)).length >= MOST_BREAK_GLASS)
+      if (
+        core.rows.within('credential', 'break_glass').filter((row) => isAlive(core, row)).length >=
+        MOST_BREAK_GLASS
+      )
         return refuse('LIMIT_REACHED', {
-          message: 'An organisation can have at most 5 live break-glass tokens. Revoke one that you no longer need.',
+          message:
+            'An organisation can have at most 5 live break-glass tokens. Revoke one that you no longer need.',
         });
-      const made = { kind: 'break_glass', name: null, reason: input.reason, scopes: EMERGENCY, rate_limit: RATES.break_glass } as const;
+      const made = {
+        kind: 'break_glass',
+        name: null,
+        reason: input.reason,
+        scopes: EMERGENCY,
+        rate_limit: RATES.break_glass,
+      } as const;
       const permissions = judged as Wanted;
       return issue(call, input.token, made, permissions, permissions, now);
     },

@@ -25,7 +25,11 @@ const outs: Record<Exclude<CredentialKind, 'browser'>, (shown: Shown) => object>
 /** A credential as shown to the caller: its row, environment slugs and last use. */
 export function shown(call: Call<unknown>, row: CredentialRow): object {
   const { environments, secrets } = limitsShown(call, row);
-  return outs[row.kind as keyof typeof outs]({ row: { ...row, secrets }, environments, used: lastUsed(call.core).of(row.id) });
+  return outs[row.kind as keyof typeof outs]({
+    row: { ...row, secrets },
+    environments,
+    used: lastUsed(call.core).of(row.id),
+  });
 }
 
 export const target = (call: Call<unknown>) => call.ask.named.credential as string;
@@ -36,4 +40,5 @@ export function find(call: Call<unknown>, kind: CredentialKind): CredentialRow |
 }
 
 /** When a requested lifetime would end; null without one. */
-export const endIn = (ttlSeconds: number | null, now: number) => (ttlSeconds === null ? null : now + ttlSeconds * 1000);
+export const endIn = (ttlSeconds: number | null, now: number) =>
+  ttlSeconds === null ? null : now + ttlSeconds * 1000;

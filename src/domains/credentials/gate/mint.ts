@@ -1,5 +1,5 @@
-// Session tokens, created by an API key. Invariants: a session token holds no more than its key and is revoked together with it; a key has
-// a limited number of live session tokens.
+// Session tokens, created by an API key. Invariants: a session token holds no more than its key and is
+// revoked together with it; a key has a limited number of live session tokens.
 import { type CredentialRow, parentColumn } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { accountableFor } from '../../../gate/identity/accountable';
@@ -43,12 +43,14 @@ export const mint: Operation<MintInput> = {
     locks: boundLocks,
     plan(call, now, { judged }) {
       const { core, ask, input, caller } = call;
-      const { scopes, environments, secrets, allowed_addresses, expires_at, device_id } = judged as ReturnType<typeof session>;
+      const { scopes, environments, secrets, allowed_addresses, expires_at, device_id } =
+        judged as ReturnType<typeof session>;
       const unknown = unknownEnvironment(input.environments, environments) ?? unusable(core, input.device_id);
       if (unknown) return unknown;
       if (descendants(core).hasSessions(caller.id, MOST_SESSIONS, now))
         return refuse('LIMIT_REACHED', {
-          message: 'An API key can have at most 1,000 live session tokens. Revoke some, or wait until they expire.',
+          message:
+            'An API key can have at most 1,000 live session tokens. Revoke some, or wait until they expire.',
         });
       const put = insertion(call, 'credential', {
         ...fresh(core, ask.org, input.token, now),
@@ -66,7 +68,13 @@ export const mint: Operation<MintInput> = {
         ...parentColumn(caller.id),
       });
       const about = { expires_at: isoOrNull(expires_at) };
-      return { status: 201, data: shown(call, put.row as CredentialRow), writes: [put], resource: input.token.id, audit: about };
+      return {
+        status: 201,
+        data: shown(call, put.row as CredentialRow),
+        writes: [put],
+        resource: input.token.id,
+        audit: about,
+      };
     },
   },
 };

@@ -14,7 +14,10 @@ import { find, shown } from './credential';
 import { mint } from './mint';
 import { revoke, rotateKey, update } from './update';
 
-/** Lists the live credentials of one kind from the gate's own rows: only the gate knows which are live, and until when. */
+/**
+ * Lists the live credentials of one kind from the gate's own rows: only the gate knows which are live, and
+ * until when.
+ */
 const list = (kind: CredentialKind): Operation<ListInput> => ({
   read(call) {
     const { core, input } = call;
@@ -45,7 +48,11 @@ const whoami: Operation<Record<string, never>> = {
       scopes,
       ...(caller.kind === 'member' && {
         granted_scopes: [...new Set(granted.flatMap((permissionSet) => permissionSet.scopes))],
-        granted: granted.map((one) => ({ scopes: one.scopes, environments: slugsOf(one.environments), secrets: one.secrets })),
+        granted: granted.map((one) => ({
+          scopes: one.scopes,
+          environments: slugsOf(one.environments),
+          secrets: one.secrets,
+        })),
       }),
       environments: slugsOf(environments),
       default_environment: reachesUsual ? usual.slug : null,
@@ -71,7 +78,10 @@ export const credentialOperations = {
   'api_key.revoke': revoke('api_key', isSelf),
   'access_token.create': mint,
   'access_token.list': list('session'),
-  'access_token.revoke': revoke('session', (row, caller) => isSelf(row, caller) || parentIdOf(row) === caller.id),
+  'access_token.revoke': revoke(
+    'session',
+    (row, caller) => isSelf(row, caller) || parentIdOf(row) === caller.id,
+  ),
   'agent.list': list('agent'),
   'agent.read': read('agent'),
   'agent.create': createAgent,

@@ -5,11 +5,14 @@ import type { EventType, Raised } from '../../../gate/events/outbox';
 import { credentialData } from '../../../gate/events/raised';
 
 /**
- * The event of creating or revoking a credential, or of changing a trust. Session tokens and browser sessions are too many and raise none.
+ * The event of creating or revoking a credential, or of changing a trust. Session tokens and browser sessions
+ * are too many and raise none.
  */
 export const raised: Raise<'credential'> = (before, after) => {
   if (!after || isBrief(after.kind)) return [];
-  const raise = (type: EventType, further = {}): Raised[] => [{ type, data: { ...credentialData(after), ...further } }];
+  const raise = (type: EventType, further = {}): Raised[] => [
+    { type, data: { ...credentialData(after), ...further } },
+  ];
   if (!before && after.kind === 'break_glass') return raise('BREAK_GLASS_ISSUED', { by: after.created_by });
   if (!before) return raise('CREDENTIAL_CREATED');
   if (after.revoked_at !== null && before.revoked_at === null) return raise('CREDENTIAL_REVOKED');

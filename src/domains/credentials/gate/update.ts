@@ -1,6 +1,6 @@
-// Updating and revoking credentials. Invariants: an update adds only what the caller holds itself, and a caller that expires or depends on
-// another credential cannot extend one that outlives it; a revoked credential and all its descendants are refused from the turn in which
-// its row changes.
+// Updating and revoking credentials. Invariants: an update adds only what the caller holds itself, and a
+// caller that expires or depends on another credential cannot extend one that outlives it; a revoked
+// credential and all its descendants are refused from the turn in which its row changes.
 import { type Caller, mustBeConfirmed } from '../../../auth/authorize';
 import { isNarrower, type Wanted, withinPermissions } from '../../../auth/delegation';
 import type { McpLimits } from '../../../db/mcp-limits';
@@ -25,14 +25,25 @@ import { environmentOf } from '../../../gate/request/target';
 import { fresh, maker, makerLocks, unknownEnvironment, wouldOwn } from './create';
 import { endIn, find, shown, type TokenInput, target } from './credential';
 
-/** The row whose revision If-Match names. A revoked credential has none, so that a repeated revocation succeeds. */
+/**
+ * The row whose revision If-Match names. A revoked credential has none, so that a repeated revocation
+ * succeeds.
+ */
 function unrevoked(call: Call<unknown>, kind: CredentialKind): CredentialRow | null {
   const row = find(call, kind);
   return row?.revoked_at === null ? row : null;
 }
 
 /** What a credential's row grants. */
-export const held = ({ scopes, environments, secrets, allowed_addresses, expires_at, device_id, mcp_limits }: CredentialRow): Wanted => ({
+export const held = ({
+  scopes,
+  environments,
+  secrets,
+  allowed_addresses,
+  expires_at,
+  device_id,
+  mcp_limits,
+}: CredentialRow): Wanted => ({
   scopes,
   environments,
   secrets,
@@ -42,20 +53,30 @@ export const held = ({ scopes, environments, secrets, allowed_addresses, expires
   mcp_limits,
 });
 
-/** 403 if a caller that depends on another credential would extend one that does not depend on the same credential. */
+/**
+ * 403 if a caller that depends on another credential would extend one that does not depend on the same
+ * credential.
+ */
 export function mayOutlive({ core, caller }: Call<unknown>, row: CredentialRow): Refusal | null {
   if (!caller.isDependent || lineageOf(core, row).some(({ id }) => id === caller.credential)) return null;
   return refuse('SCOPE_EXCEEDS_PARENT', {
-    message: 'A credential that is revoked together with its creator can extend only credentials that are revoked together with it.',
+    message:
+      'A credential that is revoked together with its creator can extend only credentials that are revoked together with it.',
   });
 }
 
-/** 403 unless the caller may give a credential these permissions. Narrowing needs no more than the permission to update. */
+/**
+ * 403 unless the caller may give a credential these permissions. Narrowing needs no more than the permission
+ * to update.
+ */
 export const mayGive = (call: Call<unknown>, row: CredentialRow, after: Wanted): Refusal | null =>
   // safety: widening-within-lifetime, widening-within-permissions
   isNarrower(held(row), after) ? null : (mayOutlive(call, row) ?? withinPermissions(call.caller, after));
 
-/** The members accountable for a credential once this caller has changed it: who gives it more is accountable for what it does. */
+/**
+ * The members accountable for a credential once this caller has changed it: who gives it more is accountable
+ * for what it does.
+ */
 // safety: widener-accountable
 export const accountableAfter = (
   { core, caller }: Call<unknown>,
@@ -68,13 +89,18 @@ export const accountableAfter = (
 const mayUpdate = (call: Call<UpdateInput>, row: CredentialRow, after: CredentialRow): Refusal | null =>
   // safety: rate-limit-raised-within-permissions
   mayGive(call, row, held(after)) ??
-  (after.rate_limit > row.rate_limit ? (mayOutlive(call, row) ?? withinPermissions(call.caller, held(after))) : null);
+  (after.rate_limit > row.rate_limit
+    ? (mayOutlive(call, row) ?? withinPermissions(call.caller, held(after)))
+    : null);
 
 /** 403 if the caller would raise a rate limit that applies to itself. */
 function raisesOwn({ core, caller }: Call<unknown>, row: CredentialRow, rate_limit = 0): Refusal | null {
   const self = core.rows.get('credential', caller.credential);
-  if (rate_limit <= row.rate_limit || !self || !lineageOf(core, self).some(({ id }) => id === row.id)) return null;
-  return refuse('SCOPE_EXCEEDS_PARENT', { message: 'A credential cannot raise a rate limit that applies to itself.' });
+  if (rate_limit <= row.rate_limit || !self || !lineageOf(core, self).some(({ id }) => id === row.id))
+    return null;
+  return refuse('SCOPE_EXCEEDS_PARENT', {
+    message: 'A credential cannot raise a rate limit that applies to itself.',
+  });
 }
 
 export interface UpdateInput {
@@ -153,17 +179,31 @@ export const rotateKey: Operation<RotateInput> = {
     return exceeds ?? (wouldOwn(caller, held(row)) ? mustBeConfirmed(caller) : null);
   },
   change: {
-    // The caller is locked like any creator of a credential: a revocation of the caller waits, and then revokes the successor too.
+    // The caller is locked like any creator of a credential: a revocation of the caller waits, and then
+    // revokes the successor too.
     locks: (call) => [target(call), ...makerLocks(call)],
     revises: (call) => unrevoked(call, 'api_key'),
     plan(call, now) {
       const { core, ask, input } = call;
       const row = find(call, 'api_key');
       if (!row) return refuse('NOT_FOUND');
-      if (!isAlive(core, row)) return refuse('CONFLICT', { message: 'This API key has expired or was revoked. Create a new one.' });
+      if (!isAlive(core, row))
+        return refuse('CONFLICT', { message: 'This API key has expired or was revoked. Create a new one.' });
       if (row.successor_id !== null)
-        return refuse('CONFLICT', { message: `This API key was already rotated. Its successor is ${row.successor_id}.` });
-      const { kind, name, scopes, environments, secrets, allowed_addresses, rate_limit, expires_at, device_id } = row;
+        return refuse('CONFLICT', {
+          message: `This API key was already rotated. Its successor is ${row.successor_id}.`,
+        });
+      const {
+        kind,
+        name,
+        scopes,
+        environments,
+        secrets,
+        allowed_addresses,
+        rate_limit,
+        expires_at,
+        device_id,
+      } = row;
       const successor = insertion(call, 'credential', {
         ...fresh(core, ask.org, input.token, now),
         kind,
@@ -185,7 +225,9 @@ export const rotateKey: Operation<RotateInput> = {
       const end = now + input.overlap_seconds * 1000;
       const old = revision(call, 'credential', row, {
         successor_id: input.token.id,
-        ...(input.overlap_seconds === 0 ? { revoked_at: now } : { expires_at: Math.min(expires_at ?? end, end) }),
+        ...(input.overlap_seconds === 0
+          ? { revoked_at: now }
+          : { expires_at: Math.min(expires_at ?? end, end) }),
       });
       const made = successor.row as CredentialRow;
       return {
@@ -200,7 +242,10 @@ export const rotateKey: Operation<RotateInput> = {
 };
 
 /** Revokes a credential. A repeat returns the same response. */
-export function revoke(kind: CredentialKind, isOwn: (row: CredentialRow, caller: Caller) => boolean): Operation<Record<string, never>> {
+export function revoke(
+  kind: CredentialKind,
+  isOwn: (row: CredentialRow, caller: Caller) => boolean,
+): Operation<Record<string, never>> {
   return {
     exempt(call) {
       const row = call.core.rows.get('credential', target(call));
@@ -208,7 +253,9 @@ export function revoke(kind: CredentialKind, isOwn: (row: CredentialRow, caller:
     },
     change: {
       locks: (call) => [target(call)],
-      /** Whether the credential is known: an expired session token leaves the gate, but must not look unknown. */
+      /**
+       * Whether the credential is known: an expired session token leaves the gate, but must not look unknown.
+       */
       async before(call) {
         const here = call.core.rows.get('credential', target(call));
         if (here) return here.kind === kind;

@@ -1,4 +1,5 @@
-// Operations of the deployment. They never run in an organisation's gate, which refuses them by credential kind.
+// Operations of the deployment. They never run in an organisation's gate, which refuses them by credential
+// kind.
 
 import { refuse } from '../../../errors';
 import type { Operation } from '../../../gate/request/call';

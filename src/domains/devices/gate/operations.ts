@@ -1,6 +1,7 @@
-// Operations on devices in the gate. Invariants: a blocked device stays blocked, and so does a device whose member was removed, so no
-// credential bound to it becomes valid again; a public key never changes and belongs to one device of the organisation. Whether a
-// credential is valid is derived from these rows (`gate/identity/lifetime.ts`).
+// Operations on devices in the gate. Invariants: a blocked device stays blocked, and so does a device whose
+// member was removed, so no credential bound to it becomes valid again; a public key never changes and
+// belongs to one device of the organisation. Whether a credential is valid is derived from these rows
+// (`gate/identity/lifetime.ts`).
 import { type PublicKey, thumbprintOf } from '../../../auth/jwk';
 import { idStart } from '../../../db/ids';
 import type { DeviceRow } from '../../../db/schema';
@@ -22,12 +23,16 @@ const find = (call: Call<unknown>): DeviceRow | null => call.core.rows.get('devi
 const statusOf = (core: Core, row: DeviceRow): Status => (isBlocked(core, row) ? 'blocked' : 'active');
 const shown = (core: Core, row: DeviceRow) => deviceOut(row, statusOf(core, row));
 
-const raised = (type: Raised['type'], { id, name, member_id }: DeviceRow): Raised => ({ type, data: { device_id: id, name, member_id } });
+const raised = (type: Raised['type'], { id, name, member_id }: DeviceRow): Raised => ({
+  type,
+  data: { device_id: id, name, member_id },
+});
 
 const list: Operation<ListInput & { status: Status | null; member_id: string | null }> = {
   read: ({ core, input }) =>
     listed(core, 'device', idStart('device'), input, (row) =>
-      (input.status === null || statusOf(core, row) === input.status) && (input.member_id === null || row.member_id === input.member_id)
+      (input.status === null || statusOf(core, row) === input.status) &&
+      (input.member_id === null || row.member_id === input.member_id)
         ? shown(core, row)
         : null,
     ),
@@ -40,7 +45,8 @@ const read: Operation<Record<string, never>> = {
 /** The device with this public key. */
 function deviceWith(core: Core, key: PublicKey): DeviceRow | undefined {
   const thumbprint = thumbprintOf(key);
-  const has = ({ public_key }: DeviceRow) => public_key?.x === key.x && thumbprintOf(public_key as PublicKey) === thumbprint;
+  const has = ({ public_key }: DeviceRow) =>
+    public_key?.x === key.x && thumbprintOf(public_key as PublicKey) === thumbprint;
   return core.rows.after('device', '', MOST_DEVICES).find(has);
 }
 
@@ -61,11 +67,18 @@ const create: Operation<NewInput> = {
       const other = input.public_key && deviceWith(core, input.public_key);
       // safety: device-key-unique
       if (other)
-        return refuse('CONFLICT', { message: `This public key belongs to the device ${other.id}. Create a new key for each device.` });
+        return refuse('CONFLICT', {
+          message: `This public key belongs to the device ${other.id}. Create a new key for each device.`,
+        });
       const fields = { org_id: ask.org, ...input, created_by: caller.id, created_at: now, updated_at: now };
       const put = insertion(call, 'device', fields);
       const row = put.row as DeviceRow;
-      return { status: 201, data: shown(core, row), writes: [put], events: [raised('DEVICE_REGISTERED', row)] };
+      return {
+        status: 201,
+        data: shown(core, row),
+        writes: [put],
+        events: [raised('DEVICE_REGISTERED', row)],
+      };
     },
   },
 };
@@ -97,7 +110,8 @@ const assign: Operation<{ member_id: string | null }> = {
       // safety: blocked-device-not-assigned
       if (isBlocked(core, row))
         return refuse('CONFLICT', {
-          message: 'This device is blocked, or its member was removed. Register it again with a new key to assign it.',
+          message:
+            'This device is blocked, or its member was removed. Register it again with a new key to assign it.',
         });
       if (row.member_id === input.member_id) return { status: 200, data: shown(core, row) };
       const put = revision(call, 'device', row, {
@@ -106,7 +120,8 @@ const assign: Operation<{ member_id: string | null }> = {
         updated_at: now,
       });
       const after = put.row as DeviceRow;
-      const event = input.member_id === null ? raised('DEVICE_UNASSIGNED', row) : raised('DEVICE_ASSIGNED', after);
+      const event =
+        input.member_id === null ? raised('DEVICE_UNASSIGNED', row) : raised('DEVICE_ASSIGNED', after);
       return { status: 200, data: shown(core, after), writes: [put], events: [event] };
     },
   },
@@ -121,7 +136,12 @@ const block: Operation<Record<string, never>> = {
       if (!row) return refuse('NOT_FOUND');
       if (row.blocked_at !== null) return { status: 200, data: shown(call.core, row) };
       const put = revision(call, 'device', row, { blocked_at: now, updated_at: now });
-      return { status: 200, data: shown(call.core, put.row as DeviceRow), writes: [put], events: [raised('DEVICE_BLOCKED', row)] };
+      return {
+        status: 200,
+        data: shown(call.core, put.row as DeviceRow),
+        writes: [put],
+        events: [raised('DEVICE_BLOCKED', row)],
+      };
     },
   },
 };

@@ -1,6 +1,6 @@
-// The event feed in the gate: returns the events in its storage, and the sequence from which the Worker must read D1. A stream waits here
-// for new events. Invariant: a stream ends in the same turn as its caller. Every change that may end a caller wakes the stream, which
-// authorises the caller again before returning anything.
+// The event feed in the gate: returns the events in its storage, and the sequence from which the Worker must
+// read D1. A stream waits here for new events. Invariant: a stream ends in the same turn as its caller. Every
+// change that may end a caller wakes the stream, which authorises the caller again before returning anything.
 import { type RowKind, rowKinds } from '../../../db/rows';
 import { type Refusal, refuse } from '../../../errors';
 import { listeners } from '../../../gate/events/listeners';
@@ -19,7 +19,10 @@ interface Asked {
   further: boolean;
 }
 
-/** Kinds of rows whose changes are counted for user interfaces, because not every change has an event. Secrets have events. */
+/**
+ * Kinds of rows whose changes are counted for user interfaces, because not every change has an event. Secrets
+ * have events.
+ */
 const counted = (): RowKind[] => rowKinds().filter((kind) => kind !== 'secret');
 
 /** How often rows of each kind were written since the gate started. */
@@ -49,7 +52,12 @@ export const eventsGone = (first: number): Refusal =>
     message: `The events after this sequence are no longer kept. The oldest stored event has the sequence ${first}.`,
   });
 
-function look({ core, caller }: Call<unknown>, after: number, types: EventType[] | null, limit: number): EventsPart {
+function look(
+  { core, caller }: Call<unknown>,
+  after: number,
+  types: EventType[] | null,
+  limit: number,
+): EventsPart {
   const { outbox } = core;
   const view = viewOf(caller);
   const part = {
@@ -87,12 +95,15 @@ function countsOf({ core }: Call<unknown>, { view }: EventsPart, known: Counts |
 }
 
 const full = refuse('LIMIT_REACHED', {
-  message: 'An organisation can have at most 1,000 streams at a time; a member, or an API key with what it created, 100.',
+  message:
+    'An organisation can have at most 1,000 streams at a time; a member, or an API key with what it created, 100.',
 });
 
 type StreamCall = Call<Asked & { wait: number; counts?: Counts }>;
 
-/** One round of a stream: it ends when there is something to send, or after the given number of milliseconds. */
+/**
+ * One round of a stream: it ends when there is something to send, or after the given number of milliseconds.
+ */
 const stream: Operation<StreamCall['input']> = {
   async read(call: StreamCall): Promise<OperationOutcome> {
     const { core, ask, input, caller } = call;

@@ -1,6 +1,6 @@
-// Generating files, in the gate: it selects the secrets, gives the Worker their ciphertexts and receives the result. Invariants: a file
-// contains only secrets that the caller may read now; the audit entry names its contents and is written before the file is sent; an
-// approval is used only by a file that is sent.
+// Generating files, in the gate: it selects the secrets, gives the Worker their ciphertexts and receives the
+// result. Invariants: a file contains only secrets that the caller may read now; the audit entry names its
+// contents and is written before the file is sent; an approval is used only by a file that is sent.
 import { mayAct, mayReach, namesHeld, reaches, stepsFor } from '../../../auth/authorize';
 import { sha256 } from '../../../crypto/digest';
 import type { EnvironmentRow, SecretRow, VersionRow } from '../../../db/schema';
@@ -22,7 +22,8 @@ import { READ } from '../actions';
 /** The most matching steps for one file. */
 const MOST_STEPS = 20_000_000;
 /**
- * How often the Worker starts if the secrets change in the meantime. The gate may ask it three times in total, once of them for approval.
+ * How often the Worker starts if the secrets change in the meantime. The gate may ask it three times in
+ * total, once of them for approval.
  */
 const MOST_TRIES = 2;
 /** The most names in a sentence for approvers. */
@@ -37,7 +38,10 @@ export interface GenerateInput {
   /** Where the previous page ended, and its ETag. */
   after: string | null;
   etag: string | null;
-  /** The Worker's result: the ETag of the secrets it used, and why there is no file; absent in the first round. */
+  /**
+   * The Worker's result: the ETag of the secrets it used, and why there is no file; absent in the first
+   * round.
+   */
   made?: { etag: string; tries: number; refusal: Refusal | null };
 }
 
@@ -59,7 +63,10 @@ interface Selected {
 
 type GenerateCall = Call<GenerateInput>;
 
-/** The environment of a file. One outside the caller's reach is 403 for an agent and looks non-existent to any other caller. */
+/**
+ * The environment of a file. One outside the caller's reach is 403 for an agent and looks non-existent to any
+ * other caller.
+ */
 function reachedEnvironment({ core, need, caller, input }: GenerateCall): EnvironmentRow | Refusal {
   const environment = environmentOf(core, input.environment);
   const place = { environment: environment?.id ?? '', shown: input.environment };
@@ -70,7 +77,10 @@ function reachedEnvironment({ core, need, caller, input }: GenerateCall): Enviro
   return environment;
 }
 
-/** Whether the limits of the scope integrations:generate include a name. With one permission set they are those of secrets:read. */
+/**
+ * Whether the limits of the scope integrations:generate include a name. With one permission set they are
+ * those of secrets:read.
+ */
 const isWithin = ({ caller, need }: GenerateCall, environment: string, name: string): boolean =>
   // safety: generate-within-limits-of-its-scope
   caller.permissions.length === 1 || reaches(caller, need.scopes, environment, name);
@@ -88,7 +98,12 @@ function select(call: GenerateCall, now: number): Selected | Refusal {
   return { environment, rows: rows.sort(inOrder) };
 }
 
-function selectNamed(call: GenerateCall, environment: EnvironmentRow, names: readonly string[], now: number): Selected | Refusal {
+function selectNamed(
+  call: GenerateCall,
+  environment: EnvironmentRow,
+  names: readonly string[],
+  now: number,
+): Selected | Refusal {
   const { core, caller } = call;
   const steps = stepsFor(caller, READ.scopes, MOST_STEPS);
   const rows: SecretRow[] = [];
@@ -97,7 +112,8 @@ function selectNamed(call: GenerateCall, environment: EnvironmentRow, names: rea
     // safety: generate-steps-bounded
     if (!steps.take(environment.id, name)) return refuse('RESULT_TOO_LARGE');
     // safety: generate-within-names
-    const isReached = reaches(caller, READ.scopes, environment.id, name) && isWithin(call, environment.id, name);
+    const isReached =
+      reaches(caller, READ.scopes, environment.id, name) && isWithin(call, environment.id, name);
     const row = isReached ? core.rows.find('secret', environment.id, name) : null;
     // safety: generate-active-only
     if (row && readable(row, now) === null) rows.push(row);
@@ -105,10 +121,19 @@ function selectNamed(call: GenerateCall, environment: EnvironmentRow, names: rea
   }
   if (missing.length === 0) return { environment, rows: rows.sort(inOrder) };
   const shown = listed(missing);
-  const details = missing.map((name) => ({ path: name, message: 'is not an active secret that this credential can read' }));
+  const details = missing.map((name) => ({
+    path: name,
+    message: 'is not an active secret that this credential can read',
+  }));
   return caller.kind === 'agent'
-    ? refuse('SECRET_ACCESS_DENIED', { message: `This agent may not read these secrets in ${environment.slug}: ${shown}.`, details })
-    : refuse('NOT_FOUND', { message: `There are no such secrets in the environment ${environment.slug}: ${shown}.`, details });
+    ? refuse('SECRET_ACCESS_DENIED', {
+        message: `This agent may not read these secrets in ${environment.slug}: ${shown}.`,
+        details,
+      })
+    : refuse('NOT_FOUND', {
+        message: `There are no such secrets in the environment ${environment.slug}: ${shown}.`,
+        details,
+      });
 }
 
 function listed(names: readonly string[]): string {
@@ -125,8 +150,8 @@ const place = ({ core, input }: GenerateCall): Partial<Subject> => {
 };
 
 /**
- * What the audit entry says about a file. If the names are too long, it records the prefix or patterns that contain them, so an exposure
- * report counts too many rather than too few.
+ * What the audit entry says about a file. If the names are too long, it records the prefix or patterns that
+ * contain them, so an exposure report counts too many rather than too few.
  */
 function about({ core, caller, input }: GenerateCall, { environment, rows }: Selected): Partial<Subject> {
   const names = rows.map(({ name }) => name);
@@ -145,15 +170,19 @@ function together({ core, caller, input }: GenerateCall, { environment, rows }: 
 }
 
 /**
- * The outcome once the Worker has created a file from exactly these secrets, or found why it cannot; null if they have changed in the
- * meantime.
+ * The outcome once the Worker has created a file from exactly these secrets, or found why it cannot; null if
+ * they have changed in the meantime.
  */
 function ended(call: GenerateCall, selected: Selected): OperationOutcome | null {
   const { made } = call.input;
   // safety: generate-point-in-time
   if (!made || made.etag !== etagOf(selected)) return null;
   if (made.refusal) return fail(made.refusal);
-  return { ...ok({ secrets: selected.rows.length }), audit: about(call, selected), reveals: together(call, selected) };
+  return {
+    ...ok({ secrets: selected.rows.length }),
+    audit: about(call, selected),
+    reveals: together(call, selected),
+  };
 }
 
 async function generate(call: GenerateCall): Promise<OperationOutcome> {
@@ -179,7 +208,8 @@ async function generate(call: GenerateCall): Promise<OperationOutcome> {
       ...wants('page', { ...page, etag } satisfies SourcePage),
       reveals: together(call, selected),
     });
-    if (input.etag !== null && input.etag !== etag) return give({ names: [], items: [], next: null, changed: true });
+    if (input.etag !== null && input.etag !== etag)
+      return give({ names: [], items: [], next: null, changed: true });
     if (input.valueless) return give({ names: rows.map(({ name }) => name), items: [], next: null });
     const { part, next, missing } = partOf(
       core,
@@ -190,7 +220,8 @@ async function generate(call: GenerateCall): Promise<OperationOutcome> {
       for (const version of fetched.values()) keep(core, version);
       return give({ names: [], items: part.map(({ item }) => item), next });
     }
-    for (const version of await fetchVersions(call, missing)) fetched.set(keyOf(version.secret_id, version.version), version);
+    for (const version of await fetchVersions(call, missing))
+      fetched.set(keyOf(version.secret_id, version.version), version);
   }
 }
 

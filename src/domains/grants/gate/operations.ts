@@ -1,5 +1,6 @@
-// Operations on grants in the gate. A grant adds to the role of a member, directly or through a team. Invariants: no one grants more than
-// they hold, or for longer; a grant created by a session token or an agent is revoked together with it.
+// Operations on grants in the gate. A grant adds to the role of a member, directly or through a team.
+// Invariants: no one grants more than they hold, or for longer; a grant created by a session token or an
+// agent is revoked together with it.
 
 import type { Wanted } from '../../../auth/delegation';
 import { idStart } from '../../../db/ids';
@@ -36,7 +37,9 @@ const list: Operation<ListInput & { grantee: string | null }> = {
   read(call) {
     const { core, input } = call;
     return listed(core, 'grant', idStart('grant'), input, (row) =>
-      (input.grantee === null || row.grantee_id === input.grantee) && isGrantAlive(core, row) ? shown(call, row) : null,
+      (input.grantee === null || row.grantee_id === input.grantee) && isGrantAlive(core, row)
+        ? shown(call, row)
+        : null,
     );
   },
 };
@@ -57,7 +60,10 @@ export interface NewInput {
 type Granted = Wanted & Pick<GrantRow, 'environments' | 'secrets'>;
 
 /** What the grant would give, from any address: the address limits of the grantor do not bind the grantee. */
-export const permissionsToGrant = (call: Call<unknown>, asked: Omit<NewInput, 'id' | 'grantee'>): Granted => ({
+export const permissionsToGrant = (
+  call: Call<unknown>,
+  asked: Omit<NewInput, 'id' | 'grantee'>,
+): Granted => ({
   ...wanted(call, { ...asked, scopes: grantScopes[asked.permission], allowed_addresses: null }),
   // safety: grant-checked-for-any-address
   allowed_addresses: null,
@@ -80,7 +86,12 @@ const create: Operation<NewInput> = {
 };
 
 /** The row of a new grant with the checked permissions. */
-export function granting(call: Call<unknown>, input: NewInput, { environments, secrets, expires_at }: Granted, now: number): Put | Refusal {
+export function granting(
+  call: Call<unknown>,
+  input: NewInput,
+  { environments, secrets, expires_at }: Granted,
+  now: number,
+): Put | Refusal {
   const { core, ask, caller } = call;
   const { id, grantee, permission } = input;
   const unknown = unknownEnvironment(input.environments, environments);
@@ -90,7 +101,8 @@ export function granting(call: Call<unknown>, input: NewInput, { environments, s
     return refuse('NOT_FOUND', { message: `The ${grantee.type} in grantee.id does not exist.` });
   if (core.rows.within('grant', grantee.id).filter((row) => isGrantAlive(core, row)).length >= MOST_GRANTS)
     return refuse('LIMIT_REACHED', {
-      message: 'A member or team can have at most 100 grants. Combine some of them, or delete some that you no longer need.',
+      message:
+        'A member or team can have at most 100 grants. Combine some of them, or delete some that you no longer need.',
     });
   return insertion(call, 'grant', {
     org_id: ask.org,
@@ -106,7 +118,10 @@ export function granting(call: Call<unknown>, input: NewInput, { environments, s
     ...parentColumn(parentOf(caller)),
     created_at: now,
     // A grant to an agent expires no later than the agent.
-    expires_at: agent?.expires_at == null ? expires_at : Math.min(agent.expires_at, expires_at ?? Number.POSITIVE_INFINITY),
+    expires_at:
+      agent?.expires_at == null
+        ? expires_at
+        : Math.min(agent.expires_at, expires_at ?? Number.POSITIVE_INFINITY),
   });
 }
 

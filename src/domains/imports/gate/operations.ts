@@ -1,5 +1,6 @@
-// Imports in the gate: which secrets are created, updated or skipped, all in one plan. Invariants: an import takes effect completely or not
-// at all; secrets that the caller may not write are neither examined nor revealed; a dry run creates the same plan and writes nothing.
+// Imports in the gate: which secrets are created, updated or skipped, all in one plan. Invariants: an import
+// takes effect completely or not at all; secrets that the caller may not write are neither examined nor
+// revealed; a dry run creates the same plan and writes nothing.
 
 import { type Failure, failure } from '../../../adapters/import/source';
 import { reaches, reasons, stepsFor } from '../../../auth/authorize';
@@ -28,7 +29,10 @@ type ImportCall = Call<ImportInput>;
 
 const environmentFor = ({ core, input }: ImportCall) => environmentOf(core, input.environment);
 
-/** The caller's permissions for imports into an environment: both scopes must come from the same permission set. */
+/**
+ * The caller's permissions for imports into an environment: both scopes must come from the same permission
+ * set.
+ */
 const permissionsIn = ({ caller }: ImportCall, environment: string) =>
   // safety: import-scopes-of-one-permission-set
   reasons(reasons(caller.permissions, IMPORT, { environment }), WRITE, { environment });
@@ -38,7 +42,9 @@ function mayWrite({ caller }: ImportCall): Refusal | null {
   // safety: import-needs-write
   return reasons(caller.permissions, WRITE, null).length
     ? null
-    : refuse('INSUFFICIENT_SCOPE', { message: 'This credential does not hold the scope secrets:write, which this request needs.' });
+    : refuse('INSUFFICIENT_SCOPE', {
+        message: 'This credential does not hold the scope secrets:write, which this request needs.',
+      });
 }
 
 /** An environment outside the caller's reach looks non-existent. */
@@ -46,7 +52,9 @@ function mayEnter(call: ImportCall): Refusal | null {
   const environment = environmentFor(call);
   if (environment && permissionsIn(call, environment.id).length) return null;
   if (call.caller.kind === 'agent')
-    return refuse('SECRET_ACCESS_DENIED', { message: 'This agent may not write secrets in this environment.' });
+    return refuse('SECRET_ACCESS_DENIED', {
+      message: 'This agent may not write secrets in this environment.',
+    });
   return refuse('NOT_FOUND', { message: 'The environment does not exist.' });
 }
 
@@ -63,11 +71,17 @@ function judged(
     // safety: import-steps-bounded
     if (!steps.take(environment.id, item.name))
       return refuse('PAYLOAD_TOO_LARGE', {
-        message: 'Comparing these names with the name patterns of the credential takes too long. Import fewer items at a time.',
+        message:
+          'Comparing these names with the name patterns of the credential takes too long. Import fewer items at a time.',
       });
     // safety: import-within-names
-    const isAllowed = reasons(permissions, WRITE, { environment: environment.id, name: item.name }).length > 0;
-    found.push({ item, isAllowed, row: isAllowed ? core.rows.find('secret', environment.id, item.name) : null });
+    const isAllowed =
+      reasons(permissions, WRITE, { environment: environment.id, name: item.name }).length > 0;
+    found.push({
+      item,
+      isAllowed,
+      row: isAllowed ? core.rows.find('secret', environment.id, item.name) : null,
+    });
   }
   return found;
 }
@@ -79,7 +93,11 @@ type Step =
   | { to: 'skipped'; item: ImportItem }
   | { to: 'failed'; item: ImportItem; failure: Failure; event?: NonNullable<Plan['events']>[number] };
 
-const failed = (item: ImportItem, code: string, why?: string): Step => ({ to: 'failed', item, failure: failure(item.original, code, why) });
+const failed = (item: ImportItem, code: string, why?: string): Step => ({
+  to: 'failed',
+  item,
+  failure: failure(item.original, code, why),
+});
 
 const encodingOf = (is_base64: boolean): Record<string, string> => (is_base64 ? { encoding: 'base64' } : {});
 
@@ -87,7 +105,12 @@ const encodingOf = (is_base64: boolean): Record<string, string> => (is_base64 ? 
 const NEW_TYPE = 'generic' as const;
 
 /** An unused name gets a new secret. */
-function creation(call: ImportCall, environment: EnvironmentRow, item: ImportItem, now: number): Step | Refusal {
+function creation(
+  call: ImportCall,
+  environment: EnvironmentRow,
+  item: ImportItem,
+  now: number,
+): Step | Refusal {
   const { id, name, value, is_base64 } = item;
   const fields = {
     id,
@@ -101,7 +124,8 @@ function creation(call: ImportCall, environment: EnvironmentRow, item: ImportIte
   if (isRefusal(plan)) return plan;
   const violation = violationOf(call, plan.writes?.[0]?.row as SecretRow);
   // safety: import-naming-policies
-  if (violation) return { ...failed(item, 'POLICY_VIOLATED', violation.message), event: violation.event } as Step;
+  if (violation)
+    return { ...failed(item, 'POLICY_VIOLATED', violation.message), event: violation.event } as Step;
   return { to: 'created', plan, item, row: null };
 }
 
@@ -113,29 +137,48 @@ function tagsWith({ tags }: SecretRow, is_base64: boolean): SecretRow['tags'] {
 }
 
 /** An existing secret gets a new version, unless it already has the value and the caller may read it. */
-function overwriting(call: ImportCall, row: SecretRow, item: ImportItem, kept: Map<string, Kept>, now: number): Step | Refusal {
+function overwriting(
+  call: ImportCall,
+  row: SecretRow,
+  item: ImportItem,
+  kept: Map<string, Kept>,
+  now: number,
+): Step | Refusal {
   const refusal = readable(row, now);
   if (refusal) {
     const isExpired = refusal.code === 'SECRET_EXPIRED';
-    return failed(item, isExpired ? 'EXPIRED' : 'DISABLED', `the secret with this name is ${isExpired ? 'expired' : 'revoked'}`);
+    return failed(
+      item,
+      isExpired ? 'EXPIRED' : 'DISABLED',
+      `the secret with this name is ${isExpired ? 'expired' : 'revoked'}`,
+    );
   }
   const tags = tagsWith(row, item.is_base64);
   const isTagged = JSON.stringify(tags) === JSON.stringify(row.tags);
-  const mayRead = reaches(call.caller, ['secrets:read'], row.environment_id, row.name) && !mayReveal(call, row).isHeld;
+  const mayRead =
+    reaches(call.caller, ['secrets:read'], row.environment_id, row.name) && !mayReveal(call, row).isHeld;
   // safety: import-equal-told-to-readers
   const same = item.value.fingerprint === row.fingerprint && mayRead;
   if (same && isTagged) return { to: 'skipped', item };
-  const plan = same ? changed(call, row, { tags }, now) : advance(call, row, item.value, { tags }, kept.get(row.id) ?? null, now);
+  const plan = same
+    ? changed(call, row, { tags }, now)
+    : advance(call, row, item.value, { tags }, kept.get(row.id) ?? null, now);
   return isRefusal(plan) ? plan : { to: 'updated', plan, item, row };
 }
 
-const named = (steps: readonly Step[], to: Step['to']): string[] => steps.filter((step) => step.to === to).map(({ item }) => item.name);
+const named = (steps: readonly Step[], to: Step['to']): string[] =>
+  steps.filter((step) => step.to === to).map(({ item }) => item.name);
 
 /** The most bytes of names in the audit entry. */
 const MOST_LISTED = 4000;
 
 /** What the audit entry says about an import. */
-function aboutOf({ input }: ImportCall, environment: EnvironmentRow, result: ImportResult, plans: readonly Plan[]): Plan['audit'] {
+function aboutOf(
+  { input }: ImportCall,
+  environment: EnvironmentRow,
+  result: ImportResult,
+  plans: readonly Plan[],
+): Plan['audit'] {
   const written = [...result.created, ...result.updated];
   let bytes = 0;
   const past = written.findIndex((name) => {
@@ -167,7 +210,8 @@ function planOf(call: ImportCall, environment: EnvironmentRow, steps: readonly S
   const plans = writing.map(({ plan }) => plan);
   const writes = plans.flatMap((plan) => plan.writes ?? []);
   const added = writes.reduce(
-    (sum, { row }) => sum + (row as SecretRow).sealed_size - (core.rows.get('secret', row.id)?.sealed_size ?? 0),
+    (sum, { row }) =>
+      sum + (row as SecretRow).sealed_size - (core.rows.get('secret', row.id)?.sealed_size ?? 0),
     0,
   );
   // safety: import-within-limits
@@ -198,7 +242,10 @@ function planOf(call: ImportCall, environment: EnvironmentRow, steps: readonly S
   };
 }
 
-/** Values are encrypted for a secret's id. Asks the Worker to encrypt those again whose names belong to other secrets: see `encryptFor`. */
+/**
+ * Values are encrypted for a secret's id. Asks the Worker to encrypt those again whose names belong to other
+ * secrets: see `encryptFor`.
+ */
 function encryptAgain(call: ImportCall, steps: readonly Step[]): Refusal | More<Wanted> | null {
   const { ask, input } = call;
   if (input.dry_run) return null;
@@ -223,7 +270,9 @@ function plan(call: ImportCall, now: number, kept: Map<string, Kept>): Proposal 
   const conflicts = input.on_conflict === 'fail' ? found.filter(({ row }) => row) : [];
   // safety: import-conflict-writes-nothing
   if (conflicts.length)
-    return refuse('IMPORT_CONFLICT', { details: conflicts.map(({ item }) => ({ path: item.name, message: 'exists' })) });
+    return refuse('IMPORT_CONFLICT', {
+      details: conflicts.map(({ item }) => ({ path: item.name, message: 'exists' })),
+    });
   const environment_id = environment.id;
   const compared = found.flatMap(({ item, row, isAllowed }): PolicyTarget | [] => {
     if (isAllowed && !row) return { environment_id, type: NEW_TYPE, name: item.name };
@@ -261,7 +310,10 @@ export const importOperations = {
     change: {
       locks(call) {
         const environment = environmentFor(call)?.id ?? '';
-        return [...call.input.items.map(({ name }) => nameLock(environment, name)), ...existing(call).map(({ id }) => id)];
+        return [
+          ...call.input.items.map(({ name }) => nameLock(environment, name)),
+          ...existing(call).map(({ id }) => id),
+        ];
       },
       locked: async (call) => keptOfAll(call, existing(call)),
       plan: (call, now, { locked }) => plan(call, now, locked as Map<string, Kept>),

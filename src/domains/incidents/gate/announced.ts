@@ -1,5 +1,6 @@
-// Which secrets were told to be due for rotation, for which contained credential: each is told once. Invariant: what a root made is told at
-// most as often as its quota says; what was forgotten can be told again.
+// Which secrets were told to be due for rotation, for which contained credential: each is told once.
+// Invariant: what a root made is told at most as often as its quota says; what was forgotten can be told
+// again.
 import { oldestLeave } from '../../../gate/limits/oldest-leave';
 import { part } from '../../../gate/part';
 
@@ -14,7 +15,8 @@ export interface Announced {
 export const announcedQuota = { org: 200_000, root: 100_000 };
 
 export function createAnnounced(sql: SqlStorage): Announced {
-  const isNew = sql.exec("select 1 from sqlite_master where type = 'table' and name = 'told'").toArray().length === 0;
+  const isNew =
+    sql.exec("select 1 from sqlite_master where type = 'table' and name = 'told'").toArray().length === 0;
   sql.exec(`create table if not exists told (credential text not null, secret text not null, root text not null, at integer not null,
     primary key (credential, secret)) without rowid`);
   sql.exec('create index if not exists told_at on told (at)');
@@ -31,7 +33,13 @@ export function createAnnounced(sql: SqlStorage): Announced {
         .toArray()
         .map(({ id }) => id),
     note(credential, secrets, root, now) {
-      sql.exec('insert or ignore into told select ?, value, ?, ? from json_each(?)', credential, root, now, JSON.stringify(secrets));
+      sql.exec(
+        'insert or ignore into told select ?, value, ?, ? from json_each(?)',
+        credential,
+        root,
+        now,
+        JSON.stringify(secrets),
+      );
       oldestLeave(sql, 'told', 'credential, secret', announcedQuota, root);
     },
     forget: (credential) => void sql.exec('delete from told where credential = ?', credential),

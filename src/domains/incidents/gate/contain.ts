@@ -1,6 +1,7 @@
-// Containing a credential, in the gate: revokes the credential and all its descendants. Invariants: a credential that is revoked together with
-// another needs no change of its own, any other is revoked by its own row; a caller cannot contain its own lineage; a dry run is refused as
-// the containment would be, and changes nothing.
+// Containing a credential, in the gate: revokes the credential and all its descendants. Invariants: a
+// credential that is revoked together with another needs no change of its own, any other is revoked by its
+// own row; a caller cannot contain its own lineage; a dry run is refused as the containment would be, and
+// changes nothing.
 
 import { contains } from '../../../auth/globs';
 import { covers } from '../../../auth/scopes';
@@ -17,7 +18,10 @@ import { allLinks } from '../../shares/gate/links';
 import { independentOf, isLiving, ownOf } from './descent';
 import { contained, incidentOf, LOCK, recordedIn } from './record';
 
-/** The credential in the path, or the one that a token in the body belongs to; an empty text for none in the gate. */
+/**
+ * The credential in the path, or the one that a token in the body belongs to; an empty text for none in the
+ * gate.
+ */
 function targetOf({ core, ask, input: { token } }: Call<ContainInput>): string {
   if (ask.named.credential !== undefined) return ask.named.credential;
   return (token && core.rows.find('credential', token.kind, token.hash)?.id) ?? '';
@@ -32,7 +36,11 @@ function independent(call: Call<ContainInput>): CredentialRow[] {
 }
 
 /** A row in D1 that has left the gate: that of an expired session, by one of its columns. */
-async function storedRow(call: Call<unknown>, column: 'id' | 'token_hash', value: string): Promise<CredentialRow | null> {
+async function storedRow(
+  call: Call<unknown>,
+  column: 'id' | 'token_hash',
+  value: string,
+): Promise<CredentialRow | null> {
   const [found] = await call.core.database.all<Record<string, unknown>>({
     sql: `select * from credentials where org_id = ? and ${column} = ?`,
     params: [call.ask.org, value],
@@ -51,7 +59,9 @@ async function wantedRow(call: Call<ContainInput>): Promise<CredentialRow | null
   const { token } = call.input;
   if (named.credential !== undefined) return rowOf(call, named.credential);
   if (token === null) return null;
-  return call.core.rows.find('credential', token.kind, token.hash) ?? storedRow(call, 'token_hash', token.hash);
+  return (
+    call.core.rows.find('credential', token.kind, token.hash) ?? storedRow(call, 'token_hash', token.hash)
+  );
 }
 
 /** 403 unless the caller may rotate everything the credential could reach. */
@@ -60,23 +70,32 @@ function mayRotate(call: Call<ContainInput>): Refusal | null {
   const row = core.rows.get('credential', targetOf(call));
   const everywhere = { environments: null, secrets: null };
   const reached = row ? callerOf(core, lineageOf(core, row)).permissions : [everywhere];
-  const isWithin = ({ environments, secrets }: { environments: readonly string[] | null; secrets: readonly string[] | null }) =>
+  const isWithin = ({
+    environments,
+    secrets,
+  }: {
+    environments: readonly string[] | null;
+    secrets: readonly string[] | null;
+  }) =>
     caller.permissions.some(
       (own) =>
         covers(own.scopes, 'secrets:rotate') &&
         (own.environments === null || environments?.every((id) => own.environments?.includes(id))) &&
-        (own.secrets === null || secrets?.every((inner) => own.secrets?.some((outer) => contains(outer, inner)))),
+        (own.secrets === null ||
+          secrets?.every((inner) => own.secrets?.some((outer) => contains(outer, inner)))),
     );
   return reached.every(isWithin)
     ? null
     : refuse('INSUFFICIENT_SCOPE', {
-        message: 'With rotate, the calling credential needs the scope secrets:rotate for everything the contained credential could reach.',
+        message:
+          'With rotate, the calling credential needs the scope secrets:rotate for everything the contained credential could reach.',
       });
 }
 
 /** Share links created with the credential, including those of a browser session whose member stays. */
 // safety: containment-ends-links
-const linksWith = (call: Call<unknown>, id: string) => allLinks(call.core).filter(({ created_by }) => created_by === id);
+const linksWith = (call: Call<unknown>, id: string) =>
+  allLinks(call.core).filter(({ created_by }) => created_by === id);
 
 /** What the Worker needs to write the report. */
 export interface Contained {
@@ -93,7 +112,10 @@ export interface ContainInput {
   rotate: boolean;
   dry_run: boolean;
   since: number | null;
-  /** Instead of a credential in the path: what a token refers to. Null if the text is no token of this organisation. */
+  /**
+   * Instead of a credential in the path: what a token refers to. Null if the text is no token of this
+   * organisation.
+   */
   token: Pick<TokenRef, 'kind' | 'hash'> | null;
 }
 
@@ -109,7 +131,12 @@ export const contain: Operation<ContainInput> = {
     locks(call) {
       if (call.input.dry_run) return [];
       const id = targetOf(call);
-      return [LOCK, id, ...independent(call).map((row) => row.id), ...linksWith(call, id).map((link) => link.id)];
+      return [
+        LOCK,
+        id,
+        ...independent(call).map((row) => row.id),
+        ...linksWith(call, id).map((link) => link.id),
+      ];
     },
     before: (call) => wantedRow(call),
     plan(call, now, { fetched }): Plan | Refusal {
@@ -135,7 +162,11 @@ export const contain: Operation<ContainInput> = {
       const living = independent(call);
       const rows = portion(living);
       const links = linksWith(call, id).map((link) => ({ kind: 'share' as const, id: link.id }));
-      const record = contained(call, { credential, own, since: input.since, ends: rows.length > 0 || links.length > 0 }, now);
+      const record = contained(
+        call,
+        { credential, own, since: input.since, ends: rows.length > 0 || links.length > 0 },
+        now,
+      );
       const { incident } = record;
       const ended = removal(ask.org, links);
       return {
@@ -146,7 +177,10 @@ export const contain: Operation<ContainInput> = {
           incident: incident?.id ?? null,
           spared: incident?.spared ?? [...own],
         } satisfies Contained,
-        writes: [...rows.map((row) => revision(call, 'credential', row, { revoked_at: now })), ...record.writes],
+        writes: [
+          ...rows.map((row) => revision(call, 'credential', row, { revoked_at: now })),
+          ...record.writes,
+        ],
         deletes: [...ended.deletes, ...record.deletes],
         statements: [...ended.statements, ...record.statements],
         audit: { resource: id, ...recordedIn(incident) },

@@ -1,6 +1,7 @@
-// Which credentials a containment ends: everything below a credential, through those that created each other, in which browser session, and
-// those revoked together. The preview, the graph and the report all walk here. Invariants: what the caller's own lineage created is reached
-// only on another way; a walk yields between its steps, and says so if it is incomplete.
+// Which credentials a containment ends: everything below a credential, through those that created each other,
+// in which browser session, and those revoked together. The preview, the graph and the report all walk here.
+// Invariants: what the caller's own lineage created is reached only on another way; a walk yields between its
+// steps, and says so if it is incomplete.
 import { idStart } from '../../../db/ids';
 import type { Core } from '../../../gate/core';
 import { isAlive } from '../../../gate/identity/lifetime';
@@ -25,7 +26,10 @@ export interface Descent {
   isCut: boolean;
 }
 
-/** The most session tokens, of which each key can have 1,000; and the most other credentials, ended ones included. */
+/**
+ * The most session tokens, of which each key can have 1,000; and the most other credentials, ended ones
+ * included.
+ */
 const MOST_SESSIONS = 20_000;
 const MOST_OTHERS = 100_000;
 /** Credentials whose children one step looks for. */
@@ -67,7 +71,9 @@ export async function descentOf(core: Core, root: string, spared: ReadonlySet<st
 }
 
 /** Everything below a credential, and what of it a containment by this caller would end. */
-export async function endingOf(call: Call<unknown>): Promise<{ all: Descent; ending: Pick<Descent['found'], 'has'> }> {
+export async function endingOf(
+  call: Call<unknown>,
+): Promise<{ all: Descent; ending: Pick<Descent['found'], 'has'> }> {
   const { core } = call;
   const own = ownOf(call);
   const all = await descentOf(core, target(call), new Set());
@@ -78,8 +84,9 @@ export async function endingOf(call: Call<unknown>): Promise<{ all: Descent; end
 }
 
 /**
- * The fewest credentials whose revocation ends the whole descent: the credential and those of its descendants that are live by their own rows
- * and are not revoked together with another descendant. Session tokens are never among them, so it finishes in one turn.
+ * The fewest credentials whose revocation ends the whole descent: the credential and those of its descendants
+ * that are live by their own rows and are not revoked together with another descendant. Session tokens are
+ * never among them, so it finishes in one turn.
  */
 export function independentOf(core: Core, root: string, spared: ReadonlySet<string>): string[] {
   const seen = new Set([root, ...spared]);
@@ -96,7 +103,9 @@ export function independentOf(core: Core, root: string, spared: ReadonlySet<stri
     }
     makers = next;
   }
-  return found.filter(({ parent_id }) => parent_id === null || spared.has(parent_id) || !seen.has(parent_id)).map(({ id }) => id);
+  return found
+    .filter(({ parent_id }) => parent_id === null || spared.has(parent_id) || !seen.has(parent_id))
+    .map(({ id }) => id);
 }
 
 /** Whether a credential can be used now. */

@@ -1,6 +1,13 @@
 // A credential's parent, everything below it, its permissions, and the secrets that it can reach now.
 
-import { type Caller, namesHeld, type PermissionSet, reaches, reachesEnvironment, stepsFor } from '../../../auth/authorize';
+import {
+  type Caller,
+  namesHeld,
+  type PermissionSet,
+  reaches,
+  reachesEnvironment,
+  stepsFor,
+} from '../../../auth/authorize';
 import { type ProviderScope, providerScopes } from '../../../auth/scopes';
 import { credentialKindOf } from '../../../db/ids';
 import { type CredentialRow, parentIdOf } from '../../../db/schema';
@@ -32,13 +39,17 @@ function nodeOf({ rows }: Core, id: string, relation: Relation) {
   if (row) return { kind: row.kind, id, name: row.name, relation };
   if (id === 'bootstrap') return { kind: 'system', id, name: 'bootstrap token', relation };
   const kind = credentialKindOf(id);
-  return kind ? { kind, id, name: null, relation } : { kind: 'member', id, name: rows.get('member', id)?.name ?? null, relation };
+  return kind
+    ? { kind, id, name: null, relation }
+    : { kind: 'member', id, name: rows.get('member', id)?.name ?? null, relation };
 }
 
 function parentOf(core: Core, row: CredentialRow) {
   const { member_id, created_in, created_by } = row;
   const above = parentIdOf(row) ?? member_id;
-  return above === null ? nodeOf(core, created_in ?? created_by, 'created_by') : nodeOf(core, above, 'dies_with');
+  return above === null
+    ? nodeOf(core, created_in ?? created_by, 'created_by')
+    : nodeOf(core, above, 'dies_with');
 }
 
 /** Live credentials below this one, and which of them a containment by the caller would end. */
@@ -61,7 +72,9 @@ function grantsOf(call: Call<unknown>, { member_id }: CredentialRow, { permissio
   const role = member_id === null ? null : (core.rows.get('member', member_id)?.role ?? null);
   return permissions.map((permissionSet: PermissionSet) => ({
     source: permissionSet.grant ? 'grant' : member_id === null ? 'credential' : 'role',
-    ...(permissionSet.grant ? { grant_id: permissionSet.grant.id, grantee: permissionSet.grant.grantee } : member_id !== null && { role }),
+    ...(permissionSet.grant
+      ? { grant_id: permissionSet.grant.id, grantee: permissionSet.grant.grantee }
+      : member_id !== null && { role }),
     scopes: [...permissionSet.scopes],
     ...limitsShown(call, permissionSet),
     expires_at: isoOrNull(permissionSet.expires_at ?? (member_id === null ? expires_at : null)),
@@ -74,7 +87,10 @@ const plain = (caller: Caller): Caller =>
     ? {
         ...caller,
         permissions: [
-          { ...caller.permissions[0], scopes: caller.permissions[0].scopes.map((scope) => providerScopes[scope as ProviderScope]) },
+          {
+            ...caller.permissions[0],
+            scopes: caller.permissions[0].scopes.map((scope) => providerScopes[scope as ProviderScope]),
+          },
         ],
       }
     : caller;
@@ -88,7 +104,9 @@ function reachOf({ core, caller: asker, need }: Call<unknown>, alive: boolean, c
   const environments = core.rows
     .after('environment', '', MOST_ENVIRONMENTS)
     // safety: graph-within-environments
-    .filter(({ id }) => reachesEnvironment(touching, TOUCHING, id) && reachesEnvironment(asker, need.scopes, id))
+    .filter(
+      ({ id }) => reachesEnvironment(touching, TOUCHING, id) && reachesEnvironment(asker, need.scopes, id),
+    )
     .map(({ id, slug }) => {
       const names = core.rows.names(id);
       const isAll = namesHeld(touching, TOUCHING, id) === null && namesHeld(asker, need.scopes, id) === null;
@@ -96,7 +114,8 @@ function reachOf({ core, caller: asker, need }: Call<unknown>, alive: boolean, c
       let secrets = 0;
       for (const name of names) {
         // safety: graph-steps-bounded
-        if (!steps.take(id, name) || !own.take(id, name)) return { environment: slug, secrets, incomplete: true };
+        if (!steps.take(id, name) || !own.take(id, name))
+          return { environment: slug, secrets, incomplete: true };
         // safety: graph-within-names
         if (reaches(touching, TOUCHING, id, name) && reaches(asker, need.scopes, id, name)) secrets++;
       }

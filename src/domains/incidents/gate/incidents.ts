@@ -1,5 +1,5 @@
-// Operations on incidents in the gate: list, show and change. Invariant: names of members and passkeys are shown only to callers who may
-// list members.
+// Operations on incidents in the gate: list, show and change. Invariant: names of members and passkeys are
+// shown only to callers who may list members.
 import { covers } from '../../../auth/scopes';
 import { idPrefixes } from '../../../db/ids';
 import type { IncidentRow } from '../../../db/schema';
@@ -20,14 +20,17 @@ export interface ShownIncident {
   recent?: ReturnType<typeof recentOf>;
 }
 
-const find = ({ core, ask }: Call<unknown>): IncidentRow | null => core.rows.get('incident', ask.named.incident as string);
+const find = ({ core, ask }: Call<unknown>): IncidentRow | null =>
+  core.rows.get('incident', ask.named.incident as string);
 
 /** Newest first. */
 const list: Operation<ListInput & { status: IncidentRow['status'] | null; credential: string | null }> = {
   read({ core, input: { limit, after, status, credential } }): Outcome {
     const all = core.rows.newest('incident', idPrefixes.incident, core.rows.count('incident'), after);
     const rows = all.filter(
-      (row) => (status === null || row.status === status) && (credential === null || row.credential?.id === credential),
+      (row) =>
+        (status === null || row.status === status) &&
+        (credential === null || row.credential?.id === credential),
     );
     const page = rows.slice(0, limit);
     return ok({ items: page.map(incidentOut), next: rows.length > limit ? (page.at(-1)?.id ?? null) : null });
@@ -41,7 +44,11 @@ const read: Operation<Record<string, never>> = {
     // safety: incident-people-for-those-who-list-them
     const mayList = call.caller.permissions.some(({ scopes }) => covers(scopes, 'members:read'));
     const isPanic = row.kind === 'panic' && mayList;
-    return ok({ row, revision: row.revision, ...(isPanic && { recent: recentOf(call, row.created_at) }) } satisfies ShownIncident);
+    return ok({
+      row,
+      revision: row.revision,
+      ...(isPanic && { recent: recentOf(call, row.created_at) }),
+    } satisfies ShownIncident);
   },
 };
 

@@ -1,7 +1,8 @@
-// Panic: revokes every credential except the caller's own in one turn, regardless of their number. Their rows do not change: the
-// organisation counts its panics, and credentials created before the last one are refused. Invariants: credentials created from the next
-// turn on carry the new count, as does an API key created by the panic itself; of a calling browser session, only the JWT of the request
-// stays valid, so a stolen cookie or another JWT does not.
+// Panic: revokes every credential except the caller's own in one turn, regardless of their number. Their rows
+// do not change: the organisation counts its panics, and credentials created before the last one are refused.
+// Invariants: credentials created from the next turn on carry the new count, as does an API key created by
+// the panic itself; of a calling browser session, only the JWT of the request stays valid, so a stolen cookie
+// or another JWT does not.
 import type { CredentialRow, OrgRow } from '../../../db/schema';
 import type { Plan, Put } from '../../../gate/journal/plan';
 import { revision } from '../../../gate/journal/writes';
@@ -22,10 +23,13 @@ interface PanicInput {
 function onlyThisJwt(call: Call<unknown>): Put[] {
   const { bearer } = call.ask;
   const row = call.core.rows.get('credential', call.caller.credential);
-  if (call.caller.kind !== 'member' || !row?.refresh || typeof bearer === 'string' || !('kind' in bearer)) return [];
+  if (call.caller.kind !== 'member' || !row?.refresh || typeof bearer === 'string' || !('kind' in bearer))
+    return [];
   const jwt = bearer.jwt ?? 0;
   // safety: panic-ends-other-jwts
-  return [revision(call, 'credential', row, { refresh: { ...row.refresh, live: [], used: [], jwts: [jwt, jwt] } })];
+  return [
+    revision(call, 'credential', row, { refresh: { ...row.refresh, live: [], used: [], jwts: [jwt, jwt] } }),
+  ];
 }
 
 interface Ending {
@@ -48,23 +52,43 @@ export function ending(call: Call<unknown>, { reason, key, spared }: Ending, now
     // safety: panic-after-everything
     panicked_at: Math.max(now, call.core.auditLog.time()),
   });
-  const { incident, ...record } = opened(call, { kind: 'panic', credential: null, since: null, spared: [], reason }, now);
-  const ended: Plan['events'] = [{ type: 'CREDENTIAL_REVOKED', data: { all: true, api_keys: key !== null, by: call.caller.id } }];
-  return { incident, plan: { ...record, writes: [org, ...record.writes], events: [...ended, ...record.events] } };
+  const { incident, ...record } = opened(
+    call,
+    { kind: 'panic', credential: null, since: null, spared: [], reason },
+    now,
+  );
+  const ended: Plan['events'] = [
+    { type: 'CREDENTIAL_REVOKED', data: { all: true, api_keys: key !== null, by: call.caller.id } },
+  ];
+  return {
+    incident,
+    plan: { ...record, writes: [org, ...record.writes], events: [...ended, ...record.events] },
+  };
 }
 
 /** The generation of credentials after the ending that is planned. */
-export const nextGeneration = ({ core, ask }: Call<unknown>): number => (core.rows.get('org', ask.org)?.generation ?? 0) + 1;
+export const nextGeneration = ({ core, ask }: Call<unknown>): number =>
+  (core.rows.get('org', ask.org)?.generation ?? 0) + 1;
 
 export const panic: Operation<PanicInput> = {
   subject: ({ ask, input }) => ({ resource: ask.org, reason: input.reason }),
   change: {
-    locks: ({ ask, caller, input }) => [ask.org, LOCK, caller.credential, ...(input.token ? [input.token.id] : [])],
+    locks: ({ ask, caller, input }) => [
+      ask.org,
+      LOCK,
+      caller.credential,
+      ...(input.token ? [input.token.id] : []),
+    ],
     plan(call, now) {
       const { ask, caller, input } = call;
       const created_in = caller.kind === 'member' ? caller.credential : null;
       // safety: panic-key-of-new-generation
-      const key = input.token && firstKey(call, input.token, 'panic', caller.id, now, { generation: nextGeneration(call), created_in });
+      const key =
+        input.token &&
+        firstKey(call, input.token, 'panic', caller.id, now, {
+          generation: nextGeneration(call),
+          created_in,
+        });
       // An API key that revokes all API keys is itself revoked; it receives the new one.
       // safety: panic-ends-calling-key
       const spared = key && caller.kind === 'api_key' ? null : caller.credential;

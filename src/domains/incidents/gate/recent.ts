@@ -1,6 +1,6 @@
-// What an attacker may have created that a panic does not revoke (passkeys, enrolments, grants and trusts), and the sessions it did revoke.
-// Invariant: each list is limited in length and bytes, because the response of a panic is stored with its commit; the newest items come
-// first.
+// What an attacker may have created that a panic does not revoke (passkeys, enrolments, grants and trusts),
+// and the sessions it did revoke. Invariant: each list is limited in length and bytes, because the response
+// of a panic is stored with its commit; the newest items come first.
 
 import { utf8 } from '../../../crypto/bytes';
 import { DAY } from '../../../db/rows';
@@ -28,7 +28,10 @@ function bounded<T extends object>(items: T[]): T[] {
 const trustsOf = ({ rows }: Core, isRecent: (row: { created_at: number }) => boolean) =>
   rows
     .newest('credential', 'trs', MOST)
-    .filter(({ revoked_at, created_at, trust }) => revoked_at === null && isRecent({ created_at: trust?.changed_at ?? created_at }));
+    .filter(
+      ({ revoked_at, created_at, trust }) =>
+        revoked_at === null && isRecent({ created_at: trust?.changed_at ?? created_at }),
+    );
 
 /** What was recent at a time, as far as it is still there. */
 export function recentOf({ core }: Call<unknown>, now: number) {
@@ -46,7 +49,14 @@ export function recentOf({ core }: Call<unknown>, now: number) {
   const grants = rows.newest('grant', 'grt', MOST).filter(isRecent);
   const trusts = trustsOf(core, isRecent);
   return {
-    passkeys: bounded(passkeys.map(({ id, member_id, name, created_at }) => ({ id, member_id, name, created_at: iso(created_at) }))),
+    passkeys: bounded(
+      passkeys.map(({ id, member_id, name, created_at }) => ({
+        id,
+        member_id,
+        name,
+        created_at: iso(created_at),
+      })),
+    ),
     sessions: bounded(
       sessions.map(({ id, member_id, passkey_id, created_at }) => {
         const used = lastUsed(core).of(id);

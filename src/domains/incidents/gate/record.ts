@@ -1,6 +1,7 @@
-// The record of an incident: who contained what, and when. Its report follows from the audit log. Invariants: a credential has one incident,
-// written in the commit that revokes it; no containment is refused for the sake of its record, so where every incident is still open, a
-// further one is not recorded; whoever repeats a containment never narrows what its report covers.
+// The record of an incident: who contained what, and when. Its report follows from the audit log. Invariants:
+// a credential has one incident, written in the commit that revokes it; no containment is refused for the
+// sake of its record, so where every incident is still open, a further one is not recorded; whoever repeats a
+// containment never narrows what its report covers.
 
 import type { Caller } from '../../../auth/authorize';
 import { newId } from '../../../db/ids';
@@ -23,12 +24,19 @@ export interface Recorded extends Required<Pick<Plan, 'writes' | 'deletes' | 'st
 }
 
 /** The incident in an audit entry. */
-export const recordedIn = (incident: IncidentRow | null) => (incident ? { incident: { id: incident.id, status: incident.status } } : {});
+export const recordedIn = (incident: IncidentRow | null) =>
+  incident ? { incident: { id: incident.id, status: incident.status } } : {};
 
 /** The incident of a credential. */
-export const incidentOf = ({ rows }: Core, credential: string): IncidentRow | null => rows.within('incident', credential)[0] ?? null;
+export const incidentOf = ({ rows }: Core, credential: string): IncidentRow | null =>
+  rows.within('incident', credential)[0] ?? null;
 
-const requester = ({ kind, id, parent_id, name }: Caller): Requester => ({ kind, id: id || null, parent_id, name });
+const requester = ({ kind, id, parent_id, name }: Caller): Requester => ({
+  kind,
+  id: id || null,
+  parent_id,
+  name,
+});
 
 const openedEvent = ({ id, kind, credential }: IncidentRow, by: Caller): Recorded['events'][number] => ({
   type: 'INCIDENT_OPENED',
@@ -82,13 +90,24 @@ export interface Containing {
   ends: boolean;
 }
 
-/** Opens the incident of a contained credential, or widens the one that it has. A closed one is open again if something more ended. */
-export function contained(call: Call<unknown>, { credential, own, since, ends }: Containing, now: number): Recorded {
+/**
+ * Opens the incident of a contained credential, or widens the one that it has. A closed one is open again if
+ * something more ended.
+ */
+export function contained(
+  call: Call<unknown>,
+  { credential, own, since, ends }: Containing,
+  now: number,
+): Recorded {
   const before = incidentOf(call.core, credential.id);
   const { id, kind, name, created_at, member_id } = credential;
   if (!before) {
     const kept = { id, kind, name, created_at, member_id };
-    return opened(call, { kind: 'contain', credential: kept, since, spared: [...own], reason: call.ask.request.reason }, now);
+    return opened(
+      call,
+      { kind: 'contain', credential: kept, since, spared: [...own], reason: call.ask.request.reason },
+      now,
+    );
   }
   // safety: incident-never-narrowed
   const widest = before.since === null || since === null ? null : Math.min(before.since, since);
@@ -103,5 +122,11 @@ export function contained(call: Call<unknown>, { credential, own, since, ends }:
     ...(reopens && { status: 'open', closed_at: null }),
   });
   const incident = put.row as IncidentRow;
-  return { incident, writes: [put], deletes: [], statements: [], events: reopens ? [openedEvent(incident, call.caller)] : [] };
+  return {
+    incident,
+    writes: [put],
+    deletes: [],
+    statements: [],
+    events: reopens ? [openedEvent(incident, call.caller)] : [],
+  };
 }

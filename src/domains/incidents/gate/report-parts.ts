@@ -1,5 +1,5 @@
-// What the Worker asks the gate for an exposure report, part by part. Invariant: a part changes nothing except raising due events, and needs
-// no audit entry.
+// What the Worker asks the gate for an exposure report, part by part. Invariant: a part changes nothing
+// except raising due events, and needs no audit entry.
 
 import { reaches, reachesEnvironment } from '../../../auth/authorize';
 import { covers } from '../../../auth/scopes';
@@ -17,7 +17,16 @@ import { etagOf, statusOf } from '../../secrets/rules';
 import { actions as syncNeeds } from '../../syncs/actions';
 import { syncs } from '../../syncs/gate/store';
 import { statusNow } from '../../syncs/wire';
-import type { ConnectionsPart, CredentialSummary, DescentPart, LogPart, NamedSecret, Part, RootPart, SecretsPart } from '../payloads';
+import type {
+  ConnectionsPart,
+  CredentialSummary,
+  DescentPart,
+  LogPart,
+  NamedSecret,
+  Part,
+  RootPart,
+  SecretsPart,
+} from '../payloads';
 import { announced } from './announced';
 import { rowOf } from './contain';
 import { descentOf, isLiving, target } from './descent';
@@ -27,16 +36,35 @@ const PAGE = 1000;
 
 function summaryOf(call: Call<unknown>, row: CredentialRow): CredentialSummary {
   const { id, kind, name, created_at, expires_at, revoked_at, generation } = row;
-  return { id, kind, name, created_at, expires_at, revoked_at, generation, parent_id: parentIdOf(row), alive: isLiving(call, id) };
+  return {
+    id,
+    kind,
+    name,
+    created_at,
+    expires_at,
+    revoked_at,
+    generation,
+    parent_id: parentIdOf(row),
+    alive: isLiving(call, id),
+  };
 }
 
 /** The contained credential: its row or, once that is gone, what its incident says of it. */
-async function rootOf(call: Call<unknown>): Promise<(CredentialSummary & { member_id: string | null }) | null> {
+async function rootOf(
+  call: Call<unknown>,
+): Promise<(CredentialSummary & { member_id: string | null }) | null> {
   const row = await rowOf(call, target(call));
   if (row) return { ...summaryOf(call, row), member_id: row.member_id };
   const incident = incidentOf(call.core, target(call));
   if (!incident?.credential) return null;
-  return { ...incident.credential, expires_at: null, revoked_at: incident.created_at, generation: null, parent_id: null, alive: false };
+  return {
+    ...incident.credential,
+    expires_at: null,
+    revoked_at: incident.created_at,
+    generation: null,
+    parent_id: null,
+    alive: false,
+  };
 }
 
 async function root(call: Call<unknown>): Promise<RootPart | null> {
@@ -81,7 +109,11 @@ function secrets({ core }: Call<unknown>, environments: string[], after: string)
       deleted: deleted_at !== null,
       revoked: revoked_at !== null,
     }));
-  return { rows, head: core.auditLog.head().sequence, next: page.length < 2 * PAGE ? null : (page.at(-1) as SecretRow).id };
+  return {
+    rows,
+    head: core.auditLog.head().sequence,
+    next: page.length < 2 * PAGE ? null : (page.at(-1) as SecretRow).id,
+  };
 }
 
 function named({ core, caller }: Call<unknown>, ids: string[]): NamedSecret[] {
@@ -106,8 +138,12 @@ function named({ core, caller }: Call<unknown>, ids: string[]): NamedSecret[] {
 }
 
 /** What the lists of connections and syncs would show this caller. */
-function connections({ core, caller }: Call<unknown>, ids: Extract<Part, { part: 'connections' }>): ConnectionsPart {
-  const rows = <K extends 'integration' | 'sync'>(kind: K, wanted: string[]) => wanted.flatMap((id) => core.rows.get(kind, id) ?? []);
+function connections(
+  { core, caller }: Call<unknown>,
+  ids: Extract<Part, { part: 'connections' }>,
+): ConnectionsPart {
+  const rows = <K extends 'integration' | 'sync'>(kind: K, wanted: string[]) =>
+    wanted.flatMap((id) => core.rows.get(kind, id) ?? []);
   const list = integrationNeeds['integration.list'].scopes;
   const look = syncNeeds['integration.syncs'].scopes;
   const mayList = list.some((scope) => caller.permissions.some(({ scopes }) => covers(scopes, scope)));
@@ -154,7 +190,13 @@ export const part: Operation<Part> = {
       const oldest = core.auditLog.oldest();
       const { entries } = input.from >= oldest ? core.auditLog.from(input.from, PAGE) : { entries: [] };
       const head = core.auditLog.head().sequence;
-      return answer({ entries, oldest, held: core.auditLog.held(), head, missing: missingEntries(core) } satisfies LogPart);
+      return answer({
+        entries,
+        oldest,
+        held: core.auditLog.held(),
+        head,
+        missing: missingEntries(core),
+      } satisfies LogPart);
     }
     if (input.part === 'secrets') return answer(secrets(call, input.environments, input.after));
     if (input.part === 'named') return answer(named(call, input.ids));

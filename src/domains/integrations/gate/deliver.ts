@@ -1,5 +1,6 @@
-// Notifications of events, in the gate: leases due events of one kind to the job of a connection and records the result. Invariant: leasing
-// and reporting write no audit entries, so notifications never cause more notifications.
+// Notifications of events, in the gate: leases due events of one kind to the job of a connection and records
+// the result. Invariant: leasing and reporting write no audit entries, so notifications never cause more
+// notifications.
 
 import type { IntegrationRow } from '../../../db/schema';
 import type { Attempt, Taken } from '../../../delivery/gate/attempts';
@@ -34,7 +35,10 @@ export interface Given {
 }
 
 export const deliver: Operation<DeliverInput> = {
-  read: ({ core, input }): OperationOutcome => ({ ...ok(core.storage.transactionSync(() => step(core, input))), audited: true }),
+  read: ({ core, input }): OperationOutcome => ({
+    ...ok(core.storage.transactionSync(() => step(core, input))),
+    audited: true,
+  }),
 };
 
 /** The holder of the permit for one message. */
@@ -51,7 +55,11 @@ function step(core: Call<unknown>['core'], { integration, report, more }: Delive
   // Nothing is sent there after the reply to a change or deletion of the connection.
   // safety: message-begins-under-permit
   if (taken.length)
-    permits(core).give(holderOf(taken), LONGEST_PERMIT, () => core.rows.get('integration', integration)?.revision !== row.revision);
+    permits(core).give(
+      holderOf(taken),
+      LONGEST_PERMIT,
+      () => core.rows.get('integration', integration)?.revision !== row.revision,
+    );
   if (taken.length) queue.attend(integration, now);
   // Another job may be running: a queue can deliver a message twice.
   else if (!queue.isBusy(integration, now)) queue.attend(integration, null);
@@ -59,5 +67,10 @@ function step(core: Call<unknown>['core'], { integration, report, more }: Delive
   const due = queue.dueAt(integration, now);
   if (due !== null) core.schedule.at('deliveries', Math.max(due, since === null ? 0 : since + ATTENDED));
   const isForOwners = row.platform === 'email' && taken.some(({ event }) => alwaysNotified.has(event.type));
-  return { row, taken, lasts: LONGEST_PERMIT, owners: isForOwners ? ownersOf(core).map(({ email }) => email) : [] };
+  return {
+    row,
+    taken,
+    lasts: LONGEST_PERMIT,
+    owners: isForOwners ? ownersOf(core).map(({ email }) => email) : [],
+  };
 }

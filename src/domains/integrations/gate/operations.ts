@@ -1,5 +1,5 @@
-// Operations on connections in the gate. Invariants: credentials arrive encrypted and are never returned; the Worker sends a message and
-// then reports the result to the gate, so the audit entry states the result.
+// Operations on connections in the gate. Invariants: credentials arrive encrypted and are never returned; the
+// Worker sends a message and then reports the result to the gate, so the audit entry states the result.
 import type { Verdict } from '../../../adapters/notify/adapter';
 import { type Caller, mustReachAll } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
@@ -48,7 +48,8 @@ function reachesThem(caller: Caller, ids: string[] | null): Refusal | null {
 }
 
 /**
- * The environments that a connection can sync, by id; null for all within its creator's reach. Refuses those outside the caller's reach.
+ * The environments that a connection can sync, by id; null for all within its creator's reach. Refuses those
+ * outside the caller's reach.
  */
 function environmentsIn({ core, caller }: Call<unknown>, given: string[] | null): string[] | null | Refusal {
   const ids = given?.map((ref) => environmentOf(core, ref)?.id ?? '') ?? null;
@@ -69,7 +70,8 @@ type Sending = Pick<IntegrationRow, 'environments' | 'auto' | 'prune'>;
 const isWidened = (before: Sending, after: Sending): boolean =>
   after.auto > before.auto ||
   after.prune > before.prune ||
-  (before.environments !== null && (after.environments?.some((id) => !before.environments?.includes(id)) ?? true));
+  (before.environments !== null &&
+    (after.environments?.some((id) => !before.environments?.includes(id)) ?? true));
 
 /** The Worker renders them: they are the same for every caller. */
 const platforms: Operation<Record<string, never>> = { read: () => ok(null) };
@@ -86,7 +88,10 @@ const read: Operation<Record<string, never>> = {
   read: (call) => found(find(call), (row) => shown(call, row)),
 };
 
-type NewInput = Pick<IntegrationRow, 'id' | 'kind' | 'platform' | 'name' | 'config' | 'credentials_sealed' | 'events' | 'environments'> & {
+type NewInput = Pick<
+  IntegrationRow,
+  'id' | 'kind' | 'platform' | 'name' | 'config' | 'credentials_sealed' | 'events' | 'environments'
+> & {
   auto: boolean;
   prune: boolean;
 };
@@ -155,13 +160,16 @@ const update: Operation<UpdateInput> = {
       if (!row) return refuse('NOT_FOUND');
       const foreign = foreignField(row.kind, call.input);
       if (foreign) return foreign;
-      const environments = row.kind === 'sync' ? environmentsIn(call, input.environments ?? row.environments) : null;
+      const environments =
+        row.kind === 'sync' ? environmentsIn(call, input.environments ?? row.environments) : null;
       if (environments !== null && isRefusal(environments)) return environments;
       if (configures && !made) return wants('value', row);
       if (made && 'details' in made) return refuse('VALIDATION_FAILED', { details: made.details });
       // safety: connection-unchanged-meanwhile
       if (made && made.revision !== row.revision)
-        return refuse('CONFLICT', { message: 'Another request changed the connection in the meantime. Repeat the request.' });
+        return refuse('CONFLICT', {
+          message: 'Another request changed the connection in the meantime. Repeat the request.',
+        });
       const { config, credentials_sealed } = made ?? row;
       const sending = {
         environments,
@@ -227,9 +235,14 @@ const notify: Operation<NotifyInput> = {
     const { integration, sent } = call.input;
     if (sent) return ended(sent.verdict);
     const row = integration === null ? null : known(call, integration);
-    if (integration !== null && !row) return fail(refuse('NOT_FOUND', { message: 'The connection in integrationId does not exist.' }));
+    if (integration !== null && !row)
+      return fail(refuse('NOT_FOUND', { message: 'The connection in integrationId does not exist.' }));
     if (row && row.kind !== 'notify')
-      return fail(refuse('VALIDATION_FAILED', { details: [{ path: 'integrationId', message: 'must be a connection of kind notify' }] }));
+      return fail(
+        refuse('VALIDATION_FAILED', {
+          details: [{ path: 'integrationId', message: 'must be a connection of kind notify' }],
+        }),
+      );
     return wants('value', { row });
   },
 };

@@ -1,15 +1,22 @@
-// Whether a caller's limits include a connection. Invariants: a connection outside the caller's environments looks non-existent; whoever
-// changes or deletes one can reach all that it can send.
+// Whether a caller's limits include a connection. Invariants: a connection outside the caller's environments
+// looks non-existent; whoever changes or deletes one can reach all that it can send.
 import { type Caller, nobody, reachesEnvironment } from '../../../auth/authorize';
 import { withinPermissions } from '../../../auth/delegation';
 import type { IntegrationRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 
-const both = (a: readonly string[] | null, b: readonly string[] | null) => (a && b ? a.filter((id) => b.includes(id)) : (a ?? b));
+const both = (a: readonly string[] | null, b: readonly string[] | null) =>
+  a && b ? a.filter((id) => b.includes(id)) : (a ?? b);
 
-/** What a connection can send: one of kind notify tells of the whole organisation, and a sync connection of an earlier release may not say. */
+/**
+ * What a connection can send: one of kind notify tells of the whole organisation, and a sync connection of an
+ * earlier release may not say.
+ */
 const sends = ({ environments, reach }: IntegrationRow) =>
-  (reach ?? [{ environments: null, secrets: null }]).map((one) => ({ ...one, environments: both(environments, one.environments) }));
+  (reach ?? [{ environments: null, secrets: null }]).map((one) => ({
+    ...one,
+    environments: both(environments, one.environments),
+  }));
 
 /** The environments that a connection is about; null for all. */
 function environmentsOf({ environments, reach }: IntegrationRow): readonly string[] | null {
@@ -25,11 +32,18 @@ export function sees(caller: Caller, scopes: readonly string[], row: Integration
 }
 
 /** The environments of a connection that a caller may know; null for all within its creator's reach. */
-export const environmentsSeen = (caller: Caller, scopes: readonly string[], { environments }: IntegrationRow): string[] | null =>
-  environments?.filter((id) => reachesEnvironment(caller, scopes, id)) ?? null;
+export const environmentsSeen = (
+  caller: Caller,
+  scopes: readonly string[],
+  { environments }: IntegrationRow,
+): string[] | null => environments?.filter((id) => reachesEnvironment(caller, scopes, id)) ?? null;
 
 /** 403 for a caller who does not reach all that a connection can send. */
-export function mayChange({ permissions }: Caller, scopes: readonly string[], row: IntegrationRow): Refusal | null {
+export function mayChange(
+  { permissions }: Caller,
+  scopes: readonly string[],
+  row: IntegrationRow,
+): Refusal | null {
   const caller = { ...nobody, permissions };
   const wanted = sends(row).map(({ environments, secrets }) => ({
     environments,
@@ -43,5 +57,6 @@ export function mayChange({ permissions }: Caller, scopes: readonly string[], ro
 }
 
 const beyond = refuse('INSUFFICIENT_SCOPE', {
-  message: 'This connection reaches beyond the environments or names of this credential. Use a credential that reaches all of them.',
+  message:
+    'This connection reaches beyond the environments or names of this credential. Use a credential that reaches all of them.',
 });

@@ -22,10 +22,17 @@ export const access: Operation<AccessInput> = {
     if (!row) return fail(refuse('NOT_FOUND'));
     const isAimed = input.environment !== null || input.secret !== null;
     const environment = isAimed ? environmentOf(core, input.environment) : null;
-    if (isAimed && !environment) return fail(refuse('NOT_FOUND', { message: 'The environment does not exist.' }));
-    const target = environment && { environment: environment.id, ...(input.secret !== null && { name: input.secret }) };
+    if (isAimed && !environment)
+      return fail(refuse('NOT_FOUND', { message: 'The environment does not exist.' }));
+    const target = environment && {
+      environment: environment.id,
+      ...(input.secret !== null && { name: input.secret }),
+    };
     const found = reasons(memberOf(core, row.id, row).permissions, [input.scope], target);
-    return ok({ allowed: found.length > 0, reasons: found.map((permissionSet) => reasonOut(permissionSet, row)) });
+    return ok({
+      allowed: found.length > 0,
+      reasons: found.map((permissionSet) => reasonOut(permissionSet, row)),
+    });
   },
 };
 

@@ -40,13 +40,15 @@ export const isTaken = (core: Core, email: string, by: string) => {
   return other !== null && other.id !== by;
 };
 
-export const find = ({ core, ask }: Call<unknown>): MemberRow | null => core.rows.get('member', ask.named.member as string);
+export const find = ({ core, ask }: Call<unknown>): MemberRow | null =>
+  core.rows.get('member', ask.named.member as string);
 
 /** Locks the caller: two members who demote each other are serialised. */
 // safety: caller-locked
 export const askers = ({ caller }: Call<unknown>) => [caller.credential, caller.id];
 
-export const isLastOwner = (core: Core, row: MemberRow) => row.role === 'owner' && ownersOf(core).length === 1;
+export const isLastOwner = (core: Core, row: MemberRow) =>
+  row.role === 'owner' && ownersOf(core).length === 1;
 
 /** The ids of environments, as many as were asked for; an empty id for one that does not exist. */
 export const idsOf = ({ core }: Call<unknown>, refs: readonly string[] | null): string[] | null =>

@@ -1,5 +1,5 @@
-// Operations on members in the gate. Invariants: an email address is unique in an organisation, ignoring case; operations that create or
-// change anything of a member lock the member's id.
+// Operations on members in the gate. Invariants: an email address is unique in an organisation, ignoring
+// case; operations that create or change anything of a member lock the member's id.
 
 import { mustBeConfirmed } from '../../../auth/authorize';
 import { mayGiveRole } from '../../../auth/roles';
@@ -68,7 +68,8 @@ const create: Operation<NewInput> = {
       if (isTaken(core, input.email, input.id)) return refuse('EMAIL_TAKEN');
       if (isKeeperFull(core, now))
         return refuse('LIMIT_REACHED', {
-          message: 'Too many members were invited and removed in the last seven days. Wait some days before you invite more.',
+          message:
+            'Too many members were invited and removed in the last seven days. Wait some days before you invite more.',
         });
       const put = insertion(call, 'member', {
         org_id: ask.org,
@@ -80,7 +81,13 @@ const create: Operation<NewInput> = {
         ...enrolment(hash, now),
       });
       const describes = `invite ${input.name} as ${input.role}`;
-      return { status: 201, data: shown(call, put.row as MemberRow), writes: [put], resource: input.id, describes };
+      return {
+        status: 201,
+        data: shown(call, put.row as MemberRow),
+        writes: [put],
+        resource: input.id,
+        describes,
+      };
     },
   },
 };
@@ -97,7 +104,14 @@ const enrol: Operation<{ enrolment: string }> = {
       const put = revision(call, 'member', row, { ...enrolment(input.enrolment, now), connections });
       const describes = `create an enrolment link for ${row.name}`;
       const events: Raised[] = [{ type: 'ENROLMENT_CREATED', data: { member_id: row.id, by: caller.id } }];
-      return { status: 201, data: shown(call, put.row as MemberRow), writes: [put], events, resource: row.id, describes };
+      return {
+        status: 201,
+        data: shown(call, put.row as MemberRow),
+        writes: [put],
+        events,
+        resource: row.id,
+        describes,
+      };
     },
   },
 };

@@ -1,4 +1,5 @@
-// The events of members. Invariant: they follow from the rows that a change writes or removes, never from its route.
+// The events of members. Invariant: they follow from the rows that a change writes or removes, never from its
+// route.
 import { hasMoved } from '../../../auth/effects';
 import type { Raise } from '../../../gate/core';
 import type { EventType, Raised } from '../../../gate/events/outbox';
@@ -14,6 +15,10 @@ export const raised: Raise<'member'> = (before, after, { core }) => {
   ];
   if (!after) return raise('MEMBER_REMOVED');
   if (!before) return raise('MEMBER_ADDED');
-  const isSame = before.name === after.name && before.role === after.role && before.email === after.email && !hasMoved(before, after);
+  const isSame =
+    before.name === after.name &&
+    before.role === after.role &&
+    before.email === after.email &&
+    !hasMoved(before, after);
   return isSame ? [] : raise('MEMBER_CHANGED', { former_role: before.role });
 };

@@ -1,5 +1,5 @@
-// Removing a member. Invariant: a removed member leaves no passkey, membership or grant behind, and their browser sessions are refused because
-// the row is gone.
+// Removing a member. Invariant: a removed member leaves no passkey, membership or grant behind, and their
+// browser sessions are refused because the row is gone.
 
 import { mustBeConfirmed } from '../../../auth/authorize';
 import { mayRemoveMember } from '../../../auth/roles';
@@ -33,12 +33,17 @@ const isLeft = ({ core, ask, input }: Call<{ revoke: boolean }>, made: readonly 
 export const remove: Operation<{ revoke: boolean }> = {
   reach(call) {
     const row = find(call);
-    return row && (mayRemoveMember(call.caller, row) ?? (row.role === 'owner' ? mustBeConfirmed(call.caller) : null));
+    return (
+      row &&
+      (mayRemoveMember(call.caller, row) ?? (row.role === 'owner' ? mustBeConfirmed(call.caller) : null))
+    );
   },
   authorize({ caller, input }): Refusal | null {
     // safety: revocation-needs-scope
     if (!input.revoke || caller.permissions.some(({ scopes }) => covers(scopes, 'tokens:write'))) return null;
-    return refuse('INSUFFICIENT_SCOPE', { message: 'With revoke_credentials=true, this request needs the scope tokens:write.' });
+    return refuse('INSUFFICIENT_SCOPE', {
+      message: 'With revoke_credentials=true, this request needs the scope tokens:write.',
+    });
   },
   change: {
     locks: (call) => [
@@ -73,7 +78,9 @@ export const remove: Operation<{ revoke: boolean }> = {
         ],
         describes: `remove the member ${row?.name ?? ''}`,
       };
-      return row ? { ...plan, ...removal(ask.org, belongings(core, row)), resource: row.id, destroyed: [row.id] } : plan;
+      return row
+        ? { ...plan, ...removal(ask.org, belongings(core, row)), resource: row.id, destroyed: [row.id] }
+        : plan;
     },
   },
 };
@@ -89,5 +96,8 @@ function keptTies(call: Call<unknown>, row: MemberRow, now: number): Put[] {
 function belongings({ rows }: Core, { id }: MemberRow): { kind: RowKind; id: string }[] {
   // safety: member-removal-removes-grants
   const kinds = ['passkey', 'team_member', 'grant'] as const;
-  return [{ kind: 'member', id }, ...kinds.flatMap((kind) => rows.within(kind, id).map((row) => ({ kind, id: row.id })))];
+  return [
+    { kind: 'member', id },
+    ...kinds.flatMap((kind) => rows.within(kind, id).map((row) => ({ kind, id: row.id }))),
+  ];
 }

@@ -1,5 +1,5 @@
-// Changing a member. Invariants: there is always an owner, who is not limited to environments; a link that somebody else has serves only for
-// the role that they gave, where they gave it.
+// Changing a member. Invariants: there is always an owner, who is not limited to environments; a link that
+// somebody else has serves only for the role that they gave, where they gave it.
 
 import { mustBeConfirmed } from '../../../auth/authorize';
 import { hasMoved } from '../../../auth/effects';
@@ -50,7 +50,10 @@ export const update: Operation<UpdateInput> = {
     const after = row && positionAfter(call, row);
     if (!row || !after?.isOther) return null;
     // safety: owner-demotion-confirmed
-    return mayGiveRole(call.caller, after) ?? ([after.role, row.role].includes('owner') ? mustBeConfirmed(call.caller) : null);
+    return (
+      mayGiveRole(call.caller, after) ??
+      ([after.role, row.role].includes('owner') ? mustBeConfirmed(call.caller) : null)
+    );
   },
   change: {
     locks: (call) => [
@@ -77,7 +80,8 @@ export const update: Operation<UpdateInput> = {
         ...(name !== null && { name }),
         ...after,
         ...(isOther && { connections: withTies(row.connections, bringers(call), now) }),
-        // The inviter may still have the URL, so it stays valid only for the role they gave, where they gave it.
+        // The inviter may still have the URL, so it stays valid only for the role they gave, where they gave
+        // it.
         // safety: enrolment-for-given-role
         ...(isOther && row.invited_by !== caller.id && noEnrolment),
       });

@@ -1,5 +1,5 @@
-// Operations on the environments of an organisation in the gate. Invariants: the default environment and environments that contain secrets
-// cannot be deleted.
+// Operations on the environments of an organisation in the gate. Invariants: the default environment and
+// environments that contain secrets cannot be deleted.
 
 import { reachesEnvironment } from '../../../auth/authorize';
 import type { EnvironmentRow } from '../../../db/schema';
@@ -23,11 +23,15 @@ const list: Operation<ListInput> = {
       .after('environment', input.after ?? '', MOST_ENVIRONMENTS)
       .filter(({ id }) => reachesEnvironment(caller, need.scopes, id));
     const items = rows.slice(0, input.limit);
-    return ok({ items: items.map(environmentOut), next: rows.length > input.limit ? items.at(-1)?.id : null });
+    return ok({
+      items: items.map(environmentOut),
+      next: rows.length > input.limit ? items.at(-1)?.id : null,
+    });
   },
 };
 
-const named = ({ core, ask }: Call<unknown>): EnvironmentRow | null => environmentOf(core, ask.named.environment);
+const named = ({ core, ask }: Call<unknown>): EnvironmentRow | null =>
+  environmentOf(core, ask.named.environment);
 const aboutNamed = (call: Call<unknown>) => ({ resource: named(call)?.id ?? null });
 
 const readOne: Operation<Record<string, never>> = {
@@ -44,7 +48,12 @@ const create: Operation<{ id: string; name: string; slug: string }> = {
       const { core, ask, input } = call;
       if (core.rows.find('environment', '', input.slug)) return refuse('SLUG_TAKEN');
       const put = insertion(call, 'environment', { org_id: ask.org, ...input, created_at: now });
-      return { status: 201, data: environmentOut(put.row as EnvironmentRow), writes: [put], resource: input.id };
+      return {
+        status: 201,
+        data: environmentOut(put.row as EnvironmentRow),
+        writes: [put],
+        resource: input.id,
+      };
     },
   },
 };
@@ -74,11 +83,18 @@ const remove: Operation<Record<string, never>> = {
       const { core, ask } = call;
       const row = named(call);
       if (!row) return refuse('NOT_FOUND');
-      if (core.rows.get('org', ask.org)?.default_environment === row.id) return refuse('ENVIRONMENT_IS_DEFAULT');
+      if (core.rows.get('org', ask.org)?.default_environment === row.id)
+        return refuse('ENVIRONMENT_IS_DEFAULT');
       // safety: environment-not-being-filled
-      if (core.rows.named(row.id, '', '', 1).length || intents(core).concerns(row.id).filling) return refuse('ENVIRONMENT_NOT_EMPTY');
+      if (core.rows.named(row.id, '', '', 1).length || intents(core).concerns(row.id).filling)
+        return refuse('ENVIRONMENT_NOT_EMPTY');
       const describes = `delete the environment "${row.slug}", which takes it off the policies that name it`;
-      return { status: 204, data: null, ...removal(ask.org, [{ kind: 'environment', id: row.id }]), describes };
+      return {
+        status: 204,
+        data: null,
+        ...removal(ask.org, [{ kind: 'environment', id: row.id }]),
+        describes,
+      };
     },
   },
 };

@@ -1,5 +1,5 @@
-// Operations on an organisation in the gate. Invariants: an organisation is created completely or not at all; its default environment
-// always exists.
+// Operations on an organisation in the gate. Invariants: an organisation is created completely or not at all;
+// its default environment always exists.
 
 import { isWithin } from '../../../auth/addresses';
 import { mustBeConfirmed } from '../../../auth/authorize';
@@ -83,7 +83,10 @@ const createOrg: Operation<FoundInput> = {
           api_key: credentialShown(call, key.row as never),
         },
         writes: [put, ...environments, owner, key],
-        statements: [insertOf(fences, { org_id: org, epoch: 1 }), insertOf(orgKeys, { org_id: org, ...input.wrapped, created_at: now })],
+        statements: [
+          insertOf(fences, { org_id: org, epoch: 1 }),
+          insertOf(orgKeys, { org_id: org, ...input.wrapped, created_at: now }),
+        ],
         resource: org,
       };
     },
@@ -124,14 +127,17 @@ const recover: Operation<RecoverInput> = {
       const key = firstKey(call, input.token, 'recovery', 'bootstrap', now, { accountable, ...generation });
       // safety: recovery-contains
       const contained = input.contain ? ending(call, { reason: input.reason, key, spared: null }, now) : null;
-      // Owners whom the operator recovers are tied to each other: whoever holds the bootstrap token may hold both links.
+      // Owners whom the operator recovers are tied to each other: whoever holds the bootstrap token may hold
+      // both links.
       const connections = withTies(owner.connections, [call.caller.id], now);
       const enrolled = revision(call, 'member', owner, { ...enrolment(input.enrolment, now), connections });
       return {
         status: 201,
         data: {
           api_key: credentialShown(call, key.row as never),
-          ...(contained ? { ended_at: iso(now), incident_id: contained.incident?.id ?? null } : { warning: OTHERS_LIVE }),
+          ...(contained
+            ? { ended_at: iso(now), incident_id: contained.incident?.id ?? null }
+            : { warning: OTHERS_LIVE }),
         },
         ...contained?.plan,
         writes: [...(contained?.plan.writes ?? []), key, enrolled],
@@ -154,14 +160,29 @@ const restoreDatabase: Operation<{ reason: string }> = {
     if (!org || org.deleted_at !== null) return fail(refuse('NOT_FOUND'));
     if (intents(core).isPaused)
       return fail(
-        refuse('CONFLICT', { message: 'The database of this organisation is being adopted by another request. Wait until it ends.' }),
+        refuse('CONFLICT', {
+          message:
+            'The database of this organisation is being adopted by another request. Wait until it ends.',
+        }),
       );
-    const { at, request_id, ...adopted } = await restore(core, rowKeyOf(call), ask.request.id, call.caller.id);
+    const { at, request_id, ...adopted } = await restore(
+      core,
+      rowKeyOf(call),
+      ask.request.id,
+      call.caller.id,
+    );
     // Recorded in the entry too, so an offline check of the log sees what is lost.
     const missing = missingEntries(core);
     const loaded = core.meta.get('loaded_at');
-    const data = { ...adopted, adopted_at: isoOrNull(at), gate_loaded_at: isoOrNull(loaded === null ? null : Number(loaded)) };
-    return { ...ok(data), audit: { ...(missing.length && { missing }), ...(request_id === ask.request.id && { adopted }) } };
+    const data = {
+      ...adopted,
+      adopted_at: isoOrNull(at),
+      gate_loaded_at: isoOrNull(loaded === null ? null : Number(loaded)),
+    };
+    return {
+      ...ok(data),
+      audit: { ...(missing.length && { missing }), ...(request_id === ask.request.id && { adopted }) },
+    };
   },
 };
 
@@ -171,7 +192,10 @@ const recordReset: Operation<ResetInput> = {
   read({ core, input }): OperationOutcome {
     const missing = missingEntries(core);
     const gate_loaded_at = iso(Number(core.meta.get('loaded_at') ?? core.now()));
-    return { ...ok({ gate_loaded_at, audit_entries_archived: input.archived, missing }), ...(missing.length && { audit: { missing } }) };
+    return {
+      ...ok({ gate_loaded_at, audit_entries_archived: input.archived, missing }),
+      ...(missing.length && { audit: { missing } }),
+    };
   },
 };
 
@@ -221,7 +245,8 @@ const update: Operation<UpdateInput> = {
     // safety: retention-by-owner
     if (audit_retention_days !== undefined && !call.caller.isOwner)
       return refuse('INSUFFICIENT_SCOPE', {
-        message: 'Only an owner, or an API key with the scope * and no limits, can change audit_retention_days.',
+        message:
+          'Only an owner, or an API key with the scope * and no limits, can change audit_retention_days.',
       });
     const isSensitive = allowed_addresses !== undefined || audit_retention_days !== undefined;
     return whole(call) ?? (isSensitive ? mustBeConfirmed(call.caller) : null);
@@ -235,8 +260,12 @@ const update: Operation<UpdateInput> = {
       const { allowed_addresses, audit_retention_days } = input;
       // safety: no-self-lockout
       if (allowed_addresses && call.caller.kind === 'member' && !isWithin(ask.request.ip, allowed_addresses))
-        return invalid('allowed_addresses', 'must include the IP address of this request, or you would lock yourself out');
-      const environment = input.default_environment === null ? null : environmentOf(core, input.default_environment);
+        return invalid(
+          'allowed_addresses',
+          'must include the IP address of this request, or you would lock yourself out',
+        );
+      const environment =
+        input.default_environment === null ? null : environmentOf(core, input.default_environment);
       if (input.default_environment !== null && !environment)
         return refuse('NOT_FOUND', { message: 'The environment in default_environment does not exist.' });
       const put = revision(call, 'org', org, {
@@ -249,7 +278,8 @@ const update: Operation<UpdateInput> = {
       const about = audit_retention_days !== undefined && {
         reason: `audit_retention_days: ${org.audit_retention_days} to ${audit_retention_days}${ask.request.reason === null ? '' : `. ${ask.request.reason}`}`,
       };
-      const describes = environment && `make "${environment.slug}" the environment of requests that name none`;
+      const describes =
+        environment && `make "${environment.slug}" the environment of requests that name none`;
       return {
         status: 200,
         data: shown(call, put.row as OrgRow),

@@ -1,5 +1,6 @@
-// Operations on passkeys in the gate. Invariants: an enrolled member always has at least one; a member can add only their own, and only a
-// caller who may change a member can change that member's passkeys; browser sessions started with a passkey are revoked together with it.
+// Operations on passkeys in the gate. Invariants: an enrolled member always has at least one; a member can
+// add only their own, and only a caller who may change a member can change that member's passkeys; browser
+// sessions started with a passkey are revoked together with it.
 
 import type { Caller } from '../../../auth/authorize';
 import { withinPermissions } from '../../../auth/delegation';
@@ -19,8 +20,10 @@ export interface PasskeyInput extends Registered {
   id: string;
 }
 
-const target = (call: Call<unknown>): MemberRow | null => call.core.rows.get('member', call.ask.named.member ?? '');
-const isOwn = (call: Call<unknown>) => call.ask.named.member === call.caller.id && call.caller.kind === 'member';
+const target = (call: Call<unknown>): MemberRow | null =>
+  call.core.rows.get('member', call.ask.named.member ?? '');
+const isOwn = (call: Call<unknown>) =>
+  call.ask.named.member === call.caller.id && call.caller.kind === 'member';
 
 function find(call: Call<unknown>): PasskeyRow | null {
   const id = call.ask.named.passkey ?? '';
@@ -29,8 +32,8 @@ function find(call: Call<unknown>): PasskeyRow | null {
 }
 
 /**
- * 403 for a caller who may not change the member that owns the passkey: their role exceeds the caller's, or they are an owner and the
- * caller is not.
+ * 403 for a caller who may not change the member that owns the passkey: their role exceeds the caller's, or
+ * they are an owner and the caller is not.
  */
 function mayTouch(call: Call<unknown>): Refusal | null {
   const member = target(call);
@@ -42,7 +45,9 @@ function mayTouch(call: Call<unknown>): Refusal | null {
 
 const withinRole = (caller: Caller, member: MemberRow) =>
   withinPermissions({ ...caller, addresses: [] }, wantedOfRole(member)) &&
-  refuse('INSUFFICIENT_SCOPE', { message: 'The role of this member holds more than the calling credential.' });
+  refuse('INSUFFICIENT_SCOPE', {
+    message: 'The role of this member holds more than the calling credential.',
+  });
 
 const passkeysOf = ({ core }: Call<unknown>, member: string): PasskeyRow[] =>
   core.rows.within('passkey', member).toSorted((a, b) => (a.id < b.id ? -1 : 1));
@@ -52,7 +57,9 @@ const list: Operation<{ limit: number; after: string | null }> = {
   read(call): Outcome {
     const { input } = call;
     if (!target(call)) return fail(refuse('NOT_FOUND'));
-    const rows = passkeysOf(call, call.ask.named.member as string).filter(({ id }) => id > (input.after ?? ''));
+    const rows = passkeysOf(call, call.ask.named.member as string).filter(
+      ({ id }) => id > (input.after ?? ''),
+    );
     const items = rows.slice(0, input.limit);
     return ok({ items: items.map(passkeyOut), next: rows.length > input.limit ? items.at(-1)?.id : null });
   },
@@ -60,29 +67,46 @@ const list: Operation<{ limit: number; after: string | null }> = {
 
 /** 403 for anyone except the signed-in member. */
 const alone = (call: Call<unknown>): Refusal | null =>
-  isOwn(call) ? null : refuse('CREDENTIAL_KIND_NOT_ALLOWED', { message: 'This request needs a browser session of this member.' });
+  isOwn(call)
+    ? null
+    : refuse('CREDENTIAL_KIND_NOT_ALLOWED', {
+        message: 'This request needs a browser session of this member.',
+      });
 
 /** What the options of a new passkey are built from. */
 const options: Operation<Record<string, never>> = {
   reach: (call) => alone(call),
   read(call): Outcome {
     const member = target(call) as MemberRow;
-    const has = passkeysOf(call, member.id).map(({ credential_id, transports }) => ({ credential_id, transports }));
+    const has = passkeysOf(call, member.id).map(({ credential_id, transports }) => ({
+      credential_id,
+      transports,
+    }));
     return ok({ id: member.id, email: member.email, name: member.name, has });
   },
 };
 
-/** The row of a verified passkey, or why it cannot be added: it exists, its challenge was used, or there are too many. */
+/**
+ * The row of a verified passkey, or why it cannot be added: it exists, its challenge was used, or there are
+ * too many.
+ */
 export function addition(call: Call<unknown>, { id, ...fields }: PasskeyInput, member: string, now: number) {
   const { rows } = call.core;
   if (rows.get('passkey', id) || rows.isBuried('passkey', id))
     return refuse('CONFLICT', { message: 'These options have been used. Get new ones.' });
-  if (rows.find('passkey', member, fields.credential_id)) return refuse('CONFLICT', { message: 'The member already has this passkey.' });
+  if (rows.find('passkey', member, fields.credential_id))
+    return refuse('CONFLICT', { message: 'The member already has this passkey.' });
   if (passkeysOf(call, member).length >= MOST_PASSKEYS)
     return refuse('LIMIT_REACHED', {
       message: `A member can have at most ${MOST_PASSKEYS} passkeys. Remove one that is no longer needed.`,
     });
-  return insertion(call, 'passkey', { org_id: call.ask.org, id, member_id: member, ...fields, created_at: now });
+  return insertion(call, 'passkey', {
+    org_id: call.ask.org,
+    id,
+    member_id: member,
+    ...fields,
+    created_at: now,
+  });
 }
 
 const create: Operation<{ passkey: PasskeyInput }> = {
@@ -127,7 +151,9 @@ const remove: Operation<Record<string, never>> = {
       return {
         status: 204,
         data: null,
-        statements: [{ sql: 'delete from passkeys where org_id = ? and id = ?', params: [call.ask.org, row.id] }],
+        statements: [
+          { sql: 'delete from passkeys where org_id = ? and id = ?', params: [call.ask.org, row.id] },
+        ],
         deletes: [{ kind: 'passkey', id: row.id }],
       };
     },

@@ -1,5 +1,6 @@
-// Which secrets were found due for rotation, and for which period: reported once, or waiting for a new value. Invariant: a secret is
-// reported, or starts to wait, once per period, because the row is written in the same turn; it is deleted with the secret.
+// Which secrets were found due for rotation, and for which period: reported once, or waiting for a new value.
+// Invariant: a secret is reported, or starts to wait, once per period, because the row is written in the same
+// turn; it is deleted with the secret.
 
 import { part } from '../../../gate/part';
 
@@ -42,11 +43,21 @@ export function createRotations(sql: SqlStorage): Rotations {
       return row ? { ...row, waiting: row.waiting === 1, announced: row.told === 1 } : null;
     },
     set(secret, { period, waiting, at, announced: told }) {
-      sql.exec('insert or replace into rotations values (?, ?, ?, ?, ?)', secret, period, waiting ? 1 : 0, at, told ? 1 : 0);
+      sql.exec(
+        'insert or replace into rotations values (?, ?, ?, ?, ?)',
+        secret,
+        period,
+        waiting ? 1 : 0,
+        at,
+        told ? 1 : 0,
+      );
     },
     waiting: (limit) =>
       sql
-        .exec<{ secret: string }>('select secret from rotations where waiting = 1 order by secret limit ?', limit)
+        .exec<{ secret: string }>(
+          'select secret from rotations where waiting = 1 order by secret limit ?',
+          limit,
+        )
         .toArray()
         .map(({ secret }) => secret),
     settle: (secret) => void sql.exec('update rotations set waiting = 0 where secret = ?', secret),

@@ -1,6 +1,7 @@
-// Rotation: every hour the gate looks for secrets that are due by a policy or their own `rotate_every_seconds`. It raises an event for
-// each, or asks the Worker to replace the value, because only the Worker can encrypt one. Invariants: a run has pages, each in one turn
-// together with the start of the next, so an interrupted run neither skips nor repeats a secret; a value is replaced only if the policy and
+// Rotation: every hour the gate looks for secrets that are due by a policy or their own
+// `rotate_every_seconds`. It raises an event for each, or asks the Worker to replace the value, because only
+// the Worker can encrypt one. Invariants: a run has pages, each in one turn together with the start of the
+// next, so an interrupted run neither skips nor repeats a secret; a value is replaced only if the policy and
 // the secret allow it and this service generated it.
 
 import { dueSince, firstDue, type RotationRule } from '../../../auth/rotation';
@@ -28,25 +29,39 @@ const PATIENCE = 6 * HOUR;
 /** Where the next page begins. */
 const PLACE = 'rotation:after';
 
-/** When the current value was created. A row of a release before 0.5.0 records this only if it has not been amended since. */
+/**
+ * When the current value was created. A row of a release before 0.5.0 records this only if it has not been
+ * amended since.
+ */
 export const madeAt = ({ rotated_at, amended, updated_at, created_at }: SecretRow): number =>
   rotated_at ?? (amended === 0 ? updated_at : created_at);
 
 const isActive = ({ deleted_at, revoked_at, expires_at }: SecretRow, now: number): boolean =>
   deleted_at === null && revoked_at === null && (expires_at === null || expires_at > now);
 
-const ruleOf = ({ cron, max_age_days = 0 }: RotationConfig): RotationRule => (cron ? { cron } : { every: max_age_days * DAY });
+const ruleOf = ({ cron, max_age_days = 0 }: RotationConfig): RotationRule =>
+  cron ? { cron } : { every: max_age_days * DAY };
 
 interface Due {
   since: number | null;
   isAutomatic: boolean;
 }
 
-/** Since when a secret is due in the current period, or null; and whether a policy wants the service to rotate it. */
-export function dueOf(core: Pick<Core, 'rows'>, row: SecretRow, now: number, isCounted = (_policy: PolicyRow) => true): Due {
+/**
+ * Since when a secret is due in the current period, or null; and whether a policy wants the service to rotate
+ * it.
+ */
+export function dueOf(
+  core: Pick<Core, 'rows'>,
+  row: SecretRow,
+  now: number,
+  isCounted = (_policy: PolicyRow) => true,
+): Due {
   // safety: only-active-rotated
   if (!isActive(row, now)) return { since: null, isAutomatic: false };
-  const policies = policiesOf(core, 'rotation').filter((policy) => isCounted(policy.row) && policy.applies(row));
+  const policies = policiesOf(core, 'rotation').filter(
+    (policy) => isCounted(policy.row) && policy.applies(row),
+  );
   const rules = policies.map(({ config }) => ruleOf(config));
   if (row.rotate_every_seconds !== null) rules.push({ every: row.rotate_every_seconds * 1000 });
   return {
@@ -77,7 +92,8 @@ export function rotationOf(core: Pick<Core, 'rows'>, row: SecretRow, now: number
   const plans = policiesOf(core, 'rotation')
     .filter(({ applies }) => applies(row))
     .map(({ row: { id, name }, config }) => plan({ id, name }, ruleOf(config)));
-  if (row.rotate_every_seconds !== null) plans.unshift(plan(null, { every: row.rotate_every_seconds * 1000 }));
+  if (row.rotate_every_seconds !== null)
+    plans.unshift(plan(null, { every: row.rotate_every_seconds * 1000 }));
   return plans.length ? plans.reduce((first, one) => (one.due_at < first.due_at ? one : first)) : null;
 }
 
@@ -94,7 +110,10 @@ export function isToRotate(core: Core, row: SecretRow, now: number): boolean {
   return since !== null && isAutomatic && irreplaceable(row) === null;
 }
 
-/** The agents for whom the service replaces a value: those that wrote the policies without which it would not do so now. */
+/**
+ * The agents for whom the service replaces a value: those that wrote the policies without which it would not
+ * do so now.
+ */
 export function agentsRotating(core: Core, row: SecretRow, now: number): Doer[] {
   const { since, isAutomatic } = dueOf(core, row, now, ({ of_agent }) => !of_agent);
   // safety: policy-of-agent-held
@@ -105,13 +124,23 @@ export function agentsRotating(core: Core, row: SecretRow, now: number): Doer[] 
 }
 
 /** Raises that a secret is due; `failed` says why it was not rotated automatically. */
-export function raiseDue(core: Core, row: SecretRow, since: number, failed: string | null, now: number): void {
+export function raiseDue(
+  core: Core,
+  row: SecretRow,
+  since: number,
+  failed: string | null,
+  now: number,
+): void {
   const data = { ...secretData(core, row), due_at: new Date(since).toISOString() };
-  core.outbox.put({ type: 'SECRET_ROTATION_DUE', data: { ...data, ...(failed !== null && { failed }) } }, now);
+  core.outbox.put(
+    { type: 'SECRET_ROTATION_DUE', data: { ...data, ...(failed !== null && { failed }) } },
+    now,
+  );
 }
 
 /** Whether any rotation rule exists. */
-export const hasRules = (core: Core): boolean => policiesOf(core, 'rotation').length > 0 || core.rows.rotating('', 1).length > 0;
+export const hasRules = (core: Core): boolean =>
+  policiesOf(core, 'rotation').length > 0 || core.rows.rotating('', 1).length > 0;
 
 /** A rotation policy that changes is looked at anew. */
 export const followPolicy: Follow<'policy'> = (core, { after }, now) =>
@@ -133,7 +162,9 @@ export async function findDue(core: Core, now: number): Promise<number | null> {
   if (core.auditLog.size() > CROWDED) return now + WINDOW;
   const after = core.meta.get(PLACE) ?? '';
   // Without a policy, only secrets with their own rule are examined.
-  const page = policiesOf(core, 'rotation').length ? core.rows.after('secret', after, PAGE) : core.rows.rotating(after, PAGE);
+  const page = policiesOf(core, 'rotation').length
+    ? core.rows.after('secret', after, PAGE)
+    : core.rows.rotating(after, PAGE);
   let last = page.length < PAGE ? null : (page.at(-1)?.id ?? null);
   core.storage.transactionSync(() => {
     const seen = examine(core, page, now);
@@ -170,12 +201,18 @@ function consider(core: Core, row: SecretRow, request: string, now: number): voi
   const isNew = known === null || known.period < since;
   const problem = isAutomatic ? irreplaceable(row) : null;
   if (isNew && isAutomatic && problem === null) {
-    rotations(core).set(row.id, { period: since, waiting: true, at: known?.waiting ? known.at : now, announced: false });
+    rotations(core).set(row.id, {
+      period: since,
+      waiting: true,
+      at: known?.waiting ? known.at : now,
+      announced: false,
+    });
     return;
   }
   const isLate = known?.waiting === true && !known.announced && now - known.at >= PATIENCE;
   if (!isNew && !isLate) return;
-  const failed = problem ?? (isLate ? 'No new value has been generated yet; it is retried every hour.' : null);
+  const failed =
+    problem ?? (isLate ? 'No new value has been generated yet; it is retried every hour.' : null);
   rotations(core).set(row.id, { period: since, waiting: isLate, at: known?.at ?? now, announced: true });
   raiseDue(core, row, since, failed, now);
   core.auditLog.append(

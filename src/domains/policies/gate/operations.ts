@@ -1,5 +1,5 @@
-// Operations on policies in the gate. Invariants: the kind of a policy never changes; only callers without limits to environments or names
-// write policies, because policies bind the whole organisation.
+// Operations on policies in the gate. Invariants: the kind of a policy never changes; only callers without
+// limits to environments or names write policies, because policies bind the whole organisation.
 import { mustReachAll } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import type { PolicyConfig, PolicyKind, PolicyRow } from '../../../db/schema';
@@ -19,7 +19,10 @@ import { type ConfigInput, kindOf, policyOut, type Selectors } from '../wire';
 import { rotationOperations } from './rotation-operations';
 import { violations } from './violations';
 
-/** The most steps that one character of a name may cost: patterns of names and of naming policies, of all policies together. */
+/**
+ * The most steps that one character of a name may cost: patterns of names and of naming policies, of all
+ * policies together.
+ */
 const MOST_WIDTH = 2000;
 
 const target = ({ ask }: Call<unknown>) => ask.named.policy as string;
@@ -40,10 +43,14 @@ const AGENTS_ONLY =
 
 /** 403 for a limited caller: a policy applies beyond those limits. */
 // safety: policies-by-unlimited-callers
-const whole = ({ need, caller }: Call<unknown>): Refusal | null => mustReachAll(caller, need.scopes, 'change policies');
+const whole = ({ need, caller }: Call<unknown>): Refusal | null =>
+  mustReachAll(caller, need.scopes, 'change policies');
 
 /** What a policy would apply to, with environment ids; 404 for an environment that does not exist. */
-function boundsOf({ core }: Call<unknown>, asked: Selectors): Pick<PolicyRow, 'environments' | 'types' | 'names'> | Refusal {
+function boundsOf(
+  { core }: Call<unknown>,
+  asked: Selectors,
+): Pick<PolicyRow, 'environments' | 'types' | 'names'> | Refusal {
   const { environments = null, types = null, names = null } = asked;
   const ids = environments?.map((ref) => environmentOf(core, ref)?.id ?? '') ?? null;
   return unknownEnvironment(environments, ids) ?? { environments: ids && [...new Set(ids)], types, names };
@@ -54,7 +61,11 @@ const teamIn = (config: ConfigInput | null): string | null =>
   config && 'approvers' in config && 'team_id' in config.approvers ? config.approvers.team_id : null;
 
 /** 422 for an approval policy that could never be satisfied. Members who have not enrolled yet count. */
-function impossible(core: Core, config: PolicyConfig, environments: readonly string[] | null): Refusal | null {
+function impossible(
+  core: Core,
+  config: PolicyConfig,
+  environments: readonly string[] | null,
+): Refusal | null {
   if (!('approvers' in config)) return null;
   const approvers = fewestApprovers(core, config, environments);
   // safety: impossible-policy-refused
@@ -79,11 +90,19 @@ function configProblem(
 }
 
 /** 422 for a policy that has enough approvers until it applies to other environments. */
-const movedAway = ({ core }: Call<unknown>, row: PolicyRow, { environments }: Pick<PolicyRow, 'environments'>): Refusal | null =>
+const movedAway = (
+  { core }: Call<unknown>,
+  row: PolicyRow,
+  { environments }: Pick<PolicyRow, 'environments'>,
+): Refusal | null =>
   impossible(core, row.config, row.environments) ? null : impossible(core, row.config, environments);
 
 /** Why the organisation cannot have a policy with these patterns in place of another, or null. */
-function tooWide({ core }: Call<unknown>, before: PolicyRow | null, after: Pick<PolicyRow, 'names' | 'config'>): Refusal | null {
+function tooWide(
+  { core }: Call<unknown>,
+  before: PolicyRow | null,
+  after: Pick<PolicyRow, 'names' | 'config'>,
+): Refusal | null {
   const others = core.rows.within('policy', '').filter(({ id }) => id !== before?.id);
   const was = before ? stepsOf([before]) : 0;
   const is = stepsOf([after]);
@@ -125,7 +144,15 @@ const create: Operation<CreateInput> = {
       if (isRefusal(bounds)) return bounds;
       const problem = configProblem(call, kind, config, bounds.environments);
       if (problem) return problem;
-      const row = { org_id: ask.org, id, name, kind, enabled: input.enabled ? 1 : 0, ...bounds, config: config as PolicyConfig };
+      const row = {
+        org_id: ask.org,
+        id,
+        name,
+        kind,
+        enabled: input.enabled ? 1 : 0,
+        ...bounds,
+        config: config as PolicyConfig,
+      };
       const wide = tooWide(call, null, row);
       if (wide) return wide;
       const put = insertion(call, 'policy', {
@@ -135,7 +162,12 @@ const create: Operation<CreateInput> = {
         created_at: now,
         updated_at: now,
       });
-      return { status: 201, data: changed(call, put.row as PolicyRow), writes: [put], describes: `create the policy "${name}"` };
+      return {
+        status: 201,
+        data: changed(call, put.row as PolicyRow),
+        writes: [put],
+        describes: `create the policy "${name}"`,
+      };
     },
   },
 };
@@ -159,9 +191,15 @@ const update: Operation<UpdateInput> = {
       const bounds = applies_to && boundsOf(call, applies_to);
       if (bounds && isRefusal(bounds)) return bounds;
       // safety: policy-kind-fixed
-      const problem = config ? configProblem(call, row.kind, config, (bounds ?? row).environments) : bounds && movedAway(call, row, bounds);
+      const problem = config
+        ? configProblem(call, row.kind, config, (bounds ?? row).environments)
+        : bounds && movedAway(call, row, bounds);
       if (problem) return problem;
-      const wide = tooWide(call, row, { ...row, ...bounds, ...(config && { config: config as PolicyConfig }) });
+      const wide = tooWide(call, row, {
+        ...row,
+        ...bounds,
+        ...(config && { config: config as PolicyConfig }),
+      });
       if (wide) return wide;
       const put = revision(call, 'policy', row, {
         ...(name !== null && { name }),
@@ -187,7 +225,12 @@ const remove: Operation<Record<string, never>> = {
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');
       const describes = `delete the policy "${row.name}"`;
-      return { status: 204, data: null, ...removal(call.ask.org, [{ kind: 'policy', id: row.id }]), describes };
+      return {
+        status: 204,
+        data: null,
+        ...removal(call.ask.org, [{ kind: 'policy', id: row.id }]),
+        describes,
+      };
     },
   },
 };

@@ -1,4 +1,5 @@
-// The events of policies. Invariant: they follow from the rows that a change writes or removes, never from its route.
+// The events of policies. Invariant: they follow from the rows that a change writes or removes, never from
+// its route.
 import type { Raise } from '../../../gate/core';
 
 /** The event of a policy. */

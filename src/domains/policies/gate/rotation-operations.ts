@@ -1,6 +1,7 @@
-// Automatic rotation, in the gate: lists the secrets waiting for a new value, accepts each value if its secret still waits for it, and
-// reports secrets that were not rotated. Invariant: a value is accepted only for the exact state of the secret that was listed, so
-// concurrent, repeated or late runs rotate nothing twice.
+// Automatic rotation, in the gate: lists the secrets waiting for a new value, accepts each value if its
+// secret still waits for it, and reports secrets that were not rotated. Invariant: a value is accepted only
+// for the exact state of the secret that was listed, so concurrent, repeated or late runs rotate nothing
+// twice.
 import type { SecretRow, SecretType } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/request/call';
@@ -68,7 +69,9 @@ const rotate: Operation<RotateInput> = {
       const row = find(call);
       // safety: rotated-once
       if (!row || etagOf(row) !== input.etag || !isToRotate(core, row, now))
-        return refuse('CONFLICT', { message: 'This secret has changed in the meantime or is no longer due.' });
+        return refuse('CONFLICT', {
+          message: 'This secret has changed in the meantime or is no longer due.',
+        });
       const plan = advance(call, row, input.value, {}, kept as Kept | null, now);
       if (isRefusal(plan)) return plan;
       return { ...plan, data: null, etag: undefined, doers: agentsRotating(core, row, now) };
@@ -84,7 +87,8 @@ const failed: Operation<{ id: string; reason: string }> = {
     const now = core.now();
     const row = find(call);
     const known = rotations(core).of(input.id);
-    if (!row || !known?.waiting) return fail(refuse('CONFLICT', { message: 'This secret is not waiting for a new value.' }));
+    if (!row || !known?.waiting)
+      return fail(refuse('CONFLICT', { message: 'This secret is not waiting for a new value.' }));
     const { since } = dueOf(core, row, now);
     core.storage.transactionSync(() => {
       rotations(core).set(input.id, { ...known, waiting: false, announced: true });
@@ -95,4 +99,8 @@ const failed: Operation<{ id: string; reason: string }> = {
   },
 };
 
-export const rotationOperations = { 'secret.rotations_waiting': waiting, 'secret.auto_rotate': rotate, 'secret.rotation_due': failed };
+export const rotationOperations = {
+  'secret.rotations_waiting': waiting,
+  'secret.auto_rotate': rotate,
+  'secret.rotation_due': failed,
+};

@@ -1,5 +1,6 @@
-// The secrets that a naming policy would refuse now because they are older than it, page by page. Also works for a disabled policy, to show
-// whom it would affect. Invariant: a caller sees only secrets that it may list.
+// The secrets that a naming policy would refuse now because they are older than it, page by page. Also works
+// for a disabled policy, to show whom it would affect. Invariant: a caller sees only secrets that it may
+// list.
 import { reaches, stepsFor } from '../../../auth/authorize';
 import { isFound } from '../../../auth/naming';
 import { appliesTo } from '../../../auth/policies';
@@ -22,7 +23,8 @@ export const violations: Operation<ListInput> = {
     const { core, ask, caller, input } = call;
     const policy = core.rows.get('policy', ask.named.policy as string);
     if (!policy) return fail(refuse('NOT_FOUND'));
-    if (policy.kind !== 'naming') return fail(refuse('CONFLICT', { message: 'Only a naming policy has violations.' }));
+    if (policy.kind !== 'naming')
+      return fail(refuse('CONFLICT', { message: 'Only a naming policy has violations.' }));
     const { pattern } = policy.config as NamingConfig;
     const isViolation = (row: SecretRow) =>
       row.deleted_at === null &&
@@ -39,7 +41,12 @@ export const violations: Operation<ListInput> = {
       const doubt = inDoubt(call, ...shown.map(({ id }) => id));
       if (doubt) return fail(doubt);
       return ok({
-        items: shown.map(({ id, name, type, environment_id: at }) => ({ id, name, type, environment: slugOf(core, at) })),
+        items: shown.map(({ id, name, type, environment_id: at }) => ({
+          id,
+          name,
+          type,
+          environment: slugOf(core, at),
+        })),
         next,
       });
     };
@@ -51,7 +58,8 @@ export const violations: Operation<ListInput> = {
         spent += row.name.length * width;
         // A page examines at least one row, so the next page always starts later.
         // safety: violations-steps-bounded
-        if ((!steps.take(row.environment_id, row.name) || spent > MOST_STEPS) && after !== start) return answer(after);
+        if ((!steps.take(row.environment_id, row.name) || spent > MOST_STEPS) && after !== start)
+          return answer(after);
         if (isViolation(row) && shown.push(row) > input.limit) {
           shown.pop();
           return answer(after);

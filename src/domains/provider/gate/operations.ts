@@ -1,5 +1,6 @@
-// Operations of a provider token: issue, rotate and revoke the value of a name. Invariants: a name has one secret, even if several
-// providers issue it concurrently; a revoked version can never be read again, and only an issue gives the secret a new value.
+// Operations of a provider token: issue, rotate and revoke the value of a name. Invariants: a name has one
+// secret, even if several providers issue it concurrently; a revoked version can never be read again, and
+// only an issue gives the secret a new value.
 import { mayReach } from '../../../auth/authorize';
 import type { SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
@@ -7,7 +8,17 @@ import type { Subject } from '../../../gate/audit/entry';
 import type { Plan } from '../../../gate/journal/plan';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
 import { environmentOf } from '../../../gate/request/target';
-import { advance, begin, changed, encryptFor, isUsedId, type Kept, keptOf, lifetime, nameLock } from '../../secrets/gate/plans';
+import {
+  advance,
+  begin,
+  changed,
+  encryptFor,
+  isUsedId,
+  type Kept,
+  keptOf,
+  lifetime,
+  nameLock,
+} from '../../secrets/gate/plans';
 import { subjectOf } from '../../secrets/gate/state';
 import type { EncryptedValue } from '../../secrets/rules';
 import { issuedOut, revokedOut } from '../wire';
@@ -33,7 +44,11 @@ function find({ core, input }: Call<NameInput>) {
 const named = {
   subject(call: Call<NameInput>): Partial<Subject> {
     const { environment, row } = find(call);
-    return { environment: environment?.slug ?? null, resource_name: call.input.name, ...(row && subjectOf(call.core, row)) };
+    return {
+      environment: environment?.slug ?? null,
+      resource_name: call.input.name,
+      ...(row && subjectOf(call.core, row)),
+    };
   },
   authorize(call: Call<NameInput>): Refusal | null {
     const { environment } = find(call);
@@ -63,7 +78,9 @@ function found(call: Call<NameInput>): { row: SecretRow; shown: string } | Refus
 
 /** A plan with the response of the Provider API. */
 const answered = (plan: Plan | Refusal, shown: string): Plan | Refusal =>
-  isRefusal(plan) ? plan : { ...plan, data: issuedOut(plan.writes?.[0]?.row as SecretRow, shown), etag: undefined };
+  isRefusal(plan)
+    ? plan
+    : { ...plan, data: issuedOut(plan.writes?.[0]?.row as SecretRow, shown), etag: undefined };
 
 const issue: Operation<ValueInput & { ttl: number }> = {
   subject: named.subject,
@@ -85,7 +102,14 @@ const issue: Operation<ValueInput & { ttl: number }> = {
       // safety: secret-id-unused
       if (id === null || !value || isUsedId(core, id)) return encryptFor(call, null);
       // The provider sends only a value, so the secret gets the type generic.
-      const fields = { id, name, type: 'generic', description: null, tags: {}, rotate_every_seconds: null } as const;
+      const fields = {
+        id,
+        name,
+        type: 'generic',
+        description: null,
+        tags: {},
+        rotate_every_seconds: null,
+      } as const;
       return answered(begin(call, environment, fields, value, ttl, now), environment.slug);
     },
   },
@@ -108,7 +132,10 @@ const rotate: Operation<ValueInput> = {
           message: 'This secret has been revoked. Use POST /provider/issue to give it a new value.',
         });
       if (row.id !== input.id || !input.value) return encryptFor(call, row.id);
-      return answered(advance(call, row, input.value, lifetime(row.lifetime_seconds, now), kept as Kept | null, now), shown);
+      return answered(
+        advance(call, row, input.value, lifetime(row.lifetime_seconds, now), kept as Kept | null, now),
+        shown,
+      );
     },
   },
 };
@@ -131,4 +158,8 @@ const revoke: Operation<NameInput> = {
   },
 };
 
-export const providerOperations = { 'provider.issue': issue, 'provider.rotate': rotate, 'provider.revoke': revoke };
+export const providerOperations = {
+  'provider.issue': issue,
+  'provider.rotate': rotate,
+  'provider.revoke': revoke,
+};

@@ -1,5 +1,6 @@
-// What in a text could be the value of a stored secret: words, quoted and assigned texts, lines, PEM blocks and the whole text. Invariants:
-// the work is linear in the text; the likeliest candidates come first, so a limit drops the least likely ones; an ordinary word is none.
+// What in a text could be the value of a stored secret: words, quoted and assigned texts, lines, PEM blocks
+// and the whole text. Invariants: the work is linear in the text; the likeliest candidates come first, so a
+// limit drops the least likely ones; an ordinary word is none.
 import { isOrdinary } from './ordinary';
 
 /** The fewest characters of a value to search for: shorter ones occur in any text. */
@@ -13,7 +14,8 @@ export interface Candidate {
 
 /** A character outside the basic plane has two code units but counts once. */
 // safety: scan-no-short-values
-const isLongEnough = (value: string) => value.length >= LEAST && (value.length >= 2 * LEAST || [...value].length >= LEAST);
+const isLongEnough = (value: string) =>
+  value.length >= LEAST && (value.length >= 2 * LEAST || [...value].length >= LEAST);
 
 /** Candidates of a text in three lists, the likeliest first. */
 export function candidatesOf(text: string): [Candidate[], Candidate[], Candidate[]] {
@@ -45,7 +47,10 @@ function trimmed(text: string, at: number, add: Add): void {
   if (value !== text) add(value, at + text.length - start.length);
 }
 
-/** PEM blocks, in the text's form and in the forms in which they are usually stored: with line feeds, with and without a final one. */
+/**
+ * PEM blocks, in the text's form and in the forms in which they are usually stored: with line feeds, with and
+ * without a final one.
+ */
 function blocks(text: string, add: Add): void {
   for (let at = text.indexOf('-----BEGIN '); at >= 0; ) {
     const label = text.indexOf('-----', at + 11);
@@ -126,7 +131,8 @@ function words(text: string, add: Add): void {
         const assigned = part.indexOf(sign) + 1;
         if (assigned) add(part.slice(assigned), at + assigned);
       }
-      for (const { 0: piece, index: inside } of part.matchAll(PIECE)) if (piece !== part) add(piece, at + inside);
+      for (const { 0: piece, index: inside } of part.matchAll(PIECE))
+        if (piece !== part) add(piece, at + inside);
     }
   }
 }

@@ -1,5 +1,5 @@
-// Offline checks of credentials: checksums, account numbers, structure and randomness. Pure, and linear in the text. Invariant: a check
-// that cannot be completed counts as failed, so nothing is reported.
+// Offline checks of credentials: checksums, account numbers, structure and randomness. Pure, and linear in
+// the text. Invariant: a check that cannot be completed counts as failed, so nothing is reported.
 import crc from 'crc-32';
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -16,7 +16,9 @@ function decodedText(text: string): string | null {
 function parsed(text: string | null): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text ?? '');
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null;
   } catch {
     return null;
   }
@@ -30,11 +32,14 @@ const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** A 32-bit number as six base62 digits. */
 export function base62(value: number): string {
   let digits = '';
-  for (let rest = value; digits.length < 6; rest = Math.floor(rest / 62)) digits = BASE62.charAt(rest % 62) + digits;
+  for (let rest = value; digits.length < 6; rest = Math.floor(rest / 62))
+    digits = BASE62.charAt(rest % 62) + digits;
   return digits;
 }
 
-/** Tokens of GitHub and npm: 30 random characters after the prefix, then their CRC-32 as six base62 digits. */
+/**
+ * Tokens of GitHub and npm: 30 random characters after the prefix, then their CRC-32 as six base62 digits.
+ */
 export function hasChecksum(token: string): boolean {
   const body = token.slice(token.indexOf('_') + 1);
   return base62(crc32(body.slice(0, -6))) === body.slice(-6);
@@ -42,7 +47,9 @@ export function hasChecksum(token: string): boolean {
 
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-/** The account number that an AWS access key id contains since 2019; null if it has none or an impossible one. */
+/**
+ * The account number that an AWS access key id contains since 2019; null if it has none or an impossible one.
+ */
 export function awsAccountOf(id: string): string | null {
   // Older ids have none.
   if ('IJ'.includes(id.charAt(4))) return null;
@@ -55,10 +62,13 @@ export function awsAccountOf(id: string): string | null {
 
 /** An AWS access key id with a possible account number, or an older one. */
 export const isAwsKeyId = (id: string): boolean =>
-  !id.endsWith('EXAMPLE') && isVaried(id.slice(4)) && ('IJ'.includes(id.charAt(4)) || awsAccountOf(id) !== null);
+  !id.endsWith('EXAMPLE') &&
+  isVaried(id.slice(4)) &&
+  ('IJ'.includes(id.charAt(4)) || awsAccountOf(id) !== null);
 
 /**
- * A JWT: a header that names its algorithm, and a payload, both JSON objects. A DPoP proof is not one: it is valid for a single request.
+ * A JWT: a header that names its algorithm, and a payload, both JSON objects. A DPoP proof is not one: it is
+ * valid for a single request.
  */
 export function isJwt(token: string): boolean {
   const [header, payload] = token.split('.');
@@ -66,7 +76,9 @@ export function isJwt(token: string): boolean {
   // Rejects most texts that are not JWTs without an exception.
   if (!text.includes('"alg"') || !text.endsWith('}')) return false;
   const head = parsed(text);
-  return typeof head?.alg === 'string' && head.typ !== 'dpop+jwt' && parsed(decodedText(payload ?? '')) !== null;
+  return (
+    typeof head?.alg === 'string' && head.typ !== 'dpop+jwt' && parsed(decodedText(payload ?? '')) !== null
+  );
 }
 
 /** The base64 of a private key in PEM: DER or the OpenSSH format. */
@@ -76,7 +88,11 @@ export function isKeyBody(body: string): boolean {
   const base64 = lines.filter((line) => /^[A-Za-z0-9+/]{4,}={0,2}$/.test(line)).join('');
   const bytes = Buffer.from(base64, 'base64');
   if (bytes.length < 32) return false;
-  return bytes[0] === 0x30 || bytes.toString('latin1', 0, 14) === 'openssh-key-v1' || /DEK-Info|Proc-Type/.test(body);
+  return (
+    bytes[0] === 0x30 ||
+    bytes.toString('latin1', 0, 14) === 'openssh-key-v1' ||
+    /DEK-Info|Proc-Type/.test(body)
+  );
 }
 
 /** The content of Basic authentication: `user:password`. */
@@ -87,7 +103,8 @@ export function isBasic(token: string): boolean {
 }
 
 /** The payload of tokens that contain JSON: those of Grafana and 1Password. */
-export const holdsJson = (token: string): boolean => parsed(decodedText(token.slice(token.indexOf('eyJ')))) !== null;
+export const holdsJson = (token: string): boolean =>
+  parsed(decodedText(token.slice(token.indexOf('eyJ')))) !== null;
 
 /** The count of each ASCII character; the last place counts all others. */
 const counts = new Uint32Array(129);
@@ -104,7 +121,8 @@ function entropyOf(text: string): number {
   return bits;
 }
 
-const PLAIN = /(.)\1{5}|example|placeholder|redacted|123456789|abcdefgh|changeme|your[-_]?|xxxx|\*\*\*|\.\.\./i;
+const PLAIN =
+  /(.)\1{5}|example|placeholder|redacted|123456789|abcdefgh|changeme|your[-_]?|xxxx|\*\*\*|\.\.\./i;
 
 /** Whether the part after a known prefix looks random and is not a placeholder. */
 export const isVaried = (text: string): boolean => entropyOf(text) >= 2.5 && !PLAIN.test(text);
@@ -113,7 +131,10 @@ export const isVaried = (text: string): boolean => entropyOf(text) >= 2.5 && !PL
 const STOP =
   /example|sample|dummy|placeholder|change|replace|your|secret|passw|token|redact|insert|default|undefined|function|return|process|config|import|string|value|test|mock|fake|null|none|true|false|lorem|hello|world|https?:|node_modules|public|private|schema|error|invalid|\.(?:js|ts|json|md|html|css|com|org|io)\b/i;
 
-/** Whether a text looks random: letters and digits mixed, without common words. Conservative: it misses passwords that people choose. */
+/**
+ * Whether a text looks random: letters and digits mixed, without common words. Conservative: it misses
+ * passwords that people choose.
+ */
 export function isLikelySecret(text: string): boolean {
   if (text.length < 12 || !/\d/.test(text) || !/[A-Za-z]/.test(text)) return false;
   if (PLAIN.test(text) || STOP.test(text) || /[${}<>()[\]\s%]/.test(text)) return false;
@@ -123,13 +144,18 @@ export function isLikelySecret(text: string): boolean {
 const PATH_OF_NAMES = /^[A-Za-z_][A-Za-z0-9_]*(?:[.][A-Za-z_][A-Za-z0-9_]*){1,40}$/;
 
 /**
- * The same for a value identified only by its name: at least 20 characters, many changes between letters and digits, not a hash and not a
- * UUID.
+ * The same for a value identified only by its name: at least 20 characters, many changes between letters and
+ * digits, not a hash and not a UUID.
  */
 export function isRandom(text: string): boolean {
-  if (text.length < 20 || PATH_OF_NAMES.test(text) || !isLikelySecret(text) || entropyOf(text) < 3.7) return false;
+  if (text.length < 20 || PATH_OF_NAMES.test(text) || !isLikelySecret(text) || entropyOf(text) < 3.7)
+    return false;
   const runs = text.match(/[A-Z]+|[a-z]+|\d+/g) ?? [];
   // A name such as UserAccessV2 has long runs and digits in one place.
   if (runs.filter((run) => /\d/.test(run)).length < 2) return false;
-  return runs.length >= text.length / 4 && !/^[0-9a-f]+$|^[0-9A-F]+$/.test(text) && !/^[0-9a-f]{8}-[0-9a-f]{4}-/i.test(text);
+  return (
+    runs.length >= text.length / 4 &&
+    !/^[0-9a-f]+$|^[0-9A-F]+$/.test(text) &&
+    !/^[0-9a-f]{8}-[0-9a-f]{4}-/i.test(text)
+  );
 }

@@ -1,5 +1,6 @@
-// The formats of well-known credentials. A format has a fixed start and a pattern for what follows. Invariants: every start is a literal to
-// search for; every pattern is bounded and has no nested repetition, so each attempt takes a bounded number of steps.
+// The formats of well-known credentials. A format has a fixed start and a pattern for what follows.
+// Invariants: every start is a literal to search for; every pattern is bounded and has no nested repetition,
+// so each attempt takes a bounded number of steps.
 import { hasChecksum, holdsJson, isAwsKeyId, isBasic, isLikelySecret, isRandom, isVaried } from './checks';
 
 export interface Format {
@@ -8,15 +9,21 @@ export interface Format {
   /** The literals it can start with. */
   starts: readonly string[];
   /**
-   * What follows the start, as the source of a regular expression. If it has a group, the group is the credential; otherwise the start and
-   * the match are.
+   * What follows the start, as the source of a regular expression. If it has a group, the group is the
+   * credential; otherwise the start and the match are.
    */
   body: string;
-  /** What must come before the start, as the source of a regular expression of at most 32 characters; it is part of the credential. */
+  /**
+   * What must come before the start, as the source of a regular expression of at most 32 characters; it is
+   * part of the credential.
+   */
   before?: string;
   /** Starts are matched in any case and inside words: they name the assigned variable. */
   isName?: true;
-  /** Whether a match is valid. For a name, `found` is the value. By default, the part after the start must not be a placeholder. */
+  /**
+   * Whether a match is valid. For a name, `found` is the value. By default, the part after the start must not
+   * be a placeholder.
+   */
   check?(found: string): boolean;
   /** Weak: dropped if another format matches at the same place. */
   isGuess?: true;
@@ -41,7 +48,13 @@ const plain = (id: string, name: string, start: string | readonly string[], body
   body,
 });
 /** A value recognised by the name it is assigned to. */
-const assigned = (id: string, name: string, names: readonly string[], value: string, check: Format['check'] = isVaried): Format => ({
+const assigned = (
+  id: string,
+  name: string,
+  names: readonly string[],
+  value: string,
+  check: Format['check'] = isVaried,
+): Format => ({
   id,
   name,
   starts: names,
@@ -57,9 +70,19 @@ const prefixed: readonly Format[] = [
   github('user-token', 'App user token', 'ghu_'),
   github('app-token', 'App installation token', 'ghs_'),
   github('refresh-token', 'App refresh token', 'ghr_'),
-  plain('github-fine-grained-pat', 'GitHub fine-grained personal access token', 'github_pat_', `${WORD}{22}_${WORD}{59}`),
+  plain(
+    'github-fine-grained-pat',
+    'GitHub fine-grained personal access token',
+    'github_pat_',
+    `${WORD}{22}_${WORD}{59}`,
+  ),
   { id: 'npm-token', name: 'npm access token', starts: ['npm_'], body: `${WORD}{36}`, check: hasChecksum },
-  plain('gitlab-pat', 'GitLab personal access token', 'glpat-', `${URL64}{20}(?:${URL64}{0,60}[.][0-9a-z]{2}[.]?[0-9a-z]{7,9}){0,1}`),
+  plain(
+    'gitlab-pat',
+    'GitLab personal access token',
+    'glpat-',
+    `${URL64}{20}(?:${URL64}{0,60}[.][0-9a-z]{2}[.]?[0-9a-z]{7,9}){0,1}`,
+  ),
   plain('gitlab-pipeline-trigger', 'GitLab pipeline trigger token', 'glptt-', `${HEX}{40}`),
   plain('gitlab-deploy-token', 'GitLab deploy token', 'gldt-', `${URL64}{20}`),
   plain('gitlab-runner-token', 'GitLab runner token', 'glrt-', `${URL64}{20}`),
@@ -70,7 +93,10 @@ const prefixed: readonly Format[] = [
   plain('gitlab-feed-token', 'GitLab feed token', 'glft-', `${URL64}{20}`),
   plain('gitlab-mail-token', 'GitLab incoming mail token', 'glimt-', `${URL64}{25}`),
   plain('gitlab-feature-flag-token', 'GitLab feature flag token', 'glffct-', `${URL64}{20}`),
-  { ...plain('aws-access-key-id', 'AWS access key id', ['AKIA', 'ASIA', 'ABIA', 'ACCA'], '[A-Z2-7]{16}'), check: isAwsKeyId },
+  {
+    ...plain('aws-access-key-id', 'AWS access key id', ['AKIA', 'ASIA', 'ABIA', 'ACCA'], '[A-Z2-7]{16}'),
+    check: isAwsKeyId,
+  },
   plain('aws-bedrock-key', 'Amazon Bedrock API key', 'ABSK', '[A-Za-z0-9+/]{109,269}={0,2}'),
   plain('gcp-api-key', 'Google API key', 'AIza', `${URL64}{35}`),
   plain('gcp-oauth-secret', 'Google OAuth client secret', 'GOCSPX-', `${URL64}{28}`),
@@ -79,10 +105,25 @@ const prefixed: readonly Format[] = [
   plain('azure-shared-access-key', 'Azure shared access key', 'SharedAccessKey=', '[A-Za-z0-9+/]{43}='),
   plain('azure-devops-pat', 'Azure DevOps personal access token', 'AZDO', `${WORD}{80}`),
   plain('slack-bot-token', 'Slack bot token', 'xoxb-', '[0-9]{10,13}-[0-9]{10,13}-[A-Za-z0-9]{18,32}'),
-  plain('slack-user-token', 'Slack user token', ['xoxp-', 'xoxs-'], '[0-9]{10,13}-[0-9]{10,13}-[0-9]{10,13}-[0-9a-f]{28,64}'),
-  plain('slack-app-token', 'Slack app-level token', 'xapp-', '[0-9]-[A-Z0-9]{9,12}-[0-9]{10,13}-[0-9a-f]{64}'),
+  plain(
+    'slack-user-token',
+    'Slack user token',
+    ['xoxp-', 'xoxs-'],
+    '[0-9]{10,13}-[0-9]{10,13}-[0-9]{10,13}-[0-9a-f]{28,64}',
+  ),
+  plain(
+    'slack-app-token',
+    'Slack app-level token',
+    'xapp-',
+    '[0-9]-[A-Z0-9]{9,12}-[0-9]{10,13}-[0-9a-f]{64}',
+  ),
   plain('slack-refresh-token', 'Slack refresh token', 'xoxe-', '[0-9]-[A-Za-z0-9]{146}'),
-  plain('slack-webhook', 'Slack webhook', 'hooks.slack.com/services/', 'T[A-Z0-9]{8,12}/B[A-Z0-9]{8,12}/[A-Za-z0-9]{24}'),
+  plain(
+    'slack-webhook',
+    'Slack webhook',
+    'hooks.slack.com/services/',
+    'T[A-Z0-9]{8,12}/B[A-Z0-9]{8,12}/[A-Za-z0-9]{24}',
+  ),
   plain(
     'slack-workflow-webhook',
     'Slack workflow webhook',
@@ -95,7 +136,12 @@ const prefixed: readonly Format[] = [
     ['discord.com/api/webhooks/', 'discordapp.com/api/webhooks/'],
     `[0-9]{17,20}/${URL64}{60,80}`,
   ),
-  plain('teams-webhook', 'Microsoft Teams webhook', '.webhook.office.com/webhookb2/', `${UUID}@${UUID}/IncomingWebhook/${HEX}{32}/${UUID}`),
+  plain(
+    'teams-webhook',
+    'Microsoft Teams webhook',
+    '.webhook.office.com/webhookb2/',
+    `${UUID}@${UUID}/IncomingWebhook/${HEX}{32}/${UUID}`,
+  ),
   plain('stripe-secret-key', 'Stripe secret key', ['sk_live_', 'sk_test_'], `${WORD}{24,120}`),
   plain('stripe-restricted-key', 'Stripe restricted key', ['rk_live_', 'rk_test_'], `${WORD}{24,120}`),
   plain('webhook-secret', 'Webhook signing secret', 'whsec_', '[A-Za-z0-9+/]{32,64}={0,2}'),
@@ -107,7 +153,12 @@ const prefixed: readonly Format[] = [
   plain('easypost-key', 'EasyPost API key', ['EZAK', 'EZTK'], `${WORD}{54}`),
   plain('duffel-token', 'Duffel access token', ['duffel_live_', 'duffel_test_'], `${URL64}{43}`),
   plain('shippo-token', 'Shippo API token', ['shippo_live_', 'shippo_test_'], `${HEX}{40}`),
-  plain('openai-key', 'OpenAI API key', ['sk-proj-', 'sk-svcacct-', 'sk-admin-'], `${URL64}{20,120}T3BlbkFJ${URL64}{20,120}`),
+  plain(
+    'openai-key',
+    'OpenAI API key',
+    ['sk-proj-', 'sk-svcacct-', 'sk-admin-'],
+    `${URL64}{20,120}T3BlbkFJ${URL64}{20,120}`,
+  ),
   plain('openai-legacy-key', 'OpenAI API key (legacy)', 'sk-', `${WORD}{20}T3BlbkFJ${WORD}{20}`),
   plain('anthropic-key', 'Anthropic API key', ['sk-ant-api03-', 'sk-ant-admin01-'], `${URL64}{93}AA`),
   plain('huggingface-token', 'Hugging Face access token', 'hf_', '[A-Za-z]{34}'),
@@ -125,7 +176,10 @@ const prefixed: readonly Format[] = [
   plain('supabase-token', 'Supabase access token', 'sbp_', `${HEX}{40}`),
   plain('supabase-secret-key', 'Supabase secret key', 'sb_secret_', `${URL64}{31,48}`),
   plain('cloudflare-origin-ca-key', 'Cloudflare Origin CA key', 'v1.0-', `${HEX}{24}-${HEX}{146}`),
-  { ...plain('hcp-terraform-token', 'HCP Terraform token', '.atlasv1.', `${URL64}{60,70}`), before: `${WORD}{14}` },
+  {
+    ...plain('hcp-terraform-token', 'HCP Terraform token', '.atlasv1.', `${URL64}{60,70}`),
+    before: `${WORD}{14}`,
+  },
   plain('vault-service-token', 'HashiCorp Vault service token', 'hvs.', `${URL64}{90,120}`),
   plain('vault-batch-token', 'HashiCorp Vault batch token', 'hvb.', `${URL64}{138,300}`),
   plain('pulumi-token', 'Pulumi access token', 'pul-', `${HEX}{40}`),
@@ -135,9 +189,19 @@ const prefixed: readonly Format[] = [
     ['dp.pt.', 'dp.st.', 'dp.ct.', 'dp.sa.', 'dp.scim.', 'dp.audit.'],
     '(?:[a-z0-9_-]{2,35}[.]){0,1}[A-Za-z0-9]{40,44}',
   ),
-  plain('onepassword-secret-key', '1Password secret key', 'A3-', '[A-Z0-9]{6}-[A-Z0-9]{6}-[A-Z0-9]{5}-[A-Z0-9]{5}-[A-Z0-9]{5}-[A-Z0-9]{5}'),
+  plain(
+    'onepassword-secret-key',
+    '1Password secret key',
+    'A3-',
+    '[A-Z0-9]{6}-[A-Z0-9]{6}-[A-Z0-9]{5}-[A-Z0-9]{5}-[A-Z0-9]{5}-[A-Z0-9]{5}',
+  ),
   {
-    ...plain('onepassword-service-token', '1Password service account token', 'ops_eyJ', '[A-Za-z0-9+/]{250,2000}={0,2}'),
+    ...plain(
+      'onepassword-service-token',
+      '1Password service account token',
+      'ops_eyJ',
+      '[A-Za-z0-9+/]{250,2000}={0,2}',
+    ),
     check: holdsJson,
   },
   plain('age-secret-key', 'age secret key', 'AGE-SECRET-KEY-1', '[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}'),
@@ -148,9 +212,22 @@ const prefixed: readonly Format[] = [
   plain('twilio-key', 'Twilio API key', 'SK', `${HEX}{32}`),
   { ...plain('telegram-bot-token', 'Telegram bot token', ':AA', `${URL64}{33}`), before: '[0-9]{8,10}' },
   plain('grafana-service-token', 'Grafana service account token', 'glsa_', `${WORD}{32}_[0-9A-Fa-f]{8}`),
-  { ...plain('grafana-cloud-token', 'Grafana Cloud access policy token', 'glc_eyJ', '[A-Za-z0-9+/]{30,400}={0,2}'), check: holdsJson },
+  {
+    ...plain(
+      'grafana-cloud-token',
+      'Grafana Cloud access policy token',
+      'glc_eyJ',
+      '[A-Za-z0-9+/]{30,400}={0,2}',
+    ),
+    check: holdsJson,
+  },
   plain('sentry-user-token', 'Sentry user token', 'sntryu_', `${HEX}{64}`),
-  plain('sentry-org-token', 'Sentry organisation token', 'sntrys_eyJ', '[A-Za-z0-9+/]{40,400}={0,2}_[A-Za-z0-9+/]{43}'),
+  plain(
+    'sentry-org-token',
+    'Sentry organisation token',
+    'sntrys_eyJ',
+    '[A-Za-z0-9+/]{40,400}={0,2}_[A-Za-z0-9+/]{43}',
+  ),
   plain('newrelic-key', 'New Relic user key', 'NRAK-', '[A-Z0-9]{27}'),
   plain('dynatrace-token', 'Dynatrace API token', 'dt0c01.', '[A-Z0-9]{24}[.][A-Z0-9]{64}'),
   plain('posthog-key', 'PostHog personal API key', 'phx_', `${WORD}{40,56}`),
@@ -161,15 +238,30 @@ const prefixed: readonly Format[] = [
   plain('atlassian-token', 'Atlassian API token', 'ATATT3', '[A-Za-z0-9_=-]{180,200}'),
   plain('bitbucket-app-password', 'Bitbucket app password', 'ATBB', `${WORD}{32}`),
   plain('postman-key', 'Postman API key', 'PMAK-', `${HEX}{24}-${HEX}{34}`),
-  plain('planetscale-credential', 'PlanetScale credential', ['pscale_tkn_', 'pscale_pw_', 'pscale_oauth_'], '[A-Za-z0-9_=.-]{32,64}'),
+  plain(
+    'planetscale-credential',
+    'PlanetScale credential',
+    ['pscale_tkn_', 'pscale_pw_', 'pscale_oauth_'],
+    '[A-Za-z0-9_=.-]{32,64}',
+  ),
   plain('neon-key', 'Neon API key', 'napi_', '[a-z0-9]{64}'),
-  plain('pypi-token', 'PyPI upload token', ['pypi-AgEIcHlwaS5vcmc', 'pypi-AgENdGVzdC5weXBpLm9yZw'], `${URL64}{50,280}`),
+  plain(
+    'pypi-token',
+    'PyPI upload token',
+    ['pypi-AgEIcHlwaS5vcmc', 'pypi-AgENdGVzdC5weXBpLm9yZw'],
+    `${URL64}{50,280}`,
+  ),
   plain('rubygems-key', 'RubyGems API key', 'rubygems_', `${HEX}{48}`),
   plain('crates-token', 'crates.io API token', 'cio', `${WORD}{32}`),
   plain('clojars-token', 'Clojars deploy token', 'CLOJARS_', '[a-z0-9]{60}'),
   plain('docker-pat', 'Docker access token', ['dckr_pat_', 'dckr_oat_'], `${URL64}{27,32}`),
   plain('artifactory-key', 'Artifactory API key', 'AKCp', `${WORD}{69}`),
-  plain('sourcegraph-token', 'Sourcegraph access token', 'sgp_', '(?:(?:[0-9a-f]{16}|local)_){0,1}[0-9a-f]{40}'),
+  plain(
+    'sourcegraph-token',
+    'Sourcegraph access token',
+    'sgp_',
+    '(?:(?:[0-9a-f]{16}|local)_){0,1}[0-9a-f]{40}',
+  ),
   plain('circleci-token', 'CircleCI personal API token', 'CCIPAT_', `${WORD}{22}_${HEX}{40}`),
   plain('buildkite-token', 'Buildkite API token', ['bkua_', 'bkaj_'], `${HEX}{40}`),
   plain('prefect-key', 'Prefect API key', 'pnu_', `${WORD}{36}`),
@@ -177,7 +269,15 @@ const prefixed: readonly Format[] = [
   plain('alibaba-key-id', 'Alibaba Cloud access key id', 'LTAI', `${WORD}{20}`),
   plain('facebook-token', 'Facebook access token', ['EAAM', 'EAAC'], `${WORD}{100,280}`),
   plain('dropbox-token', 'Dropbox short-lived access token', 'sl.u.', `${URL64}{130,280}`),
-  { ...plain('basic-authorization', 'Basic authorization header', 'Authorization: Basic ', '[A-Za-z0-9+/]{12,200}={0,2}'), check: isBasic },
+  {
+    ...plain(
+      'basic-authorization',
+      'Basic authorization header',
+      'Authorization: Basic ',
+      '[A-Za-z0-9+/]{12,200}={0,2}',
+    ),
+    check: isBasic,
+  },
 ];
 
 /** Ids of this service look random but are not secrets. */
@@ -193,10 +293,20 @@ const named: readonly Format[] = [
     isRandom,
   ),
   assigned('cloudflare-token', 'Cloudflare API token', ['cloudflare', 'cf_api'], `${URL64}{40}`, isRandom),
-  assigned('datadog-key', 'Datadog key', ['datadog', 'dd_api_key', 'dd_app_key'], '(?:[0-9a-f]{40}|[0-9a-f]{32})'),
+  assigned(
+    'datadog-key',
+    'Datadog key',
+    ['datadog', 'dd_api_key', 'dd_app_key'],
+    '(?:[0-9a-f]{40}|[0-9a-f]{32})',
+  ),
   assigned('heroku-legacy-key', 'Heroku API key (legacy)', ['heroku'], UUID),
   assigned('okta-token', 'Okta API token', ['okta'], '00[A-Za-z0-9_-]{40}'),
-  assigned('discord-bot-token', 'Discord bot token', ['discord'], `[MNO][A-Za-z0-9_-]{23,25}[.]${URL64}{6}[.]${URL64}{27,38}`),
+  assigned(
+    'discord-bot-token',
+    'Discord bot token',
+    ['discord'],
+    `[MNO][A-Za-z0-9_-]{23,25}[.]${URL64}{6}[.]${URL64}{27,38}`,
+  ),
   assigned('fastly-token', 'Fastly API token', ['fastly'], `${URL64}{32}`, isRandom),
   assigned('algolia-key', 'Algolia admin key', ['algolia'], `${HEX}{32}`),
   assigned(
@@ -220,7 +330,18 @@ const named: readonly Format[] = [
     ...assigned(
       'assigned-secret',
       'High-entropy value',
-      ['secret', 'token', 'passw', 'api_key', 'apikey', 'api-key', 'access_key', 'accesskey', 'private_key', 'credential'],
+      [
+        'secret',
+        'token',
+        'passw',
+        'api_key',
+        'apikey',
+        'api-key',
+        'access_key',
+        'accesskey',
+        'private_key',
+        'credential',
+      ],
       '[A-Za-z0-9_+/.=~!@#^&*-]{20,120}',
       (value) => isRandom(value) && !isOwnId(value),
     ),
@@ -240,4 +361,6 @@ export const others = [
 ] as const;
 
 /** The name of each rule. */
-export const ruleNames: ReadonlyMap<string, string> = new Map([...formats, ...others].map(({ id, name }) => [id, name]));
+export const ruleNames: ReadonlyMap<string, string> = new Map(
+  [...formats, ...others].map(({ id, name }) => [id, name]),
+);

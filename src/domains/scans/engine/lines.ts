@@ -1,4 +1,5 @@
-// Lines of a text: line and column of a position, from 1, in UTF-16 code units; and the lines that are allowed to hold credentials.
+// Lines of a text: line and column of a position, from 1, in UTF-16 code units; and the lines that are
+// allowed to hold credentials.
 
 export interface Position {
   line: number;

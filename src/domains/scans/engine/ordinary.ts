@@ -1,5 +1,6 @@
-// Ordinary words: values such as "development" stand in any repository without being a leak. Invariant: a word that is on this list is
-// never searched for as the value of a secret, in any case and whatever stands around it.
+// Ordinary words: values such as "development" stand in any repository without being a leak. Invariant: a
+// word that is on this list is never searched for as the value of a secret, in any case and whatever stands
+// around it.
 
 /** Words of 8 letters or more in configuration files and their comments: stages, roles, engines, settings. */
 const WORDS = new Set(

@@ -1,5 +1,5 @@
-// Scans the files of one request. Invariants: a finding contains the position of a credential and never the credential itself; the work is
-// bounded for any input.
+// Scans the files of one request. Invariants: a finding contains the position of a credential and never the
+// credential itself; the work is bounded for any input.
 import { readDeviceCode, readRefreshToken } from '../../../auth/proofs';
 import { readPageToken, readToken } from '../../../auth/token';
 import { sha256 } from '../../../crypto/digest';
@@ -62,11 +62,14 @@ function ownTokens(text: string, { tag, proof }: TokenKeys): OwnHit[] {
   const all = (form: RegExp, read: (spelled: string) => { token?: Found['token'] } | null): OwnHit[] =>
     [...text.matchAll(form)].flatMap(({ 0: spelled, index: at }) => {
       const found = read(spelled);
-      return found ? [{ rule: 'svc-token', at, length: spelled.length, prefix: prefixOf(spelled), ...found }] : [];
+      return found
+        ? [{ rule: 'svc-token', at, length: spelled.length, prefix: prefixOf(spelled), ...found }]
+        : [];
     });
   return [
     ...all(TOKEN, (spelled) => {
-      const read = readToken(spelled) ?? readPageToken('enrolment', spelled) ?? readPageToken('share', spelled);
+      const read =
+        readToken(spelled) ?? readPageToken('enrolment', spelled) ?? readPageToken('share', spelled);
       // safety: scan-only-genuine-tokens
       if (!read?.isGenuine(tag)) return null;
       const { kind, org, hash } = read;
@@ -85,7 +88,9 @@ function ownTokens(text: string, { tag, proof }: TokenKeys): OwnHit[] {
 const apart = (hits: readonly Hit[], tokens: readonly Hit[]): Hit[] =>
   tokens.length === 0
     ? [...hits]
-    : hits.filter((hit) => !tokens.some(({ at, length }) => hit.at < at + length && at < hit.at + hit.length));
+    : hits.filter(
+        (hit) => !tokens.some(({ at, length }) => hit.at < at + length && at < hit.at + hit.length),
+      );
 
 export function scanFiles(files: readonly File[], keys: TokenKeys): Scanned {
   const tellers: ((at: number) => Position)[] = [];
@@ -99,7 +104,9 @@ export function scanFiles(files: readonly File[], keys: TokenKeys): Scanned {
   for (const [file, { path, content }] of files.entries()) {
     const isReported = ({ at }: Hit) => !allowed[file]?.(at);
     const tokens = ownTokens(content, keys).slice(0, MOST_FINDINGS + 1);
-    const hits = [...tokens, ...apart(find(content).slice(0, MOST_FINDINGS + 1), tokens)].filter(isReported).sort((a, b) => a.at - b.at);
+    const hits = [...tokens, ...apart(find(content).slice(0, MOST_FINDINGS + 1), tokens)]
+      .filter(isReported)
+      .sort((a, b) => a.at - b.at);
     for (const { isGuess: _, ...hit } of hits) {
       if (found.length >= MOST_FINDINGS) truncated = true;
       else found.push({ ...hit, path, file, ...positionOf(file, hit.at) });
@@ -110,7 +117,10 @@ export function scanFiles(files: readonly File[], keys: TokenKeys): Scanned {
 }
 
 /** Candidates for values in all files, likeliest first, each once with its first places. */
-function candidatesIn(files: readonly File[], allowed: readonly ((at: number) => boolean)[]): { candidates: Places; isCut: boolean } {
+function candidatesIn(
+  files: readonly File[],
+  allowed: readonly ((at: number) => boolean)[],
+): { candidates: Places; isCut: boolean } {
   const candidates: Places = new Map();
   let isCut = false;
   const lists = files.map(({ content }) => candidatesOf(content));
@@ -118,10 +128,12 @@ function candidatesIn(files: readonly File[], allowed: readonly ((at: number) =>
     if (allowed[file]?.(at)) return;
     const places = candidates.get(value);
     if (places) {
-      if (places.length < MOST_PLACES && !places.some((one) => one.file === file && one.at === at)) places.push({ file, at });
+      if (places.length < MOST_PLACES && !places.some((one) => one.file === file && one.at === at))
+        places.push({ file, at });
     } else if (candidates.size >= MOST_CANDIDATES) isCut = true;
     else candidates.set(value, [{ file, at }]);
   };
-  for (const rank of [0, 1, 2] as const) for (const [file, list] of lists.entries()) for (const one of list[rank]) note(one, file);
+  for (const rank of [0, 1, 2] as const)
+    for (const [file, list] of lists.entries()) for (const one of list[rank]) note(one, file);
   return { candidates, isCut };
 }

@@ -1,5 +1,5 @@
-// Where a stored value was found in the last day, so a leak is reported once a day per place. Invariant: a place is a keyed digest, which
-// reveals neither text nor path.
+// Where a stored value was found in the last day, so a leak is reported once a day per place. Invariant: a
+// place is a keyed digest, which reveals neither text nor path.
 import { DAY } from '../../../db/rows';
 import { oldestLeave } from '../../../gate/limits/oldest-leave';
 import { part } from '../../../gate/part';

@@ -1,6 +1,6 @@
-// Scans in the gate: which tokens are live, and which secrets have a value whose keyed digest the Worker sent. Invariants: a secret that
-// the caller may not read now, because of reach, status or approval, is treated as non-existent; a leak event is written in the same turn
-// as the audit entry of the scan.
+// Scans in the gate: which tokens are live, and which secrets have a value whose keyed digest the Worker
+// sent. Invariants: a secret that the caller may not read now, because of reach, status or approval, is
+// treated as non-existent; a leak event is written in the same turn as the audit entry of the scan.
 import { mayAct, reaches, reasons, stepsFor } from '../../../auth/authorize';
 import { mayReveal } from '../../../gate/approvals/hold';
 import type { Raised } from '../../../gate/events/outbox';
@@ -24,7 +24,11 @@ const MOST_SECRETS = 1000;
 const MOST_MEMBERS = 2000;
 
 /** The active secrets that the caller may read now and that have one of these values, by fingerprint. */
-function secretsWith(call: Call<ScanInput>, fingerprints: readonly string[], now: number): ScanPart['secrets'] {
+function secretsWith(
+  call: Call<ScanInput>,
+  fingerprints: readonly string[],
+  now: number,
+): ScanPart['secrets'] {
   const { core, caller } = call;
   const found: ScanPart['secrets'] = {};
   const steps = stepsFor(caller, ['secrets:read'], MOST_STEPS);
@@ -40,14 +44,21 @@ function secretsWith(call: Call<ScanInput>, fingerprints: readonly string[], now
     if (!row || readableVersion(row, row.version, now) !== null) continue;
     // safety: scan-is-no-way-around-approval
     if (mayReveal(call, row).isHeld) continue;
-    found[fingerprint] = [...(found[fingerprint] ?? []), { id, name, environment: slugOf(core, environment) }];
+    found[fingerprint] = [
+      ...(found[fingerprint] ?? []),
+      { id, name, environment: slugOf(core, environment) },
+    ];
     if (++count >= MOST_SECRETS) break;
   }
   return found;
 }
 
 /** What is known about tokens of this organisation. */
-function tokensOf({ core, caller }: Call<ScanInput>, tokens: readonly FoundToken[], now: number): KnownToken[] {
+function tokensOf(
+  { core, caller }: Call<ScanInput>,
+  tokens: readonly FoundToken[],
+  now: number,
+): KnownToken[] {
   const self = core.rows.get('credential', caller.credential);
   const own = self ? lineageOf(core, self).map(({ id }) => id) : [];
   const isShown = reasons(caller.permissions, ['tokens:read'], null).length > 0;
@@ -58,16 +69,29 @@ function tokensOf({ core, caller }: Call<ScanInput>, tokens: readonly FoundToken
           .flatMap((row) => ((row.enrolment_ends_at ?? 0) > now ? (row.enrolment_hash ?? []) : [])),
       )
     : new Set<string>();
-  const links = new Map(tokens.some(({ kind }) => kind === 'share') ? allLinks(core).map((link) => [link.key_hash, link]) : []);
+  const links = new Map(
+    tokens.some(({ kind }) => kind === 'share') ? allLinks(core).map((link) => [link.key_hash, link]) : [],
+  );
   return tokens.map((token) => {
     const { kind, hash } = token;
-    if (kind === 'enrolment') return { kind, live: enrolments.has(hash), id: null, isShown: false, above: null };
+    if (kind === 'enrolment')
+      return { kind, live: enrolments.has(hash), id: null, isShown: false, above: null };
     if (kind === 'share') {
       const link = links.get(hash);
       const secret = link && shownBy(core, link, now);
-      return { kind, live: !!secret, id: link?.id ?? null, isShown: false, above: null, ...(secret && { secret: secret.id }) };
+      return {
+        kind,
+        live: !!secret,
+        id: link?.id ?? null,
+        isShown: false,
+        above: null,
+        ...(secret && { secret: secret.id }),
+      };
     }
-    const row = kind === 'refresh' ? core.rows.get('credential', token.session) : core.rows.find('credential', kind, hash);
+    const row =
+      kind === 'refresh'
+        ? core.rows.get('credential', token.session)
+        : core.rows.find('credential', kind, hash);
     // A used refresh token does not renew anything: sending it revokes the session.
     // safety: scan-used-refresh-token
     const isUsed = kind === 'refresh' && !row?.refresh?.live.includes(token.n);
@@ -78,7 +102,11 @@ function tokensOf({ core, caller }: Call<ScanInput>, tokens: readonly FoundToken
 }
 
 /** Events for values found at places where they were not found in the last day. */
-function leaksOf({ core, caller, input }: Call<ScanInput>, secrets: ScanPart['secrets'], now: number): Raised[] {
+function leaksOf(
+  { core, caller, input }: Call<ScanInput>,
+  secrets: ScanPart['secrets'],
+  now: number,
+): Raised[] {
   const root = quotaRootOf(core, caller);
   return Object.entries(secrets).flatMap(([fingerprint, all]) =>
     all.flatMap(({ id }): Raised[] => {
@@ -86,7 +114,14 @@ function leaksOf({ core, caller, input }: Call<ScanInput>, secrets: ScanPart['se
       const places = leaks(core).note(id, input.places?.[fingerprint] ?? [], root, now);
       if (!row || places === 0) return [];
       const { name, version, environment_id } = row;
-      const data = { secret_id: id, name, environment: slugOf(core, environment_id), version, scan_id: input.id, places };
+      const data = {
+        secret_id: id,
+        name,
+        environment: slugOf(core, environment_id),
+        version,
+        scan_id: input.id,
+        places,
+      };
       return [{ type: 'SECRET_LEAKED', data }];
     }),
   );
@@ -112,7 +147,10 @@ function scan(call: Call<ScanInput>): OperationOutcome {
   };
 }
 
-/** `revoke_live` needs the scope for revoking. Each token is revoked by its own operation, which authorises the caller again. */
+/**
+ * `revoke_live` needs the scope for revoking. Each token is revoked by its own operation, which authorises
+ * the caller again.
+ */
 function mayRevoke({ ask, need, caller, input }: Call<ScanInput>) {
   // safety: scan-revokes-by-scope
   return input.revoke_live ? mayAct(caller, { ...need, scopes: ['tokens:write'] }, ask.request.ip) : null;

@@ -1,5 +1,6 @@
-// Reading all values of an environment, whole or in pages. Invariants: an answer shows one point in time, and so do all its parts; all pages
-// of a read show one revision of the environment; a value that does not open is named, and costs no other.
+// Reading all values of an environment, whole or in pages. Invariants: an answer shows one point in time, and
+// so do all its parts; all pages of a read show one revision of the environment; a value that does not open
+// is named, and costs no other.
 
 import { namesHeld } from '../../../auth/authorize';
 import { sha256 } from '../../../crypto/digest';
@@ -53,7 +54,8 @@ export interface ValuesPart {
 
 type ValuesCall = Call<ValuesInput>;
 
-const prefixesOf = ({ prefixes, prefix = '' }: ValuesInput): readonly string[] => (prefixes?.length ? prefixes : [prefix]);
+const prefixesOf = ({ prefixes, prefix = '' }: ValuesInput): readonly string[] =>
+  prefixes?.length ? prefixes : [prefix];
 
 /** The set that is read: the environment with its revision, and which of its names. */
 function about({ core, ask, need, caller, input }: ValuesCall): Partial<Subject> {
@@ -70,14 +72,24 @@ function about({ core, ask, need, caller, input }: ValuesCall): Partial<Subject>
   };
 }
 
-/** What a cursor is bound to besides the organisation and the list: environment, prefixes, and the names that they show. */
+/**
+ * What a cursor is bound to besides the organisation and the list: environment, prefixes, and the names that
+ * they show.
+ */
 const readOf = (environment: EnvironmentRow, input: ValuesInput): string =>
   sha256(JSON.stringify([environment.id, prefixesOf(input), input.strip === true])).slice(0, 16);
 
-const pageAt = (revision: number, environment: EnvironmentRow, input: ValuesInput, { prefix, name }: Place): string =>
-  `${revision} ${readOf(environment, input)} ${prefix} ${name}`;
+const pageAt = (
+  revision: number,
+  environment: EnvironmentRow,
+  input: ValuesInput,
+  { prefix, name }: Place,
+): string => `${revision} ${readOf(environment, input)} ${prefix} ${name}`;
 
-/** Where a page begins; a refusal if its cursor belongs to another read, or if the environment has changed since. */
+/**
+ * Where a page begins; a refusal if its cursor belongs to another read, or if the environment has changed
+ * since.
+ */
 function placeOf(revision: number, environment: EnvironmentRow, input: ValuesInput): Place | null | Refusal {
   if (input.page == null) return null;
   const [was, read, prefix, name = ''] = input.page.split(' ');
@@ -85,7 +97,9 @@ function placeOf(revision: number, environment: EnvironmentRow, input: ValuesInp
   if (read !== readOf(environment, input)) return refuse('INVALID_CURSOR');
   // safety: bulk-pages-of-one-revision
   if (Number(was) !== revision)
-    return refuse('CONFLICT', { message: 'Secrets of this environment have changed since the first page. Start again without cursor.' });
+    return refuse('CONFLICT', {
+      message: 'Secrets of this environment have changed since the first page. Start again without cursor.',
+    });
   return { prefix: Number(prefix), name };
 }
 
@@ -125,7 +139,9 @@ function shownNow(call: ValuesCall, now: number): Shown | Refusal {
   if (doubt) return doubt;
   const next_page = found.next && pageAt(revision, environment, input, found.next);
   const rows = found.selected.map(({ row: { id, version }, name }) => [id, name, version]);
-  const etag = sha256(JSON.stringify([readOf(environment, input), rows, found.held.map(({ id }) => id), next_page])).slice(0, 32);
+  const etag = sha256(
+    JSON.stringify([readOf(environment, input), rows, found.held.map(({ id }) => id), next_page]),
+  ).slice(0, 32);
   return { ...found, environment, next_page, etag: `"${etag}"` };
 }
 
@@ -142,7 +158,10 @@ async function values(call: ValuesCall): Promise<OperationOutcome> {
     if (isRefusal(shown)) return fail(shown);
     const { selected, held, bypassed, next_page, etag } = shown;
     const environment = shown.environment.slug;
-    const audit = { ...(bypassed.length && { bypassed_policies: bypassed }), ...(held.length && { withheld: held.map(({ id }) => id) }) };
+    const audit = {
+      ...(bypassed.length && { bypassed_policies: bypassed }),
+      ...(held.length && { withheld: held.map(({ id }) => id) }),
+    };
     const answer = (part: Omit<ValuesPart, 'environment'>, tag = {}): OperationOutcome => ({
       ...ok({ environment, ...part } satisfies ValuesPart, tag),
       reveals: 'unheld',
@@ -154,12 +173,19 @@ async function values(call: ValuesCall): Promise<OperationOutcome> {
 
     const rows = selected.map(({ row }) => row);
     const from = Number(input.after ?? 0);
-    const { part, next, missing, unreadable } = partOf(core, { rows, fetched, broken, environment, now }, { ...input, from });
+    const { part, next, missing, unreadable } = partOf(
+      core,
+      { rows, fetched, broken, environment, now },
+      { ...input, from },
+    );
     if (missing.length === 0) {
       for (const version of fetched.values()) keep(core, version);
       const names = input.strip ? { names: part.map(({ index }) => selected[index]?.name as string) } : {};
       const items = part.map(({ item }) => item);
-      return answer({ items, ...names, next, withheld: held.map(({ name }) => name), unreadable, next_page }, { etag });
+      return answer(
+        { items, ...names, next, withheld: held.map(({ name }) => name), unreadable, next_page },
+        { etag },
+      );
     }
     const found = await fetchWhole(call, missing);
     for (const version of found.right) fetched.set(keyOf(version.secret_id, version.version), version);

@@ -1,5 +1,5 @@
-// Changing secrets. Values arrive encrypted and are compared by keyed fingerprints. Invariant: a name is unique among the live secrets of
-// its environment.
+// Changing secrets. Values arrive encrypted and are compared by keyed fingerprints. Invariant: a name is
+// unique among the live secrets of its environment.
 
 import { mayReach, reaches } from '../../../auth/authorize';
 import { canGenerate, type GenerateOptions, optionsProblem } from '../../../crypto/generate';
@@ -81,29 +81,46 @@ export const update: Operation<UpdateInput> = {
   authorize({ core, ask, need, caller, input }) {
     const row = core.rows.get('secret', ask.named.secret as string);
     if (input.name === null || !row) return null;
-    return mayReach(caller, need, { environment: row.environment_id, shown: slugOf(core, row.environment_id), name: input.name });
+    return mayReach(caller, need, {
+      environment: row.environment_id,
+      shown: slugOf(core, row.environment_id),
+      name: input.name,
+    });
   },
   change: {
     locks(call) {
       const row = call.core.rows.get('secret', target(call));
-      return [target(call), ...(row && call.input.name !== null ? [nameLock(row.environment_id, call.input.name)] : [])];
+      return [
+        target(call),
+        ...(row && call.input.name !== null ? [nameLock(row.environment_id, call.input.name)] : []),
+      ];
     },
     locked: async (call) => (call.input.value ? kept(call) : null),
-    plan: (call, now, { locked: left }) => amend(call, call.core.rows.get('secret', target(call)), left as Kept | null, now),
+    plan: (call, now, { locked: left }) =>
+      amend(call, call.core.rows.get('secret', target(call)), left as Kept | null, now),
   },
 };
 
 /** The plan for a secret that gets new fields, a new name or a new value. */
-export function amend(call: Call<UpdateInput>, row: SecretRow | null, left: Kept | null, now: number): Plan | Refusal {
+export function amend(
+  call: Call<UpdateInput>,
+  row: SecretRow | null,
+  left: Kept | null,
+  now: number,
+): Plan | Refusal {
   const { core, input, caller } = call;
   // A new lifetime makes an expired secret active again; no other change is allowed on one.
-  const refusal = row && input.ttl !== undefined && row.deleted_at === null && row.revoked_at === null ? null : readable(row, now);
+  const refusal =
+    row && input.ttl !== undefined && row.deleted_at === null && row.revoked_at === null
+      ? null
+      : readable(row, now);
   if (refusal || !row) return refusal ?? refuse('NOT_FOUND');
   const conflict = preconditionFailed(row, input.if_match);
   if (conflict) return conflict;
   const isRenamed = input.name !== null && input.name !== row.name;
   // safety: secret-name-unique-on-rename
-  if (isRenamed && core.rows.find('secret', row.environment_id, input.name as string)) return refuse('SECRET_NAME_TAKEN');
+  if (isRenamed && core.rows.find('secret', row.environment_id, input.name as string))
+    return refuse('SECRET_NAME_TAKEN');
 
   const wanted: Partial<SecretRow> = {
     ...input.fields,
@@ -111,13 +128,17 @@ export function amend(call: Call<UpdateInput>, row: SecretRow | null, left: Kept
     ...(input.name !== null && { name: input.name }),
     ...(input.ttl !== undefined && lifetime(input.ttl, now)),
   };
-  // An unchanged version would reveal that the value is equal, so it is kept only for callers who may read it.
-  const mayRead = reaches(caller, ['secrets:read'], row.environment_id, row.name) && !mayReveal(call, row).isHeld;
+  // An unchanged version would reveal that the value is equal, so it is kept only for callers who may read
+  // it.
+  const mayRead =
+    reaches(caller, ['secrets:read'], row.environment_id, row.name) && !mayReveal(call, row).isHeld;
   // safety: equal-value-told-to-readers
   const same = input.value !== null && input.value.fingerprint === row.fingerprint && mayRead;
   const renamed = isRenamed ? { former_name: row.name } : {};
   if (input.value && !same) return withAudit(advance(call, row, input.value, wanted, left, now), renamed);
-  const differs = Object.entries(wanted).some(([field, value]) => JSON.stringify(value) !== JSON.stringify(row[field as keyof SecretRow]));
+  const differs = Object.entries(wanted).some(
+    ([field, value]) => JSON.stringify(value) !== JSON.stringify(row[field as keyof SecretRow]),
+  );
   if (differs) return withAudit(changed(call, row, wanted, now), renamed);
   return { status: 200, data: secretOut(row, slugOf(core, row.environment_id), now), etag: etagOf(row) };
 }
@@ -131,7 +152,8 @@ interface RotateInput {
 }
 
 /**
- * Types whose values are often issued elsewhere: a random string replaces one only on request, or if it replaces another generated value.
+ * Types whose values are often issued elsewhere: a random string replaces one only on request, or if it
+ * replaces another generated value.
  */
 const ISSUED: ReadonlySet<SecretType> = new Set(['api_key', 'env_var', 'generic']);
 
@@ -159,7 +181,8 @@ export const rotate: Operation<RotateInput> = {
       const refusal = readable(row, now);
       if (refusal || !row) return refusal ?? refuse('NOT_FOUND');
       // Checked in both rounds of the request: the value may have changed in between.
-      const problem = input.value === null || input.value.generated !== null ? ungenerable(row, input.generate) : null;
+      const problem =
+        input.value === null || input.value.generated !== null ? ungenerable(row, input.generate) : null;
       if (problem) return problem;
       const conflict = preconditionFailed(row, input.if_match);
       if (conflict) return conflict;
@@ -178,11 +201,15 @@ export const rollback: Operation<RollbackInput> = {
   change: {
     locks: (call) => [target(call)],
     /**
-     * The version, or why there is none now. Under the lock another version may be current; rolling back to this one is equally correct.
+     * The version, or why there is none now. Under the lock another version may be current; rolling back to
+     * this one is equally correct.
      */
     async before(call): Promise<VersionRow | Refusal> {
       const row = call.core.rows.get('secret', target(call));
-      return readableVersion(row, call.input.version, call.core.now()) ?? versionOf(call, (row as SecretRow).id, call.input.version);
+      return (
+        readableVersion(row, call.input.version, call.core.now()) ??
+        versionOf(call, (row as SecretRow).id, call.input.version)
+      );
     },
     locked: (call) => kept(call),
     plan(call, now, { fetched, locked: left }) {
@@ -193,7 +220,8 @@ export const rollback: Operation<RollbackInput> = {
       if (refusal || !row) return refusal ?? refuse('NOT_FOUND');
       const conflict = preconditionFailed(row, call.input.if_match);
       if (conflict) return conflict;
-      // The ciphertext is bound to its random seal_id, not to a version number, so it can be reused unchanged.
+      // The ciphertext is bound to its random seal_id, not to a version number, so it can be reused
+      // unchanged.
       const { seal_id, value_sealed, fingerprint, size } = old;
       // A ciphertext cached by an earlier release lacks the column.
       // safety: rollback-keeps-generated
@@ -213,14 +241,17 @@ export const remove: Operation<DeleteInput> = {
   authorize: ({ caller, input }) =>
     // safety: break-glass-cannot-purge
     input.permanent && caller.kind === 'break_glass'
-      ? refuse('INSUFFICIENT_SCOPE', { message: 'A break-glass token cannot delete a secret permanently. Omit permanent.' })
+      ? refuse('INSUFFICIENT_SCOPE', {
+          message: 'A break-glass token cannot delete a secret permanently. Omit permanent.',
+        })
       : null,
   change: {
     locks: (call) => [target(call), ...linksOf(call.core, target(call)).map(({ id }) => id)],
     plan(call, now) {
       const { core, ask, input } = call;
       const row = core.rows.get('secret', target(call));
-      if (!row || (row.deleted_at !== null && (!input.permanent || row.deleted_at + RESTORABLE <= now))) return refuse('NOT_FOUND');
+      if (!row || (row.deleted_at !== null && (!input.permanent || row.deleted_at + RESTORABLE <= now)))
+        return refuse('NOT_FOUND');
       const conflict = preconditionFailed(row, input.if_match);
       if (conflict) return conflict;
       const taken = row.deleted_at === null ? { former_name: row.name } : {};
@@ -230,11 +261,15 @@ export const remove: Operation<DeleteInput> = {
         ask.org,
         linksOf(core, row.id).map(({ id }) => ({ kind: 'share', id })),
       );
-      // It can be restored from D1. Its cached ciphertexts and the generated values in stored responses are deleted.
+      // It can be restored from D1. Its cached ciphertexts and the generated values in stored responses are
+      // deleted.
       if (!input.permanent) {
         const plan = changed(call, row, { deleted_at: now }, now);
         // safety: soft-delete-destroys-stored-values
-        return withAudit({ ...plan, ...links, status: 204, data: null, etag: undefined, destroyed: [row.id] }, taken);
+        return withAudit(
+          { ...plan, ...links, status: 204, data: null, etag: undefined, destroyed: [row.id] },
+          taken,
+        );
       }
       return {
         status: 204,
@@ -242,7 +277,10 @@ export const remove: Operation<DeleteInput> = {
         statements: [
           ...links.statements,
           // safety: purge-deletes-versions
-          { sql: 'delete from secret_versions where org_id = ? and secret_id = ?', params: [ask.org, row.id] },
+          {
+            sql: 'delete from secret_versions where org_id = ? and secret_id = ?',
+            params: [ask.org, row.id],
+          },
           { sql: 'delete from secrets where org_id = ? and id = ?', params: [ask.org, row.id] },
         ],
         deletes: [{ kind: 'secret', id: row.id }, ...links.deletes],
@@ -271,7 +309,8 @@ export const restore: Operation<Record<string, never>> = {
       if (row.deleted_at === null) return refuse('CONFLICT', { message: 'This secret is not deleted.' });
       // safety: secret-name-unique-on-restore
       if (core.rows.find('secret', row.environment_id, row.name)) return refuse('SECRET_NAME_TAKEN');
-      if (intents(core).concerns(row.environment_id).leaving) return refuse('UNAVAILABLE', { retry_after: 1 });
+      if (intents(core).concerns(row.environment_id).leaving)
+        return refuse('UNAVAILABLE', { retry_after: 1 });
       return changed(call, row, { deleted_at: null }, now);
     },
   },

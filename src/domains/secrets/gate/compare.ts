@@ -1,6 +1,7 @@
-// Comparing environments: which of them have a name, and whether its current values are the same. Invariants: no value is read, because
-// keyed digests tell whether values are equal; equality is told only of values that the caller could read now without an approval, and an
-// environment is left out for a name that the caller may not list there.
+// Comparing environments: which of them have a name, and whether its current values are the same. Invariants:
+// no value is read, because keyed digests tell whether values are equal; equality is told only of values that
+// the caller could read now without an approval, and an environment is left out for a name that the caller
+// may not list there.
 import { mayReach, reaches, stepsFor } from '../../../auth/authorize';
 import type { EnvironmentRow, SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
@@ -56,7 +57,9 @@ export function compare(call: Call<CompareInput>): Outcome {
   const ids: string[] = [];
   const page = (next: string | null): Outcome => {
     const doubt = inDoubt(call, ...ids);
-    return doubt ? fail(doubt) : { ...ok({ items, next }), ...(bypassed.size && { audit: { bypassed_policies: [...bypassed] } }) };
+    return doubt
+      ? fail(doubt)
+      : { ...ok({ items, next }), ...(bypassed.size && { audit: { bypassed_policies: [...bypassed] } }) };
   };
   const start = input.after === null ? '' : `${input.after} ${LAST}`;
   let last: string | null = null;
@@ -65,7 +68,8 @@ export function compare(call: Call<CompareInput>): Outcome {
     const { name } = rows[0] as SecretRow;
     // A page examines at least one name, so that the next page begins later.
     // safety: compare-steps-bounded
-    const isOver = looked >= LOOKED_AT || rows.some(({ environment_id }) => !steps.take(environment_id, name));
+    const isOver =
+      looked >= LOOKED_AT || rows.some(({ environment_id }) => !steps.take(environment_id, name));
     if (items.length === input.limit || (isOver && last !== null)) return page(last);
     looked += rows.length;
     const states = statesOf(call, found, rows, bypassed);
@@ -88,7 +92,9 @@ function environmentsOf({ core, input, caller, need }: Call<CompareInput>): Envi
     if (refusal) return refusal;
     if (!row) return unknownEnvironment(ref);
     if (found.includes(row))
-      return refuse('VALIDATION_FAILED', { details: [{ path: 'environments', message: 'must name each environment once' }] });
+      return refuse('VALIDATION_FAILED', {
+        details: [{ path: 'environments', message: 'must name each environment once' }],
+      });
     found.push(row);
   }
   return found;
@@ -108,7 +114,12 @@ function* byName(rows: Iterable<SecretRow>): Generator<SecretRow[]> {
 }
 
 /** The state of a name in each environment where the caller may list it; null if that is none that has it. */
-function statesOf(call: Call<CompareInput>, environments: EnvironmentRow[], rows: SecretRow[], bypassed: Set<string>) {
+function statesOf(
+  call: Call<CompareInput>,
+  environments: EnvironmentRow[],
+  rows: SecretRow[],
+  bypassed: Set<string>,
+) {
   const { caller, need, core } = call;
   const now = core.now();
   const name = (rows[0] as SecretRow).name;
@@ -117,7 +128,12 @@ function statesOf(call: Call<CompareInput>, environments: EnvironmentRow[], rows
   const present = rows.filter((row) => listed.some(({ id }) => id === row.environment_id));
   if (present.length === 0) return null;
   const known = present.filter((row) => mayCompare(call, row, now, bypassed));
-  const verdict = known.length < 2 ? 'present' : new Set(known.map(({ fingerprint }) => fingerprint)).size === 1 ? 'same' : 'different';
+  const verdict =
+    known.length < 2
+      ? 'present'
+      : new Set(known.map(({ fingerprint }) => fingerprint)).size === 1
+        ? 'same'
+        : 'different';
   return listed.map(({ id, slug }): State => {
     const row = present.find(({ environment_id }) => environment_id === id);
     if (!row) return { environment: slug, status: 'absent', version: null, time: null };
@@ -129,7 +145,8 @@ function statesOf(call: Call<CompareInput>, environments: EnvironmentRow[], rows
 /** Whether the caller could read the current value now without an approval. */
 function mayCompare(call: Call<CompareInput>, row: SecretRow, now: number, passed: Set<string>): boolean {
   // safety: compare-needs-read
-  if (!reaches(call.caller, READ, row.environment_id, row.name) || readableVersion(row, row.version, now)) return false;
+  if (!reaches(call.caller, READ, row.environment_id, row.name) || readableVersion(row, row.version, now))
+    return false;
   const { isHeld, bypassed } = mayReveal(call, row);
   for (const policy of bypassed) passed.add(policy);
   // safety: compare-withholds

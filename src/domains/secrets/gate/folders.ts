@@ -1,6 +1,7 @@
-// Folders of secrets: lists what is directly below a prefix, with `/` in names as the separator. Folders come first, then secrets, each
-// sorted by name. Invariants: a folder is listed only if it contains a secret that the caller may list and that matches the filters; the
-// contents of a folder are skipped, so that a folder of 50,000 secrets costs as much as one of two.
+// Folders of secrets: lists what is directly below a prefix, with `/` in names as the separator. Folders come
+// first, then secrets, each sorted by name. Invariants: a folder is listed only if it contains a secret that
+// the caller may list and that matches the filters; the contents of a folder are skipped, so that a folder of
+// 50,000 secrets costs as much as one of two.
 import type { Steps } from '../../../auth/authorize';
 import type { SecretRow } from '../../../db/schema';
 import type { Core } from '../../../gate/core';
@@ -10,7 +11,10 @@ import type { Named } from '../../../gate/rows/secrets';
 const MOST_COST = 10_000;
 const JUMP = 10;
 const MOST_NAMES = 200;
-/** The number of names searched for the next folder after one was skipped. Each further search covers eight times as many, up to the maximum. */
+/**
+ * The number of names searched for the next folder after one was skipped. Each further search covers eight
+ * times as many, up to the maximum.
+ */
 const SEARCHED = 16;
 const MOST_SEARCHED = 10_000;
 
@@ -36,7 +40,10 @@ export interface Below {
   rows: SecretRow[];
   /** For each folder, the secret for which it is listed. */
   witnesses: string[];
-  /** Where the next page begins: `/` for folders or `=` for secrets, followed by the name after which it continues. */
+  /**
+   * Where the next page begins: `/` for folders or `=` for secrets, followed by the name after which it
+   * continues.
+   */
   next: string | null;
 }
 
@@ -80,7 +87,10 @@ function judge(walk: Walk, { id, name }: { id: string; name: string }): SecretRo
 /** Where the folder part of a name ends; 0 if the name has none. */
 const folderEnd = (name: string, { prefix }: Place): number => name.indexOf('/', prefix.length) + 1;
 
-/** Adds the folders after a name to the page. Returns the name after which the next page continues, or null at the end. */
+/**
+ * Adds the folders after a name to the page. Returns the name after which the next page continues, or null at
+ * the end.
+ */
 function takeFolders(walk: Walk, from: string): string | null {
   const { core, place, page } = walk;
   let at = from;
@@ -111,7 +121,8 @@ function takeSecrets(walk: Walk, from: string): string | null {
   const { core, place, page } = walk;
   const read = reader(core, place);
   let at = from;
-  // After a skipped folder, one name is read, then twice as many each time, so that few names of the next folder are read in vain.
+  // After a skipped folder, one name is read, then twice as many each time, so that few names of the next
+  // folder are read in vain.
   for (let size = 1; ; size = Math.min(size * 2, MOST_NAMES)) {
     const names = read(at, size);
     walk.left -= JUMP + names.length / 10;

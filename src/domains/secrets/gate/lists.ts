@@ -1,5 +1,6 @@
-// Lists of secrets, without values: sorted by creation or by name, or by folder. Invariant: lists are made from the gate's own rows, so
-// that altered rows in D1 are not listed, and contain only secrets that the caller may list.
+// Lists of secrets, without values: sorted by creation or by name, or by folder. Invariant: lists are made
+// from the gate's own rows, so that altered rows in D1 are not listed, and contain only secrets that the
+// caller may list.
 
 import { namesHeld, reaches, reachesEnvironment, type Steps, stepsFor } from '../../../auth/authorize';
 import { RESTORABLE } from '../../../db/rows';
@@ -34,12 +35,18 @@ export interface ListInput {
   by_folder?: boolean;
 }
 
-/** The number of rows that one page examines, and of steps to compare their names with patterns. If few match, a page may be short or empty without being the last. */
+/**
+ * The number of rows that one page examines, and of steps to compare their names with patterns. If few match,
+ * a page may be short or empty without being the last.
+ */
 export const LOOKED_AT = 1000;
 const PAGE = 200;
 export const MOST_STEPS = 4_000_000;
 
-/** Whether a position belongs to this list, by its first character, so that no position of another list is accepted. */
+/**
+ * Whether a position belongs to this list, by its first character, so that no position of another list is
+ * accepted.
+ */
 const isOf = ({ by_name, by_folder }: ListInput, [first = '']: string): boolean =>
   by_folder ? '/='.includes(first) : by_name ? first === '=' : !'/='.includes(first);
 
@@ -64,7 +71,11 @@ const AHEAD = 10;
  * Only of the names that the caller's patterns can match.
  * @param start where to continue: a name and the id of an environment, separated by a space
  */
-export function* merged(call: Prefixed, environments: readonly { id: string }[], start: string): Generator<SecretRow> {
+export function* merged(
+  call: Prefixed,
+  environments: readonly { id: string }[],
+  start: string,
+): Generator<SecretRow> {
   const { rows } = call.core;
   const [name = '', at = ''] = start.split(' ');
   const queues = environments.map(({ id: environment }) => {
@@ -111,11 +122,15 @@ function pagesOf(call: Call<ListInput>, environment: string | null) {
   if (id !== null)
     return {
       at: (row: SecretRow) => row.id,
-      from: (after: string) => [core.rows.get('secret', id)].filter((row) => row && row.id > after) as SecretRow[],
+      from: (after: string) =>
+        [core.rows.get('secret', id)].filter((row) => row && row.id > after) as SecretRow[],
     };
   if (input.by_name && environment === null) return pagesOfAll(call);
   if (environment === null || !input.by_name)
-    return { at: (row: SecretRow) => row.id, from: (after: string) => core.rows.after('secret', after, PAGE) };
+    return {
+      at: (row: SecretRow) => row.id,
+      from: (after: string) => core.rows.after('secret', after, PAGE),
+    };
   const read = reader(core, placeOf(call, environment));
   const from = (after: string): SecretRow[] => {
     const rows: SecretRow[] = [];
@@ -135,7 +150,9 @@ function matcherOf({ core, caller, need, input }: Call<ListInput>, environment: 
   const now = core.now();
   const prefix = input.prefix ?? '';
   return (row: SecretRow): boolean =>
-    (input.status === null ? row.deleted_at === null || input.id !== null : statusOf(row, now) === input.status) &&
+    (input.status === null
+      ? row.deleted_at === null || input.id !== null
+      : statusOf(row, now) === input.status) &&
     (row.deleted_at === null || row.deleted_at > now - RESTORABLE) &&
     (environment === null || row.environment_id === environment.id) &&
     (input.type === null || row.type === input.type) &&
@@ -146,7 +163,12 @@ function matcherOf({ core, caller, need, input }: Call<ListInput>, environment: 
 }
 
 /** One page of rows, and where the next page begins. */
-function rowsOfPage(call: Call<ListInput>, environment: EnvironmentRow | null, matches: (row: SecretRow) => boolean, steps: Steps) {
+function rowsOfPage(
+  call: Call<ListInput>,
+  environment: EnvironmentRow | null,
+  matches: (row: SecretRow) => boolean,
+  steps: Steps,
+) {
   const { limit, after: first } = call.input;
   const rows: SecretRow[] = [];
   const pages = pagesOf(call, environment?.id ?? null);

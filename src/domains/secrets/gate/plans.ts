@@ -1,6 +1,6 @@
-// Plans shared by changes of secrets: a new secret, a new version, a changed row. Invariants: version numbers are assigned here,
-// consecutively; the audit entry of every change that sets a lifetime records the expiry; a row's `sealed_size` is the size of its
-// ciphertexts in D1.
+// Plans shared by changes of secrets: a new secret, a new version, a changed row. Invariants: version numbers
+// are assigned here, consecutively; the audit entry of every change that sets a lifetime records the expiry;
+// a row's `sealed_size` is the size of its ciphertexts in D1.
 
 import { macOf } from '../../../db/rows';
 import type { EnvironmentRow, SecretRow, VersionRow } from '../../../db/schema';
@@ -18,14 +18,18 @@ import { secretOut } from '../wire';
 import { limits, subjectOf } from './state';
 
 /**
- * Asks the Worker to encrypt the value for another secret, or for a new one (null). The name may belong to yet another secret by then, and
- * the Worker is asked again: each time, another request has made progress.
+ * Asks the Worker to encrypt the value for another secret, or for a new one (null). The name may belong to
+ * yet another secret by then, and the Worker is asked again: each time, another request has made progress.
  */
-export const encryptFor = ({ ask }: Call<unknown>, id: string | null): Refusal | More<{ id: string | null }> =>
+export const encryptFor = (
+  { ask }: Call<unknown>,
+  id: string | null,
+): Refusal | More<{ id: string | null }> =>
   ask.is_last ? refuse('UNAVAILABLE', { retry_after: 1 }) : wants('value', { id });
 
 /** Whether a secret has or had this id, so a new one cannot use it. */
-export const isUsedId = ({ rows }: Core, id: string): boolean => rows.get('secret', id) !== null || rows.isBuried('secret', id);
+export const isUsedId = ({ rows }: Core, id: string): boolean =>
+  rows.get('secret', id) !== null || rows.isBuried('secret', id);
 
 /** The lock for assigning a name, or depending on its assignment. */
 export const nameLock = (environment: string, name: string) => `name:${environment}:${name}`;
@@ -36,7 +40,13 @@ export const lifetime = (seconds: number | null, now: number) => ({
   lifetime_seconds: seconds,
 });
 
-function newVersion(call: Call<unknown>, secret: string, version: number, value: EncryptedValue, now: number): VersionRow {
+function newVersion(
+  call: Call<unknown>,
+  secret: string,
+  version: number,
+  value: EncryptedValue,
+  now: number,
+): VersionRow {
   const row = {
     org_id: call.ask.org,
     secret_id: secret,
@@ -52,7 +62,10 @@ function newVersion(call: Call<unknown>, secret: string, version: number, value:
 type Fields = Pick<SecretRow, 'id' | 'name' | 'type' | 'description' | 'tags' | 'rotate_every_seconds'> &
   Partial<Pick<SecretRow, 'auto_rotate'>>;
 
-/** The plan for a new secret with an unused name in its environment. `ttl` is its lifetime in seconds, null for none. */
+/**
+ * The plan for a new secret with an unused name in its environment. `ttl` is its lifetime in seconds, null
+ * for none.
+ */
 export function begin(
   call: Call<unknown>,
   environment: EnvironmentRow,
@@ -98,10 +111,12 @@ export const withAudit = <P extends Plan | Refusal>(plan: P, about: Plan['audit'
   isRefusal(plan) ? plan : { ...plan, audit: { ...plan.audit, ...about } };
 
 /** The oldest version that is kept after one more version. */
-const oldestAfter = ({ version, oldest_version }: SecretRow) => Math.max(oldest_version, version + 1 - MOST_VERSIONS + 1);
+const oldestAfter = ({ version, oldest_version }: SecretRow) =>
+  Math.max(oldest_version, version + 1 - MOST_VERSIONS + 1);
 
 /**
- * The bytes of ciphertext that remain after one more version destroys older ones; `of` is the MAC of the row that this was calculated for.
+ * The bytes of ciphertext that remain after one more version destroys older ones; `of` is the MAC of the row
+ * that this was calculated for.
  */
 export interface Kept {
   of: string;
@@ -109,8 +124,9 @@ export interface Kept {
 }
 
 /**
- * Asks D1 how many bytes of ciphertext remain if one more version destroys older ones: the row has only the sum, not the size of each
- * version. The secret must be locked, so the result holds until the plan is carried out.
+ * Asks D1 how many bytes of ciphertext remain if one more version destroys older ones: the row has only the
+ * sum, not the size of each version. The secret must be locked, so the result holds until the plan is carried
+ * out.
  */
 export async function keptOf({ core, ask }: Call<unknown>, row: SecretRow | null): Promise<Kept | null> {
   if (!row || oldestAfter(row) === row.oldest_version) return null;
@@ -122,7 +138,10 @@ export async function keptOf({ core, ask }: Call<unknown>, row: SecretRow | null
 }
 
 /** The same for many secrets, in one query. */
-export async function keptOfAll({ core, ask }: Call<unknown>, rows: readonly SecretRow[]): Promise<Map<string, Kept>> {
+export async function keptOfAll(
+  { core, ask }: Call<unknown>,
+  rows: readonly SecretRow[],
+): Promise<Map<string, Kept>> {
   const trimming = rows.filter((row) => oldestAfter(row) !== row.oldest_version);
   if (trimming.length === 0) return new Map();
   const found = await core.database.all<{ id: string; bytes: number }>({
@@ -173,7 +192,12 @@ export function advance(
 }
 
 /** The plan for a changed row; a change without a new version increments `amended`. */
-export function changed(call: Call<unknown>, before: SecretRow, fields: Partial<SecretRow>, now: number): Plan {
+export function changed(
+  call: Call<unknown>,
+  before: SecretRow,
+  fields: Partial<SecretRow>,
+  now: number,
+): Plan {
   const put = revision(call, 'secret', before, { amended: before.amended + 1, ...fields, updated_at: now });
   const row = put.row as SecretRow;
   return {
@@ -183,6 +207,9 @@ export function changed(call: Call<unknown>, before: SecretRow, fields: Partial<
     writes: [put],
     environments: [row.environment_id],
     resource: row.id,
-    audit: { ...subjectOf(call.core, row), ...(fields.expires_at !== undefined && { expires_at: isoOrNull(row.expires_at) }) },
+    audit: {
+      ...subjectOf(call.core, row),
+      ...(fields.expires_at !== undefined && { expires_at: isoOrNull(row.expires_at) }),
+    },
   };
 }

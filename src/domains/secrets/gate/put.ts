@@ -1,5 +1,5 @@
-// PUT by name: creates a secret or changes the existing one. Idempotent. Invariant: it is audited as what it did, a create or an update; a
-// name has one secret, regardless of concurrent requests.
+// PUT by name: creates a secret or changes the existing one. Idempotent. Invariant: it is audited as what it
+// did, a create or an update; a name has one secret, regardless of concurrent requests.
 import type { SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { matchesETag } from '../../../etag';
@@ -20,7 +20,10 @@ export interface PutInput extends Pick<UpdateInput, 'if_match' | 'fields' | 'aut
 
 function find({ core, ask }: Call<PutInput>) {
   const environment = environmentOf(core, ask.named.environment);
-  return { environment, row: environment && core.rows.find('secret', environment.id, ask.named.name as string) };
+  return {
+    environment,
+    row: environment && core.rows.find('secret', environment.id, ask.named.name as string),
+  };
 }
 
 /** 412 unless the secret is as the caller expects: absent, or with that version. */
@@ -58,7 +61,14 @@ export const put: Operation<PutInput> = {
       }
       const { id, value, auto_rotate = null, ttl = null } = input;
       if (isUsedId(core, id)) return encryptFor(call, null);
-      const fields = { type: 'generic' as const, description: null, tags: {}, rotate_every_seconds: null, auto_rotate, ...input.fields };
+      const fields = {
+        type: 'generic' as const,
+        description: null,
+        tags: {},
+        rotate_every_seconds: null,
+        auto_rotate,
+        ...input.fields,
+      };
       return begin(call, environment, { id, name: ask.named.name as string, ...fields }, value, ttl, now);
     },
   },

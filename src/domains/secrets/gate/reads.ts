@@ -1,5 +1,5 @@
-// Reading one secret, by id or by name. Invariant: the ciphertext of a version is returned only if the secret's row, read in the same turn,
-// permits it.
+// Reading one secret, by id or by name. Invariant: the ciphertext of a version is returned only if the
+// secret's row, read in the same turn, permits it.
 
 import { reaches } from '../../../auth/authorize';
 import type { SecretRow, VersionRow } from '../../../db/schema';
@@ -24,7 +24,10 @@ interface ReadInput {
 /** The maximum length of a text that the Worker caches; a longer value is sent as an object. */
 const MOST_TEXT = 4096;
 
-/** The texts of versions, each with the row that it was created for; null if it is too long. Neither object is ever modified. */
+/**
+ * The texts of versions, each with the row that it was created for; null if it is too long. Neither object is
+ * ever modified.
+ */
 const texts = new WeakMap<VersionRow, { row: SecretRow; text: string | null }>();
 
 function textOf(found: Readable): string | null {
@@ -38,12 +41,23 @@ function textOf(found: Readable): string | null {
 }
 
 /** A value in transit to the Worker. */
-export function deliver({ as_text }: { as_text?: true }, found: Readable, environment: string, now: number): Delivered {
+export function deliver(
+  { as_text }: { as_text?: true },
+  found: Readable,
+  environment: string,
+  now: number,
+): Delivered {
   const text = as_text ? textOf(found) : null;
-  return text === null ? { ...found, environment, now } : { seal_id: found.version.seal_id, text, environment, now };
+  return text === null
+    ? { ...found, environment, now }
+    : { seal_id: found.version.seal_id, text, environment, now };
 }
 
-async function read(call: Call<ReadInput>, find: () => SecretRow | null, missing = () => refuse('NOT_FOUND')): Promise<OperationOutcome> {
+async function read(
+  call: Call<ReadInput>,
+  find: () => SecretRow | null,
+  missing = () => refuse('NOT_FOUND'),
+): Promise<OperationOutcome> {
   const { core, input } = call;
   for (let fetched: VersionRow | null = null; ; ) {
     const now = core.now();
@@ -53,22 +67,29 @@ async function read(call: Call<ReadInput>, find: () => SecretRow | null, missing
     const refusal = inDoubt(call, row.id) ?? readable(row, now) ?? (fetched && call.recheck());
     if (refusal) return fail(refusal);
     const number = input.version ?? row.version;
-    if (!hasVersion(row, number)) return fail(refuse('NOT_FOUND', { message: `This secret has no version ${number}.` }));
+    if (!hasVersion(row, number))
+      return fail(refuse('NOT_FOUND', { message: `This secret has no version ${number}.` }));
     const gone = revokedVersion(row, number);
     if (gone) return fail(gone);
     const etag = number === row.version ? etagOf(row) : `"v${number}"`;
     if (isNotModified(input.if_none_match, etag)) return ok(null, { status: 304, etag });
     const version: VersionRow | null =
-      fetched?.secret_id === row.id && fetched.version === number ? fetched : ciphertexts(core).get(row.id, number, now);
+      fetched?.secret_id === row.id && fetched.version === number
+        ? fetched
+        : ciphertexts(core).get(row.id, number, now);
     if (version) {
       if (fetched) keep(core, version);
-      return { ...ok(deliver(input, { row, version }, slugOf(core, row.environment_id), now), { etag }), reveals: row };
+      return {
+        ...ok(deliver(input, { row, version }, slugOf(core, row.environment_id), now), { etag }),
+        reveals: row,
+      };
     }
     fetched = await versionOf(call, row.id, number);
   }
 }
 
-const byId = ({ core, ask }: Call<unknown>): SecretRow | null => core.rows.get('secret', ask.named.secret as string);
+const byId = ({ core, ask }: Call<unknown>): SecretRow | null =>
+  core.rows.get('secret', ask.named.secret as string);
 
 function byName({ core, ask }: Call<unknown>): SecretRow | null {
   const environment = environmentOf(core, ask.named.environment);
@@ -98,7 +119,10 @@ export const secretReadByName: Operation<ReadInput> = {
 const MOST_SEARCHED = 100;
 const MOST_SHOWN = 5;
 
-/** 404 that says which part of a read by name is unknown. The caller may read that name there; of other environments, it lists those where the caller may list or read the name. */
+/**
+ * 404 that says which part of a read by name is unknown. The caller may read that name there; of other
+ * environments, it lists those where the caller may list or read the name.
+ */
 function unknownPart({ core, ask, caller }: Call<unknown>): Refusal {
   const name = ask.named.name as string;
   const environment = environmentOf(core, ask.named.environment);
@@ -114,8 +138,12 @@ function unknownPart({ core, ask, caller }: Call<unknown>): Refusal {
     .slice(0, MOST_SHOWN)
     .map(({ slug }) => slug);
   const hint = elsewhere.length ? ` It exists in: ${elsewhere.join(', ')}.` : '';
-  return refuse('NOT_FOUND', { message: `There is no secret ${name} in the environment ${environment.slug}.${hint}` });
+  return refuse('NOT_FOUND', {
+    message: `There is no secret ${name} in the environment ${environment.slug}.${hint}`,
+  });
 }
 
 export const unknownEnvironment = (ref: string | null | undefined): Refusal =>
-  refuse('NOT_FOUND', { message: ref ? `There is no environment ${ref}.` : 'There is no default environment.' });
+  refuse('NOT_FOUND', {
+    message: ref ? `There is no environment ${ref}.` : 'There is no default environment.',
+  });

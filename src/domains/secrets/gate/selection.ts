@@ -1,5 +1,6 @@
-// Which secrets a bulk read selects: those whose names begin with one of the prefixes, in order. Invariants: a secret is selected only if
-// the caller may read it now, and is set apart if its read needs approval; of two that would get the same name, the later prefix wins.
+// Which secrets a bulk read selects: those whose names begin with one of the prefixes, in order. Invariants:
+// a secret is selected only if the caller may read it now, and is set apart if its read needs approval; of
+// two that would get the same name, the later prefix wins.
 
 import { reaches, stepsFor } from '../../../auth/authorize';
 import type { SecretRow, VersionRow } from '../../../db/schema';
@@ -11,7 +12,10 @@ import { type Delivered, readable } from '../rules';
 import { deliver } from './reads';
 import { keyOf, type WantedVersion } from './versions';
 
-/** Limits of a bulk read: secrets, bytes of plaintext, bytes of ciphertext in one RPC, and steps to compare names with patterns. */
+/**
+ * Limits of a bulk read: secrets, bytes of plaintext, bytes of ciphertext in one RPC, and steps to compare
+ * names with patterns.
+ */
 export const MOST_BULK = { secrets: 2000, bytes: 16 * 1024 ** 2, part: 8 * 1024 ** 2, steps: 20_000_000 };
 
 /** A place in the order of a bulk read: the number of the prefix, then the name. */
@@ -50,7 +54,10 @@ export interface Found {
   next: Place | null;
 }
 
-/** Selects up to `limit` secrets, 16 MiB of values and a bounded number of matching steps. Rows are read only for names that match. */
+/**
+ * Selects up to `limit` secrets, 16 MiB of values and a bounded number of matching steps. Rows are read only
+ * for names that match.
+ */
 export function select(call: Call<unknown>, selection: Selection, now: number): Found {
   const { core, caller } = call;
   const { environment, scopes, limit } = selection;
@@ -69,7 +76,9 @@ export function select(call: Call<unknown>, selection: Selection, now: number): 
     if (row && readable(row, now) === null && !hides(prefix, name)) {
       const { isHeld, bypassed } = mayReveal(call, row);
       for (const policy of bypassed) passed.add(policy);
-      const isFull = isHeld ? held.length === limit : selected.length === limit || bytes + row.size > MOST_BULK.bytes;
+      const isFull = isHeld
+        ? held.length === limit
+        : selected.length === limit || bytes + row.size > MOST_BULK.bytes;
       if (isFull) return end(last);
       // safety: bulk-read-withholds
       if (isHeld) held.push(row);
@@ -99,8 +108,16 @@ function* candidates({ rows }: Core, { environment, prefixes, patterns, after }:
 const shownAs = ({ prefixes, strip }: Selection, prefix: number, name: string): string =>
   strip && name !== prefixes[prefix] ? name.slice(prefixes[prefix]?.length) : name;
 
-/** Whether a later prefix has a readable secret that is shown under the same name. One that needs approval counts too. */
-function later({ core, caller }: Call<unknown>, selection: Selection, take: (name: string) => boolean, now: number) {
+/**
+ * Whether a later prefix has a readable secret that is shown under the same name. One that needs approval
+ * counts too.
+ */
+function later(
+  { core, caller }: Call<unknown>,
+  selection: Selection,
+  take: (name: string) => boolean,
+  now: number,
+) {
   const { environment, scopes, prefixes, strip } = selection;
   const isThere = (name: string) => {
     if (!take(name) || !reaches(caller, scopes, environment, name)) return false;
@@ -112,11 +129,16 @@ function later({ core, caller }: Call<unknown>, selection: Selection, take: (nam
     // safety: bulk-later-prefix-wins
     return prefixes
       .slice(prefix + 1)
-      .some((other) => (strip ? isThere(other + shown) || (shown === other && isThere(other)) : name.startsWith(other)));
+      .some((other) =>
+        strip ? isThere(other + shown) || (shown === other && isThere(other)) : name.startsWith(other),
+      );
   };
 }
 
-/** All secrets of an environment that the caller may read, sorted by name, and those that are held for approval; null for too many. */
+/**
+ * All secrets of an environment that the caller may read, sorted by name, and those that are held for
+ * approval; null for too many.
+ */
 export function rowsOf(
   call: Call<unknown>,
   { environment, scopes, patterns }: Pick<Selection, 'environment' | 'scopes' | 'patterns'>,
@@ -133,7 +155,10 @@ export const inOrder = (a: SecretRow, b: SecretRow) => (a.name < b.name ? -1 : 1
 export const exceedsBulk = (rows: readonly SecretRow[]): boolean =>
   rows.length > MOST_BULK.secrets || rows.reduce((sum, { size }) => sum + size, 0) > MOST_BULK.bytes;
 
-/** The selected secrets of a bulk read, those of their versions that had to be fetched, and those that D1 does not have as written. */
+/**
+ * The selected secrets of a bulk read, those of their versions that had to be fetched, and those that D1 does
+ * not have as written.
+ */
 export interface Bulk {
   rows: readonly SecretRow[];
   fetched: ReadonlyMap<string, VersionRow>;
@@ -142,8 +167,15 @@ export interface Bulk {
   now: number;
 }
 
-/** The part of a bulk read that fits in one RPC, from the row with this index on, where it ends, and the versions that must be fetched first. */
-export function partOf(core: Core, { rows, fetched, broken, environment, now }: Bulk, input: { as_text?: true; from: number }) {
+/**
+ * The part of a bulk read that fits in one RPC, from the row with this index on, where it ends, and the
+ * versions that must be fetched first.
+ */
+export function partOf(
+  core: Core,
+  { rows, fetched, broken, environment, now }: Bulk,
+  input: { as_text?: true; from: number },
+) {
   const part: { item: Delivered; index: number }[] = [];
   const missing: WantedVersion[] = [];
   const unreadable: string[] = [];
@@ -162,7 +194,10 @@ export function partOf(core: Core, { rows, fetched, broken, environment, now }: 
   return { part, missing, unreadable, next: index < rows.length ? String(index) : null };
 }
 
-/** The literal prefixes, sorted, that names with a given prefix can have if patterns limit them. None is a prefix of another. */
+/**
+ * The literal prefixes, sorted, that names with a given prefix can have if patterns limit them. None is a
+ * prefix of another.
+ */
 export function prefixesOf(prefix: string, patterns: readonly string[] | null): string[] {
   if (patterns === null) return [prefix];
   const beginnings = patterns.flatMap((pattern) => {
@@ -171,6 +206,7 @@ export function prefixesOf(prefix: string, patterns: readonly string[] | null): 
   });
   const distinct: string[] = [];
   // In sorted order, names that begin with another one directly follow it.
-  for (const one of beginnings.sort()) if (distinct.length === 0 || !one.startsWith(distinct.at(-1) as string)) distinct.push(one);
+  for (const one of beginnings.sort())
+    if (distinct.length === 0 || !one.startsWith(distinct.at(-1) as string)) distinct.push(one);
   return distinct;
 }

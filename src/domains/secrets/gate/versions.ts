@@ -1,5 +1,6 @@
-// Versions of secrets: their history, and their ciphertexts from the cache or D1. Invariant: rows from D1 are verified before they are
-// cached or returned; a version that D1 does not have as it was written is refused and reported as an integrity violation.
+// Versions of secrets: their history, and their ciphertexts from the cache or D1. Invariant: rows from D1 are
+// verified before they are cached or returned; a version that D1 does not have as it was written is refused
+// and reported as an integrity violation.
 
 import { and, desc, eq, getTableColumns, gte, lte } from 'drizzle-orm';
 import { fromD1, macOf } from '../../../db/rows';
@@ -24,10 +25,17 @@ export interface WantedVersion {
 }
 export const keyOf = (secret: string, version: number): string => `${secret}.${version}`;
 
-/** Fetches the versions whose ciphertexts are not cached from D1, in one query; returns those that D1 has as they were written. */
-async function rightVersions(call: Call<unknown>, wanted: readonly WantedVersion[]): Promise<Map<string, VersionRow>> {
+/**
+ * Fetches the versions whose ciphertexts are not cached from D1, in one query; returns those that D1 has as
+ * they were written.
+ */
+async function rightVersions(
+  call: Call<unknown>,
+  wanted: readonly WantedVersion[],
+): Promise<Map<string, VersionRow>> {
   const { core, ask } = call;
-  // CROSS JOIN fixes the order: one primary-key lookup per version, never a scan of the organisation's versions.
+  // CROSS JOIN fixes the order: one primary-key lookup per version, never a scan of the organisation's
+  // versions.
   const query =
     'select v.* from json_each(?1) w cross join secret_versions v on v.org_id = ?2 and v.secret_id = w.value ->> 0 and v.version = w.value ->> 1';
   const found = await core.database.all<Record<string, unknown>>({
@@ -35,17 +43,25 @@ async function rightVersions(call: Call<unknown>, wanted: readonly WantedVersion
     params: [JSON.stringify(wanted.map(({ secret, version }) => [secret, version])), ask.org],
   });
   const versions = found.map((raw) => fromD1<VersionRow>(secretVersions, raw));
-  return new Map(versions.filter(isRight(call)).map((version) => [keyOf(version.secret_id, version.version), version]));
+  return new Map(
+    versions.filter(isRight(call)).map((version) => [keyOf(version.secret_id, version.version), version]),
+  );
 }
 
 /** Fetches versions from D1. If one of them is not as it was written, all are refused. */
-export async function fetchVersions(call: Call<unknown>, wanted: readonly WantedVersion[]): Promise<VersionRow[]> {
+export async function fetchVersions(
+  call: Call<unknown>,
+  wanted: readonly WantedVersion[],
+): Promise<VersionRow[]> {
   const right = await rightVersions(call, wanted);
   const amiss = wanted.find(({ secret, version }) => !right.has(keyOf(secret, version)));
   return amiss ? miss(call, amiss) : [...right.values()];
 }
 
-/** Fetches versions from D1. `broken`: those that are not as they were written, reported as integrity violations. */
+/**
+ * Fetches versions from D1. `broken`: those that are not as they were written, reported as integrity
+ * violations.
+ */
 export async function fetchWhole(
   call: Call<unknown>,
   wanted: readonly WantedVersion[],
@@ -65,18 +81,30 @@ const isRight = (call: Call<unknown>) => {
   return (version: Omit<VersionRow, 'value_sealed'>) => version.mac === macOf(key, 'version', version);
 };
 
-/** Whether D1 does not have a version as it was written, which is reported as an integrity violation; false if a concurrent change destroyed it. */
+/**
+ * Whether D1 does not have a version as it was written, which is reported as an integrity violation; false if
+ * a concurrent change destroyed it.
+ */
 async function isBroken({ core, ask }: Call<unknown>, { secret, version }: WantedVersion): Promise<boolean> {
   const row = await locks(core).run([secret], async () => core.rows.get('secret', secret));
   if (row === null || !hasVersion(row, version) || intents(core).isOpen(secret)) return false;
   const { id: request_id, ip, user_agent } = ask.request;
-  reportViolation(core, { event: 'versions_missing_or_altered', resource: secret }, { request_id, ip, user_agent }, { version });
+  reportViolation(
+    core,
+    { event: 'versions_missing_or_altered', resource: secret },
+    { request_id, ip, user_agent },
+    { version },
+  );
   return true;
 }
 
-/** Refuses a version that D1 does not have as it was written: 500, or 503 if a concurrent change destroyed it. */
+/**
+ * Refuses a version that D1 does not have as it was written: 500, or 503 if a concurrent change destroyed it.
+ */
 async function miss(call: Call<unknown>, wanted: WantedVersion): Promise<never> {
-  throw new ApiError((await isBroken(call, wanted)) ? refuse('INTERNAL') : refuse('UNAVAILABLE', { retry_after: 1 }));
+  throw new ApiError(
+    (await isBroken(call, wanted)) ? refuse('INTERNAL') : refuse('UNAVAILABLE', { retry_after: 1 }),
+  );
 }
 
 /** One version, from the cache or D1. Check the row again after this. */
@@ -91,7 +119,11 @@ export async function versionOf(call: Call<unknown>, secret: string, version: nu
 export function keep(core: Core, version: VersionRow) {
   const row = core.rows.get('secret', version.secret_id);
   // safety: purged-version-not-cached
-  if (row && version.version >= row.oldest_version && !ciphertexts(core).get(version.secret_id, version.version, core.now()))
+  if (
+    row &&
+    version.version >= row.oldest_version &&
+    !ciphertexts(core).get(version.secret_id, version.version, core.now())
+  )
     ciphertexts(core).keep(version, core.now());
 }
 

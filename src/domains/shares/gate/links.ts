@@ -1,5 +1,6 @@
-// Share links in the gate: which are live, and how one is created. Invariants: a link is permanently invalid once its secret, its version,
-// or the credential or member that created it is gone; its row is deleted with the last view or when it is revoked.
+// Share links in the gate: which are live, and how one is created. Invariants: a link is permanently invalid
+// once its secret, its version, or the credential or member that created it is gone; its row is deleted with
+// the last view or when it is revoked.
 import type { SecretRow, ShareRow } from '../../../db/schema';
 import type { Core } from '../../../gate/core';
 import { isAlive } from '../../../gate/identity/lifetime';
@@ -52,7 +53,10 @@ export const allLinks = (core: Core): ShareRow[] => core.rows.after('share', '',
 /** The links of a secret, live or not. */
 export const linksOf = (core: Core, secret: string): readonly ShareRow[] => core.rows.within('share', secret);
 
-/** The row of a new link. It expires no later than the secret or its creator, so extending these later does not extend the link. */
+/**
+ * The row of a new link. It expires no later than the secret or its creator, so extending these later does
+ * not extend the link.
+ */
 export function linking(
   call: Call<unknown>,
   secret: SecretRow,

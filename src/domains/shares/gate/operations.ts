@@ -1,6 +1,6 @@
-// Operations on shares in the gate. Invariants: a caller shares only secrets it may read, and grants no more than it holds; a view is
-// counted, under a lock, in the commit before the value is sent, so a link is never viewed more often than allowed; all links that are not
-// live are refused in the same way.
+// Operations on shares in the gate. Invariants: a caller shares only secrets it may read, and grants no more
+// than it holds; a view is counted, under a lock, in the commit before the value is sent, so a link is never
+// viewed more often than allowed; all links that are not live are refused in the same way.
 
 import { fullNeed } from '../../../auth/actions';
 import { mayAct, mayReach } from '../../../auth/authorize';
@@ -29,7 +29,8 @@ import { linking, linksOf, type NewLink, shownBy } from './links';
 /** The most wrong passphrases for a link: the tenth revokes it. */
 const MOST_FAILURES = 10;
 
-const target = (call: Call<unknown>): SecretRow | null => call.core.rows.get('secret', call.ask.named.secret as string);
+const target = (call: Call<unknown>): SecretRow | null =>
+  call.core.rows.get('secret', call.ask.named.secret as string);
 
 export interface LinkInput {
   kind: 'link';
@@ -64,7 +65,11 @@ function mayRead(call: Call<unknown>): Refusal | null {
 }
 
 /** A grant of this secret: its environment and its exact name, without wildcards. */
-const grantOf = (input: GrantInput, row: SecretRow) => ({ ...input, environments: [row.environment_id], secrets: [row.name] });
+const grantOf = (input: GrantInput, row: SecretRow) => ({
+  ...input,
+  environments: [row.environment_id],
+  secrets: [row.name],
+});
 
 const share: Operation<ShareInput> = {
   subject: aboutSecret,
@@ -73,36 +78,50 @@ const share: Operation<ShareInput> = {
     const { input } = call;
     const row = target(call);
     // safety: share-within-permissions
-    return input?.kind === 'grant' && row ? within(call, permissionsToGrant(call, grantOf(input, row))) : null;
+    return input?.kind === 'grant' && row
+      ? within(call, permissionsToGrant(call, grantOf(input, row)))
+      : null;
   },
   change: {
     locks(call) {
       const { caller, input } = call;
       const secret = call.ask.named.secret as string;
-      return input.kind === 'link' ? [secret, 'links'] : [secret, input.grantee.id, caller.credential, caller.id];
+      return input.kind === 'link'
+        ? [secret, 'links']
+        : [secret, input.grantee.id, caller.credential, caller.id];
     },
     /**
-     * The version to encrypt for the link, or why there is none. Under the lock another version may be current; sharing this one is equally
-     * correct.
+     * The version to encrypt for the link, or why there is none. Under the lock another version may be
+     * current; sharing this one is equally correct.
      */
     async before(call): Promise<VersionRow | Refusal | null> {
       if (call.input.kind === 'grant' || call.input.link) return null;
       const row = target(call);
-      return readable(row, call.core.now()) ?? versionOf(call, (row as SecretRow).id, (row as SecretRow).version);
+      return (
+        readable(row, call.core.now()) ?? versionOf(call, (row as SecretRow).id, (row as SecretRow).version)
+      );
     },
     plan(call, now, { fetched, judged }) {
       const { input } = call;
       const row = target(call);
       const refusal = readable(row, now);
       if (refusal || !row) return refusal ?? refuse('NOT_FOUND');
-      if (input.kind === 'link') return planLink(call, input, row, fetched as VersionRow | Refusal | null, now);
+      if (input.kind === 'link')
+        return planLink(call, input, row, fetched as VersionRow | Refusal | null, now);
       const put = granting(call, grantOf(input, row), judged as ReturnType<typeof permissionsToGrant>, now);
       if ('code' in put) return put;
       return {
         status: 201,
         data: grantOut(put.row as GrantRow),
         writes: [put],
-        events: [shared(call.core, row, { share_id: put.row.id, kind: 'grant', grantee: input.grantee, permission: input.permission })],
+        events: [
+          shared(call.core, row, {
+            share_id: put.row.id,
+            kind: 'grant',
+            grantee: input.grantee,
+            permission: input.permission,
+          }),
+        ],
         audit: { share: put.row.id, version: null },
         describes: `share the secret ${row.name} (${input.permission}) with the ${input.grantee.type} ${input.grantee.id}`,
       };
@@ -110,7 +129,11 @@ const share: Operation<ShareInput> = {
   },
 };
 
-const shared = (core: Core, { id, name, environment_id, version }: SecretRow, data: Record<string, unknown>) => ({
+const shared = (
+  core: Core,
+  { id, name, environment_id, version }: SecretRow,
+  data: Record<string, unknown>,
+) => ({
   type: 'SECRET_SHARED' as const,
   data: { secret_id: id, name, environment: slugOf(core, environment_id), version, ...data },
 });
@@ -150,7 +173,10 @@ function planLink(
 
 /** Whether a grant names only this secret. */
 const isOf = ({ environments, secrets }: GrantRow, { environment_id, name }: SecretRow): boolean =>
-  environments?.length === 1 && environments[0] === environment_id && secrets?.length === 1 && secrets[0] === name;
+  environments?.length === 1 &&
+  environments[0] === environment_id &&
+  secrets?.length === 1 &&
+  secrets[0] === name;
 
 /** Grants first, then links, in id order. */
 const list: Operation<ListInput> = {
@@ -176,13 +202,20 @@ const list: Operation<ListInput> = {
       .filter((link) => link.id > after && shownBy(core, link, now))
       .sort((a, b) => (a.id < b.id ? -1 : 1));
     const shown = live.slice(0, input.limit - items.length);
-    return ok({ items: [...items, ...shown.map(linkOut)], next: shown.length < live.length ? (shown.at(-1)?.id ?? links) : null });
+    return ok({
+      items: [...items, ...shown.map(linkOut)],
+      next: shown.length < live.length ? (shown.at(-1)?.id ?? links) : null,
+    });
   },
 };
 
 /** Revokes a link, deleting its row, or a grant that names only this secret. */
 const revoke: Operation<Record<string, never>> = {
-  subject: (call) => ({ ...aboutSecret(call), version: null, share: call.ask.named.share ?? call.ask.named.grant }),
+  subject: (call) => ({
+    ...aboutSecret(call),
+    version: null,
+    share: call.ask.named.share ?? call.ask.named.grant,
+  }),
   change: {
     locks: ({ ask: { named } }) => [named.share ?? (named.grant as string)],
     plan(call, now) {
@@ -222,7 +255,10 @@ export interface View {
   has_passphrase: boolean;
 }
 
-/** The link of a view, found by its id and key, and its secret; null if there is no such link or it is not live. */
+/**
+ * The link of a view, found by its id and key, and its secret; null if there is no such link or it is not
+ * live.
+ */
 function viewed({ core, input }: Call<ViewInput>, now: number): { link: ShareRow; secret: SecretRow } | null {
   const link = core.rows.get('share', input.id);
   // safety: link-key-compared
@@ -235,7 +271,9 @@ const view: Operation<ViewInput> = {
   subject(call) {
     const { core, input } = call;
     const found = viewed(call, core.now());
-    return found ? { ...subjectOf(core, found.secret), version: found.link.version, share: input.id } : { resource: input.id };
+    return found
+      ? { ...subjectOf(core, found.secret), version: found.link.version, share: input.id }
+      : { resource: input.id };
   },
   change: {
     // safety: views-counted-under-lock
@@ -249,11 +287,14 @@ const view: Operation<ViewInput> = {
       const end = removal(ask.org, [{ kind: 'share', id: link.id }]);
       if (link.passphrase !== null) {
         if (input.passphrase === null)
-          return input.sent ? wants('value', null) : refuse('PASSPHRASE_WRONG', { message: 'This link requires a passphrase.' });
+          return input.sent
+            ? wants('value', null)
+            : refuse('PASSPHRASE_WRONG', { message: 'This link requires a passphrase.' });
         // safety: passphrase-compared
         if (!equal(link.passphrase, input.passphrase)) {
           const failures = link.failures + 1;
-          // A success for the gate, so it is stored for a repeat of the same request, which then counts only once.
+          // A success for the gate, so it is stored for a repeat of the same request, which then counts only
+          // once.
           // safety: passphrase-attempts-counted
           return {
             status: 403,

@@ -1,7 +1,7 @@
-// Browser sessions in the gate: begun and confirmed with a passkey, refreshed with single-use cookies, ended on request or by expiry.
-// Invariants: a challenge begins at most one session, because the session's id comes from it; a challenge confirms once, because it is
-// bound to the previous confirmation; a cookie's number is issued once, and late reuse ends its session; a confirmation leaves one valid
-// cookie.
+// Browser sessions in the gate: begun and confirmed with a passkey, refreshed with single-use cookies, ended
+// on request or by expiry. Invariants: a challenge begins at most one session, because the session's id comes
+// from it; a challenge confirms once, because it is bound to the previous confirmation; a cookie's number is
+// issued once, and late reuse ends its session; a confirmation leaves one valid cookie.
 
 import type { CredentialRow, PasskeyRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
@@ -17,11 +17,14 @@ import { own, ownSession, refresh } from './refresh';
 import { beginBrowser, begunOf, ending, IDLE, sessionsOf, surplus, TOTAL, turn } from './sessions';
 
 /** Whether a challenge has already begun a session. */
-const isSpent = ({ core }: Call<unknown>, id: string) => core.rows.get('credential', id) !== null || core.rows.isBuried('credential', id);
+const isSpent = ({ core }: Call<unknown>, id: string) =>
+  core.rows.get('credential', id) !== null || core.rows.isBuried('credential', id);
 
 /** The change that an assertion makes to its passkey, if any. */
 const advanced = (call: Call<unknown>, passkey: PasskeyRow, { counter, backed_up }: Used) =>
-  passkey.counter === counter && passkey.backed_up === backed_up ? [] : [revision(call, 'passkey', passkey, { counter, backed_up })];
+  passkey.counter === counter && passkey.backed_up === backed_up
+    ? []
+    : [revision(call, 'passkey', passkey, { counter, backed_up })];
 
 interface LoginInput {
   session: string;
@@ -40,7 +43,8 @@ const login: Operation<LoginInput> = {
       const { core, caller, input } = call;
       const member = core.rows.get('member', caller.id);
       const passkey = core.rows.get('passkey', input.passkey.id);
-      const isIts = passkey && passkey.member_id === caller.id && passkey.credential_id === input.passkey.credential_id;
+      const isIts =
+        passkey && passkey.member_id === caller.id && passkey.credential_id === input.passkey.credential_id;
       if (!member || !isIts || isSpent(call, input.session)) return refuse('UNAUTHENTICATED');
       // The Worker compared it only with D1.
       if (!mayFollow(passkey.counter, input.passkey.counter)) return refuse('UNAUTHENTICATED');
@@ -68,7 +72,11 @@ const enrol: Operation<EnrolInput> = {
     plan(call, now, { fetched: over }): Plan | Refusal {
       const { core, caller, input } = call;
       const member = core.rows.get('member', caller.id);
-      if (member?.enrolment_hash !== input.enrolment || (member.enrolment_ends_at ?? 0) <= now || isSpent(call, input.session))
+      if (
+        member?.enrolment_hash !== input.enrolment ||
+        (member.enrolment_ends_at ?? 0) <= now ||
+        isSpent(call, input.session)
+      )
         return refuse('ENROLMENT_GONE');
       const added = addition(call, input.passkey, member.id, now);
       if ('code' in added) return added;
@@ -83,7 +91,12 @@ const enrol: Operation<EnrolInput> = {
         status: 200,
         data: begunOf(call.core, writes[0]?.row as CredentialRow, member),
         writes: [...writes, added, enrolled],
-        events: [{ type: 'MEMBER_ENROLLED', data: { member_id: member.id, passkey_id: (added.row as PasskeyRow).id } }],
+        events: [
+          {
+            type: 'MEMBER_ENROLLED',
+            data: { member_id: member.id, passkey_id: (added.row as PasskeyRow).id },
+          },
+        ],
       };
     },
   },
@@ -120,14 +133,20 @@ interface ConfirmInput {
 const confirm: Operation<ConfirmInput> = {
   subject: ownSession,
   change: {
-    locks: ({ caller, input }) => [turn(caller.id), caller.id, caller.credential, ...(input.passkey ? [input.passkey.id] : [])],
+    locks: ({ caller, input }) => [
+      turn(caller.id),
+      caller.id,
+      caller.credential,
+      ...(input.passkey ? [input.passkey.id] : []),
+    ],
     plan(call, now) {
       const { core, ask, caller, input } = call;
       const row = own(call);
       const member = core.rows.get('member', caller.id);
       if (!row?.refresh || !member) return refuse('UNAUTHENTICATED');
       const since = confirmationOf(row);
-      if (!ask.again) return wants('value', { session: row.id, member: caller.id, since } satisfies Confirming);
+      if (!ask.again)
+        return wants('value', { session: row.id, member: caller.id, since } satisfies Confirming);
       // Of two requests with the same challenge, the second comes after another confirmation.
       // safety: challenge-used-once
       if (input.since !== since || !input.passkey) return refuse('UNAUTHENTICATED');
@@ -145,7 +164,11 @@ const confirm: Operation<ConfirmInput> = {
         expires_at: Math.min(now + IDLE, row.created_at + TOTAL),
       });
       const used = advanced(call, passkey, input.passkey);
-      return { status: 200, data: begunOf(call.core, put.row as CredentialRow, member), writes: [put, ...used] };
+      return {
+        status: 200,
+        data: begunOf(call.core, put.row as CredentialRow, member),
+        writes: [put, ...used],
+      };
     },
   },
 };
@@ -179,7 +202,9 @@ const end: Operation<Record<string, never>> = {
     locks: (call) => [turn(call.caller.id), ...endable(call).map(({ id }) => id)],
     plan(call, now, { fetched: ids }) {
       const { credential } = call.ask.named;
-      const known = credential === undefined || call.core.rows.get('credential', credential)?.member_id === call.caller.id;
+      const known =
+        credential === undefined ||
+        call.core.rows.get('credential', credential)?.member_id === call.caller.id;
       if (!known) return refuse('NOT_FOUND');
       const rows = endable(call).filter(({ id }) => (ids as string[]).includes(id));
       return { status: 204, data: null, writes: rows.map((row) => ending(call, row, now)) };

@@ -1,5 +1,6 @@
-// Refreshing a browser or terminal session. Invariants: a number is issued once; a number that is used again later ends its session, since somebody
-// else may hold it; for a few seconds it is accepted again, because its response may have been lost.
+// Refreshing a browser or terminal session. Invariants: a number is issued once; a number that is used again
+// later ends its session, since somebody else may hold it; for a few seconds it is accepted again, because
+// its response may have been lost.
 import type { CredentialRow, Refresh } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import type { Plan } from '../../../gate/journal/plan';
@@ -13,11 +14,14 @@ const FORGIVEN = 10_000;
 const MOST_LIVE = 32;
 
 /** The session that calls. */
-export const own = ({ core, caller }: Call<unknown>): CredentialRow | null => core.rows.get('credential', caller.credential);
+export const own = ({ core, caller }: Call<unknown>): CredentialRow | null =>
+  core.rows.get('credential', caller.credential);
 
 export const ownSession = ({ caller }: Call<unknown>) => ({ resource: caller.credential });
 
-/** Accepts a valid number and issues the next: of a cookie, a refresh token, or the device code of a terminal. */
+/**
+ * Accepts a valid number and issues the next: of a cookie, a refresh token, or the device code of a terminal.
+ */
 export const refresh: Operation<{ n: number }> = {
   subject: ownSession,
   change: {

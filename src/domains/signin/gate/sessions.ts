@@ -1,5 +1,6 @@
-// Rows of members' sessions: how a session begins, what the Worker is given for it, and which sessions end to make room. Invariant: a
-// browser session has cookies; a terminal session has refresh tokens and never counts as confirmed.
+// Rows of members' sessions: how a session begins, what the Worker is given for it, and which sessions end to
+// make room. Invariant: a browser session has cookies; a terminal session has refresh tokens and never counts
+// as confirmed.
 import { DAY } from '../../../db/rows';
 import type { CredentialRow, MemberRow, Refresh } from '../../../db/schema';
 import type { Core } from '../../../gate/core';
@@ -25,7 +26,12 @@ export interface Begun {
 }
 
 export const begunOf = (core: Core, row: CredentialRow, member: MemberRow): Begun => ({
-  session: { id: row.id, expires_at: row.expires_at as number, ends_at: row.created_at + TOTAL, n: (row.refresh as Refresh).last },
+  session: {
+    id: row.id,
+    expires_at: row.expires_at as number,
+    ends_at: row.created_at + TOTAL,
+    n: (row.refresh as Refresh).last,
+  },
   member: signedInMember(member, member.environments?.map((id) => slugOf(core, id)) ?? null),
 });
 
@@ -41,7 +47,8 @@ export const sessionsOf = ({ core }: Call<unknown>, member: string): CredentialR
 /** The lock that serialises beginning and ending sessions of a member. */
 export const turn = (member: string) => `sessions:${member}`;
 
-export const ending = (call: Call<unknown>, row: CredentialRow, now: number) => revision(call, 'credential', row, { revoked_at: now });
+export const ending = (call: Call<unknown>, row: CredentialRow, now: number) =>
+  revision(call, 'credential', row, { revoked_at: now });
 
 /** The oldest sessions, which must end to make room for one more; never the calling one. */
 export function surplus(call: Call<unknown>): CredentialRow[] {
@@ -50,10 +57,18 @@ export function surplus(call: Call<unknown>): CredentialRow[] {
   return others.slice(0, Math.max(0, all.length + 1 - MOST_SESSIONS));
 }
 
-type Begin = Pick<CredentialRow, 'refresh' | 'confirmed_at' | 'expires_at'> & Partial<Pick<CredentialRow, 'name' | 'created_in'>>;
+type Begin = Pick<CredentialRow, 'refresh' | 'confirmed_at' | 'expires_at'> &
+  Partial<Pick<CredentialRow, 'name' | 'created_in'>>;
 
 /** The rows that a new session changes: its own, and those of the oldest sessions if there are too many. */
-function begin(call: Call<unknown>, id: string, passkey: string | null, over: string[], now: number, fields: Begin) {
+function begin(
+  call: Call<unknown>,
+  id: string,
+  passkey: string | null,
+  over: string[],
+  now: number,
+  fields: Begin,
+) {
   const { core, ask, caller } = call;
   const put = insertion(call, 'credential', {
     ...fresh(core, ask.org, { id, hash: id, hint: '' }, now),
@@ -86,7 +101,13 @@ export interface Terminal {
 }
 
 /** A terminal session. Its device code is its first refresh token, with the number 0. */
-export const beginTerminal = (call: Call<unknown>, terminal: Terminal, passkey: string | null, over: string[], now: number) =>
+export const beginTerminal = (
+  call: Call<unknown>,
+  terminal: Terminal,
+  passkey: string | null,
+  over: string[],
+  now: number,
+) =>
   begin(call, terminal.session, passkey, over, now, {
     name: terminal.client_name,
     // A containment of the confirming browser session also ends this one.

@@ -1,11 +1,15 @@
-// When an automatic sync is made again: its platform did not answer, so the change that it was for has not arrived. Invariants: only an
-// automatic sync is made again; tries of one connection and environment are bounded, and counted anew after the last one or a success.
+// When an automatic sync is made again: its platform did not answer, so the change that it was for has not
+// arrived. Invariants: only an automatic sync is made again; tries of one connection and environment are
+// bounded, and counted anew after the last one or a success.
 import { isAway } from '../../../adapters/sync/judge';
 import type { SyncRow } from '../../../db/schema';
 import type { Core } from '../../../gate/core';
 import { syncs } from './store';
 
-/** The first pause, each twice as long as the one before; the longest; and how many tries there are: about two days in all. */
+/**
+ * The first pause, each twice as long as the one before; the longest; and how many tries there are: about two
+ * days in all.
+ */
 const FIRST = 5 * 60_000;
 const LONGEST = 6 * 3_600_000;
 const TRIES = 13;
@@ -25,7 +29,11 @@ export function makeAgain(core: Core, row: SyncRow, wait: number | null, now: nu
     return;
   }
   core.meta.set(key, String(tries + 1));
-  syncs(core).due(row.integration_id, row.environment_id, now + Math.max(Math.min(FIRST * 2 ** tries, LONGEST), (wait ?? 0) * 1000));
+  syncs(core).due(
+    row.integration_id,
+    row.environment_id,
+    now + Math.max(Math.min(FIRST * 2 ** tries, LONGEST), (wait ?? 0) * 1000),
+  );
 }
 
 /** A connection is gone. */

@@ -36,18 +36,29 @@ function find(call: Call<unknown>): SyncRow | null {
 }
 
 /** The results that the caller may know: of names within its limits, and of those that it named itself. */
-function resultsFor(call: Call<unknown>, row: SyncRow, results: Result[], steps = stepsFor(call.caller, call.need.scopes, MOST_STEPS)) {
+function resultsFor(
+  call: Call<unknown>,
+  row: SyncRow,
+  results: Result[],
+  steps = stepsFor(call.caller, call.need.scopes, MOST_STEPS),
+) {
   const { caller, need } = call;
   // A sync of names has results of no others.
   const isNamed = isOwn(call, row) && row.names !== null;
   // safety: sync-results-within-limits
   return results.filter(
-    ({ name }) => isNamed || (steps.take(row.environment_id, name) && reaches(caller, need.scopes, row.environment_id, name)),
+    ({ name }) =>
+      isNamed ||
+      (steps.take(row.environment_id, name) && reaches(caller, need.scopes, row.environment_id, name)),
   );
 }
 
 const shown = (call: Call<unknown>, row: SyncRow, steps?: Steps) =>
-  syncOut(row, resultsFor(call, row, syncs(call.core).results(row.id), steps), syncs(call.core).startedAt(row.id));
+  syncOut(
+    row,
+    resultsFor(call, row, syncs(call.core).results(row.id), steps),
+    syncs(call.core).startedAt(row.id),
+  );
 
 /** The most results on one page of the list; a page may be shorter for it. */
 const MOST_SHOWN = 5000;
@@ -64,7 +75,9 @@ const list: Operation<ListInput> = {
     for (const row of rows.slice(0, input.limit)) {
       results += syncs(core).count(row.id);
       if (items.length > 0 && results > MOST_SHOWN) return ok({ items, next: last });
-      const item = reachesEnvironment(caller, need.scopes, row.environment_id) ? shown(call, row, steps) : null;
+      const item = reachesEnvironment(caller, need.scopes, row.environment_id)
+        ? shown(call, row, steps)
+        : null;
       // The next page has steps of its own.
       if (items.length > 0 && !steps.take(row.environment_id, '')) return ok({ items, next: last });
       if (item) items.push(item);
@@ -84,11 +97,14 @@ function mayCancel(call: Call<unknown>): Refusal | null {
   const row = find(call);
   if (!row || isOwn(call, row) || namesHeld(caller, need.scopes, row.environment_id) === null) return null;
   const steps = stepsFor(caller, need.scopes, MOST_STEPS);
-  const within = (name: string) => steps.take(row.environment_id, name) && reaches(caller, need.scopes, row.environment_id, name);
+  const within = (name: string) =>
+    steps.take(row.environment_id, name) && reaches(caller, need.scopes, row.environment_id, name);
   // safety: sync-cancelled-within-limits
   return row.names?.length && row.names.every(within)
     ? null
-    : refuse('INSUFFICIENT_SCOPE', { message: 'This sync sends secrets outside the names of this credential, so it cannot cancel it.' });
+    : refuse('INSUFFICIENT_SCOPE', {
+        message: 'This sync sends secrets outside the names of this credential, so it cannot cancel it.',
+      });
 }
 
 const cancel: Operation<Record<string, never>> = {
@@ -106,7 +122,10 @@ const cancel: Operation<Record<string, never>> = {
       const open = syncs(core)
         .steps(row.id, MOST_SECRETS)
         .filter(({ begun }) => !begun);
-      const results = [...syncs(core).results(row.id), ...open.map(({ name, target }) => failed(name, target, cancelled))];
+      const results = [
+        ...syncs(core).results(row.id),
+        ...open.map(({ name, target }) => failed(name, target, cancelled)),
+      ];
       return {
         status: 200,
         data: syncOut(put.row as SyncRow, resultsFor(call, row, results), syncs(core).startedAt(row.id)),
@@ -130,7 +149,10 @@ const auto: Operation<Record<string, never>> = {
           const row = core.rows.get('integration', integration);
           const isThere = row?.auto && core.rows.get('environment', environment) !== null;
           const isWaiting = waiting.some(
-            (one) => one.credential === null && one.integration_id === integration && one.environment_id === environment,
+            (one) =>
+              one.credential === null &&
+              one.integration_id === integration &&
+              one.environment_id === environment,
           );
           if (!isThere || isWaiting) {
             syncs(core).undue(integration, environment, now);

@@ -1,6 +1,7 @@
-// Running a sync, in the gate: leases it to a job, selects its secrets again, returns ciphertexts and records the result of each name.
-// Invariants: nothing is returned once a caller or the sync itself has ended; results and the names that the sync then owns are recorded in
-// the turn in which they are reported; each run that reads values has one audit entry, attributed to the requester.
+// Running a sync, in the gate: leases it to a job, selects its secrets again, returns ciphertexts and records
+// the result of each name. Invariants: nothing is returned once a caller or the sync itself has ended;
+// results and the names that the sync then owns are recorded in the turn in which they are reported; each run
+// that reads values has one audit entry, attributed to the requester.
 import type { Owned, Plan, Result } from '../../../adapters/sync/plan';
 import type { IntegrationRow, SecretRow, SyncRow } from '../../../db/schema';
 import type { Draft } from '../../../gate/audit/entry';
@@ -27,8 +28,14 @@ const MOST_CHUNK = 1000;
 /** Why a sync cannot continue. */
 export type Stop = { code: 'CALLER_REVOKED' | 'NOT_ATTEMPTED'; message: string };
 
-const revoked: Stop = { code: 'CALLER_REVOKED', message: 'The credential that started this sync is no longer valid.' };
-const repointed: Stop = { code: 'NOT_ATTEMPTED', message: 'The connection was changed or removed after this sync was requested.' };
+const revoked: Stop = {
+  code: 'CALLER_REVOKED',
+  message: 'The credential that started this sync is no longer valid.',
+};
+const repointed: Stop = {
+  code: 'NOT_ATTEMPTED',
+  message: 'The connection was changed or removed after this sync was requested.',
+};
 const held: Stop = { code: 'NOT_ATTEMPTED', message: 'Reading this secret requires approval.' };
 
 const unaudited = (data: unknown): OperationOutcome => ({ ...ok(data), audited: true });
@@ -44,14 +51,19 @@ export interface Taken {
   planned: boolean;
 }
 
-/** Leases a sync to a job, unless it has ended, another job has it, or an earlier sync to the same target has not ended. */
+/**
+ * Leases a sync to a job, unless it has ended, another job has it, or an earlier sync to the same target has
+ * not ended.
+ */
 export const take: Operation<{ sync: string }> = {
   read(call) {
     const { core, input } = call;
     const row = open(call, input.sync);
     if (!row) return unaudited(null);
     // safety: syncs-of-a-place-in-order
-    const isFirst = core.rows.within('sync', 'open').every(({ id, place }) => targetIn(place) !== targetIn(row.place) || id >= row.id);
+    const isFirst = core.rows
+      .within('sync', 'open')
+      .every(({ id, place }) => targetIn(place) !== targetIn(row.place) || id >= row.id);
     const lease = isFirst ? core.storage.transactionSync(() => syncs(core).take(row.id, core.now())) : null;
     if (!lease) return unaudited(null);
     const integration = row.integration_id === null ? null : core.rows.get('integration', row.integration_id);
@@ -64,18 +76,23 @@ interface Working {
   lease: number;
 }
 
-/** The leased sync and the callers whose reach counts, or why it cannot continue. Null if another job has it now or it has ended. */
+/**
+ * The leased sync and the callers whose reach counts, or why it cannot continue. Null if another job has it
+ * now or it has ended.
+ */
 function working(call: Call<Working>) {
   const { core, input } = call;
   const row = open(call, input.sync);
-  if (!row || !core.storage.transactionSync(() => syncs(core).renew(input.sync, input.lease, core.now()))) return null;
+  if (!row || !core.storage.transactionSync(() => syncs(core).renew(input.sync, input.lease, core.now())))
+    return null;
   return { row, ...standing(core, row) };
 }
 
 /** The callers whose reach counts for a sync, or why it cannot continue. */
 function standing(core: Core, row: SyncRow) {
   const callers = actingFor(core, row);
-  const stop = row.cancelled_at !== null ? cancelled : isRepointed(core, row) ? repointed : callers ? null : revoked;
+  const stop =
+    row.cancelled_at !== null ? cancelled : isRepointed(core, row) ? repointed : callers ? null : revoked;
   return { callers: callers ?? [], stop };
 }
 
@@ -105,7 +122,9 @@ export const permit: Operation<PermitInput> = {
     if (input.for === 'none') permits(core).giveBack(row.id);
     if (stop || input.for === 'none') return unaudited({ stop, lasts: 0 } satisfies Permission);
     // safety: permit-ends-with-caller
-    const left = Math.min(...callers.map(({ expires_at }) => (expires_at ?? Number.POSITIVE_INFINITY) - core.now()));
+    const left = Math.min(
+      ...callers.map(({ expires_at }) => (expires_at ?? Number.POSITIVE_INFINITY) - core.now()),
+    );
     const lasts = Math.min(left, input.for === 'whole' ? WHOLE_LASTS : permitLasts(input.tries));
     permits(core).give(row.id, lasts, () => {
       const now = open(call, row.id);
@@ -142,21 +161,29 @@ export const values: Operation<ValuesInput> = {
     if (stop) return unaudited({ ...none, stop } satisfies ValuesPage);
     const selected = select(core, callers, row, now);
     if (isRefusal(selected))
-      return unaudited({ ...none, stop: { code: 'NOT_ATTEMPTED', message: selected.message ?? '' } } satisfies ValuesPage);
-    const back = new Set(heldBack(core, selected.rows, doersIn(core, row, callers), row.approval).map(({ id }) => id));
+      return unaudited({
+        ...none,
+        stop: { code: 'NOT_ATTEMPTED', message: selected.message ?? '' },
+      } satisfies ValuesPage);
+    const back = new Set(
+      heldBack(core, selected.rows, doersIn(core, row, callers), row.approval).map(({ id }) => id),
+    );
     const rows = selected.rows.filter(({ id }) => !back.has(id)).sort((a, b) => (a.name < b.name ? -1 : 1));
     const rest = input.after === null ? rows : rows.filter(({ name }) => name > (input.after as string));
     const page = fitting(rest, PAGE);
     const items = await deliveredOf(call, page);
     const again = working(call);
-    if (again?.stop !== null) return unaudited({ ...none, stop: again?.stop ?? revoked } satisfies ValuesPage);
+    if (again?.stop !== null)
+      return unaudited({ ...none, stop: again?.stop ?? revoked } satisfies ValuesPage);
     if (input.after === null) core.auditLog.append(entryOf(call, row, rows), 200, now);
     const isFirst = input.after === null;
     return unaudited({
       stop: null,
       items,
       next: page.length < rest.length ? (page.at(-1)?.name ?? null) : null,
-      results: isFirst ? [...selected.skipped, ...selected.rows.filter(({ id }) => back.has(id)).map(heldResult)] : [],
+      results: isFirst
+        ? [...selected.skipped, ...selected.rows.filter(({ id }) => back.has(id)).map(heldResult)]
+        : [],
       owned: isFirst ? syncs(core).owned(recordedAt(row)) : [],
       ownedElsewhere: isFirst ? syncs(core).ownedElsewhere(recordedAt(row)) : [],
       prunable: isFirst && row.prune ? prunable(core, callers, row, now) : [],
@@ -254,20 +281,28 @@ export const next: Operation<NextInput> = {
   },
 };
 
-async function chunk(call: Call<NextInput>, row: SyncRow, callers: Parameters<typeof select>[1]): Promise<Chunk> {
+async function chunk(
+  call: Call<NextInput>,
+  row: SyncRow,
+  callers: Parameters<typeof select>[1],
+): Promise<Chunk> {
   const { core, input } = call;
   const { environment_id } = row;
   const now = core.now();
   const steps = syncs(core).steps(row.id, Math.min(input.most, MOST_CHUNK));
   const puts = steps.filter(({ kind }) => kind === 'put');
-  const judged = puts.length ? select(core, callers, { environment_id, names: puts.map(({ name }) => name) }, now) : null;
+  const judged = puts.length
+    ? select(core, callers, { environment_id, names: puts.map(({ name }) => name) }, now)
+    : null;
   const selected = judged && !isRefusal(judged) ? judged : { rows: [], skipped: [] };
   const back = heldBack(core, selected.rows, doersIn(core, row, callers), row.approval);
   const sendable = fitting(
     selected.rows.filter((one) => !back.includes(one)),
     PAGE,
   );
-  const delivered = new Map((await deliveredOf(call, sendable)).map((one) => ['row' in one ? one.row.name : '', one]));
+  const delivered = new Map(
+    (await deliveredOf(call, sendable)).map((one) => ['row' in one ? one.row.name : '', one]),
+  );
   const again = working(call);
   // safety: sync-rechecked-after-fetch
   if (again?.stop !== null) return { stop: again?.stop ?? revoked, work: [] };
@@ -276,7 +311,8 @@ async function chunk(call: Call<NextInput>, row: SyncRow, callers: Parameters<ty
     const ended = [...selected.skipped, ...back.map(heldResult)];
     for (const result of ended) {
       const step = puts.find(({ name }) => name === result.name);
-      if (step) syncs(core).report(row.id, recordedAt(row), [{ ...result, targetName: step.target, digest: '' }]);
+      if (step)
+        syncs(core).report(row.id, recordedAt(row), [{ ...result, targetName: step.target, digest: '' }]);
     }
     const gone = new Set(ended.map(({ name }) => name));
     const work = steps.flatMap((step): Chunk['work'] => {
@@ -322,9 +358,14 @@ export const end: Operation<EndInput> = {
       core.storage.transactionSync(() => {
         // The results of a sync that had begun are kept.
         const isNew = syncs(core).count(row.id) === 0 && syncs(core).steps(row.id, 1).length === 0;
-        if (isNew) syncs(core).plan(row.id, recordedAt(row), { steps: [], results: input.results, missing: [] });
+        if (isNew)
+          syncs(core).plan(row.id, recordedAt(row), { steps: [], results: input.results, missing: [] });
         if (input.problem) syncs(core).fail(row.id, input.problem, 'all');
-        syncs(core).settle(recordedAt(row), { root: core.rows.rootOf('sync', row.id) ?? '', integration: row.integration_id }, now);
+        syncs(core).settle(
+          recordedAt(row),
+          { root: core.rows.rootOf('sync', row.id) ?? '', integration: row.integration_id },
+          now,
+        );
         // An automatic sync starts again, to where the connection leads now.
         if (row.credential === null && row.integration_id !== null && isRepointed(core, row))
           syncs(core).due(row.integration_id, row.environment_id, now);

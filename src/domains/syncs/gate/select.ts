@@ -1,7 +1,17 @@
-// Which secrets a sync sends: the active ones of its environment that its callers may read. Invariants: secrets outside their reach look
-// non-existent; a secret held by an approval policy is sent only under an approval that names it.
+// Which secrets a sync sends: the active ones of its environment that its callers may read. Invariants:
+// secrets outside their reach look non-existent; a secret held by an approval policy is sent only under an
+// approval that names it.
 import type { Owned, Result } from '../../../adapters/sync/plan';
-import { type Caller, nobody, overlap, type PermissionSet, reaches, reachesEnvironment, reasons, stepsFor } from '../../../auth/authorize';
+import {
+  type Caller,
+  nobody,
+  overlap,
+  type PermissionSet,
+  reaches,
+  reachesEnvironment,
+  reasons,
+  stepsFor,
+} from '../../../auth/authorize';
 import type { IntegrationRow, SecretRow, SyncRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { holdingReads } from '../../../gate/approvals/hold';
@@ -36,7 +46,9 @@ export function select(
 ): Selected | Refusal {
   const judges = callers.map((caller) => ({ caller, steps: stepsFor(caller, READ, MOST_STEPS) }));
   const within = (name: string) =>
-    judges.every(({ caller, steps }) => steps.take(environment_id, name) && reaches(caller, READ, environment_id, name));
+    judges.every(
+      ({ caller, steps }) => steps.take(environment_id, name) && reaches(caller, READ, environment_id, name),
+    );
   const selected: Selected = { rows: [], skipped: [] };
   const consider = (name: string, row: SecretRow | null) => {
     // safety: sync-within-reach
@@ -75,22 +87,36 @@ const skipped = (name: string, { code }: Refusal): Result => ({
 /** The revision of the connection that a sync was requested for. */
 export const pinned = ({ id, revision }: IntegrationRow): Record<string, number> => ({ [id]: revision });
 
-/** Whether a row that decides where a sync sends has changed since it was requested. A sync of an earlier release has no pins. */
+/**
+ * Whether a row that decides where a sync sends has changed since it was requested. A sync of an earlier
+ * release has no pins.
+ */
 export function isRepointed({ rows }: Pick<Core, 'rows'>, { pins, integration_id }: SyncRow): boolean {
   if (pins === null || integration_id === null) return false;
   // safety: sync-connection-as-requested
   return rows.get('integration', integration_id)?.revision !== pins[integration_id];
 }
 
-/** Those for whom a sync sends, as approval policies judge them: its callers, and the agents that stored or widened its connection. */
+/**
+ * Those for whom a sync sends, as approval policies judge them: its callers, and the agents that stored or
+ * widened its connection.
+ */
 export function doersOf(callers: readonly Caller[], connection: IntegrationRow | null): Doer[] {
   const accountable = connection?.of_agent;
   // safety: connection-of-agent-held
   return accountable ? [...callers, agentOf(accountable)] : [...callers];
 }
 
-/** Secrets that an approval policy holds, unless this approval names them as they are now, under the policies as they are now. */
-export function heldBack(core: Core, rows: readonly SecretRow[], doers: readonly Doer[], approval: string | null): SecretRow[] {
+/**
+ * Secrets that an approval policy holds, unless this approval names them as they are now, under the policies
+ * as they are now.
+ */
+export function heldBack(
+  core: Core,
+  rows: readonly SecretRow[],
+  doers: readonly Doer[],
+  approval: string | null,
+): SecretRow[] {
   const given = approval === null ? null : core.rows.get('approval', approval);
   const isGiven = (row: SecretRow): boolean => {
     // safety: sync-secrets-as-approved
@@ -127,11 +153,16 @@ function formerCaller(core: Core, id: string): Caller | null {
 /** Environments and names. */
 type Limits = Pick<PermissionSet, 'environments' | 'secrets'>;
 
-/** What a caller can have a connection send: what it can read, within the limits of its scope integrations:write. */
+/**
+ * What a caller can have a connection send: what it can read, within the limits of its scope
+ * integrations:write.
+ */
 const sendable = ({ permissions }: Caller): Limits[] => {
   const storing = reasons(permissions, ['integrations:write'], null);
   // safety: connection-within-limits-of-its-maker
-  return reasons(permissions, READ, null).flatMap((one) => storing.map((other) => (one === other ? one : overlap(one, other))));
+  return reasons(permissions, READ, null).flatMap((one) =>
+    storing.map((other) => (one === other ? one : overlap(one, other))),
+  );
 };
 
 /** What a connection stores of its creator's reach; `generation`: the number of panics at that time. */
@@ -159,24 +190,36 @@ function readerWithin(caller: Caller, limits: readonly Limits[]): Caller {
 /** A caller as a reader of what it can have a connection send. */
 export const storerOf = (caller: Caller): Caller => readerWithin(caller, sendable(caller));
 
-/** A caller with the limits of its scope integrations:sync: who runs a connection need not hold secrets:read. */
-export const runnerOf = (caller: Caller): Caller => readerWithin(caller, reasons(caller.permissions, SYNC, null));
+/**
+ * A caller with the limits of its scope integrations:sync: who runs a connection need not hold secrets:read.
+ */
+export const runnerOf = (caller: Caller): Caller =>
+  readerWithin(caller, reasons(caller.permissions, SYNC, null));
 
-/** The creator of a connection as it is now, and with its reach when the connection was made. Null if it has ended. */
+/**
+ * The creator of a connection as it is now, and with its reach when the connection was made. Null if it has
+ * ended.
+ */
 export function makersOf(core: Core, connection: IntegrationRow): Caller[] | null {
   const maker = connection.maker ? callerBy(core, connection.maker) : null;
   // safety: sync-maker-judged-again
   if (!maker) return null;
-  // A panic ends a member's sessions but not the member: a connection from before it sends nothing until it is updated again.
+  // A panic ends a member's sessions but not the member: a connection from before it sends nothing until it
+  // is updated again.
   // safety: sync-connection-before-panic
-  if (maker.kind === 'member' && (connection.reach?.[0]?.generation ?? 0) < (core.rows.get('org', core.org)?.generation ?? 0)) return null;
+  if (
+    maker.kind === 'member' &&
+    (connection.reach?.[0]?.generation ?? 0) < (core.rows.get('org', core.org)?.generation ?? 0)
+  )
+    return null;
   // safety: sync-within-reach-of-its-making
   return [maker, readerWithin(nobody, connection.reach ?? [])];
 }
 
 /**
- * The callers whose reach counts for a sync: all of them must be able to read a secret. They are the requester, within the limits of its
- * scope integrations:sync, and either the requester itself or the creator of the connection. Null once one of them has ended.
+ * The callers whose reach counts for a sync: all of them must be able to read a secret. They are the
+ * requester, within the limits of its scope integrations:sync, and either the requester itself or the creator
+ * of the connection. Null once one of them has ended.
  */
 export function actingFor(core: Core, sync: Pick<SyncRow, 'credential' | 'integration_id'>): Caller[] | null {
   const asker = sync.credential === null ? null : callerBy(core, sync.credential);
@@ -194,29 +237,37 @@ export function formerly(core: Core, sync: Pick<SyncRow, 'credential' | 'integra
   const former = (id: string | null | undefined) => (id ? (formerCaller(core, id) ?? []) : []);
   const askers = [former(sync.credential)].flat();
   const connection = sync.integration_id === null ? null : core.rows.get('integration', sync.integration_id);
-  return [...askers.map(runnerOf), ...(sync.integration_id === null ? askers : [former(connection?.maker)].flat())];
+  return [
+    ...askers.map(runnerOf),
+    ...(sync.integration_id === null ? askers : [former(connection?.maker)].flat()),
+  ];
 }
 
 /**
- * 403 for a caller that may not read any secret; 404 for one that may not read secrets in an environment, or any environment (''). Agents
- * are told what they lack.
+ * 403 for a caller that may not read any secret; 404 for one that may not read secrets in an environment, or
+ * any environment (''). Agents are told what they lack.
  */
 export function mayRead(caller: Caller, environment: string | null): Refusal | null {
   const isAgent = caller.kind === 'agent';
   if (reasons(caller.permissions, READ, null).length === 0)
     return isAgent
-      ? refuse('SECRET_ACCESS_DENIED', { message: 'This agent does not hold the scope secrets:read, which this request needs.' })
-      : refuse('INSUFFICIENT_SCOPE', { message: 'This credential does not hold the scope secrets:read, which this request needs.' });
+      ? refuse('SECRET_ACCESS_DENIED', {
+          message: 'This agent does not hold the scope secrets:read, which this request needs.',
+        })
+      : refuse('INSUFFICIENT_SCOPE', {
+          message: 'This credential does not hold the scope secrets:read, which this request needs.',
+        });
   // safety: sync-environment-within-reach
-  if (environment === null || (environment !== '' && reachesEnvironment(caller, READ, environment))) return null;
+  if (environment === null || (environment !== '' && reachesEnvironment(caller, READ, environment)))
+    return null;
   return isAgent
     ? refuse('SECRET_ACCESS_DENIED', { message: 'This agent may not read secrets in this environment.' })
     : refuse('NOT_FOUND', { message: 'There is no such environment.' });
 }
 
 /**
- * Names at a place whose secrets are gone from the environment (deleted, renamed, expired or revoked), limited to `names` if given and to
- * the callers' reach.
+ * Names at a place whose secrets are gone from the environment (deleted, renamed, expired or revoked),
+ * limited to `names` if given and to the callers' reach.
  */
 export function prunable(
   core: Core,

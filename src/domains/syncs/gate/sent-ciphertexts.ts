@@ -1,5 +1,5 @@
-// The ciphertexts of secrets that a sync sends. Invariant: they are returned for rows of the current turn, or the caller checks again after
-// fetching.
+// The ciphertexts of secrets that a sync sends. Invariant: they are returned for rows of the current turn, or
+// the caller checks again after fetching.
 import type { SecretRow, VersionRow } from '../../../db/schema';
 import type { Call } from '../../../gate/request/call';
 import { slugOf } from '../../../gate/request/target';
@@ -15,7 +15,8 @@ export async function deliveredOf(call: Call<unknown>, rows: readonly SecretRow[
     .filter(({ id, version }) => !ciphertexts(core).get(id, version, now))
     .map(({ id, version }) => ({ secret: id, version }));
   const fetched = new Map<string, VersionRow>();
-  for (const version of missing.length ? await fetchVersions(call, missing) : []) fetched.set(version.secret_id, version);
+  for (const version of missing.length ? await fetchVersions(call, missing) : [])
+    fetched.set(version.secret_id, version);
   for (const version of fetched.values()) keep(core, version);
   return rows.flatMap((row) => {
     const version = fetched.get(row.id) ?? ciphertexts(core).get(row.id, row.version, now);

@@ -1,5 +1,5 @@
-// Starting a sync. Invariants: a sync is a row, written in the commit that uses its approval and stores its response, so a repeat finds the
-// same sync; a dry run writes nothing; nothing is sent to a target here.
+// Starting a sync. Invariants: a sync is a row, written in the commit that uses its approval and stores its
+// response, so a repeat finds the same sync; a dry run writes nothing; nothing is sent to a target here.
 
 import { hostOf } from '../../../adapters/sync/hosts';
 import type { Owned, Result } from '../../../adapters/sync/plan';
@@ -17,13 +17,26 @@ import { environmentOf, slugOf } from '../../../gate/request/target';
 import { sees } from '../../integrations/gate/reach';
 import type { Delivered } from '../../secrets/rules';
 import { placeOf, recordedAt } from '../place';
-import { doersOf, heldBack, makersOf, mayRead, pinned, prunable, runnerOf, type Selected, select } from './select';
+import {
+  doersOf,
+  heldBack,
+  makersOf,
+  mayRead,
+  pinned,
+  prunable,
+  runnerOf,
+  type Selected,
+  select,
+} from './select';
 import { deliveredOf, fitting } from './sent-ciphertexts';
 import { syncs } from './store';
 
 export interface SyncInput {
   id: string;
-  /** A stored connection, or a platform with its config: the fields that may be shown, and its credentials encrypted for this sync. */
+  /**
+   * A stored connection, or a platform with its config: the fields that may be shown, and its credentials
+   * encrypted for this sync.
+   */
   integration: string | null;
   platform: string | null;
   config: Record<string, unknown> | null;
@@ -71,11 +84,14 @@ function judge(call: Call<SyncInput>): About | Refusal {
   if (input.integration !== null && !integration)
     return refuse('NOT_FOUND', { message: 'The connection in integrationId does not exist.' });
   if (integration && integration.kind !== 'sync')
-    return refuse('VALIDATION_FAILED', { details: [{ path: 'integrationId', message: 'must be a connection of kind sync' }] });
+    return refuse('VALIDATION_FAILED', {
+      details: [{ path: 'integrationId', message: 'must be a connection of kind sync' }],
+    });
   const environment = environmentOf(core, input.environment);
   const runner = runnerOf(caller);
   // With a stored connection the caller need not hold secrets:read: the connection's creator did.
-  const barred = (integration ? null : mayRead(caller, environment?.id ?? '')) ?? mayRead(runner, environment?.id ?? '');
+  const barred =
+    (integration ? null : mayRead(caller, environment?.id ?? '')) ?? mayRead(runner, environment?.id ?? '');
   if (barred) return barred;
   if (!environment) return noEnvironment;
   // safety: connection-within-its-environments
@@ -93,16 +109,19 @@ function judge(call: Call<SyncInput>): About | Refusal {
 }
 
 /**
- * Whoever lately changed where a connection sends or widened what it sends: the requester may not know. They decide as little as the
- * requester.
+ * Whoever lately changed where a connection sends or widened what it sends: the requester may not know. They
+ * decide as little as the requester.
  */
 const changersOf = (integration: IntegrationRow | null, now: number): Doer[] =>
   // safety: connection-changer-decides-nothing
   integration ? [membersOf(recentlyTied(integration.changed_by, now))] : [];
 
 /** The secrets to sync. */
-const selectedBy = ({ core, input }: Call<SyncInput>, { callers, environment_id }: About, now: number): Selected | Refusal =>
-  select(core, callers, { environment_id, names: input.names }, now);
+const selectedBy = (
+  { core, input }: Call<SyncInput>,
+  { callers, environment_id }: About,
+  now: number,
+): Selected | Refusal => select(core, callers, { environment_id, names: input.names }, now);
 
 export const sync: Operation<SyncInput> = {
   subject: ({ core, input }) => ({
@@ -119,7 +138,9 @@ export const sync: Operation<SyncInput> = {
       // The plan reports the reason.
       if (isRefusal(selected)) return null;
       const { rows } = selected;
-      return fitting(rows, MOST_DRY).length < rows.length ? refuse('RESULT_TOO_LARGE') : deliveredOf(call, rows);
+      return fitting(rows, MOST_DRY).length < rows.length
+        ? refuse('RESULT_TOO_LARGE')
+        : deliveredOf(call, rows);
     },
     plan(call, now, { judged, locked }) {
       const about = judged as About;
@@ -180,8 +201,14 @@ function newSync(
   };
 }
 
-/** Where values would go: the host, and the fields of the config that are not credentials. The place is theirs, not the connection's name. */
-function showsOf({ core, input }: Call<SyncInput>, { integration, platform, environment_id }: Omit<About, 'place' | 'callers'>): Fact[] {
+/**
+ * Where values would go: the host, and the fields of the config that are not credentials. The place is
+ * theirs, not the connection's name.
+ */
+function showsOf(
+  { core, input }: Call<SyncInput>,
+  { integration, platform, environment_id }: Omit<About, 'place' | 'callers'>,
+): Fact[] {
   const config = integration?.config ?? input.config ?? {};
   const fields = Object.entries(config).filter(([, value]) => value !== undefined && value !== null);
   const words = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
@@ -204,7 +231,11 @@ function dryRun(
 ): Plan | Refusal | More<DryRun> {
   if (input.foreseen) {
     const data = { platform, environmentId: environment_id, dryRun: true, ...input.foreseen };
-    return { status: 200, data, audit: { ...namesNoted(namesOf(selected), null), sent: sentIn(integration, platform, selected) } };
+    return {
+      status: 200,
+      data,
+      audit: { ...namesNoted(namesOf(selected), null), sent: sentIn(integration, platform, selected) },
+    };
   }
   if (items && isRefusal(items)) return items;
   const about = { platform, environment_id, place, names: input.names };

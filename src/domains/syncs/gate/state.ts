@@ -1,4 +1,5 @@
-// How a sync is shown and how it ends. Invariant: a sync ends once, with one event, and the credentials of its request are erased.
+// How a sync is shown and how it ends. Invariant: a sync ends once, with one event, and the credentials of
+// its request are erased.
 import type { Result } from '../../../adapters/sync/plan';
 import type { SyncRow } from '../../../db/schema';
 import type { Core } from '../../../gate/core';
@@ -15,7 +16,12 @@ export function statusOf(results: readonly Result[]): 'completed' | 'partial' | 
 }
 
 /** The plan that ends a sync, from the recorded results. `about` contains other changes to its row. */
-export function ending(call: Call<unknown>, row: SyncRow, about: Partial<SyncRow>, now: number): Required<Pick<Plan, 'writes' | 'events'>> {
+export function ending(
+  call: Call<unknown>,
+  row: SyncRow,
+  about: Partial<SyncRow>,
+  now: number,
+): Required<Pick<Plan, 'writes' | 'events'>> {
   const { core } = call;
   const results = syncs(core).results(row.id);
   const status = statusOf(results);
@@ -23,18 +29,36 @@ export function ending(call: Call<unknown>, row: SyncRow, about: Partial<SyncRow
   const ended = { status, started_at, finished_at: now };
   // The names are kept once, with their results.
   // safety: sync-credentials-forgotten
-  const put = revision(call, 'sync', row, { ...about, ...ended, credentials_sealed: null, names: row.names && [] });
+  const put = revision(call, 'sync', row, {
+    ...about,
+    ...ended,
+    credentials_sealed: null,
+    names: row.names && [],
+  });
   return {
     writes: [put],
-    events: [{ type: status === 'completed' ? 'SYNC_COMPLETED' : 'SYNC_FAILED', data: dataOf(core, row, status, results) }],
+    events: [
+      {
+        type: status === 'completed' ? 'SYNC_COMPLETED' : 'SYNC_FAILED',
+        data: dataOf(core, row, status, results),
+      },
+    ],
   };
 }
 
 const ACTIONS = ['created', 'updated', 'unchanged', 'deleted', 'skipped', 'failed'] as const;
 
 /** A sync in events: with counts but without names of secrets. */
-function dataOf(core: Core, { id, platform, integration_id, environment_id }: SyncRow, status: string, results: readonly Result[]) {
-  const counts = ACTIONS.map((action) => [action, results.filter((result) => result.action === action).length]);
+function dataOf(
+  core: Core,
+  { id, platform, integration_id, environment_id }: SyncRow,
+  status: string,
+  results: readonly Result[],
+) {
+  const counts = ACTIONS.map((action) => [
+    action,
+    results.filter((result) => result.action === action).length,
+  ]);
   return {
     sync_id: id,
     platform,

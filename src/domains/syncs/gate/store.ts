@@ -1,6 +1,8 @@
-// Running syncs: who works on one, the rest of its plan, the results, and which names this service wrote at which place. Invariants: a name
-// is ours from the turn in which its write is reported, until another environment is about to write it or a listing lacks it; a step is marked when it is handed out, so after an interruption the next consumer
-// knows that it may have been done; only one consumer works on a sync at a time.
+// Running syncs: who works on one, the rest of its plan, the results, and which names this service wrote at
+// which place. Invariants: a name is ours from the turn in which its write is reported, until another
+// environment is about to write it or a listing lacks it; a step is marked when it is handed out, so after an
+// interruption the next consumer knows that it may have been done; only one consumer works on a sync at a
+// time.
 import type { Owned, Result, Step } from '../../../adapters/sync/plan';
 import { DAY } from '../../../db/rows';
 import { part } from '../../../gate/part';
@@ -36,7 +38,10 @@ export interface Syncs {
   asked(sync: string, until: number): void;
   /** When a job may be requested: after the lease, and after the previous request. */
   askAt(sync: string): number;
-  /** Stores a plan. Names that the listing lacks are no longer ours; names that it leaves unchanged are no longer another environment's. */
+  /**
+   * Stores a plan. Names that the listing lacks are no longer ours; names that it leaves unchanged are no
+   * longer another environment's.
+   */
   plan(sync: string, place: Place, plan: { steps: Step[]; results: Result[]; missing: string[] }): void;
   /** The remaining steps: writes first, then deletions. */
   steps(sync: string, most: number): OpenStep[];
@@ -56,15 +61,19 @@ export interface Syncs {
   owned(place: Place): Owned[];
   /** And from other environments. */
   ownedElsewhere(place: Place): string[];
-  /** An environment is due for this connection, because a secret has changed or a sync is made again. The earliest time counts. */
+  /**
+   * An environment is due for this connection, because a secret has changed or a sync is made again. The
+   * earliest time counts.
+   */
   due(integration: string, environment: string, at: number): void;
   dueBy(now: number): { integration: string; environment: string }[];
   nextDue(): number | null;
   /** A sync of a connection and an environment starts, covering all changes so far. */
   undue(integration: string, environment: string, until: number): void;
   /**
-   * A sync has ended: what is recorded of its target counts for this root from now on. A connection that led elsewhere before has nothing
-   * recorded there any more. Where a root or the organisation has too many names, those of its oldest targets are forgotten.
+   * A sync has ended: what is recorded of its target counts for this root from now on. A connection that led
+   * elsewhere before has nothing recorded there any more. Where a root or the organisation has too many
+   * names, those of its oldest targets are forgotten.
    */
   settle(place: Place, by: { root: string; integration: string | null }, now: number): void;
   /** Forgets the names at targets that no sync has written to for long. */
@@ -81,7 +90,15 @@ export interface Syncs {
 /** How long a consumer may be silent: a few chunks of writes to a slow target, including waits. */
 const LEASE = 180_000;
 
-type StepRow = { name: string; target: string; kind: string; listed: string | null; handle: string | null; digest: string; begun: number };
+type StepRow = {
+  name: string;
+  target: string;
+  kind: string;
+  listed: string | null;
+  handle: string | null;
+  digest: string;
+  begun: number;
+};
 
 const stepOf = ({ name, target, kind, listed, handle, digest, begun }: StepRow): OpenStep => ({
   name,
@@ -92,7 +109,13 @@ const stepOf = ({ name, target, kind, listed, handle, digest, begun }: StepRow):
   begun: begun === 1,
 });
 
-type ResultRow = { name: string; target: string | null; action: string; code: string | null; message: string | null };
+type ResultRow = {
+  name: string;
+  target: string | null;
+  action: string;
+  code: string | null;
+  message: string | null;
+};
 
 const resultOf = ({ name, target, action, code, message }: ResultRow): Result => ({
   name,
@@ -139,10 +162,12 @@ export function createSyncs(sql: SqlStorage): Syncs {
       for (const target of targets) forget(place, target);
     },
     forget(sync) {
-      for (const table of ['sync_runs', 'sync_steps', 'sync_results']) sql.exec(`delete from ${table} where sync = ?`, sync);
+      for (const table of ['sync_runs', 'sync_steps', 'sync_results'])
+        sql.exec(`delete from ${table} where sync = ?`, sync);
     },
     forgetEnvironment(environment) {
-      for (const table of ['sync_names', 'sync_places', 'sync_due']) sql.exec(`delete from ${table} where environment = ?`, environment);
+      for (const table of ['sync_names', 'sync_places', 'sync_due'])
+        sql.exec(`delete from ${table} where environment = ?`, environment);
     },
     ...places(sql, all),
     bringForward(now) {
@@ -159,7 +184,10 @@ export function createSyncs(sql: SqlStorage): Syncs {
 }
 
 /** The leases of syncs. */
-function leases(sql: SqlStorage, all: Query): Pick<Syncs, 'take' | 'renew' | 'release' | 'isAnyLeased' | 'startedAt' | 'asked' | 'askAt'> {
+function leases(
+  sql: SqlStorage,
+  all: Query,
+): Pick<Syncs, 'take' | 'renew' | 'release' | 'isAnyLeased' | 'startedAt' | 'asked' | 'askAt'> {
   type Run = { started: number; lease: number; leased_until: number; asked_until: number; planned: number };
   const run = (sync: string) => all<Run>('select * from sync_runs where sync = ?', sync)[0];
   return {
@@ -172,7 +200,15 @@ function leases(sql: SqlStorage, all: Query): Pick<Syncs, 'take' | 'renew' | 're
         started: before?.started || now,
         planned: before?.planned ?? 0,
       };
-      sql.exec('insert or replace into sync_runs values (?, ?, ?, ?, ?, ?)', sync, started, lease, now + LEASE, 0, planned);
+      sql.exec(
+        'insert or replace into sync_runs values (?, ?, ?, ?, ?, ?)',
+        sync,
+        started,
+        lease,
+        now + LEASE,
+        0,
+        planned,
+      );
       return { lease, started, planned: planned === 1 };
     },
     renew(sync, lease, now) {
@@ -182,7 +218,8 @@ function leases(sql: SqlStorage, all: Query): Pick<Syncs, 'take' | 'renew' | 're
       sql.exec('update sync_runs set leased_until = ? where sync = ?', now + LEASE, sync);
       return true;
     },
-    release: (sync) => void sql.exec('update sync_runs set leased_until = 0, asked_until = 0 where sync = ?', sync),
+    release: (sync) =>
+      void sql.exec('update sync_runs set leased_until = 0, asked_until = 0 where sync = ?', sync),
     isAnyLeased: () => all('select 1 one from sync_runs where leased_until > 0 limit 1').length > 0,
     startedAt: (sync) => run(sync)?.started || null,
     asked(sync, until) {
@@ -198,20 +235,41 @@ function leases(sql: SqlStorage, all: Query): Pick<Syncs, 'take' | 'renew' | 're
 
 /** Stores the result for a name. */
 function addResult(sql: SqlStorage, sync: string, { name, targetName, action, code, message }: Result): void {
-  sql.exec('insert into sync_results values (?, ?, ?, ?, ?, ?)', sync, name, targetName, action, code ?? null, message ?? null);
+  sql.exec(
+    'insert into sync_results values (?, ?, ?, ?, ?, ?)',
+    sync,
+    name,
+    targetName,
+    action,
+    code ?? null,
+    message ?? null,
+  );
 }
 
 /** The results of runs. */
 function results(sql: SqlStorage, all: Query): Pick<Syncs, 'fail' | 'results' | 'count'> {
   return {
     fail(sync, { code, message }, which) {
-      const open = all<StepRow>(`select * from sync_steps where sync = ?${which === 'all' ? '' : ' and begun = 0'}`, sync);
+      const open = all<StepRow>(
+        `select * from sync_steps where sync = ?${which === 'all' ? '' : ' and begun = 0'}`,
+        sync,
+      );
       for (const { name, target } of open)
-        addResult(sql, sync, { name, targetName: target, action: 'failed', code: code as NonNullable<Result['code']>, message });
+        addResult(sql, sync, {
+          name,
+          targetName: target,
+          action: 'failed',
+          code: code as NonNullable<Result['code']>,
+          message,
+        });
       sql.exec(`delete from sync_steps where sync = ?${which === 'all' ? '' : ' and begun = 0'}`, sync);
     },
-    results: (sync) => all<ResultRow>('select name, target, action, code, message from sync_results where sync = ?', sync).map(resultOf),
-    count: (sync) => all<{ n: number }>('select count(*) n from sync_results where sync = ?', sync)[0]?.n ?? 0,
+    results: (sync) =>
+      all<ResultRow>('select name, target, action, code, message from sync_results where sync = ?', sync).map(
+        resultOf,
+      ),
+    count: (sync) =>
+      all<{ n: number }>('select count(*) n from sync_results where sync = ?', sync)[0]?.n ?? 0,
   };
 }
 
@@ -222,7 +280,9 @@ function progress(sql: SqlStorage, all: Query): Pick<Syncs, 'plan' | 'steps' | '
     plan(sync, place, { steps, results, missing }) {
       // safety: missing-names-not-ours
       for (const target of missing) forget(place, target);
-      const unchanged = results.flatMap(({ action, targetName }) => (action === 'unchanged' && targetName !== null ? [targetName] : []));
+      const unchanged = results.flatMap(({ action, targetName }) =>
+        action === 'unchanged' && targetName !== null ? [targetName] : [],
+      );
       for (const target of unchanged) yieldTo(place, target);
       sql.exec('delete from sync_steps where sync = ?', sync);
       sql.exec('delete from sync_results where sync = ?', sync);
@@ -234,11 +294,19 @@ function progress(sql: SqlStorage, all: Query): Pick<Syncs, 'plan' | 'steps' | '
       for (const result of results) addResult(sql, sync, result);
       sql.exec('update sync_runs set planned = 1 where sync = ?', sync);
     },
-    steps: (sync, most) => all<StepRow>('select * from sync_steps where sync = ? order by kind, target limit ?', sync, most).map(stepOf),
+    steps: (sync, most) =>
+      all<StepRow>('select * from sync_steps where sync = ? order by kind, target limit ?', sync, most).map(
+        stepOf,
+      ),
     begin(sync, place, steps) {
       for (const { kind, target } of steps) {
         // safety: sync-steps-marked
-        sql.exec('update sync_steps set begun = 1 where sync = ? and kind = ? and target = ?', sync, kind, target);
+        sql.exec(
+          'update sync_steps set begun = 1 where sync = ? and kind = ? and target = ?',
+          sync,
+          kind,
+          target,
+        );
         if (kind === 'put') yieldTo(place, target);
       }
     },
@@ -248,13 +316,19 @@ function progress(sql: SqlStorage, all: Query): Pick<Syncs, 'plan' | 'steps' | '
       for (const { digest, ...result } of done) {
         const { name, targetName, action } = result;
         const kind = action === 'deleted' ? 'remove' : 'put';
-        const step = all('select 1 one from sync_steps where sync = ? and target = ? and name = ?', sync, targetName, name);
+        const step = all(
+          'select 1 one from sync_steps where sync = ? and target = ? and name = ?',
+          sync,
+          targetName,
+          name,
+        );
         // A result that was already reported counts once.
         if (step.length === 0) continue;
         sql.exec('delete from sync_steps where sync = ? and target = ? and name = ?', sync, targetName, name);
         addResult(sql, sync, result);
         // safety: written-names-noted
-        if (action === 'created' || action === 'updated') note(place, { target: targetName as string, name, digest });
+        if (action === 'created' || action === 'updated')
+          note(place, { target: targetName as string, name, digest });
         if (kind === 'remove') forget(place, targetName as string);
       }
     },
@@ -289,13 +363,18 @@ function owners(sql: SqlStorage, all: Query) {
         ...[target, environment],
       ),
     ownedElsewhere: ({ target, environment }: Place) =>
-      all<{ target: string }>('select target from sync_names where place = ? and environment <> ?', target, environment).map(
-        (one) => one.target,
-      ),
+      all<{ target: string }>(
+        'select target from sync_names where place = ? and environment <> ?',
+        target,
+        environment,
+      ).map((one) => one.target),
   };
 }
 
-/** The most targets, names and bytes of names that are recorded for a root and for an organisation; and for how long without a sync. */
+/**
+ * The most targets, names and bytes of names that are recorded for a root and for an organisation; and for
+ * how long without a sync.
+ */
 export const nameQuotas = {
   root: { places: 1000, names: 50_000, bytes: 16 * 1024 ** 2 },
   org: { places: 5000, names: 200_000, bytes: 64 * 1024 ** 2 },
@@ -306,12 +385,19 @@ export const nameQuotas = {
 function places(sql: SqlStorage, all: Query): Pick<Syncs, 'settle' | 'sweep' | 'forgetIntegration'> {
   type At = { place: string; environment: string };
   const drop = (where: string, ...values: SqlStorageValue[]) => {
-    for (const { place, environment } of all<At>(`delete from sync_places where ${where} returning place, environment`, ...values))
+    for (const { place, environment } of all<At>(
+      `delete from sync_places where ${where} returning place, environment`,
+      ...values,
+    ))
       sql.exec('delete from sync_names where place = ? and environment = ?', place, environment);
   };
-  const measured = 'count(*) names, coalesce(sum(100 + length(target) + length(name)), 0) bytes from sync_names';
+  const measured =
+    'count(*) names, coalesce(sum(100 + length(target) + length(name)), 0) bytes from sync_names';
   const trim = (bounds: typeof nameQuotas.org, where: string, ...values: SqlStorageValue[]) => {
-    const known = all<At & { names: number; bytes: number }>(`select * from sync_places where ${where} order by at desc`, ...values);
+    const known = all<At & { names: number; bytes: number }>(
+      `select * from sync_places where ${where} order by at desc`,
+      ...values,
+    );
     const sum = { places: 0, names: 0, bytes: 0 };
     for (const { place, environment, names, bytes } of known) {
       sum.places++;
@@ -324,8 +410,13 @@ function places(sql: SqlStorage, all: Query): Pick<Syncs, 'settle' | 'sweep' | '
   };
   return {
     settle({ target, environment }, { root, integration }, now) {
-      if (integration !== null) drop('integration = ? and environment = ? and place <> ?', integration, environment, target);
-      const [size] = all<{ names: number; bytes: number }>(`select ${measured} where place = ? and environment = ?`, target, environment);
+      if (integration !== null)
+        drop('integration = ? and environment = ? and place <> ?', integration, environment, target);
+      const [size] = all<{ names: number; bytes: number }>(
+        `select ${measured} where place = ? and environment = ?`,
+        target,
+        environment,
+      );
       const { names = 0, bytes = 0 } = size ?? {};
       sql.exec(
         'insert or replace into sync_places values (?, ?, ?, ?, ?, ?, ?)',
@@ -344,7 +435,10 @@ function places(sql: SqlStorage, all: Query): Pick<Syncs, 'settle' | 'sweep' | '
     sweep(now) {
       drop('at < ?', now - nameQuotas.kept);
       // Of an earlier release, or of a sync that did not end: they are known from now on.
-      sql.exec(`insert or ignore into sync_places select place, environment, '', null, ?, ${measured} group by place, environment`, now);
+      sql.exec(
+        `insert or ignore into sync_places select place, environment, '', null, ?, ${measured} group by place, environment`,
+        now,
+      );
     },
     forgetIntegration(integration) {
       // safety: sync-names-end-with-connection
@@ -365,10 +459,18 @@ function dues(sql: SqlStorage, all: Query): Pick<Syncs, 'due' | 'dueBy' | 'nextD
         at,
       ),
     dueBy: (now) =>
-      all<{ integration: string; environment: string }>('select integration, environment from sync_due where at <= ? limit 100', now),
+      all<{ integration: string; environment: string }>(
+        'select integration, environment from sync_due where at <= ? limit 100',
+        now,
+      ),
     nextDue: () => all<{ at: number | null }>('select min(at) at from sync_due')[0]?.at ?? null,
     undue: (integration, environment, until) =>
-      void sql.exec('delete from sync_due where integration = ? and environment = ? and at <= ?', integration, environment, until),
+      void sql.exec(
+        'delete from sync_due where integration = ? and environment = ? and at <= ?',
+        integration,
+        environment,
+        until,
+      ),
   };
 }
 

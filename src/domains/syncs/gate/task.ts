@@ -1,5 +1,6 @@
-// The sync task: requests a job for each sync whose turn it is, and starts automatic syncs after changes. Invariants: jobs are requested
-// for an unfinished sync until it has ended; a change is recorded in its own turn, so no automatic sync is missed.
+// The sync task: requests a job for each sync whose turn it is, and starts automatic syncs after changes.
+// Invariants: jobs are requested for an unfinished sync until it has ended; a change is recorded in its own
+// turn, so no automatic sync is missed.
 
 import type { SyncRow } from '../../../db/schema';
 import type { Core, Declared } from '../../../gate/core';

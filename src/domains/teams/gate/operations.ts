@@ -1,5 +1,6 @@
-// Operations on teams in the gate. A team has grants, which apply to its members. Invariants: a caller cannot add a member to a team that
-// holds more than the caller; a team is deleted together with its memberships and grants; who joins or leaves moves its revision.
+// Operations on teams in the gate. A team has grants, which apply to its members. Invariants: a caller cannot
+// add a member to a team that holds more than the caller; a team is deleted together with its memberships and
+// grants; who joins or leaves moves its revision.
 
 import { withinPermissions } from '../../../auth/delegation';
 import { idStart } from '../../../db/ids';
@@ -20,10 +21,13 @@ import { teamMemberOut, teamOut } from '../wire';
 /** The most teams of a member: every request of the member evaluates the grants of each. */
 const MOST_TEAMS_OF_ONE = 20;
 
-const find = ({ core, ask }: Call<unknown>): TeamRow | null => core.rows.get('team', ask.named.team as string);
+const find = ({ core, ask }: Call<unknown>): TeamRow | null =>
+  core.rows.get('team', ask.named.team as string);
 const target = ({ ask }: Call<unknown>) => ask.named.team as string;
 
-const list: Operation<ListInput> = { read: ({ core, input }) => listed(core, 'team', idStart('team'), input, teamOut) };
+const list: Operation<ListInput> = {
+  read: ({ core, input }) => listed(core, 'team', idStart('team'), input, teamOut),
+};
 
 const read: Operation<Record<string, never>> = {
   read: (call) => found(find(call), teamOut),
@@ -79,28 +83,36 @@ const remove: Operation<Record<string, never>> = {
 
 // ---------------------------------------------------------------- who is in a team
 
-const shown = (core: Core, row: TeamMemberRow, member: MemberRow | null = core.rows.get('member', row.member_id)) =>
-  teamMemberOut(row, member);
+const shown = (
+  core: Core,
+  row: TeamMemberRow,
+  member: MemberRow | null = core.rows.get('member', row.member_id),
+) => teamMemberOut(row, member);
 
 const listMembers: Operation<ListInput> = {
   read(call): Outcome {
     const { core, input } = call;
     const row = find(call);
     if (!row) return fail(refuse('NOT_FOUND'));
-    return listed(core, 'team_member', membershipId(row.id, ''), input, (membership) => shown(core, membership));
+    return listed(core, 'team_member', membershipId(row.id, ''), input, (membership) =>
+      shown(core, membership),
+    );
   },
 };
 
 /**
- * 403 unless the caller holds everything the team grants, for at least as long. A caller that depends on another credential cannot create a
- * membership that outlives it.
+ * 403 unless the caller holds everything the team grants, for at least as long. A caller that depends on
+ * another credential cannot create a membership that outlives it.
  */
 function mayFill({ core, ask, caller }: Call<unknown>): Refusal | null {
-  const grants = core.rows.within('grant', ask.named.team as string).filter((grant) => isGrantAlive(core, grant));
+  const grants = core.rows
+    .within('grant', ask.named.team as string)
+    .filter((grant) => isGrantAlive(core, grant));
   // safety: team-member-added-independently
   if (caller.isDependent && grants.length > 0)
     return refuse('SCOPE_EXCEEDS_PARENT', {
-      message: 'A credential that is revoked together with its creator cannot add members to a team that has grants.',
+      message:
+        'A credential that is revoked together with its creator cannot add members to a team that has grants.',
     });
   for (const grant of grants) {
     const exceeds = withinPermissions(caller, { ...permissionsOfGrant(grant), allowed_addresses: null });
@@ -144,7 +156,10 @@ const add: Operation<{ member_id: string }> = {
   },
 };
 
-/** Of a new member of an approving team: the member's own row records who added them, so leaving the team does not end the tie. */
+/**
+ * Of a new member of an approving team: the member's own row records who added them, so leaving the team does
+ * not end the tie.
+ */
 const tie = (call: Call<unknown>, member: MemberRow, now: number): Put[] =>
   // safety: leaving-a-team-cuts-no-tie
   isApprovingTeam(call.core, target(call))
@@ -164,7 +179,13 @@ const removeMember: Operation<Record<string, never>> = {
       const member = core.rows.get('member', ask.named.member as string);
       const describes = `remove ${member?.name} from the team ${team.name}`;
       const writes = [revision(call, 'team', team, {})];
-      return { status: 204, data: null, writes, ...removal(ask.org, [{ kind: 'team_member', id }]), describes };
+      return {
+        status: 204,
+        data: null,
+        writes,
+        ...removal(ask.org, [{ kind: 'team_member', id }]),
+        describes,
+      };
     },
   },
 };

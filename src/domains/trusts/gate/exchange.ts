@@ -1,6 +1,7 @@
-// The gate's decision on exchanging an issuer's token for a session token. The Worker has verified the token; the gate decides by the trust
-// under lock. Invariants: a session token holds no more than its trust and is revoked together with it; one token gives at most ten session
-// tokens, regardless of failures; all refusals have the same response, and the reason is in the audit log.
+// The gate's decision on exchanging an issuer's token for a session token. The Worker has verified the token;
+// the gate decides by the trust under lock. Invariants: a session token holds no more than its trust and is
+// revoked together with it; one token gives at most ten session tokens, regardless of failures; all refusals
+// have the same response, and the reason is in the audit log.
 import { isWithin } from '../../../auth/addresses';
 import { essential, refusedBy } from '../../../auth/trusts';
 import { type CredentialRow, parentColumn } from '../../../db/schema';
@@ -39,7 +40,8 @@ export interface Given {
   expires_at: number;
 }
 
-const trustOf = ({ core, caller }: Call<unknown>): CredentialRow | null => core.rows.get('credential', caller.id);
+const trustOf = ({ core, caller }: Call<unknown>): CredentialRow | null =>
+  core.rows.get('credential', caller.id);
 
 /** Why no session token is issued; null if one is. */
 function problemOf(call: Call<ExchangeInput>): string | null {
@@ -50,12 +52,15 @@ function problemOf(call: Call<ExchangeInput>): string | null {
   // safety: ended-trust-gives-nothing
   if (endOf(core, lineage)) return 'the trust has ended';
   // safety: exchange-addresses
-  if (!callerOf(core, lineage).addresses.every((ranges) => isWithin(ask.request.ip, ranges))) return 'the client address is not allowed';
+  if (!callerOf(core, lineage).addresses.every((ranges) => isWithin(ask.request.ip, ranges)))
+    return 'the client address is not allowed';
   // safety: exchange-judged-by-gate
   const refused = refusedBy(row.trust, input.workload);
   if (refused) return refused;
   // safety: token-exchanged-ten-times
-  return exchanged(core).times(input.spent.digest, ask.request.id) >= MOST_USES ? 'the token was exchanged ten times' : null;
+  return exchanged(core).times(input.spent.digest, ask.request.id) >= MOST_USES
+    ? 'the token was exchanged ten times'
+    : null;
 }
 
 export const exchange: Operation<ExchangeInput> = {
@@ -75,7 +80,8 @@ export const exchange: Operation<ExchangeInput> = {
       if (problem || !row?.trust) return refuse('UNAUTHENTICATED');
       if (descendants(core).hasSessions(row.id, MOST_SESSIONS, now, row.trust.ttl * 1000))
         return refuse('LIMIT_REACHED', {
-          message: 'A trust can have at most 1,000 live session tokens. Revoke some, or give it a shorter ttlSeconds.',
+          message:
+            'A trust can have at most 1,000 live session tokens. Revoke some, or give it a shorter ttlSeconds.',
         });
       // Recorded before a token is issued: a failed change costs one use but never gives an extra one.
       exchanged(core).note(input.spent, ask.request.id, now);
@@ -84,7 +90,10 @@ export const exchange: Operation<ExchangeInput> = {
       const put = insertion(call, 'credential', {
         ...fresh(core, ask.org, input.token, now),
         kind: 'session',
-        name: printable(input.subject === null ? (row.name ?? '') : `${row.name}: ${input.subject}`, MOST_NAME),
+        name: printable(
+          input.subject === null ? (row.name ?? '') : `${row.name}: ${input.subject}`,
+          MOST_NAME,
+        ),
         scopes: [...scopes],
         environments: environments && [...environments],
         secrets: secrets && [...secrets],
@@ -97,7 +106,13 @@ export const exchange: Operation<ExchangeInput> = {
         ...parentColumn(row.id),
       });
       const { id, expires_at } = put.row as CredentialRow & { expires_at: number };
-      return { status: 201, data: { id, expires_at } satisfies Given, writes: [put], resource: id, audit: { expires_at: iso(expires_at) } };
+      return {
+        status: 201,
+        data: { id, expires_at } satisfies Given,
+        writes: [put],
+        resource: id,
+        audit: { expires_at: iso(expires_at) },
+      };
     },
   },
 };

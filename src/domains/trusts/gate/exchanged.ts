@@ -1,9 +1,12 @@
-// How often issuers' tokens were exchanged. Invariants: stored durably, so an eviction of the gate allows no replay; a request repeated
-// after a lost response counts once.
+// How often issuers' tokens were exchanged. Invariants: stored durably, so an eviction of the gate allows no
+// replay; a request repeated after a lost response counts once.
 
 import { part } from '../../../gate/part';
 
-/** How long after its expiry a token is remembered, in milliseconds: the clock of the gate's next host may be behind. */
+/**
+ * How long after its expiry a token is remembered, in milliseconds: the clock of the gate's next host may be
+ * behind.
+ */
 const KEPT = 600_000;
 const SWEPT_EVERY = 60_000;
 
@@ -27,7 +30,13 @@ export function createExchanged(sql: SqlStorage): Exchanged {
   let swept = 0;
   return {
     times: (digest, request) =>
-      sql.exec<{ n: number }>('select count(*) n from exchanged where digest = ? and request <> ?', digest, request).one().n,
+      sql
+        .exec<{ n: number }>(
+          'select count(*) n from exchanged where digest = ? and request <> ?',
+          digest,
+          request,
+        )
+        .one().n,
     note({ digest, until }, request, now) {
       sql.exec('insert or ignore into exchanged values (?, ?, ?)', digest, request, until);
       if (Math.abs(now - swept) < SWEPT_EVERY) return;

@@ -1,5 +1,6 @@
-// Operations on trusts in the gate. Invariants: a trust holds no more than its creator; a caller that makes it accept other tokens must
-// hold everything the trust gives, and becomes its creator; a trust that has ended looks non-existent.
+// Operations on trusts in the gate. Invariants: a trust holds no more than its creator; a caller that makes
+// it accept other tokens must hold everything the trust gives, and becomes its creator; a trust that has
+// ended looks non-existent.
 
 import { type Wanted, withinPermissions } from '../../../auth/delegation';
 import { callerProblem } from '../../../auth/issuers';
@@ -15,9 +16,26 @@ import { revision } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
 import { found } from '../../../gate/request/outcome';
 import { type ListInput, listed } from '../../../gate/rows/listing';
-import { aboutToken, issue, maker, makerLocks, RATES, unknownEnvironment, wanted, within } from '../../credentials/gate/create';
+import {
+  aboutToken,
+  issue,
+  maker,
+  makerLocks,
+  RATES,
+  unknownEnvironment,
+  wanted,
+  within,
+} from '../../credentials/gate/create';
 import { find, shown, type TokenInput, target } from '../../credentials/gate/credential';
-import { accountableAfter, changed, held, mayGive, mayOutlive, revoke, type UpdateInput } from '../../credentials/gate/update';
+import {
+  accountableAfter,
+  changed,
+  held,
+  mayGive,
+  mayOutlive,
+  revoke,
+  type UpdateInput,
+} from '../../credentials/gate/update';
 import { exchange, exchangeRefused } from './exchange';
 
 /** The most live trusts of an organisation. */
@@ -39,7 +57,10 @@ interface NewInput {
   trust: Omit<Trust, 'changed_at'>;
 }
 
-/** What its session tokens would hold. A workload has no device, so a caller bound to a device cannot create a trust. */
+/**
+ * What its session tokens would hold. A workload has no device, so a caller bound to a device cannot create a
+ * trust.
+ */
 const permissionsOf = (call: Call<NewInput>) => ({
   ...wanted(call, { ...call.input, expires_at: null }),
   // safety: trust-bound-to-no-device
@@ -55,9 +76,17 @@ const create: Operation<NewInput> = {
     plan(call, now, { judged }) {
       const { core, input } = call;
       if (core.rows.within('credential', 'trust').filter((row) => isAlive(core, row)).length >= MOST_TRUSTS)
-        return refuse('LIMIT_REACHED', { message: 'An organisation can have at most 100 trusts. Delete some that you no longer need.' });
+        return refuse('LIMIT_REACHED', {
+          message: 'An organisation can have at most 100 trusts. Delete some that you no longer need.',
+        });
       const { token, name, scopes } = input;
-      const made = { kind: 'trust', name, scopes, rate_limit: RATES.trust, trust: { ...input.trust, changed_at: now } } as const;
+      const made = {
+        kind: 'trust',
+        name,
+        scopes,
+        rate_limit: RATES.trust,
+        trust: { ...input.trust, changed_at: now },
+      } as const;
       return issue(call, token, made, judged as Wanted, { ...input, expires_at: null }, now);
     },
   },
@@ -71,7 +100,11 @@ interface PatchInput extends Omit<UpdateInput, 'ttlSeconds' | 'rate_limit'> {
 }
 
 /** 400 for a change to a trust that could not be created: what stays of it counts too. */
-function unacceptable({ issuer, claims, keys }: Partial<Trust>, after: Trust, allowPrivate: boolean): Refusal | null {
+function unacceptable(
+  { issuer, claims, keys }: Partial<Trust>,
+  after: Trust,
+  allowPrivate: boolean,
+): Refusal | null {
   if (issuer === undefined && claims === undefined && keys === undefined) return null;
   const problem = callerProblem(after.issuer, after.claims);
   // safety: changed-trust-names-account
@@ -81,7 +114,10 @@ function unacceptable({ issuer, claims, keys }: Partial<Trust>, after: Trust, al
   return unreachable ? invalid('issuer', `${unreachable}, or jwks must be sent`) : null;
 }
 
-/** The fields of a changed trust, or why the change is refused. Accepting or holding less needs only the permission to update. */
+/**
+ * The fields of a changed trust, or why the change is refused. Accepting or holding less needs only the
+ * permission to update.
+ */
 function judge(call: Call<PatchInput>, now: number): Refusal | Partial<CredentialRow> | null {
   const row = live(call);
   if (!row?.trust) return null;
@@ -93,11 +129,14 @@ function judge(call: Call<PatchInput>, now: number): Refusal | Partial<Credentia
   const fields = { ...changed(call as Call<UpdateInput>, now), trust: after };
   const holds = held({ ...row, ...fields });
   // safety: trust-repointed-within-permissions
-  if (isNarrowerTrust(row.trust, after)) return mayGive(call, row, holds) ?? { ...fields, ...accountableAfter(call, row, holds) };
+  if (isNarrowerTrust(row.trust, after))
+    return mayGive(call, row, holds) ?? { ...fields, ...accountableAfter(call, row, holds) };
   const { core, caller } = call;
   const accountable = withCaller(core, caller, accountableOf(core, row));
   // safety: trust-repointed-by-maker
-  return mayOutlive(call, row) ?? withinPermissions(caller, holds) ?? { ...fields, ...maker(caller), accountable };
+  return (
+    mayOutlive(call, row) ?? withinPermissions(caller, holds) ?? { ...fields, ...maker(caller), accountable }
+  );
 }
 
 const update: Operation<PatchInput> = {

@@ -1,5 +1,6 @@
-// The gate's part in deliveries: it hands due deliveries to the job, records the results, and disables endpoints that are gone or keep
-// failing. Invariant: leasing and reporting write no audit entries, so that deliveries do not cause further deliveries.
+// The gate's part in deliveries: it hands due deliveries to the job, records the results, and disables
+// endpoints that are gone or keep failing. Invariant: leasing and reporting write no audit entries, so that
+// deliveries do not cause further deliveries.
 import { newId } from '../../../db/ids';
 import type { Attempt, DeliveryStatus, Sent, Taken } from '../../../delivery/gate/attempts';
 import { deliveries } from '../../../delivery/gate/deliveries';
@@ -55,7 +56,9 @@ const redeliverSince: Operation<{ since: number }> = {
     if (!row) return fail(refuse('NOT_FOUND'));
     if (row.disabled !== null) return disabled;
     const now = core.now();
-    const { redelivered, more } = core.storage.transactionSync(() => deliveries(core).againSince(row.id, input.since, MOST_AGAIN, now));
+    const { redelivered, more } = core.storage.transactionSync(() =>
+      deliveries(core).againSince(row.id, input.since, MOST_AGAIN, now),
+    );
     core.schedule.at('deliveries', now);
     return ok({ redelivered, has_more: more }, { status: 202 });
   },
@@ -103,7 +106,10 @@ export interface Given {
 const NOTHING: Given = { disabling: null, target: null, taken: [] };
 
 const deliver: Operation<DeliverInput> = {
-  read: ({ core, input }): OperationOutcome => ({ ...ok(core.storage.transactionSync(() => step(core, input))), audited: true }),
+  read: ({ core, input }): OperationOutcome => ({
+    ...ok(core.storage.transactionSync(() => step(core, input))),
+    audited: true,
+  }),
 };
 
 function step(core: Call<unknown>['core'], { webhook, reports, more }: DeliverInput): Given {
@@ -136,7 +142,13 @@ const disable: Operation<{ webhook: string }> = {
       if (!row || row.disabled !== null || reason === null) return { status: 204, data: null };
       const put = revision(call, 'webhook', row, { disabled: reason, updated_at: now });
       const data = { webhook_id: row.id, host: row.host, reason };
-      return { status: 204, data: null, writes: [put], events: [{ type: 'WEBHOOK_DISABLED', data }], audit: { reason } };
+      return {
+        status: 204,
+        data: null,
+        writes: [put],
+        events: [{ type: 'WEBHOOK_DISABLED', data }],
+        audit: { reason },
+      };
     },
   },
 };

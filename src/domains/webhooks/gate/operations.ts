@@ -1,5 +1,6 @@
-// Operations on webhooks in the gate. Invariants: only a caller without limits to environments or names can have events of the whole
-// organisation delivered, or see deliveries; the gate has URLs and signing secrets only as ciphertext.
+// Operations on webhooks in the gate. Invariants: only a caller without limits to environments or names can
+// have events of the whole organisation delivered, or see deliveries; the gate has URLs and signing secrets
+// only as ciphertext.
 import { idStart } from '../../../db/ids';
 import type { WebhookRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
@@ -44,7 +45,13 @@ const create: Operation<CreateInput> = {
     plan(call, now) {
       const { ask, caller } = call;
       const { url, ...fields } = call.input;
-      const put = insertion(call, 'webhook', { org_id: ask.org, ...fields, created_by: caller.id, created_at: now, updated_at: now });
+      const put = insertion(call, 'webhook', {
+        org_id: ask.org,
+        ...fields,
+        created_by: caller.id,
+        created_at: now,
+        updated_at: now,
+      });
       const row = put.row as WebhookRow;
       return { status: 201, data: { ...webhookOut(row), url }, writes: [put], resource: row.id };
     },
@@ -82,7 +89,12 @@ const remove: Operation<Record<string, never>> = {
     plan(call) {
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');
-      return { status: 204, data: null, ...removal(call.ask.org, [{ kind: 'webhook', id: row.id }]), destroyed: [row.id] };
+      return {
+        status: 204,
+        data: null,
+        ...removal(call.ask.org, [{ kind: 'webhook', id: row.id }]),
+        destroyed: [row.id],
+      };
     },
   },
 };
@@ -90,8 +102,8 @@ const remove: Operation<Record<string, never>> = {
 export interface RotateInput {
   overlap: number;
   /**
-   * The new secret, and the previous one encrypted again as the old secret. Absent in the first round, in which the gate returns the
-   * current one.
+   * The new secret, and the previous one encrypted again as the old secret. Absent in the first round, in
+   * which the gate returns the current one.
    */
   made?: { from: string; secret_sealed: string; old_secret_sealed: string; url: string };
 }
@@ -114,14 +126,20 @@ const rotateSecret: Operation<RotateInput> = {
       const { overlap, made } = call.input;
       const { host, url_sealed, secret_sealed } = row;
       // safety: old-secret-is-the-current-one
-      if (made?.from !== secret_sealed) return wants('value', { host, url_sealed, secret_sealed } satisfies Rotating);
+      if (made?.from !== secret_sealed)
+        return wants('value', { host, url_sealed, secret_sealed } satisfies Rotating);
       const put = revision(call, 'webhook', row, {
         secret_sealed: made.secret_sealed,
         old_secret_sealed: overlap === 0 ? null : made.old_secret_sealed,
         old_secret_until: overlap === 0 ? null : now + overlap * 1000,
         updated_at: now,
       });
-      return { status: 200, data: { ...webhookOut(put.row as WebhookRow), url: made.url }, writes: [put], resource: row.id };
+      return {
+        status: 200,
+        data: { ...webhookOut(put.row as WebhookRow), url: made.url },
+        writes: [put],
+        resource: row.id,
+      };
     },
   },
 };

@@ -1,5 +1,5 @@
-// The webhook of a request, and what the gate gives the Worker for it. Invariant: only a caller without limits to environments or names can
-// use webhooks, because a webhook receives the events of all of them.
+// The webhook of a request, and what the gate gives the Worker for it. Invariant: only a caller without
+// limits to environments or names can use webhooks, because a webhook receives the events of all of them.
 import { mustReachAll } from '../../../auth/authorize';
 import type { WebhookRow } from '../../../db/schema';
 import type { Refusal } from '../../../errors';
@@ -10,7 +10,8 @@ export const find = (call: Call<unknown>): WebhookRow | null => call.core.rows.g
 
 /** 403 for a caller with limits. */
 // safety: webhooks-by-unlimited-callers
-export const whole = ({ need, caller }: Call<unknown>): Refusal | null => mustReachAll(caller, need.scopes, 'use webhooks');
+export const whole = ({ need, caller }: Call<unknown>): Refusal | null =>
+  mustReachAll(caller, need.scopes, 'use webhooks');
 
 /** The address of deliveries and the signing secrets. */
 export const targetOf = (row: WebhookRow, now: number) => ({

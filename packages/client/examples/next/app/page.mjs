@@ -5,6 +5,9 @@ export const dynamic = 'force-dynamic';
 
 export default async function Page() {
   const token = await vault.get('REPORT_TOKEN');
-  const answer = await fetch(process.env.REPORT_URL, { headers: { Authorization: `Bearer ${token.reveal()}` }, cache: 'no-store' });
+  const answer = await fetch(process.env.REPORT_URL, {
+    headers: { Authorization: `Bearer ${token.reveal()}` },
+    cache: 'no-store',
+  });
   return `The report is ${answer.status}, by version ${token.version}.`;
 }

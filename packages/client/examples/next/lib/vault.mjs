@@ -1,4 +1,5 @@
-// Next.js: one client for the server process. Import it only in route handlers and server components: the value must not reach the browser.
+// Next.js: one client for the server process. Import it only in route handlers and server components: the
+// value must not reach the browser.
 import { createVault } from '@secrets-vault/client';
 
 // In development Next.js reloads modules after each edit; the client is kept.

@@ -11,9 +11,14 @@ const EVERY = 60_000;
 export function WaitingBadge() {
   const { data } = useRead(
     ['approvals', 'waiting'],
-    (signal) => vault().api.GET('/orgs/{org_id}/approvals', { params: { path: here(), query: { waiting_for: 'me', limit: 100 } }, signal }),
+    (signal) =>
+      vault().api.GET('/orgs/{org_id}/approvals', {
+        params: { path: here(), query: { waiting_for: 'me', limit: 100 } },
+        signal,
+      }),
     may('approvals:decide'),
-    // The stream tells of approvals only those who see all events, and not a role that is limited to environments.
+    // The stream tells of approvals only those who see all events, and not a role that is limited to
+    // environments.
     () => streamed.peek() !== 'all' && EVERY,
   );
   const count = data?.data.length ?? 0;

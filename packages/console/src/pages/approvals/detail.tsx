@@ -25,7 +25,8 @@ const isOwn = ({ requester }: Approval): boolean =>
 /** Approves, rejects or cancels a request, and invalidates the list. */
 async function decide(approval: Approval, verb: 'approve' | 'reject' | 'cancel'): Promise<void> {
   const { api } = vault();
-  if (verb === 'approve') await confirmed(() => api.POST('/orgs/{org_id}/approvals/{id}/approve', at(approval.id)));
+  if (verb === 'approve')
+    await confirmed(() => api.POST('/orgs/{org_id}/approvals/{id}/approve', at(approval.id)));
   else if (verb === 'reject') await api.POST('/orgs/{org_id}/approvals/{id}/reject', at(approval.id));
   else await api.POST('/orgs/{org_id}/approvals/{id}/cancel', at(approval.id));
   await forget('approvals');
@@ -105,7 +106,15 @@ const responsible = ({ accountable }: Approval['requester']): [string, Component
   )),
 ];
 
-const factsOf = ({ requester, target, request, policies, operation, id, ...rest }: Approval): [string, ComponentChildren][] => [
+const factsOf = ({
+  requester,
+  target,
+  request,
+  policies,
+  operation,
+  id,
+  ...rest
+}: Approval): [string, ComponentChildren][] => [
   ['Operation', operationWords[operation] ?? operation],
   ['Target', <Target target={target} />],
   [
@@ -128,9 +137,8 @@ const factsOf = ({ requester, target, request, policies, operation, id, ...rest 
     'Policy',
     policies.map((policy) => (
       <span key={policy.id} class="block">
-        <Link href={`/policies/${policy.id}`}>{policy.name}</Link> <span class="dim">
-          needs {counted(policy.required, 'approval')}
-        </span>{' '}
+        <Link href={`/policies/${policy.id}`}>{policy.name}</Link>{' '}
+        <span class="dim">needs {counted(policy.required, 'approval')}</span>{' '}
       </span>
     )),
   ],
@@ -160,7 +168,9 @@ const Decisions = ({ approval }: { approval: Approval }) =>
       <ul class="timeline">
         {approval.decisions.map(({ member_id, name, decision, time }) => (
           <li key={member_id}>
-            <Badge tone={decision === 'approve' ? 'good' : 'bad'}>{decision === 'approve' ? 'approved' : 'rejected'}</Badge>
+            <Badge tone={decision === 'approve' ? 'good' : 'bad'}>
+              {decision === 'approve' ? 'approved' : 'rejected'}
+            </Badge>
             <Who id={member_id} name={name} />
             <span class="dim">
               <Time at={time} />
@@ -177,9 +187,12 @@ export default function ApprovalPage({ params: { id = '' } }: { params: Record<s
     error,
     isPending,
     refetch,
-  } = useRead(['approvals', 'one', id], (signal) => vault().api.GET('/orgs/{org_id}/approvals/{id}', { ...at(id), signal }));
+  } = useRead(['approvals', 'one', id], (signal) =>
+    vault().api.GET('/orgs/{org_id}/approvals/{id}', { ...at(id), signal }),
+  );
   const [asking, setAsking] = useState<'reject' | 'cancel' | null>(null);
-  if (error) return <Missing what="approval" list={['/approvals', 'Approvals']} error={error} onRetry={refetch} />;
+  if (error)
+    return <Missing what="approval" list={['/approvals', 'Approvals']} error={error} onRetry={refetch} />;
   if (isPending || !approval) return <LoadingPage />;
   const isOpen = approval.status === 'pending' || approval.status === 'approved';
   return (
@@ -189,14 +202,17 @@ export default function ApprovalPage({ params: { id = '' } }: { params: Record<s
         title={approval.summary}
         lead={
           <>
-            <ApprovalStatus status={approval.status} /> {approval.approvals.length} of {counted(approval.required, 'approval')}
+            <ApprovalStatus status={approval.status} /> {approval.approvals.length} of{' '}
+            {counted(approval.required, 'approval')}
           </>
         }
       >
         {isOpen && isOwn(approval) && <Button onPress={() => setAsking('cancel')}>Cancel request</Button>}
       </PageHead>
       <div class="sections">
-        {approval.status === 'pending' && <Waiting approval={approval} onReject={() => setAsking('reject')} />}
+        {approval.status === 'pending' && (
+          <Waiting approval={approval} onReject={() => setAsking('reject')} />
+        )}
         {approval.status === 'approved' && <Approved approval={approval} />}
         <Shown shown={approval.shown} />
         <Decisions approval={approval} />
@@ -211,8 +227,10 @@ export default function ApprovalPage({ params: { id = '' } }: { params: Record<s
         >
           <p>{approval.summary}</p>
           <p>
-            {asking === 'reject' ? 'This closes the request for all approvers. ' : 'Approvers can no longer decide it. '}The requester can
-            make a new request.
+            {asking === 'reject'
+              ? 'This closes the request for all approvers. '
+              : 'Approvers can no longer decide it. '}
+            The requester can make a new request.
           </p>
         </Confirm>
       )}

@@ -19,7 +19,9 @@ const tones: Record<Approval['status'], Tone> = {
   void: 'plain',
 };
 
-export const ApprovalStatus = ({ status }: { status: Approval['status'] }) => <Badge tone={tones[status]}>{status}</Badge>;
+export const ApprovalStatus = ({ status }: { status: Approval['status'] }) => (
+  <Badge tone={tones[status]}>{status}</Badge>
+);
 
 const columns: Column<Approval>[] = [
   {
@@ -53,14 +55,21 @@ const columns: Column<Approval>[] = [
     width: '8.5rem',
     wide: true,
     cell: ({ status, expires_at }) =>
-      status === 'pending' || status === 'approved' ? <Time at={expires_at} /> : <span class="dim">Closed</span>,
+      status === 'pending' || status === 'approved' ? (
+        <Time at={expires_at} />
+      ) : (
+        <span class="dim">Closed</span>
+      ),
   },
 ];
 
 const views = ['pending', 'approved', 'rejected', 'used', 'expired', 'void'] as const;
 const nothing: Record<string, [title: string, words: string]> = {
   me: ['Nothing is waiting for you', 'Requests that need your approval appear here.'],
-  pending: ['No pending requests', 'A request is pending until enough members approve it, or one rejects it.'],
+  pending: [
+    'No pending requests',
+    'A request is pending until enough members approve it, or one rejects it.',
+  ],
 };
 
 export default function Approvals() {
@@ -69,14 +78,20 @@ export default function Approvals() {
   const status = views.find((one) => one === view);
   const list = useList<Approval>(['approvals', 'list', view], (cursor, signal) =>
     vault().api.GET('/orgs/{org_id}/approvals', {
-      params: { path: here(), query: { limit: 100, cursor, status, waiting_for: view === 'me' ? 'me' : undefined } },
+      params: {
+        path: here(),
+        query: { limit: 100, cursor, status, waiting_for: view === 'me' ? 'me' : undefined },
+      },
       signal,
     }),
   );
   const [title, words] = nothing[view] ?? ['No requests', 'No request has this status.'];
   return (
     <>
-      <PageHead title="Approvals" lead="Requests that a policy holds until they are approved. Nothing happens before then." />
+      <PageHead
+        title="Approvals"
+        lead="Requests that a policy holds until they are approved. Nothing happens before then."
+      />
       <search class="filters">
         <Segments
           label="Filter requests"

@@ -1,4 +1,5 @@
-// The actions of the audit log, grouped by resource, for the filter. To filter by an action that is not listed, start from an entry.
+// The actions of the audit log, grouped by resource, for the filter. To filter by an action that is not
+// listed, start from an entry.
 
 const VERBS: Record<string, [label: string, verbs: string]> = {
   secret: [
@@ -8,7 +9,10 @@ const VERBS: Record<string, [label: string, verbs: string]> = {
   api_key: ['API keys', 'create list read revoke rotate update'],
   agent: ['Agents', 'create list read revoke update'],
   approval: ['Approvals', 'approve cancel list read reject'],
-  audit: ['Audit log', 'archive checkpoint checkpoints export export_confirm key missing read readers verify'],
+  audit: [
+    'Audit log',
+    'archive checkpoint checkpoints export export_confirm key missing read readers verify',
+  ],
   break_glass: ['Break-glass tokens', 'create list revoke'],
   caller: ['Caller', 'read'],
   compliance: ['Compliance', 'report'],
@@ -38,15 +42,17 @@ const VERBS: Record<string, [label: string, verbs: string]> = {
   ],
   team_member: ['Team members', 'add list remove'],
   team: ['Teams', 'create delete list read update'],
-  webhook: ['Webhooks', 'create delete deliver deliveries disable list read redeliver rotate_secret test update'],
+  webhook: [
+    'Webhooks',
+    'create delete deliver deliveries disable list read redeliver rotate_secret test update',
+  ],
   trust: ['Workload identity', 'create delete list read update'],
 };
 
 /** Each group with its actions, named as in the API. */
-export const ACTION_GROUPS: [label: string, actions: string[]][] = Object.entries(VERBS).map(([about, [label, verbs]]) => [
-  label,
-  verbs.split(' ').map((verb) => `${about}.${verb}`),
-]);
+export const ACTION_GROUPS: [label: string, actions: string[]][] = Object.entries(VERBS).map(
+  ([about, [label, verbs]]) => [label, verbs.split(' ').map((verb) => `${about}.${verb}`)],
+);
 
 const ALL = ACTION_GROUPS.flatMap(([, actions]) => actions);
 
@@ -59,15 +65,34 @@ const VALUES = [
 /** Reads of metadata, and routine actions of programs: of little interest to people, and most of the log. */
 const ROUTINE = new Set([
   ...ALL.filter((action) => /\.(list|read)$/.test(action) && !VALUES.includes(action)),
-  ...['secret.versions', 'secret.share_list', 'member.access', 'credential.graph', 'policy.violations', 'compliance.report'],
+  ...[
+    'secret.versions',
+    'secret.share_list',
+    'member.access',
+    'credential.graph',
+    'policy.violations',
+    'compliance.report',
+  ],
   ...['audit.archive', 'audit.checkpoint', 'audit.checkpoints', 'audit.key', 'audit.readers', 'audit.verify'],
-  ...['event.stream', 'webhook.deliver', 'webhook.deliveries', 'auth.refresh', 'auth.session_list', 'auth.device_token'],
+  ...[
+    'event.stream',
+    'webhook.deliver',
+    'webhook.deliveries',
+    'auth.refresh',
+    'auth.session_list',
+    'auth.device_token',
+  ],
   ...['integration.deliver', 'integration.platforms', 'integration.sync_status', 'integration.syncs'],
 ]);
 const ACTIVITY = ALL.filter((action) => !ROUTINE.has(action));
 
 /** Quick filters for the log. The first is the default. */
-export const VIEWS: { value: string; label: string; lead: string; query: { action?: string; outcome?: 'denied' } }[] = [
+export const VIEWS: {
+  value: string;
+  label: string;
+  lead: string;
+  query: { action?: string; outcome?: 'denied' };
+}[] = [
   {
     value: 'activity',
     label: 'Activity',
@@ -78,7 +103,11 @@ export const VIEWS: { value: string; label: string; lead: string; query: { actio
     value: 'changes',
     label: 'Changes',
     lead: 'Everything that was created, changed, deleted or revoked.',
-    query: { action: ACTIVITY.filter((action) => !VALUES.includes(action) && !/^auth\.(?!enrol|session_end)/.test(action)).join(',') },
+    query: {
+      action: ACTIVITY.filter(
+        (action) => !VALUES.includes(action) && !/^auth\.(?!enrol|session_end)/.test(action),
+      ).join(','),
+    },
   },
   {
     value: 'values',

@@ -1,4 +1,5 @@
-// The entries over time, drawn by uPlot. Dragging over the chart selects a time range; the filters do the same without a mouse.
+// The entries over time, drawn by uPlot. Dragging over the chart selects a time range; the filters do the
+// same without a mouse.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import UPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
@@ -51,10 +52,17 @@ const timesOf: UPlot.Axis.DynamicValues = (_, splits, __, ___, apart) =>
   splits.map((time) => {
     const date = new Date(time * 1000);
     if (apart >= DAY) return days.format(date);
-    return date.getHours() + date.getMinutes() === 0 ? days.format(date) : (apart < 60 ? seconds : hours).format(date);
+    return date.getHours() + date.getMinutes() === 0
+      ? days.format(date)
+      : (apart < 60 ? seconds : hours).format(date);
   });
 
-const at = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
+const at = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+});
 
 function optionsOf(
   box: HTMLElement,
@@ -65,13 +73,22 @@ function optionsOf(
   const { all, refused, dim, line } = coloursOf(box);
   const bars = UPlot.paths.bars?.({ size: [0.8, 40], align: 1 });
   const points = { show: false };
-  const axis = { stroke: dim, grid: { stroke: line, width: 1 }, ticks: { show: false }, font: '12px system-ui', size: 28 };
+  const axis = {
+    stroke: dim,
+    grid: { stroke: line, width: 1 },
+    ticks: { show: false },
+    font: '12px system-ui',
+    size: 28,
+  };
   return {
     width: box.clientWidth,
     height: HEIGHT,
     legend: { show: false },
     cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false } },
-    scales: { y: { range: (_, __, most) => [0, Math.max(1, most * 1.1)] }, x: { range: (_, least, most) => [least, most + step] } },
+    scales: {
+      y: { range: (_, __, most) => [0, Math.max(1, most * 1.1)] },
+      x: { range: (_, least, most) => [least, most + step] },
+    },
     axes: [
       { ...axis, grid: { show: false }, values: timesOf, space: 64 },
       { ...axis, size: 44, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000], space: 34 },

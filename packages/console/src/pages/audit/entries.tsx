@@ -17,14 +17,20 @@ import { Overview } from './overview';
 const AGAIN = 3000;
 
 const read = (query: Query, cursor: string | undefined, signal: AbortSignal) =>
-  vault().api.GET('/orgs/{org_id}/audit-log', { params: { path: here(), query: { ...query, limit: 100, cursor } }, signal });
+  vault().api.GET('/orgs/{org_id}/audit-log', {
+    params: { path: here(), query: { ...query, limit: 100, cursor } },
+    signal,
+  });
 
 /** Reading the log creates an entry. In follow mode, these entries would hide all others. */
 const isOwnLook = ({ action, actor }: Entry): boolean => action === 'audit.read' && actor.id === me.value?.id;
 
 /** The entries page by page, or the newest hundred in follow mode. */
 function useEntries(query: Query, isFollowing: boolean) {
-  const list = useList<Entry>(['audit', 'list', query], (cursor, signal) => read(query, cursor, signal) as never);
+  const list = useList<Entry>(
+    ['audit', 'list', query],
+    (cursor, signal) => read(query, cursor, signal) as never,
+  );
   const live = useRead(
     ['audit', 'live', query],
     (signal) => read(query, undefined, signal),
@@ -33,7 +39,13 @@ function useEntries(query: Query, isFollowing: boolean) {
   );
   if (!isFollowing) return list;
   const rows = (live.data as { data: Entry[] } | undefined)?.data ?? list.rows;
-  return { ...list, error: live.error, rows: rows.filter((entry) => !isOwnLook(entry)), hasNextPage: undefined, more: () => {} };
+  return {
+    ...list,
+    error: live.error,
+    rows: rows.filter((entry) => !isOwnLook(entry)),
+    hasNextPage: undefined,
+    more: () => {},
+  };
 }
 
 /** The name of the resource, also of one that the log names only by id. */
@@ -45,7 +57,11 @@ function useSubject(entry: Entry): string | null {
 function Subject({ entry }: { entry: Entry }) {
   const subject = useSubject(entry);
   const isSecret = subject === entry.resource_name;
-  return <span class={isSecret ? 'mono truncate' : subject === entry.resource ? 'mono truncate dim' : 'truncate'}>{subject}</span>;
+  return (
+    <span class={isSecret ? 'mono truncate' : subject === entry.resource ? 'mono truncate dim' : 'truncate'}>
+      {subject}
+    </span>
+  );
 }
 
 /** On phones, the other columns below the action. */
@@ -72,14 +88,24 @@ const columnsFor = (onShow: (entry: Entry) => void) => [
     ),
   },
   { label: 'Outcome', width: '6.5rem', cell: (entry: Entry) => <Outcome outcome={entry.outcome} /> },
-  { label: 'Actor', width: 'minmax(8rem, 1fr)', wide: true, cell: (entry: Entry) => <span class="truncate">{actorName(entry)}</span> },
+  {
+    label: 'Actor',
+    width: 'minmax(8rem, 1fr)',
+    wide: true,
+    cell: (entry: Entry) => <span class="truncate">{actorName(entry)}</span>,
+  },
   {
     label: 'Resource',
     width: 'minmax(10rem, 1.6fr)',
     wide: true,
     cell: (entry: Entry) => <Subject entry={entry} />,
   },
-  { label: 'Environment', width: '8.5rem', wide: true, cell: ({ environment }: Entry) => <span class="dim truncate">{environment}</span> },
+  {
+    label: 'Environment',
+    width: '8.5rem',
+    wide: true,
+    cell: ({ environment }: Entry) => <span class="dim truncate">{environment}</span>,
+  },
   { label: 'Time', width: '9rem', wide: true, cell: ({ time }: Entry) => <Time at={time} /> },
 ];
 
@@ -99,12 +125,22 @@ export function Entries() {
       {viewOf(filters) && <p class="dim small">{viewOf(filters)?.lead}</p>}
       <Overview query={query} change={change} />
       <div class="row spaced">
-        <Button small disabled={Boolean(query.to)} aria-pressed={isFollowing} onPress={() => setFollowing(!isFollowing)}>
-          {isFollowing && <span class="following" aria-hidden="true" />} {isFollowing ? 'Stop following' : 'Follow live'}
+        <Button
+          small
+          disabled={Boolean(query.to)}
+          aria-pressed={isFollowing}
+          onPress={() => setFollowing(!isFollowing)}
+        >
+          {isFollowing && <span class="following" aria-hidden="true" />}{' '}
+          {isFollowing ? 'Stop following' : 'Follow live'}
         </Button>
         {isFollowing && <span class="dim small">The newest 100, without your own reads of this log.</span>}
         {isFiltered && (
-          <Button small kind="quiet" onPress={() => change({ action: '', outcome: '', actor: '', resource: '' })}>
+          <Button
+            small
+            kind="quiet"
+            onPress={() => change({ action: '', outcome: '', actor: '', resource: '' })}
+          >
             Clear filters
           </Button>
         )}
@@ -115,10 +151,20 @@ export function Entries() {
         label="Entries"
         keyOf={({ id }) => id}
         columns={columnsFor(({ id }) => setShownId(id))}
-        empty={<Empty title="No entries match">Choose a longer time range, or clear filters. A name must be complete.</Empty>}
+        empty={
+          <Empty title="No entries match">
+            Choose a longer time range, or clear filters. A name must be complete.
+          </Empty>
+        }
       />
       {shownId && !list.isPending && (
-        <LinkedEntry key={shownId} id={shownId} loaded={shown} change={change} onClose={() => setShownId('')} />
+        <LinkedEntry
+          key={shownId}
+          id={shownId}
+          loaded={shown}
+          change={change}
+          onClose={() => setShownId('')}
+        />
       )}
     </>
   );

@@ -11,18 +11,44 @@ import type { Entry, Filters } from './filters';
 
 const tones: Record<Entry['outcome'], Tone> = { success: 'good', denied: 'bad', failed: 'warn' };
 
-export const Outcome = ({ outcome }: Pick<Entry, 'outcome'>) => <Badge tone={tones[outcome]}>{outcome}</Badge>;
+export const Outcome = ({ outcome }: Pick<Entry, 'outcome'>) => (
+  <Badge tone={tones[outcome]}>{outcome}</Badge>
+);
 
 /** The name of the actor. */
-export const actorName = ({ actor }: Pick<Entry, 'actor'>): string => actor.name ?? actor.id ?? actor.kind.replaceAll('_', ' ');
+export const actorName = ({ actor }: Pick<Entry, 'actor'>): string =>
+  actor.name ?? actor.id ?? actor.kind.replaceAll('_', ' ');
 
 /** The name of the resource, or its id. */
 export const subjectOf = (entry: Entry): string | null => entry.resource_name ?? entry.resource;
 
 /** Fields that are shown separately below; all others are shown unchanged. */
 const PLACED = new Set([
-  ...['id', 'sequence', 'format', 'time', 'actor', 'action', 'resource', 'resource_name', 'environment', 'version', 'reason'],
-  ...['request_id', 'ip', 'user_agent', 'outcome', 'status', 'count', 'emergency', 'prev_hash', 'hash', 'approval'],
+  ...[
+    'id',
+    'sequence',
+    'format',
+    'time',
+    'actor',
+    'action',
+    'resource',
+    'resource_name',
+    'environment',
+    'version',
+    'reason',
+  ],
+  ...[
+    'request_id',
+    'ip',
+    'user_agent',
+    'outcome',
+    'status',
+    'count',
+    'emergency',
+    'prev_hash',
+    'hash',
+    'approval',
+  ],
 ]);
 
 const None = () => <span class="dim">None</span>;
@@ -42,14 +68,21 @@ function factsOf(entry: Entry): [string, ComponentChildren][] {
     ['Time', <time dateTime={entry.time}>{exactly.format(new Date(entry.time))}</time>],
     ['Actor', `${actorName(entry)} (${actor.kind.replaceAll('_', ' ')})`],
     ['Actor ID', actor.id ? <Id id={actor.id} /> : <None />],
-    ...(actor.parent_id ? [[kindOfId(actor.parent_id), <Id id={actor.parent_id} />] as [string, ComponentChildren]] : []),
+    ...(actor.parent_id
+      ? [[kindOfId(actor.parent_id), <Id id={actor.parent_id} />] as [string, ComponentChildren]]
+      : []),
     ['Resource', entry.resource_name ? <span class="mono">{entry.resource_name}</span> : <None />],
     ['Resource ID', entry.resource ? <Id id={entry.resource} /> : <None />],
     ['Environment', entry.environment ?? <None />],
     ['Version', entry.version ?? <None />],
     ['Reason', entry.reason ?? <None />],
     ...(entry.approval
-      ? [['Approval', <Link href={`/approvals/${entry.approval}`}>{entry.approval}</Link>] as [string, ComponentChildren]]
+      ? [
+          ['Approval', <Link href={`/approvals/${entry.approval}`}>{entry.approval}</Link>] as [
+            string,
+            ComponentChildren,
+          ],
+        ]
       : []),
     ...rest.map(([name, value]): [string, ComponentChildren] => [wordsOf(name), shownAs(value)]),
     ['Status', entry.status],
@@ -113,7 +146,9 @@ export function EntryDialog({ entry, change, onClose }: EntryProps) {
         </Button>
       </div>
       <Facts items={factsOf(entry)} />
-      {entry.resource?.startsWith('sec_') && entry.outcome === 'success' && <Link href={`/secrets/${entry.resource}`}>View secret</Link>}
+      {entry.resource?.startsWith('sec_') && entry.outcome === 'success' && (
+        <Link href={`/secrets/${entry.resource}`}>View secret</Link>
+      )}
       <details>
         <summary>JSON</summary>
         <pre class="value-shown raw" tabIndex={0} aria-label="The entry as JSON">

@@ -70,14 +70,16 @@ function ActorFilter({ value, onValue }: Pick<IdProps, 'value' | 'onValue'>) {
 }
 
 /** The ids of the secrets with a name: the log knows resources only by id. */
-const secretsNamed = async (name: string) => (await named(name, 100, undefined, 'prefix')).filter((secret) => secret.name === name);
+const secretsNamed = async (name: string) =>
+  (await named(name, 100, undefined, 'prefix')).filter((secret) => secret.name === name);
 
 /** A resource by id, or by the name of a secret, member, team or API key. */
 function ResourceFilter({ value, onValue }: Pick<IdProps, 'value' | 'onValue'>) {
   const names = useNames();
   const choose = async (text: string) => {
     const known = [...names].find(([, name]) => isSame(name, text))?.[0];
-    const secrets = !text || known || isId(text) || !may('secrets:list') ? [] : await secretsNamed(text).catch(() => []);
+    const secrets =
+      !text || known || isId(text) || !may('secrets:list') ? [] : await secretsNamed(text).catch(() => []);
     if (secrets.length > 1) {
       const places = secrets.map(({ environment }) => environment).sort();
       tell(`${text} is in ${places.join(', ')}`, 'Open the one you mean, and choose “View in audit log”.');
@@ -105,7 +107,13 @@ function ActionSelect({ value, onValue }: { value: string; onValue: (value: stri
   );
 }
 
-const short = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const short = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+});
 const inWords = (text: string) => (Number.isNaN(Date.parse(text)) ? '…' : short.format(new Date(text)));
 
 export function FilterBar({ filters, change }: BarProps) {
@@ -120,11 +128,21 @@ export function FilterBar({ filters, change }: BarProps) {
         choices={VIEWS}
       />
       {isCustom ? (
-        <button type="button" class="button plain" onClick={() => change({ from: '', to: '' })} aria-label="Clear this time range">
-          {inWords(filters.from)} – {filters.to ? inWords(filters.to) : 'now'} <X size={15} aria-hidden="true" />
+        <button
+          type="button"
+          class="button plain"
+          onClick={() => change({ from: '', to: '' })}
+          aria-label="Clear this time range"
+        >
+          {inWords(filters.from)} – {filters.to ? inWords(filters.to) : 'now'}{' '}
+          <X size={15} aria-hidden="true" />
         </button>
       ) : (
-        <select aria-label="Time" value={filters.range} onChange={(event) => change({ range: event.currentTarget.value })}>
+        <select
+          aria-label="Time"
+          value={filters.range}
+          onChange={(event) => change({ range: event.currentTarget.value })}
+        >
           {RANGE_CHOICES.map(({ value, label }) => (
             <option key={value} value={value}>
               {label}
@@ -133,7 +151,13 @@ export function FilterBar({ filters, change }: BarProps) {
         </select>
       )}
       <ActionSelect value={filters.action} onValue={set('action')} />
-      <FilterSelect label="Outcome" all="All outcomes" value={filters.outcome} onValue={set('outcome')} choices={OUTCOMES} />
+      <FilterSelect
+        label="Outcome"
+        all="All outcomes"
+        value={filters.outcome}
+        onValue={set('outcome')}
+        choices={OUTCOMES}
+      />
       <ActorFilter value={filters.actor} onValue={set('actor')} />
       <ResourceFilter value={filters.resource} onValue={set('resource')} />
     </search>

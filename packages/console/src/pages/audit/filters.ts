@@ -55,7 +55,9 @@ export function queryOf(filters: Filters, now: number): Query {
     ...(OUTCOMES.includes(outcome as Entry['outcome']) && { outcome: outcome as Entry['outcome'] }),
     ...(actor && { actor }),
     ...(resource && { resource }),
-    ...(isCustom ? { from: timeOf(from), to: timeOf(to) } : length && { from: new Date(now - length).toISOString() }),
+    ...(isCustom
+      ? { from: timeOf(from), to: timeOf(to) }
+      : length && { from: new Date(now - length).toISOString() }),
   };
 }
 
@@ -63,7 +65,10 @@ export function queryOf(filters: Filters, now: number): Query {
 export function useFilters() {
   const [parameters, setParameters] = useSearchParams();
   const text = NAMES.map((name) => `${name}=${parameters.get(name) ?? ''}`).join('\n');
-  const filters = useMemo(() => Object.fromEntries(NAMES.map((name) => [name, parameters.get(name) ?? ''])) as Filters, [text]);
+  const filters = useMemo(
+    () => Object.fromEntries(NAMES.map((name) => [name, parameters.get(name) ?? ''])) as Filters,
+    [text],
+  );
   // The start of a range is fixed when it is chosen, so that the pages of the list are consistent.
   const query = useMemo(() => queryOf(filters, Date.now()), [filters]);
   const change = (part: Partial<Filters>) =>

@@ -1,5 +1,5 @@
-// The integrity of the audit log: a verification by the service and its result, and the signed checkpoints that let anyone verify
-// an export without trusting the service.
+// The integrity of the audit log: a verification by the service and its result, and the signed checkpoints
+// that let anyone verify an export without trusting the service.
 import type { components } from '@secrets-vault/client';
 import { ShieldAlert, ShieldCheck } from 'lucide-preact';
 import { useState } from 'preact/hooks';
@@ -42,7 +42,9 @@ async function verify(onPart: (verdict: Verdict) => void): Promise<void> {
   const verdict: Verdict = { to: 0, head: 0, checkpoints: 0, missing: [], done: false };
   let cursor: string | undefined;
   do {
-    const { data } = await vault().api.GET('/orgs/{org_id}/audit-log/verify', { params: { path: here(), query: { cursor } } });
+    const { data } = await vault().api.GET('/orgs/{org_id}/audit-log/verify', {
+      params: { path: here(), query: { cursor } },
+    });
     verdict.to = data.checked_to;
     verdict.head = data.head.sequence;
     verdict.checkpoints += data.checkpoints;
@@ -72,7 +74,9 @@ function Result({ verdict }: { verdict: Verdict }) {
         <div>
           <h3>The log is not intact: entry {broken.sequence.toLocaleString()}</h3>
           <p>{reasons[broken.reason]}</p>
-          <p class="dim">Earlier entries are unchanged. Compare this entry with an export that you stored elsewhere.</p>
+          <p class="dim">
+            Earlier entries are unchanged. Compare this entry with an export that you stored elsewhere.
+          </p>
         </div>
       </div>
     );
@@ -90,7 +94,9 @@ function Result({ verdict }: { verdict: Verdict }) {
         {missing.map(({ from, to: last, reason }) => (
           <p key={from}>
             Entries {from.toLocaleString()} to {last.toLocaleString()} are lost:{' '}
-            {reason === 'restore' ? 'the restored backup does not contain them.' : 'the gate lost its storage.'}
+            {reason === 'restore'
+              ? 'the restored backup does not contain them.'
+              : 'the gate lost its storage.'}
             {reason === 'gate_lost' && last - from + 1 >= SKIPPED && ` ${NEVER_USED}`}
           </p>
         ))}
@@ -111,7 +117,8 @@ function Verifying() {
     <section class="stack narrow">
       <h2>Verify the log</h2>
       <p class="dim">
-        Every entry contains the hash of the previous one. The service recomputes all hashes and compares them with the signed checkpoints.
+        Every entry contains the hash of the previous one. The service recomputes all hashes and compares them
+        with the signed checkpoints.
       </p>
       <div class="row">
         <Button kind="primary" onPress={run}>
@@ -150,8 +157,8 @@ function Checkpoints() {
     <section class="stack">
       <h2>Signed checkpoints</h2>
       <p class="dim">
-        A checkpoint is signed every ten minutes while there are new entries. Store some elsewhere with the public key, so that a later
-        change to the log cannot be hidden. The key never changes.
+        A checkpoint is signed every ten minutes while there are new entries. Store some elsewhere with the
+        public key, so that a later change to the log cannot be hidden. The key never changes.
       </p>
       <PublicKey />
       <Listing<Checkpoint>
@@ -169,7 +176,11 @@ function Checkpoints() {
             cell: ({ hash }) => <code class="truncate">{hash}</code>,
           },
         ]}
-        empty={<Empty title="No checkpoints yet">The first one is signed within ten minutes of the first entry.</Empty>}
+        empty={
+          <Empty title="No checkpoints yet">
+            The first one is signed within ten minutes of the first entry.
+          </Empty>
+        }
       />
     </section>
   );

@@ -1,5 +1,5 @@
-// The entry that the address names, whether it is among the loaded ones or not. Invariant: it is read through the log itself, so a
-// member sees no entry by its link that the log does not show them.
+// The entry that the address names, whether it is among the loaded ones or not. Invariant: it is read through
+// the log itself, so a member sees no entry by its link that the log does not show them.
 import { here, useRead, vault } from '../../api';
 import { Dialog } from '../../ui/dialog';
 import { ErrorNote, Skeleton } from '../../ui/parts';
@@ -8,7 +8,10 @@ import type { Entry, Filters } from './filters';
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** When an entry was written, in milliseconds: an id is 16 bytes in base62, and the first 6 are the time. Null if it is not the id of an entry. */
+/**
+ * When an entry was written, in milliseconds: an id is 16 bytes in base62, and the first 6 are the time. Null
+ * if it is not the id of an entry.
+ */
 export function timeOfId(id: string): number | null {
   if (!/^aud_[0-9A-Za-z]{22}$/.test(id)) return null;
   const number = [...id.slice(4)].reduce((sum, digit) => sum * 62n + BigInt(DIGITS.indexOf(digit)), 0n);
@@ -61,7 +64,9 @@ export function LinkedEntry({ id, loaded, change, onClose }: LinkedProps) {
       {error ? (
         <ErrorNote error={error} onRetry={refetch} />
       ) : (
-        <p>No such entry. It may be past the retention of the log, or your role does not have access to it.</p>
+        <p>
+          No such entry. It may be past the retention of the log, or your role does not have access to it.
+        </p>
       )}
     </Dialog>
   );

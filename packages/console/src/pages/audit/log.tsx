@@ -52,7 +52,10 @@ export default function AuditLog() {
   };
   return (
     <>
-      <PageHead title="Audit log" lead="Every request made with a credential of the organisation, and its outcome. Entries never change.">
+      <PageHead
+        title="Audit log"
+        lead="Every request made with a credential of the organisation, and its outcome. Entries never change."
+      >
         <Menu
           label="Export"
           actions={[

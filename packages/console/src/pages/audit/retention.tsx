@@ -1,5 +1,6 @@
-// Entries past retention: they must be exported before they may be deleted. Invariant: the confirmation covers the checkpoint at the end of
-// the file that was downloaded here; a truncated export cannot be confirmed.
+// Entries past retention: they must be exported before they may be deleted. Invariant: the confirmation
+// covers the checkpoint at the end of the file that was downloaded here; a truncated export cannot be
+// confirmed.
 import { useState } from 'preact/hooks';
 import { confirmed, forget, here, vault } from '../../api';
 import { me } from '../../session';
@@ -25,7 +26,10 @@ export function Retention() {
   const [exported, setExported] = useState<Exported | null>(null);
   const [asking, setAsking] = useState(false);
   const run = async () => {
-    const { data } = await vault().api.GET('/orgs/{org_id}/audit-log/export', { params: { path: here() }, parseAs: 'text' });
+    const { data } = await vault().api.GET('/orgs/{org_id}/audit-log/export', {
+      params: { path: here() },
+      parseAs: 'text',
+    });
     // A response without a body has no data.
     const text = (data as unknown as string | undefined) ?? '';
     if (!text.trim()) return tell('No entries are past retention', 'There is nothing to export.');
@@ -38,7 +42,10 @@ export function Retention() {
     if (!exported) return;
     const { sequence, hash } = exported;
     await confirmed(() =>
-      vault().api.POST('/orgs/{org_id}/audit-log/export/confirm', { params: { path: here() }, body: { sequence, hash } }),
+      vault().api.POST('/orgs/{org_id}/audit-log/export/confirm', {
+        params: { path: here() },
+        body: { sequence, hash },
+      }),
     );
     await forget('audit');
     tell(`Confirmed the export up to entry ${sequence.toLocaleString()}`);
@@ -48,7 +55,8 @@ export function Retention() {
     <section class="stack narrow">
       <h2>Entries past retention</h2>
       <p class="dim">
-        If a retention period is set, old entries are deleted only after an owner has exported them and confirmed that the file is stored.
+        If a retention period is set, old entries are deleted only after an owner has exported them and
+        confirmed that the file is stored.
       </p>
       <div class="row">
         <Button onPress={run}>Download entries past retention</Button>
@@ -66,8 +74,8 @@ export function Retention() {
           onClose={() => setAsking(false)}
         >
           <p>
-            This deletes entries up to {exported.sequence.toLocaleString()} that are past retention. Check the file with{' '}
-            <code>npm run audit:verify</code> and store it first.
+            This deletes entries up to {exported.sequence.toLocaleString()} that are past retention. Check the
+            file with <code>npm run audit:verify</code> and store it first.
           </p>
         </Confirm>
       )}

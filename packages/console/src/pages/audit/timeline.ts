@@ -16,7 +16,9 @@ export interface Counted {
 
 /** The lines of a stream, one by one. */
 async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
-  const reader = stream.pipeThrough(new TextDecoderStream() as unknown as ReadableWritablePair<string, Uint8Array>).getReader();
+  const reader = stream
+    .pipeThrough(new TextDecoderStream() as unknown as ReadableWritablePair<string, Uint8Array>)
+    .getReader();
   let rest = '';
   try {
     for (;;) {
@@ -36,7 +38,10 @@ async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<stri
 function whole(marks: Mark[]): Counted {
   const last = marks.at(-1)?.time ?? null;
   const kept = marks.filter(({ time }) => time !== last);
-  return { marks: kept.length ? kept : marks, before: kept.length && last ? new Date(Date.parse(last) + 1).toISOString() : last };
+  return {
+    marks: kept.length ? kept : marks,
+    before: kept.length && last ? new Date(Date.parse(last) + 1).toISOString() : last,
+  };
 }
 
 /** Counts the entries that a query finds, in one request. */
@@ -58,7 +63,22 @@ export async function count(query: Query, signal: AbortSignal): Promise<Counted>
 }
 
 /** Interval lengths in seconds, chosen to be easy to read. */
-const STEPS = [1, 5, 15, 60, 300, 900, 1800, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 86_400, 7 * 86_400, 30 * 86_400];
+const STEPS = [
+  1,
+  5,
+  15,
+  60,
+  300,
+  900,
+  1800,
+  3600,
+  3 * 3600,
+  6 * 3600,
+  12 * 3600,
+  86_400,
+  7 * 86_400,
+  30 * 86_400,
+];
 const MOST_STRETCHES = 90;
 
 export interface Stretches {

@@ -31,7 +31,11 @@ export const Controls = ({ report }: { report: Report }) => (
                     <td>
                       <StatusBadge status={status} />
                     </td>
-                    <td class="dim">{findings.map((one) => report.findings.find(({ id }) => id === one)?.title ?? one).join(', ')}</td>
+                    <td class="dim">
+                      {findings
+                        .map((one) => report.findings.find(({ id }) => id === one)?.title ?? one)
+                        .join(', ')}
+                    </td>
                   </tr>
                 ))}
             </tbody>

@@ -26,7 +26,8 @@ function Piece({ evidence }: { evidence: Evidence }) {
   return (
     <li>
       <span class="evidence-name truncate">
-        {href ? <Link href={href}>{name ?? id}</Link> : (name ?? id)} {environment && <span class="dim">{environment}</span>}
+        {href ? <Link href={href}>{name ?? id}</Link> : (name ?? id)}{' '}
+        {environment && <span class="dim">{environment}</span>}
       </span>
       <span class="grow">{detail}</span>
       {time && (
@@ -74,7 +75,10 @@ function Body({ finding }: { finding: Finding }) {
   );
 }
 
-/** How many of what was examined. Without one, a finding that is no pass has another reason, which its text says. */
+/**
+ * How many of what was examined. Without one, a finding that is no pass has another reason, which its text
+ * says.
+ */
 function countOf({ status, count, examined }: Finding): string {
   if (status === 'not_applicable') return '';
   if (count === 0 && status !== 'pass') return `${examined.toLocaleString()} examined`;

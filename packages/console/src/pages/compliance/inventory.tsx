@@ -55,8 +55,9 @@ export function Inventory({ inventory }: { inventory: Numbers }) {
       <section class="stack">
         <h2>Secrets</h2>
         <p class="dim">
-          {secrets.active.toLocaleString()} active, {secrets.generated.toLocaleString()} of them generated here; {secrets.expired} expired,{' '}
-          {secrets.revoked} revoked, {secrets.deleted} deleted and restorable. By age of their value:
+          {secrets.active.toLocaleString()} active, {secrets.generated.toLocaleString()} of them generated
+          here; {secrets.expired} expired, {secrets.revoked} revoked, {secrets.deleted} deleted and
+          restorable. By age of their value:
         </p>
         <Ages secrets={secrets} />
       </section>
@@ -76,8 +77,14 @@ export function Inventory({ inventory }: { inventory: Numbers }) {
                 .join(', '),
             ],
             ['Devices', `${devices.total}, ${devices.assigned} assigned, ${devices.blocked} blocked`],
-            ['Policies in force', `${policies.naming} naming, ${policies.rotation} rotation, ${policies.approval} approval`],
-            ['Audit log', `${counted(log.head?.sequence ?? 0, 'entry', 'entries')}, kept for ${counted(log.retention_days, 'day')}`],
+            [
+              'Policies in force',
+              `${policies.naming} naming, ${policies.rotation} rotation, ${policies.approval} approval`,
+            ],
+            [
+              'Audit log',
+              `${counted(log.head?.sequence ?? 0, 'entry', 'entries')}, kept for ${counted(log.retention_days, 'day')}`,
+            ],
             ['Last checkpoint', <Time at={log.last_checkpoint?.time} none="None yet" />],
           ]}
         />

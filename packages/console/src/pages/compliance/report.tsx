@@ -18,7 +18,15 @@ const DAY = 86_400_000;
 const PERIODS = ['30', '90', '365'];
 
 /** The number of findings with each status. Selecting one filters the list. */
-function Summary({ report, chosen, onChoose }: { report: Report; chosen: string; onChoose: (status: string) => void }) {
+function Summary({
+  report,
+  chosen,
+  onChoose,
+}: {
+  report: Report;
+  chosen: string;
+  onChoose: (status: string) => void;
+}) {
   return (
     <div class="tiles" role="group" aria-label="Findings by status">
       {statuses.map(([status, label, tone]) => (
@@ -40,7 +48,9 @@ function Summary({ report, chosen, onChoose }: { report: Report; chosen: string;
 const Loaded = ({ report }: { report: Report }) => {
   const [status, choose] = useParameter('status');
   const rank = (finding: Report['findings'][number]) => statuses.findIndex(([one]) => one === finding.status);
-  const findings = report.findings.filter((finding) => !status || finding.status === status).sort((one, other) => rank(one) - rank(other));
+  const findings = report.findings
+    .filter((finding) => !status || finding.status === status)
+    .sort((one, other) => rank(one) - rank(other));
   return (
     <>
       <Summary report={report} chosen={status} onChoose={choose} />
@@ -58,7 +68,12 @@ const Loaded = ({ report }: { report: Report }) => {
                 <Empty title="No findings have this status">Choose another status above.</Empty>
               ),
           },
-          { id: 'controls', label: 'Controls', count: report.controls.length, content: () => <Controls report={report} /> },
+          {
+            id: 'controls',
+            label: 'Controls',
+            count: report.controls.length,
+            content: () => <Controls report={report} />,
+          },
           { id: 'inventory', label: 'Inventory', content: () => <Inventory inventory={report.inventory} /> },
         ]}
       />
@@ -71,7 +86,10 @@ export default function Compliance() {
   const period = PERIODS.includes(days) ? days : '90';
   const from = useMemo(() => new Date(Date.now() - Number(period) * DAY).toISOString(), [period]);
   const { data, error, isPending, refetch } = useRead(['compliance', period], (signal) =>
-    vault().api.GET('/orgs/{org_id}/compliance/report', { params: { path: here(), query: { from } }, signal }),
+    vault().api.GET('/orgs/{org_id}/compliance/report', {
+      params: { path: here(), query: { from } },
+      signal,
+    }),
   );
   const save = async (format: 'csv' | 'html') => {
     const { data: text } = await vault().api.GET('/orgs/{org_id}/compliance/report', {
@@ -79,7 +97,11 @@ export default function Compliance() {
       parseAs: 'text',
     });
     const day = new Date().toISOString().slice(0, 10);
-    download(`compliance-${day}.${format}`, format === 'csv' ? 'text/csv' : 'text/html', text as unknown as string);
+    download(
+      `compliance-${day}.${format}`,
+      format === 'csv' ? 'text/csv' : 'text/html',
+      text as unknown as string,
+    );
   };
   return (
     <>
@@ -92,7 +114,12 @@ export default function Compliance() {
         </Button>
       </PageHead>
       <div class="filters">
-        <Segments label="Period" value={period} onValue={setDays} choices={PERIODS.map((value) => ({ value, label: `${value} days` }))} />
+        <Segments
+          label="Period"
+          value={period}
+          onValue={setDays}
+          choices={PERIODS.map((value) => ({ value, label: `${value} days` }))}
+        />
       </div>
       {error ? (
         <ErrorNote error={error} onRetry={refetch} />

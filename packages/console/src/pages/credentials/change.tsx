@@ -70,7 +70,10 @@ function AgentFields(fields: AgentFieldsProps) {
           label="Expires after"
           value={draft.lifetime}
           onValue={(lifetime) => change({ lifetime })}
-          choices={[{ value: '', label: 'No change' }, ...LIFETIMES.map(({ value, label }) => ({ value, label: `${label} from now` }))]}
+          choices={[
+            { value: '', label: 'No change' },
+            ...LIFETIMES.map(({ value, label }) => ({ value, label: `${label} from now` })),
+          ]}
           error={problems.of('ttlSeconds')}
         />
         <TextField
@@ -89,18 +92,34 @@ function AgentFields(fields: AgentFieldsProps) {
 
 /** Changes an API key's name and addresses, or all restrictions of an agent. */
 export function EditCredential({ credential, onClose }: Props) {
-  const { first, draft, setDraft, changing } = useEdit(credential.resource as Edited, draftOf, { names: byLine, addresses: byLine });
+  const { first, draft, setDraft, changing } = useEdit(credential.resource as Edited, draftOf, {
+    names: byLine,
+    addresses: byLine,
+  });
   const problems = useProblems();
   const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
-  const patch = { ...changedOf(fieldsOf(first), fieldsOf(draft)), ...(draft.lifetime && { ttlSeconds: Number(draft.lifetime) }) };
+  const patch = {
+    ...changedOf(fieldsOf(first), fieldsOf(draft)),
+    ...(draft.lifetime && { ttlSeconds: Number(draft.lifetime) }),
+  };
   const isAgent = credential.kind === 'agent';
   const save = async () => {
     if (isAgent)
-      await changing((header) => vault().api.PATCH('/orgs/{org_id}/agent-credentials/{id}', { ...at(credential.id, header), body: patch }));
+      await changing((header) =>
+        vault().api.PATCH('/orgs/{org_id}/agent-credentials/{id}', {
+          ...at(credential.id, header),
+          body: patch,
+        }),
+      );
     else {
       const { name, allowed_addresses } = patch;
-      const body = { ...(name !== undefined && { name }), ...(allowed_addresses !== undefined && { allowed_addresses }) };
-      await changing((header) => vault().api.PATCH('/orgs/{org_id}/api-keys/{id}', { ...at(credential.id, header), body }));
+      const body = {
+        ...(name !== undefined && { name }),
+        ...(allowed_addresses !== undefined && { allowed_addresses }),
+      };
+      await changing((header) =>
+        vault().api.PATCH('/orgs/{org_id}/api-keys/{id}', { ...at(credential.id, header), body }),
+      );
     }
     await forget('credentials');
     tell(`${draft.name} saved`, 'The change applies from its next request.');
@@ -108,8 +127,20 @@ export function EditCredential({ credential, onClose }: Props) {
   };
   return (
     <Dialog side title={`Edit ${credential.name}`} onClose={onClose} dirty={Object.keys(patch).length > 0}>
-      <Form action="Save changes" onSubmit={save} onCancel={onClose} problems={problems} disabled={!Object.keys(patch).length}>
-        <TextField label="Name" value={draft.name} onValue={(name) => change({ name })} error={problems.of('name')} required />
+      <Form
+        action="Save changes"
+        onSubmit={save}
+        onCancel={onClose}
+        problems={problems}
+        disabled={!Object.keys(patch).length}
+      >
+        <TextField
+          label="Name"
+          value={draft.name}
+          onValue={(name) => change({ name })}
+          error={problems.of('name')}
+          required
+        />
         {isAgent && <AgentFields reach={draft} change={change} problems={problems} />}
         <TextArea
           label="Allowed IP addresses"
@@ -186,9 +217,15 @@ export function RevokeCredential({ credential, graph, onClose }: Props & { graph
     tell(`${credential.name} revoked`);
   };
   return (
-    <Confirm title={`Revoke ${credential.name}?`} action={`Revoke ${nameOf(credential.kind)}`} onConfirm={end} onClose={onClose}>
+    <Confirm
+      title={`Revoke ${credential.name}?`}
+      action={`Revoke ${nameOf(credential.kind)}`}
+      onConfirm={end}
+      onClose={onClose}
+    >
       <p>
-        Requests with <strong>{credential.name}</strong> ({credential.hint}) will be refused immediately. This cannot be undone.
+        Requests with <strong>{credential.name}</strong> ({credential.hint}) will be refused immediately. This
+        cannot be undone.
       </p>
       {ending.length > 0 && (
         <p>

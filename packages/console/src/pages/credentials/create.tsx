@@ -1,4 +1,5 @@
-// The dialog that creates a credential of any kind. Invariants: it starts with the least useful permissions, and the token is shown once.
+// The dialog that creates a credential of any kind. Invariants: it starts with the least useful permissions,
+// and the token is shown once.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
@@ -10,7 +11,15 @@ import { Form, type Problems, useProblems } from '../../ui/form';
 import { OneTime } from '../../ui/one-time';
 import { ChecksField } from '../../ui/options';
 import { type Kind, kinds, nameOf } from './kinds';
-import { AddressField, boundsOf, LifetimeField, leastReach, PlaceFields, type Reach, ScopeFields } from './reach';
+import {
+  AddressField,
+  boundsOf,
+  LifetimeField,
+  leastReach,
+  PlaceFields,
+  type Reach,
+  ScopeFields,
+} from './reach';
 import '../../styles/access.css';
 
 type MakeableKind = Exclude<Kind, 'session' | 'trust'>;
@@ -25,7 +34,15 @@ interface Draft extends Reach {
   device: string;
 }
 
-const leastDraft = (): Draft => ({ ...leastReach(), name: '', reason: '', rate: '120', does: ['issue'], hours: '3600', device: '' });
+const leastDraft = (): Draft => ({
+  ...leastReach(),
+  name: '',
+  reason: '',
+  rate: '120',
+  does: ['issue'],
+  hours: '3600',
+  device: '',
+});
 
 interface Made {
   id: string;
@@ -39,7 +56,12 @@ async function create(kind: MakeableKind, draft: Draft): Promise<Made> {
   const bounds = boundsOf(draft);
   const lifetime = draft.lifetime ? { ttlSeconds: Number(draft.lifetime) } : {};
   if (kind === 'api_key')
-    return (await api.POST('/orgs/{org_id}/api-keys', { params, body: { name, scopes: draft.scopes, ...bounds, ...lifetime } })).data;
+    return (
+      await api.POST('/orgs/{org_id}/api-keys', {
+        params,
+        body: { name, scopes: draft.scopes, ...bounds, ...lifetime },
+      })
+    ).data;
   if (kind === 'agent') {
     const body = {
       name,
@@ -52,8 +74,12 @@ async function create(kind: MakeableKind, draft: Draft): Promise<Made> {
     return (await api.POST('/orgs/{org_id}/agent-credentials', { params, body })).data;
   }
   if (kind === 'provider')
-    return (await api.POST('/orgs/{org_id}/provider-tokens', { params, body: { name, scopes: draft.does as ProviderScope[], ...bounds } }))
-      .data;
+    return (
+      await api.POST('/orgs/{org_id}/provider-tokens', {
+        params,
+        body: { name, scopes: draft.does as ProviderScope[], ...bounds },
+      })
+    ).data;
   const body = { reason: draft.reason, ttlSeconds: Number(draft.hours) };
   return (await api.POST('/orgs/{org_id}/break-glass-tokens', { params, body })).data;
 }
@@ -67,8 +93,8 @@ interface FieldsProps {
 const BreakGlassFields = ({ draft, change, problems }: FieldsProps) => (
   <>
     <p class="note warn">
-      It can read, write and rotate every secret of the organisation. Owners are notified when it is created and first used, and every use
-      is marked in the audit log.
+      It can read, write and rotate every secret of the organisation. Owners are notified when it is created
+      and first used, and every use is marked in the audit log.
     </p>
     <TextField
       label="Reason"
@@ -112,7 +138,11 @@ const ProviderFields = (props: FieldsProps) => (
 function DeviceField({ draft, change, problems }: FieldsProps) {
   const { data } = useRead(
     ['devices', 'with-key'],
-    (signal) => vault().api.GET('/orgs/{org_id}/devices', { params: { path: here(), query: { limit: 100, status: 'active' } }, signal }),
+    (signal) =>
+      vault().api.GET('/orgs/{org_id}/devices', {
+        params: { path: here(), query: { limit: 100, status: 'active' } },
+        signal,
+      }),
     may('devices:read'),
   );
   const bound = data?.data.filter(({ public_key }) => public_key) ?? [];
@@ -150,7 +180,9 @@ const Bounds = ({ kind, ...props }: FieldsProps & { kind: MakeableKind }) => {
         )}
       </div>
       <details>
-        <summary>{kind === 'agent' ? 'Restrict to IP addresses or a device' : 'Restrict to IP addresses'}</summary>
+        <summary>
+          {kind === 'agent' ? 'Restrict to IP addresses or a device' : 'Restrict to IP addresses'}
+        </summary>
         <div class="stack below-summary">
           <AddressField {...rest} />
           {kind === 'agent' && <DeviceField {...props} />}
@@ -191,14 +223,28 @@ export function NewCredential({ kind, onClose }: { kind: Kind; onClose: () => vo
       <OneTime
         title={`${label} created`}
         lead={leads[kind]}
-        text={made.token ?? 'The credential was created, but its token was lost. Revoke it and create another.'}
+        text={
+          made.token ?? 'The credential was created, but its token was lost. Revoke it and create another.'
+        }
         onClose={end}
       />
     );
   const words = nameOf(kind);
   return (
-    <Dialog side title={`New ${words}`} lead={kinds[kind].lead} onClose={onClose} dirty={JSON.stringify(draft) !== first}>
-      <Form action={`Create ${words}`} onSubmit={save} onCancel={onClose} problems={problems} danger={kind === 'break_glass'}>
+    <Dialog
+      side
+      title={`New ${words}`}
+      lead={kinds[kind].lead}
+      onClose={onClose}
+      dirty={JSON.stringify(draft) !== first}
+    >
+      <Form
+        action={`Create ${words}`}
+        onSubmit={save}
+        onCancel={onClose}
+        problems={problems}
+        danger={kind === 'break_glass'}
+      >
         {kind === 'break_glass' ? (
           <BreakGlassFields draft={draft} change={change} problems={problems} />
         ) : (

@@ -37,7 +37,13 @@ const Chips = ({ items, none }: { items: readonly string[] | null; none: string 
 
 const factsOf = (row: Credential): ([string, preact.ComponentChildren] | null)[] => [
   ['Scopes', <Chips items={row.scopes} none="Nothing" />],
-  ['Environments', <Chips items={row.environments} none={row.kind === 'session' ? 'Same as parent' : 'All, including future ones'} />],
+  [
+    'Environments',
+    <Chips
+      items={row.environments}
+      none={row.kind === 'session' ? 'Same as parent' : 'All, including future ones'}
+    />,
+  ],
   ['Names', <Chips items={row.secrets} none={row.kind === 'session' ? 'Same as parent' : 'All'} />],
   ['IP addresses', <Chips items={row.addresses} none="Any" />],
   row.mcp ? ['Options of svc mcp', <Chips items={row.mcp.length ? row.mcp : null} none="None" />] : null,
@@ -89,19 +95,34 @@ function Sources({ graph }: { graph: Graph }) {
 
 type Doing = 'edit' | 'rotate' | 'revoke' | null;
 
-function Head({ name, credential, onDo }: { name: string; credential: Credential | null; onDo: (doing: Doing) => void }) {
+function Head({
+  name,
+  credential,
+  onDo,
+}: {
+  name: string;
+  credential: Credential | null;
+  onDo: (doing: Doing) => void;
+}) {
   const [, go] = useLocation();
   const isLive = credential !== null && statusOf(credential) === 'active' && may('tokens:write');
   const kind = credential?.kind;
   return (
     <PageHead title={name} lead={credential && <CredentialStatus credential={credential} />}>
-      {isLive && kind === 'api_key' && !credential.successor && <Button onPress={() => onDo('rotate')}>Rotate</Button>}
+      {isLive && kind === 'api_key' && !credential.successor && (
+        <Button onPress={() => onDo('rotate')}>Rotate</Button>
+      )}
       {isLive && <Button onPress={() => onDo('revoke')}>Revoke</Button>}
       <Menu
         label="More actions"
         actions={[
-          isLive && (kind === 'api_key' || kind === 'agent' || kind === 'trust') && { label: 'Edit', onSelect: () => onDo('edit') },
-          credential && may('tokens:write') && { label: 'Contain', onSelect: () => go(`/incident/${credential.id}`) },
+          isLive &&
+            (kind === 'api_key' || kind === 'agent' || kind === 'trust') && {
+              label: 'Edit',
+              onSelect: () => onDo('edit'),
+            },
+          credential &&
+            may('tokens:write') && { label: 'Contain', onSelect: () => go(`/incident/${credential.id}`) },
         ]}
       />
     </PageHead>
@@ -114,14 +135,27 @@ const placesOf = (kind: ReturnType<typeof kindOf>): Place[] => [
 ];
 
 export default function CredentialPage({ params: { id = '' } }: { params: Record<string, string> }) {
-  const { data: credential, error, isPending, refetch } = useRead(['credentials', 'one', id], (signal) => readOne(id, signal), true);
+  const {
+    data: credential,
+    error,
+    isPending,
+    refetch,
+  } = useRead(['credentials', 'one', id], (signal) => readOne(id, signal), true);
   const graph = useGraph(id);
   const [doing, setDoing] = useState<Doing>(null);
   if (isPending || (graph.isPending && !graph.error)) return <LoadingPage />;
   if (error && graph.error)
-    return <Missing what="credential" list={['/credentials', 'Credentials']} error={graph.error} onRetry={refetch} />;
+    return (
+      <Missing
+        what="credential"
+        list={['/credentials', 'Credentials']}
+        error={graph.error}
+        onRetry={refetch}
+      />
+    );
   const kind = kindOf(id);
-  const name = credential?.name ?? graph.data?.name ?? (graph.data ? nameOfKind(graph.data.kind) : 'Credential');
+  const name =
+    credential?.name ?? graph.data?.name ?? (graph.data ? nameOfKind(graph.data.kind) : 'Credential');
   const end = () => setDoing(null);
   return (
     <>
@@ -133,7 +167,9 @@ export default function CredentialPage({ params: { id = '' } }: { params: Record
       ) : graph.data ? (
         <section class="stack spaced">
           <h2 class="unseen">Origin and access</h2>
-          {graph.data.reach.alive ? null : <p class="note warn">It is no longer valid, so it has no access.</p>}
+          {graph.data.reach.alive ? null : (
+            <p class="note warn">It is no longer valid, so it has no access.</p>
+          )}
           <GraphView graph={graph.data} name={name} />
           <Sources graph={graph.data} />
         </section>
@@ -144,7 +180,9 @@ export default function CredentialPage({ params: { id = '' } }: { params: Record
           <Facts items={[...trustFacts(credential.trust), ...factsOf(credential)]} />
         </div>
       ) : graph.data ? (
-        <Empty title="No details available">The credential is no longer valid, or it is a member's browser session.</Empty>
+        <Empty title="No details available">
+          The credential is no longer valid, or it is a member's browser session.
+        </Empty>
       ) : null}
       {credential &&
         doing === 'edit' &&
@@ -154,7 +192,9 @@ export default function CredentialPage({ params: { id = '' } }: { params: Record
           <EditCredential credential={credential} onClose={end} />
         ))}
       {credential && doing === 'rotate' && <RotateKey credential={credential} onClose={end} />}
-      {credential && doing === 'revoke' && <RevokeCredential credential={credential} graph={graph.data} onClose={end} />}
+      {credential && doing === 'revoke' && (
+        <RevokeCredential credential={credential} graph={graph.data} onClose={end} />
+      )}
     </>
   );
 }

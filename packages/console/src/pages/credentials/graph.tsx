@@ -1,5 +1,5 @@
-// The graph of a credential: its parents, its children, and the environments it can access. Three columns of links with curves between them;
-// on a phone the columns are stacked.
+// The graph of a credential: its parents, its children, and the environments it can access. Three columns of
+// links with curves between them; on a phone the columns are stacked.
 import type { components } from '@secrets-vault/client';
 import type { ComponentChildren } from 'preact';
 import { Link } from 'wouter-preact';
@@ -116,7 +116,10 @@ export function GraphView({ graph, name }: { graph: Graph; name: string }) {
             <Curves nodes={parents} height={height} isFan={false} />
           </>
         )}
-        <Column label="This credential" nodes={[{ key: graph.id, head: nameOfKind(graph.kind), name, href: null, tone: 'self' }]} />
+        <Column
+          label="This credential"
+          nodes={[{ key: graph.id, head: nameOfKind(graph.kind), name, href: null, tone: 'self' }]}
+        />
         {right.length > 0 && (
           <>
             <Curves nodes={right} height={height} isFan />

@@ -95,14 +95,21 @@ export const kinds: Record<Kind, About> = {
 };
 
 /** The label of a kind within a sentence. */
-export const nameOf = (kind: Kind): string => kinds[kind].label.replace(/^[A-Z](?![A-Z])/, (letter) => letter.toLowerCase());
+export const nameOf = (kind: Kind): string =>
+  kinds[kind].label.replace(/^[A-Z](?![A-Z])/, (letter) => letter.toLowerCase());
 
 export const kindOf = (id: string): Kind | undefined =>
   (Object.keys(kinds) as Kind[]).find((kind) => id.startsWith(`${kinds[kind].prefix}_`));
 
 type Shown = Schemas['ApiKey'] | Schemas['Agent'] | Schemas['ProviderToken'] | Schemas['BreakGlass'];
 
-const optionsOf = ({ bindings, hosts, run, commands, read }: NonNullable<Schemas['Agent']['mcp_limits']>): string[] => [
+const optionsOf = ({
+  bindings,
+  hosts,
+  run,
+  commands,
+  read,
+}: NonNullable<Schemas['Agent']['mcp_limits']>): string[] => [
   ...bindings.map((binding) => `--bind ${binding}`),
   ...hosts.map((host) => `--allow-host ${host}`),
   ...(run ? ['--allow-run', ...(commands ?? []).map((program) => `--allow-command ${program}`)] : []),
@@ -199,11 +206,18 @@ const paths = {
 } as const;
 
 /** A page of the credentials of a kind. */
-export async function readPage(kind: Kind, cursor: string | undefined, signal: AbortSignal): Promise<{ data: Page }> {
+export async function readPage(
+  kind: Kind,
+  cursor: string | undefined,
+  signal: AbortSignal,
+): Promise<{ data: Page }> {
   const init = { params: { path: here(), query: { limit: 100, cursor } }, signal };
   const { api } = vault();
   if (kind === 'session') {
-    const [{ data }, keys] = await Promise.all([api.GET('/orgs/{org_id}/access-tokens', init), readPage('api_key', undefined, signal)]);
+    const [{ data }, keys] = await Promise.all([
+      api.GET('/orgs/{org_id}/access-tokens', init),
+      readPage('api_key', undefined, signal),
+    ]);
     const names = new Map(keys.data.data.map(({ id, name }) => [id, name]));
     return { data: { ...data, data: data.data.map(sessionShown(names)) } };
   }
@@ -211,7 +225,9 @@ export async function readPage(kind: Kind, cursor: string | undefined, signal: A
     const { data } = await api.GET('/orgs/{org_id}/trusts', init);
     return { data: { ...data, data: data.data.map(trustShown) } };
   }
-  const { data } = (await api.GET(paths[kind] as '/orgs/{org_id}/api-keys', init)) as { data: Omit<Page, 'data'> & { data: Shown[] } };
+  const { data } = (await api.GET(paths[kind] as '/orgs/{org_id}/api-keys', init)) as {
+    data: Omit<Page, 'data'> & { data: Shown[] };
+  };
   return { data: { ...data, data: data.data.map(shownAs(kind)) } };
 }
 
@@ -219,9 +235,14 @@ export async function readPage(kind: Kind, cursor: string | undefined, signal: A
 export async function readOne(id: string, signal: AbortSignal): Promise<{ data: Credential | null }> {
   const kind = kindOf(id);
   const init = { params: { path: { ...here(), id } }, signal };
-  if (kind === 'api_key') return { data: shownAs(kind)((await vault().api.GET('/orgs/{org_id}/api-keys/{id}', init)).data) };
-  if (kind === 'agent') return { data: shownAs(kind)((await vault().api.GET('/orgs/{org_id}/agent-credentials/{id}', init)).data) };
-  if (kind === 'trust') return { data: trustShown((await vault().api.GET('/orgs/{org_id}/trusts/{id}', init)).data) };
+  if (kind === 'api_key')
+    return { data: shownAs(kind)((await vault().api.GET('/orgs/{org_id}/api-keys/{id}', init)).data) };
+  if (kind === 'agent')
+    return {
+      data: shownAs(kind)((await vault().api.GET('/orgs/{org_id}/agent-credentials/{id}', init)).data),
+    };
+  if (kind === 'trust')
+    return { data: trustShown((await vault().api.GET('/orgs/{org_id}/trusts/{id}', init)).data) };
   let cursor: string | undefined;
   while (kind) {
     const { data } = await readPage(kind, cursor, signal);
@@ -248,4 +269,8 @@ export function revoke(kind: Kind, id: string, header?: Header): Promise<unknown
 export type Status = 'active' | 'expired' | 'revoked';
 
 export const statusOf = ({ revoked, ends }: Credential): Status =>
-  revoked && Date.parse(revoked) <= Date.now() ? 'revoked' : ends && Date.parse(ends) <= Date.now() ? 'expired' : 'active';
+  revoked && Date.parse(revoked) <= Date.now()
+    ? 'revoked'
+    : ends && Date.parse(ends) <= Date.now()
+      ? 'expired'
+      : 'active';

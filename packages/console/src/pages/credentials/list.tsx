@@ -22,7 +22,9 @@ export const CredentialStatus = ({ credential }: { credential: Credential }) => 
 export const placeOf = ({ kind, environments, secrets }: Credential): string =>
   kind === 'session'
     ? 'same as parent'
-    : [environments?.join(', ') ?? 'all environments', secrets && `names ${secrets.join(', ')}`].filter(Boolean).join(' · ');
+    : [environments?.join(', ') ?? 'all environments', secrets && `names ${secrets.join(', ')}`]
+        .filter(Boolean)
+        .join(' · ');
 
 const columns: Column<Credential>[] = [
   {
@@ -79,31 +81,45 @@ function Rows({ kind, onCreate }: { kind: Kind; onCreate?: () => void }) {
         columns={columns}
         keyOf={({ id }) => id}
         hrefOf={({ id }) => `/credentials/${id}`}
-        empty={<Empty title={`No ${kind === 'trust' ? 'trusts' : about.plural.toLowerCase().replace('api', 'API')}`}>{about.none}</Empty>}
+        empty={
+          <Empty
+            title={`No ${kind === 'trust' ? 'trusts' : about.plural.toLowerCase().replace('api', 'API')}`}
+          >
+            {about.none}
+          </Empty>
+        }
       />
     </>
   );
 }
 
 /** Whether the member's role may create credentials of a kind here. */
-const canCreate = (kind: Kind): boolean => kind !== 'session' && may(kind === 'break_glass' ? '*' : 'tokens:write');
+const canCreate = (kind: Kind): boolean =>
+  kind !== 'session' && may(kind === 'break_glass' ? '*' : 'tokens:write');
 
 export default function Credentials() {
   const [creating, setCreating] = useState<Kind | null>(null);
   const order: Kind[] = ['api_key', 'agent', 'trust', 'provider', 'session', 'break_glass'];
   return (
     <>
-      <PageHead title="Credentials" lead="Programs sign in with these. Each has its own scopes, environments, secret names and expiry." />
+      <PageHead
+        title="Credentials"
+        lead="Programs sign in with these. Each has its own scopes, environments, secret names and expiry."
+      />
       <Tabs
         label="Kinds of credentials"
         items={order.map((kind) => ({
           id: kind,
           label: kinds[kind].plural,
-          content: () => <Rows kind={kind} onCreate={canCreate(kind) ? () => setCreating(kind) : undefined} />,
+          content: () => (
+            <Rows kind={kind} onCreate={canCreate(kind) ? () => setCreating(kind) : undefined} />
+          ),
         }))}
       />
       {creating === 'trust' && <TrustForm onClose={() => setCreating(null)} />}
-      {creating && creating !== 'trust' && <NewCredential kind={creating} onClose={() => setCreating(null)} />}
+      {creating && creating !== 'trust' && (
+        <NewCredential kind={creating} onClose={() => setCreating(null)} />
+      )}
     </>
   );
 }

@@ -1,4 +1,5 @@
-// Platforms whose jobs have an identity: the issuer, and the claims that identify a job. The same as in the guide on workload identity.
+// Platforms whose jobs have an identity: the issuer, and the claims that identify a job. The same as in the
+// guide on workload identity.
 import type { components } from '@secrets-vault/client';
 
 export type Claims = components['schemas']['TrustIn']['claims'];
@@ -52,10 +53,20 @@ export const platforms: Platform[] = [
     label: 'GitLab CI',
     issuer: 'https://gitlab.com',
     fields: [
-      { id: 'project', label: 'Project ID', placeholder: '20', hint: 'Shown at the top of the project’s settings.' },
+      {
+        id: 'project',
+        label: 'Project ID',
+        placeholder: '20',
+        hint: 'Shown at the top of the project’s settings.',
+      },
       { id: 'branch', label: 'Protected branch', placeholder: 'main' },
     ],
-    claims: ({ project = '', branch = '' }) => ({ project_id: project, ref: branch, ref_type: 'branch', ref_protected: 'true' }),
+    claims: ({ project = '', branch = '' }) => ({
+      project_id: project,
+      ref: branch,
+      ref_type: 'branch',
+      ref_protected: 'true',
+    }),
   },
   {
     id: 'circleci',
@@ -109,5 +120,7 @@ export function claimsOf(lines: string): Record<string, string | string[]> {
     const claim = (at < 0 ? line : line.slice(0, at)).trim();
     claims.set(claim, [...(claims.get(claim) ?? []), at < 0 ? '' : line.slice(at + 2).trim()]);
   }
-  return Object.fromEntries([...claims].map(([claim, patterns]) => [claim, patterns.length === 1 ? (patterns[0] ?? '') : patterns]));
+  return Object.fromEntries(
+    [...claims].map(([claim, patterns]) => [claim, patterns.length === 1 ? (patterns[0] ?? '') : patterns]),
+  );
 }

@@ -1,5 +1,5 @@
-// The fields that restrict a credential: scopes, environments, names, lifetime, addresses. Invariant: they start with the least access, and a
-// preview shows the secrets they currently cover.
+// The fields that restrict a credential: scopes, environments, names, lifetime, addresses. Invariant: they
+// start with the least access, and a preview shows the secrets they currently cover.
 import { covers } from '@secrets-vault/client';
 import { environments } from '../../environments';
 import { linesOf } from '../../globs';
@@ -42,7 +42,8 @@ const PRESETS: [string[], string, string][] = [
 const keyOf = (scopes: string[]) => [...scopes].sort().join(' ');
 
 /** Whether the scopes differ from the presets of the form. */
-export const isCustom = (scopes: string[]): boolean => !PRESETS.some(([preset]) => keyOf(preset) === keyOf(scopes));
+export const isCustom = (scopes: string[]): boolean =>
+  !PRESETS.some(([preset]) => keyOf(preset) === keyOf(scopes));
 
 interface Props {
   reach: Reach;
@@ -62,11 +63,18 @@ export function ScopeFields({ reach, change, problems }: Props) {
         onValue={(value) =>
           value === 'custom'
             ? change({ isCustom: true })
-            : change({ isCustom: false, scopes: PRESETS.find(([scopes]) => keyOf(scopes) === value)?.[0] ?? reach.scopes })
+            : change({
+                isCustom: false,
+                scopes: PRESETS.find(([scopes]) => keyOf(scopes) === value)?.[0] ?? reach.scopes,
+              })
         }
         options={[
           ...PRESETS.map(([scopes, label, hint]) => ({ value: keyOf(scopes), label, hint })),
-          { value: 'custom', label: 'Choose scopes', hint: isOwn ? `${reach.scopes.length} chosen` : undefined },
+          {
+            value: 'custom',
+            label: 'Choose scopes',
+            hint: isOwn ? `${reach.scopes.length} chosen` : undefined,
+          },
         ]}
       />
       {isOwn && (
@@ -98,7 +106,8 @@ export function Hits({ selection, words }: { selection: Selection; words: string
   return (
     <div class="note hits" role="status">
       <p>
-        {words} <strong>{secrets.length.toLocaleString()}</strong> {secrets.length === 1 ? 'secret' : 'secrets'} now
+        {words} <strong>{secrets.length.toLocaleString()}</strong>{' '}
+        {secrets.length === 1 ? 'secret' : 'secrets'} now
         {isWhole ? '.' : ' among the first 1,000.'}
       </p>
       {first.length > 0 && (
@@ -145,7 +154,13 @@ export function PlaceFields({ reach, change, problems, withHits = true }: Props 
         hint="One per line. * matches any characters, such as billing/*. Leave empty to allow every name."
       />
       {withHits && covers(reach.scopes, 'secrets:read') && (
-        <Hits words="It can read" selection={{ environments: reach.isEverywhere ? [] : reach.environments, names: linesOf(reach.names) }} />
+        <Hits
+          words="It can read"
+          selection={{
+            environments: reach.isEverywhere ? [] : reach.environments,
+            names: linesOf(reach.names),
+          }}
+        />
       )}
     </>
   );

@@ -24,8 +24,8 @@ export function TrustUse({ trust }: { trust: Trust }) {
     <section class="card stack tight">
       <h2>Job configuration</h2>
       <p class="dim">
-        Set these variables in the job. None of them is a secret. The job sends its OIDC token to <code>POST /api/v1/auth/exchange</code>{' '}
-        and gets a session token.
+        Set these variables in the job. None of them is a secret. The job sends its OIDC token to{' '}
+        <code>POST /api/v1/auth/exchange</code> and gets a session token.
       </p>
       <div class="copyable">
         <pre class="grow claims">{lines}</pre>

@@ -1,4 +1,5 @@
-// The dialog that creates or changes a trust: which jobs get session tokens, and the permissions of the tokens.
+// The dialog that creates or changes a trust: which jobs get session tokens, and the permissions of the
+// tokens.
 import type { components } from '@secrets-vault/client';
 import { useLocation } from 'wouter-preact';
 import { at, forget, here, vault } from '../../api';
@@ -57,9 +58,15 @@ const draftOf = (trust: Trust): Draft => ({
   jwks: trust.jwks ? JSON.stringify(trust.jwks, null, 2) : '',
 });
 
-const LINES: Lines<Draft> = { names: byLine, addresses: byLine, audiences: byLine, claims: (line) => Object.keys(claimsOf(line)).join() };
+const LINES: Lines<Draft> = {
+  names: byLine,
+  addresses: byLine,
+  audiences: byLine,
+  claims: (line) => Object.keys(claimsOf(line)).join(),
+};
 
-const platformOf = ({ platform }: Draft): Platform => platforms.find(({ id }) => id === platform) ?? (platforms.at(-1) as Platform);
+const platformOf = ({ platform }: Draft): Platform =>
+  platforms.find(({ id }) => id === platform) ?? (platforms.at(-1) as Platform);
 
 /** The keys as JSON, or the text itself if it is not JSON, so that the service reports the error. */
 function keysOf(text: string): unknown {
@@ -70,7 +77,10 @@ function keysOf(text: string): unknown {
   }
 }
 
-/** The draft in the format of the API. `orNull` is for a change: an empty field then removes the old value, or restores the default. */
+/**
+ * The draft in the format of the API. `orNull` is for a change: an empty field then removes the old value, or
+ * restores the default.
+ */
 function bodyOf(draft: Draft, orNull: boolean): object {
   const platform = platformOf(draft);
   const isOther = platform.id === 'other';
@@ -205,7 +215,11 @@ const Tokens = ({ draft, change, problems }: FieldsProps) => {
         value={draft.seconds}
         onValue={(seconds) => change({ seconds })}
         error={problems.of('ttlSeconds')}
-        choices={isUsual ? SECONDS : [...SECONDS, { value: draft.seconds, label: counted(Number(draft.seconds), 'second') }]}
+        choices={
+          isUsual
+            ? SECONDS
+            : [...SECONDS, { value: draft.seconds, label: counted(Number(draft.seconds), 'second') }]
+        }
       />
       <details>
         <summary>Restrict to IP addresses</summary>
@@ -219,7 +233,11 @@ const Tokens = ({ draft, change, problems }: FieldsProps) => {
 
 /** @param trust the trust to change; omitted to create one */
 export function TrustForm({ trust, onClose }: { trust?: Trust; onClose: () => void }) {
-  const { first, draft, setDraft, isSame, changing } = useEdit(trust, (of) => (of ? draftOf(of) : emptyDraft()), LINES);
+  const { first, draft, setDraft, isSame, changing } = useEdit(
+    trust,
+    (of) => (of ? draftOf(of) : emptyDraft()),
+    LINES,
+  );
   const problems = useProblems();
   const [, go] = useLocation();
   const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
@@ -227,16 +245,32 @@ export function TrustForm({ trust, onClose }: { trust?: Trust; onClose: () => vo
   const save = async () => {
     const { api } = vault();
     const { id } = trust
-      ? (await changing((header) => api.PATCH('/orgs/{org_id}/trusts/{id}', { ...at(trust.id, header), body: patch }))).data
-      : (await api.POST('/orgs/{org_id}/trusts', { params: { path: here() }, body: bodyOf(draft, false) as TrustIn })).data;
+      ? (
+          await changing((header) =>
+            api.PATCH('/orgs/{org_id}/trusts/{id}', { ...at(trust.id, header), body: patch }),
+          )
+        ).data
+      : (
+          await api.POST('/orgs/{org_id}/trusts', {
+            params: { path: here() },
+            body: bodyOf(draft, false) as TrustIn,
+          })
+        ).data;
     await forget('credentials');
     tell(trust ? `${draft.name} saved` : `${draft.name} created`);
     onClose();
     if (!trust) go(`/credentials/${id}`);
   };
-  const choose = (platform: string) => change({ platform, issuer: platforms.find(({ id }) => id === platform)?.issuer ?? '', values: {} });
+  const choose = (platform: string) =>
+    change({ platform, issuer: platforms.find(({ id }) => id === platform)?.issuer ?? '', values: {} });
   return (
-    <Dialog side title={trust ? `Edit ${trust.name}` : 'New trust'} lead={kinds.trust.lead} onClose={onClose} dirty={!isSame}>
+    <Dialog
+      side
+      title={trust ? `Edit ${trust.name}` : 'New trust'}
+      lead={kinds.trust.lead}
+      onClose={onClose}
+      dirty={!isSame}
+    >
       <Form
         action={trust ? 'Save changes' : 'Create trust'}
         onSubmit={save}

@@ -19,9 +19,19 @@ export function DeviceDetail({ id, onClose }: { id: string; onClose: () => void 
             ['Status', <DeviceStatus status={data.status} />],
             ['Platform', data.platform],
             ['Serial number', data.serial ?? <span class="dim">None</span>],
-            ['Assigned to', data.member_id ? <Who id={data.member_id} /> : <span class="dim">Unassigned</span>],
+            [
+              'Assigned to',
+              data.member_id ? <Who id={data.member_id} /> : <span class="dim">Unassigned</span>,
+            ],
             ['Assigned', <Time at={data.assigned_at} />],
-            ['Public key', data.public_key ? `${data.public_key.kty} ${data.public_key.crv}` : <span class="dim">None</span>],
+            [
+              'Public key',
+              data.public_key ? (
+                `${data.public_key.kty} ${data.public_key.crv}`
+              ) : (
+                <span class="dim">None</span>
+              ),
+            ],
             ['Thumbprint', data.thumbprint ? <code>{data.thumbprint}</code> : <span class="dim">None</span>],
             [
               'Registered',

@@ -4,4 +4,6 @@ import { Badge } from '../../ui/parts';
 
 export type Device = components['schemas']['Device'];
 
-export const DeviceStatus = ({ status }: Pick<Device, 'status'>) => <Badge tone={status === 'active' ? 'good' : 'bad'}>{status}</Badge>;
+export const DeviceStatus = ({ status }: Pick<Device, 'status'>) => (
+  <Badge tone={status === 'active' ? 'good' : 'bad'}>{status}</Badge>
+);

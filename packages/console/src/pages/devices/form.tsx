@@ -22,10 +22,17 @@ function keyOf(text: string): Key | undefined {
   }
 }
 
-const draftOf = (device?: Device) => ({ name: device?.name ?? '', platform: device?.platform ?? '', serial: device?.serial ?? '' });
+const draftOf = (device?: Device) => ({
+  name: device?.name ?? '',
+  platform: device?.platform ?? '',
+  serial: device?.serial ?? '',
+});
 
 /** The fields in the format of the API. */
-const fieldsOf = ({ serial, ...others }: ReturnType<typeof draftOf>) => ({ ...others, serial: serial || null });
+const fieldsOf = ({ serial, ...others }: ReturnType<typeof draftOf>) => ({
+  ...others,
+  serial: serial || null,
+});
 
 const register = ({ name, platform, serial }: ReturnType<typeof draftOf>, public_key: Key | undefined) =>
   vault().api.POST('/orgs/{org_id}/devices', {
@@ -41,7 +48,10 @@ export function DeviceForm({ device, onClose }: { device?: Device; onClose: () =
   const problems = useProblems();
   const patch = changedOf(fieldsOf(first), fieldsOf(draft));
   const save = async () => {
-    if (device) await changing((header) => vault().api.PATCH('/orgs/{org_id}/devices/{id}', { ...at(device.id, header), body: patch }));
+    if (device)
+      await changing((header) =>
+        vault().api.PATCH('/orgs/{org_id}/devices/{id}', { ...at(device.id, header), body: patch }),
+      );
     else await register(draft, keyOf(key));
     await forget('devices');
     tell(device ? `${name} saved` : `${name} registered`);

@@ -28,15 +28,28 @@ function Assign({ device, onClose }: { device: Device; onClose: () => void }) {
   const changing = useChange(device);
   const assign = async () => {
     await changing((header) =>
-      vault().api.POST('/orgs/{org_id}/devices/{id}/assign', { ...at(device.id, header), body: { member_id: member || null } }),
+      vault().api.POST('/orgs/{org_id}/devices/{id}/assign', {
+        ...at(device.id, header),
+        body: { member_id: member || null },
+      }),
     );
     await forget('devices');
     tell(member ? `${device.name} assigned` : `${device.name} unassigned`);
     onClose();
   };
   return (
-    <Dialog title={`Assign ${device.name}`} lead="Records who has the device. This does not change any access." onClose={onClose}>
-      <Form action="Assign device" onSubmit={assign} onCancel={onClose} problems={problems} disabled={member === (device.member_id ?? '')}>
+    <Dialog
+      title={`Assign ${device.name}`}
+      lead="Records who has the device. This does not change any access."
+      onClose={onClose}
+    >
+      <Form
+        action="Assign device"
+        onSubmit={assign}
+        onCancel={onClose}
+        problems={problems}
+        disabled={member === (device.member_id ?? '')}
+      >
         <SelectField
           label="Member"
           value={member}
@@ -60,7 +73,8 @@ function Acting({ doing, device, onClose }: { doing: Doing; device: Device; onCl
   const isBlock = doing === 'block';
   const act = async () => {
     const { api } = vault();
-    if (isBlock) await change(device, (header) => api.POST('/orgs/{org_id}/devices/{id}/block', at(device.id, header)));
+    if (isBlock)
+      await change(device, (header) => api.POST('/orgs/{org_id}/devices/{id}/block', at(device.id, header)));
     else await change(device, (header) => api.DELETE('/orgs/{org_id}/devices/{id}', at(device.id, header)));
     await forget('devices', 'credentials');
     tell(isBlock ? `${device.name} blocked` : `${device.name} removed`);
@@ -74,30 +88,49 @@ function Acting({ doing, device, onClose }: { doing: Doing; device: Device; onCl
     >
       <p>
         This immediately revokes the credentials bound to <strong>{device.name}</strong>.{' '}
-        {isBlock ? 'A blocked device cannot be unblocked. Register it again if you recover it.' : 'The device stays in the audit log.'}
+        {isBlock
+          ? 'A blocked device cannot be unblocked. Register it again if you recover it.'
+          : 'The device stays in the audit log.'}
       </p>
     </Confirm>
   );
 }
 
 const columns: Column<Device>[] = [
-  { label: 'Name', width: 'minmax(9rem, 1.5fr)', cell: ({ name, platform }) => <Lines sub={platform}>{name}</Lines> },
+  {
+    label: 'Name',
+    width: 'minmax(9rem, 1.5fr)',
+    cell: ({ name, platform }) => <Lines sub={platform}>{name}</Lines>,
+  },
   { label: 'Status', width: '6rem', cell: (device) => <DeviceStatus {...device} /> },
-  { label: 'Platform', width: '8rem', wide: true, cell: ({ platform }) => <span class="truncate block">{platform}</span> },
+  {
+    label: 'Platform',
+    width: '8rem',
+    wide: true,
+    cell: ({ platform }) => <span class="truncate block">{platform}</span>,
+  },
   {
     label: 'Assigned to',
     width: 'minmax(7rem, 1fr)',
     wide: true,
     cell: ({ member_id }) => (member_id ? <Who id={member_id} /> : <span class="dim">Unassigned</span>),
   },
-  { label: 'Key', width: '6rem', wide: true, cell: ({ public_key }) => (public_key ? public_key.crv : <span class="dim">None</span>) },
+  {
+    label: 'Key',
+    width: '6rem',
+    wide: true,
+    cell: ({ public_key }) => (public_key ? public_key.crv : <span class="dim">None</span>),
+  },
   { label: 'Registered', width: '9rem', wide: true, cell: ({ created_at }) => <Time at={created_at} /> },
 ];
 
 const useDevices = (status: string) =>
   useList<Device>(['devices', 'list', status], (cursor, signal) =>
     vault().api.GET('/orgs/{org_id}/devices', {
-      params: { path: here(), query: { limit: 100, cursor, status: (status || undefined) as Device['status'] | undefined } },
+      params: {
+        path: here(),
+        query: { limit: 100, cursor, status: (status || undefined) as Device['status'] | undefined },
+      },
       signal,
     }),
   );
@@ -110,7 +143,10 @@ export default function Devices() {
   const list = useDevices(status);
   return (
     <>
-      <PageHead title="Devices" lead="Machines that credentials are bound to. A token stolen from a device works nowhere else.">
+      <PageHead
+        title="Devices"
+        lead="Machines that credentials are bound to. A token stolen from a device works nowhere else."
+      >
         {may('devices:write') && <MakeButton onMake={() => setCreating(true)}>Register device</MakeButton>}
       </PageHead>
       <StatusFilter value={status} onValue={setStatus} choices={{ active: 'Active', blocked: 'Blocked' }} />
@@ -129,7 +165,11 @@ export default function Devices() {
                   actions={[
                     { label: 'Assign', onSelect: () => setActing({ doing: 'assign', device }) },
                     { label: 'Edit', onSelect: () => setActing({ doing: 'edit', device }) },
-                    device.status === 'active' && { label: 'Block', danger: true, onSelect: () => setActing({ doing: 'block', device }) },
+                    device.status === 'active' && {
+                      label: 'Block',
+                      danger: true,
+                      onSelect: () => setActing({ doing: 'block', device }),
+                    },
                     { label: 'Remove', danger: true, onSelect: () => setActing({ doing: 'remove', device }) },
                   ]}
                 />

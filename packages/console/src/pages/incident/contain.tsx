@@ -1,6 +1,6 @@
-// Contains one credential: shows what the containment would end and what all of that did, then asks, then leads to the incident. Invariants:
-// the preview is the service's own dry run of the same request; a credential that was contained is not offered again, but leads to its
-// incident.
+// Contains one credential: shows what the containment would end and what all of that did, then asks, then
+// leads to the incident. Invariants: the preview is the service's own dry run of the same request; a
+// credential that was contained is not offered again, but leads to its incident.
 import { useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { forget } from '../../api';
@@ -12,7 +12,17 @@ import { Checkbox, TextField } from '../../ui/field';
 import { Crumbs } from '../../ui/page';
 import { Badge, ErrorNote, Facts, Id, PageHead, Skeleton, Time } from '../../ui/parts';
 import { KINDS } from './credentials';
-import { type Choice, type Contained, contain, type Graph, type Incident, named, useGraph, useIncidentOf, usePreview } from './data';
+import {
+  type Choice,
+  type Contained,
+  contain,
+  type Graph,
+  type Incident,
+  named,
+  useGraph,
+  useIncidentOf,
+  usePreview,
+} from './data';
 import { Deeds, Part, Planned, Report } from './report';
 import './incident.css';
 import { counted } from '../../counted';
@@ -28,8 +38,20 @@ function About({ graph }: { graph: Graph }) {
     <Facts
       items={[
         ['Kind', KINDS[graph.kind]],
-        ['Status', <Badge tone={reach.alive ? 'warn' : 'plain'}>{reach.alive ? 'still valid' : 'no longer valid'}</Badge>],
-        ['Scopes', reach.scopes.length ? <span class="mono">{reach.scopes.join(', ')}</span> : <span class="dim">None</span>],
+        [
+          'Status',
+          <Badge tone={reach.alive ? 'warn' : 'plain'}>
+            {reach.alive ? 'still valid' : 'no longer valid'}
+          </Badge>,
+        ],
+        [
+          'Scopes',
+          reach.scopes.length ? (
+            <span class="mono">{reach.scopes.join(', ')}</span>
+          ) : (
+            <span class="dim">None</span>
+          ),
+        ],
         [
           'Access to',
           reach.environments.length ? (
@@ -58,7 +80,9 @@ const Below = ({ graph: { children, omitted } }: { graph: Graph }) => (
           {named(child)}
         </span>
         <span class="dim">{KINDS[child.kind]}</span>
-        <Badge tone={child.ended_by_contain ? 'bad' : 'plain'}>{child.ended_by_contain ? 'ends' : 'stays'}</Badge>
+        <Badge tone={child.ended_by_contain ? 'bad' : 'plain'}>
+          {child.ended_by_contain ? 'ends' : 'stays'}
+        </Badge>
       </>
     )}
   />
@@ -128,7 +152,12 @@ function Act({ graph, choice, onChoice, onDone }: ActProps) {
         </Button>
       </div>
       {asking && (
-        <Confirm title={`Contain ${name}?`} action="Contain credential" onConfirm={act} onClose={() => setAsking(false)}>
+        <Confirm
+          title={`Contain ${name}?`}
+          action="Contain credential"
+          onConfirm={act}
+          onClose={() => setAsking(false)}
+        >
           <ul class="bullets">
             <li>
               {KINDS[graph.kind]} <strong>{name}</strong>{' '}
@@ -143,8 +172,15 @@ function Act({ graph, choice, onChoice, onDone }: ActProps) {
                   ? 'This also revokes credentials that it creates before you confirm.'
                   : 'No credential that it created is still valid.'}
             </li>
-            <li>{rotate ? 'Generated secrets that it read or wrote get a new version.' : 'No secrets are changed.'}</li>
-            <li>Share links that it created are revoked. Members that it invited and grants that it created are kept.</li>
+            <li>
+              {rotate
+                ? 'Generated secrets that it read or wrote get a new version.'
+                : 'No secrets are changed.'}
+            </li>
+            <li>
+              Share links that it created are revoked. Members that it invited and grants that it created are
+              kept.
+            </li>
           </ul>
         </Confirm>
       )}
@@ -181,8 +217,16 @@ export default function Contain({ params: { id = '' } }: { params: Record<string
     <>
       <Crumbs places={[['/incident', 'Incident response']]} />
       <PageHead
-        title={result ? `${graph ? named(graph) : id} contained` : graph ? `Contain ${named(graph)}` : 'Contain a credential'}
-        lead={result || isOver ? undefined : 'Review its access and activity. Nothing changes until you confirm.'}
+        title={
+          result
+            ? `${graph ? named(graph) : id} contained`
+            : graph
+              ? `Contain ${named(graph)}`
+              : 'Contain a credential'
+        }
+        lead={
+          result || isOver ? undefined : 'Review its access and activity. Nothing changes until you confirm.'
+        }
       />
       {error && !incident && <ErrorNote error={error} onRetry={refetch} />}
       {error && incident ? <Done incident={incident} /> : null}

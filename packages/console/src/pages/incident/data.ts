@@ -1,4 +1,5 @@
-// What the pages of incident response read: the graph of a credential, the preview of its containment, and incidents.
+// What the pages of incident response read: the graph of a credential, the preview of its containment, and
+// incidents.
 import type { components } from '@secrets-vault/client';
 import { here, useRead, vault } from '../../api';
 import { may } from '../../may';
@@ -37,7 +38,11 @@ export const contain = (id: string, { rotate, since }: Choice, dry_run?: true, s
 
 /** What a containment would do now. */
 export const usePreview = (id: string, choice: Choice) =>
-  useRead(['credentials', 'preview', id, choice.rotate, choice.since], (signal) => contain(id, choice, true, signal), may('tokens:write'));
+  useRead(
+    ['credentials', 'preview', id, choice.rotate, choice.since],
+    (signal) => contain(id, choice, true, signal),
+    may('tokens:write'),
+  );
 
 const list = (query: { credential?: string; limit: number }) => (signal: AbortSignal) =>
   vault().api.GET('/orgs/{org_id}/incidents', { params: { path: here(), query }, signal });

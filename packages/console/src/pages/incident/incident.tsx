@@ -17,7 +17,8 @@ const columns = [
     width: 'minmax(12rem, 2fr)',
     cell: ({ name, hint, id }: Found) => (
       <span class="truncate">
-        {name || <span class="mono">{hint || id}</span>} {name && hint && <span class="dim mono">{hint}</span>}
+        {name || <span class="mono">{hint || id}</span>}{' '}
+        {name && hint && <span class="dim mono">{hint}</span>}
       </span>
     ),
   },
@@ -45,7 +46,9 @@ function Find() {
     const given = text.trim();
     setProblem('');
     if (isToken(given))
-      return void look(given).catch(() => setProblem('The token could not be looked up. Try the id or name of the credential.'));
+      return void look(given).catch(() =>
+        setProblem('The token could not be looked up. Try the id or name of the credential.'),
+      );
     setSearch(text);
   };
   const rows = (data ?? []).filter(fits(search.trim()));
@@ -53,7 +56,9 @@ function Find() {
     <section class="stack" aria-labelledby="contain">
       <div>
         <h2 id="contain">Contain a credential</h2>
-        <p class="dim">Revoke one credential and everything it created. You see what it read before you confirm.</p>
+        <p class="dim">
+          Revoke one credential and everything it created. You see what it read before you confirm.
+        </p>
       </div>
       <div class="filters">
         <FilterText label="Name, ID or leaked token" value={search} onValue={onSearch} />
@@ -81,7 +86,8 @@ function Find() {
           hrefOf={({ id }) => `/incident/${id}`}
           empty={
             <Empty title={search ? 'No live credential matches' : 'No live credentials'}>
-              The list shows the newest 100 of each kind. For any other, including expired ones, enter its ID from the audit log.
+              The list shows the newest 100 of each kind. For any other, including expired ones, enter its ID
+              from the audit log.
             </Empty>
           }
         />
@@ -90,7 +96,9 @@ function Find() {
   );
 }
 
-export const IncidentStatus = ({ status }: Pick<One, 'status'>) => <Badge tone={status === 'open' ? 'warn' : 'good'}>{status}</Badge>;
+export const IncidentStatus = ({ status }: Pick<One, 'status'>) => (
+  <Badge tone={status === 'open' ? 'warn' : 'good'}>{status}</Badge>
+);
 
 export const titleOf = ({ kind, credential }: Pick<One, 'kind' | 'credential'>): string =>
   kind === 'panic' ? 'All credentials revoked' : `${credential?.name || credential?.id} contained`;
@@ -109,7 +117,11 @@ function Incidents() {
         keyOf={({ id }) => id}
         hrefOf={({ id }) => `/incident/report/${id}`}
         columns={[
-          { label: 'Incident', width: 'minmax(12rem, 2fr)', cell: (one) => <span class="truncate">{titleOf(one)}</span> },
+          {
+            label: 'Incident',
+            width: 'minmax(12rem, 2fr)',
+            cell: (one) => <span class="truncate">{titleOf(one)}</span>,
+          },
           { label: 'Status', width: '7rem', cell: IncidentStatus },
           { label: 'Opened', width: '9rem', cell: ({ created_at }) => <Time at={created_at} /> },
         ]}
@@ -122,7 +134,10 @@ function Incidents() {
 export default function Incident() {
   return (
     <>
-      <PageHead title="Incident response" lead="If a credential leaked, revoke it, see what it read, and rotate those secrets." />
+      <PageHead
+        title="Incident response"
+        lead="If a credential leaked, revoke it, see what it read, and rotate those secrets."
+      />
       <div class="incident">
         <Find />
         <PanicCard />

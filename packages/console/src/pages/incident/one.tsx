@@ -1,5 +1,5 @@
-// One incident: what was contained, what it did, which secrets still need a new value, and what was done. Invariant: everything comes from
-// the service, so the page survives a reload.
+// One incident: what was contained, what it did, which secrets still need a new value, and what was done.
+// Invariant: everything comes from the service, so the page survives a reload.
 import { useState } from 'preact/hooks';
 import { at, forget, vault } from '../../api';
 import { may } from '../../may';
@@ -22,18 +22,33 @@ type Status = IncidentReport['status'];
 
 const openAgain = async (incident: IncidentReport): Promise<void> => {
   await change(summaryOf(incident), (header) =>
-    vault().api.PATCH('/orgs/{org_id}/incidents/{id}', { ...at(incident.id, header), body: { status: 'open' } }),
+    vault().api.PATCH('/orgs/{org_id}/incidents/{id}', {
+      ...at(incident.id, header),
+      body: { status: 'open' },
+    }),
   );
   await forget('incidents');
 };
 
-function NoteDialog({ incident, status, onClose }: { incident: IncidentReport; status: Status; onClose: () => void }) {
-  const { draft, setDraft, isSame, changing } = useEdit(summaryOf(incident), ({ note }) => ({ note: note ?? '' }));
+function NoteDialog({
+  incident,
+  status,
+  onClose,
+}: {
+  incident: IncidentReport;
+  status: Status;
+  onClose: () => void;
+}) {
+  const { draft, setDraft, isSame, changing } = useEdit(summaryOf(incident), ({ note }) => ({
+    note: note ?? '',
+  }));
   const problems = useProblems();
   const [closes] = useState(status !== incident.status);
   const patch = { ...(closes && { status }), ...(!isSame && { note: draft.note || null }) };
   const save = async () => {
-    await changing((header) => vault().api.PATCH('/orgs/{org_id}/incidents/{id}', { ...at(incident.id, header), body: patch }));
+    await changing((header) =>
+      vault().api.PATCH('/orgs/{org_id}/incidents/{id}', { ...at(incident.id, header), body: patch }),
+    );
     await forget('incidents');
     tell(closes ? 'Incident closed' : 'Note saved');
     onClose();
@@ -108,7 +123,10 @@ const factsOf = (incident: IncidentReport): Parameters<typeof Facts>[0]['items']
 export default function IncidentPage({ params: { id = '' } }: { params: Record<string, string> }) {
   const { data: incident, error, isPending, refetch } = useIncident(id);
   const [asking, setAsking] = useState<Status | null>(null);
-  if (error) return <Missing what="incident" list={['/incident', 'Incident response']} error={error} onRetry={refetch} />;
+  if (error)
+    return (
+      <Missing what="incident" list={['/incident', 'Incident response']} error={error} onRetry={refetch} />
+    );
   if (isPending || !incident) return <LoadingPage />;
   const { status, report, rotation, recent, timeline } = incident;
   return (

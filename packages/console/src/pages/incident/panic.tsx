@@ -1,5 +1,6 @@
-// Panic: revokes every credential of the organisation. Invariants: the consequences are shown first, a phrase is typed and the passkey is
-// required; the result, which is shown once, stays on the page until the member leaves it.
+// Panic: revokes every credential of the organisation. Invariants: the consequences are shown first, a phrase
+// is typed and the passkey is required; the result, which is shown once, stays on the page until the member
+// leaves it.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
@@ -24,7 +25,10 @@ const Consequences = ({ withKeys }: { withKeys: boolean }) => (
       <li>All session tokens, agent credentials, provider tokens and break-glass tokens are revoked.</li>
       <li>All other members are signed out in browsers and terminals. Your other sessions end too.</li>
       {withKeys ? (
-        <li>All API keys and trusts are revoked. You get one new API key. Programs fail until they get a new key.</li>
+        <li>
+          All API keys and trusts are revoked. You get one new API key. Programs fail until they get a new
+          key.
+        </li>
       ) : (
         <li>API keys and trusts stay valid, so programs with a key keep running.</li>
       )}
@@ -40,17 +44,29 @@ function PanicDialog({ onDone, onClose }: { onDone: (result: Panicked) => void; 
   const problems = useProblems();
   const panic = async () => {
     const { data } = await confirmed(() =>
-      vault().api.POST('/orgs/{org_id}/panic', { params: { path: here() }, body: { reason, ...(withKeys && { api_keys: true }) } }),
+      vault().api.POST('/orgs/{org_id}/panic', {
+        params: { path: here() },
+        body: { reason, ...(withKeys && { api_keys: true }) },
+      }),
     );
     onDone(data);
-    // Only the current JWT of this session is left; a confirmation starts a new session. Without it, the member stays signed in until the JWT
-    // expires.
-    await confirmAgain().catch(() => tell('Confirm with your passkey soon', 'Otherwise your session ends within 15 minutes.'));
+    // Only the current JWT of this session is left; a confirmation starts a new session. Without it, the
+    // member stays signed in until the JWT expires.
+    await confirmAgain().catch(() =>
+      tell('Confirm with your passkey soon', 'Otherwise your session ends within 15 minutes.'),
+    );
     await forget('credentials', 'audit', 'sessions', 'incidents');
   };
   return (
     <Dialog title="Revoke all credentials" onClose={onClose} dirty={reason !== ''}>
-      <Form action="Revoke all credentials" danger onSubmit={panic} onCancel={onClose} problems={problems} disabled={typed !== WORD}>
+      <Form
+        action="Revoke all credentials"
+        danger
+        onSubmit={panic}
+        onCancel={onClose}
+        problems={problems}
+        disabled={typed !== WORD}
+      >
         <TextField
           label="Reason"
           value={reason}
@@ -67,7 +83,13 @@ function PanicDialog({ onDone, onClose }: { onDone: (result: Panicked) => void; 
           onChecked={setWithKeys}
         />
         <Consequences withKeys={withKeys} />
-        <TextField label={`Type “${WORD}” to confirm`} class="mono" spellcheck={false} value={typed} onValue={setTyped} />
+        <TextField
+          label={`Type “${WORD}” to confirm`}
+          class="mono"
+          spellcheck={false}
+          value={typed}
+          onValue={setTyped}
+        />
       </Form>
     </Dialog>
   );
@@ -84,12 +106,20 @@ const recentOf = (recent: Panicked['recent']): [string, string, Item[]][] => [
   [
     'Passkeys',
     'They still work. Remove any that their members do not recognise.',
-    recent.passkeys.map(({ id, name, member_id, created_at }) => ({ id, text: `${name}, of ${member_id}`, at: created_at })),
+    recent.passkeys.map(({ id, name, member_id, created_at }) => ({
+      id,
+      text: `${name}, of ${member_id}`,
+      at: created_at,
+    })),
   ],
   [
     'Enrolment links',
     'They still work. To replace one, create a new link for the member.',
-    recent.enrolments.map(({ member_id, email, created_at }) => ({ id: member_id, text: email, at: created_at })),
+    recent.enrolments.map(({ member_id, email, created_at }) => ({
+      id: member_id,
+      text: email,
+      at: created_at,
+    })),
   ],
   [
     'Grants',
@@ -103,7 +133,11 @@ const recentOf = (recent: Panicked['recent']): [string, string, Item[]][] => [
   [
     'Trusts',
     'Recently created or changed.',
-    recent.trusts.map(({ id, name, issuer, updated_at }) => ({ id, text: `${name}, ${issuer}`, at: updated_at })),
+    recent.trusts.map(({ id, name, issuer, updated_at }) => ({
+      id,
+      text: `${name}, ${issuer}`,
+      at: updated_at,
+    })),
   ],
   [
     'Sessions',
@@ -173,8 +207,8 @@ export function PanicCard() {
       ) : (
         <>
           <p class="dim">
-            Use this if you do not know what is compromised. Immediately revokes all tokens and sessions of the organisation, and API keys
-            if you choose to.
+            Use this if you do not know what is compromised. Immediately revokes all tokens and sessions of
+            the organisation, and API keys if you choose to.
           </p>
           {!isOwner && <p class="note plain">Only an owner can do this. Contact one now.</p>}
           <div>

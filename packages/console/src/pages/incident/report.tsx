@@ -1,4 +1,5 @@
-// The parts of a report on a credential: what it and everything below it did, and which secrets need a new value, which is given here.
+// The parts of a report on a credential: what it and everything below it did, and which secrets need a new
+// value, which is given here.
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
@@ -18,7 +19,8 @@ interface Secret {
 }
 
 /** The current metadata of a secret. */
-const useKnown = (id: string): Known | undefined => useSelected({}).secrets.find((secret) => secret.id === id);
+const useKnown = (id: string): Known | undefined =>
+  useSelected({}).secrets.find((secret) => secret.id === id);
 
 /** The same name can exist in several environments. */
 function SecretLink({ secret_id, name }: Secret) {
@@ -33,7 +35,10 @@ function SecretLink({ secret_id, name }: Secret) {
   );
 }
 
-/** A secret that needs a new value from its issuer. @param seen the newest version that the credential knows */
+/**
+ * A secret that needs a new value from its issuer.
+ * @param seen the newest version that the credential knows
+ */
 export function Due({ seen, ...secret }: Secret & { seen: number }) {
   const known = useKnown(secret.secret_id);
   const [rotating, setRotating] = useState(false);
@@ -64,7 +69,10 @@ export function Due({ seen, ...secret }: Secret & { seen: number }) {
 
 /** The newest version of a secret that the credential read or wrote. */
 const newestOf = ({ read, written }: ReportOf, id: string): number =>
-  Math.max(0, ...[...read, ...written].filter(({ secret_id }) => secret_id === id).map(({ version }) => version));
+  Math.max(
+    0,
+    ...[...read, ...written].filter(({ secret_id }) => secret_id === id).map(({ version }) => version),
+  );
 
 /** One section of the report. An empty section is one line. */
 export function Part<Item>({
@@ -122,8 +130,18 @@ const Touched = (secret: ReportOf['read'][number]) => (
 /** What a credential and everything below it did. */
 export const Deeds = ({ report }: { report: ReportOf }) => (
   <>
-    <Part title="Read" items={report.read} none="It read no values." row={(secret) => <Touched {...secret} />} />
-    <Part title="Written" items={report.written} none="It changed no secrets." row={(secret) => <Touched {...secret} />} />
+    <Part
+      title="Read"
+      items={report.read}
+      none="It read no values."
+      row={(secret) => <Touched {...secret} />}
+    />
+    <Part
+      title="Written"
+      items={report.written}
+      none="It changed no secrets."
+      row={(secret) => <Touched {...secret} />}
+    />
     <Part
       title="Shared"
       items={report.shared}
@@ -131,7 +149,9 @@ export const Deeds = ({ report }: { report: ReportOf }) => (
       row={(secret) => (
         <>
           <SecretLink {...secret} />
-          <span class="dim">{secret.version === null ? 'by grant' : `version ${secret.version} by link`}</span>
+          <span class="dim">
+            {secret.version === null ? 'by grant' : `version ${secret.version} by link`}
+          </span>
         </>
       )}
     />
@@ -161,20 +181,31 @@ export const Deeds = ({ report }: { report: ReportOf }) => (
       none="It started no syncs."
       row={({ id, platform, environment, status }) => (
         <>
-          <span class="grow truncate">{platform ? `${environment} to ${platform}` : <span class="mono">{id}</span>}</span>
+          <span class="grow truncate">
+            {platform ? `${environment} to ${platform}` : <span class="mono">{id}</span>}
+          </span>
           <span class="dim">{status}</span>
         </>
       )}
     />
-    {report.omitted ? <p class="note warn">{counted(report.omitted, 'more credential')} or more are not listed.</p> : null}
+    {report.omitted ? (
+      <p class="note warn">{counted(report.omitted, 'more credential')} or more are not listed.</p>
+    ) : null}
     {report.gaps?.length ? (
-      <p class="note warn">Parts of the audit log are missing or unreadable, so this report may be incomplete.</p>
+      <p class="note warn">
+        Parts of the audit log are missing or unreadable, so this report may be incomplete.
+      </p>
     ) : null}
   </>
 );
 
 export const Revoked = ({ report }: { report: ReportOf }) => (
-  <Part title="Revoked" items={report.revoked} none="It was already revoked or expired." row={(each) => <Credential {...each} />} />
+  <Part
+    title="Revoked"
+    items={report.revoked}
+    none="It was already revoked or expired."
+    row={(each) => <Credential {...each} />}
+  />
 );
 
 /** What a containment would rotate, and what it would leave to do. */
@@ -200,15 +231,19 @@ export const Planned = ({ result }: { result: Contained }) => (
 );
 
 /** The secrets that still need a new value, and those that have one. */
-export function Rotation({ rotation: { total, rotated, secrets } }: { rotation: NonNullable<IncidentReport['rotation']> }) {
+export function Rotation({
+  rotation: { total, rotated, secrets },
+}: {
+  rotation: NonNullable<IncidentReport['rotation']>;
+}) {
   const due = secrets.filter(({ status }) => status === 'due');
   const done = secrets.filter(({ status }) => status === 'rotated');
   return (
     <>
       {total > 0 && (
         <p>
-          <progress max={total} value={rotated} aria-label="Rotated secrets" /> {rotated.toLocaleString()} of {counted(total, 'secret')}{' '}
-          have a new value.
+          <progress max={total} value={rotated} aria-label="Rotated secrets" /> {rotated.toLocaleString()} of{' '}
+          {counted(total, 'secret')} have a new value.
         </p>
       )}
       {due.length > 0 && (
@@ -239,17 +274,24 @@ export function Rotation({ rotation: { total, rotated, secrets } }: { rotation: 
   );
 }
 
-/** The answer of a containment that is unfinished, or that no incident records. @param again the control that continues it */
+/**
+ * The answer of a containment that is unfinished, or that no incident records.
+ * @param again the control that continues it
+ */
 export function Report({ result, again }: { result: Contained; again: ComponentChildren }) {
   return (
     <div class="stack" role="status">
       <p class="note good">{counted(result.revoked.length, 'credential')} revoked.</p>
       {result.remaining ? (
-        <p class="note warn">{result.remaining.toLocaleString()} related credentials are not revoked yet. Contain it again to continue.</p>
+        <p class="note warn">
+          {result.remaining.toLocaleString()} related credentials are not revoked yet. Contain it again to
+          continue.
+        </p>
       ) : null}
       {result.incident_id === null ? (
         <p class="note warn">
-          Nothing was recorded, because every incident is still open. Close some, and contain it again to keep this report.
+          Nothing was recorded, because every incident is still open. Close some, and contain it again to keep
+          this report.
         </p>
       ) : null}
       {again}

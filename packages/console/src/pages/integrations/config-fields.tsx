@@ -1,5 +1,5 @@
-// The fields of a platform's config. Invariant: credentials are password fields that the browser does not store, and contain only text
-// typed here.
+// The fields of a platform's config. Invariant: credentials are password fields that the browser does not
+// store, and contain only text typed here.
 import { Choices } from '../../ui/choices';
 import { Checkbox, SelectField, TextArea, TextField } from '../../ui/field';
 import type { Problems } from '../../ui/form';
@@ -33,7 +33,8 @@ function One({ field, value, onValue, error, kept }: OneProps) {
       />
     );
   if (type === 'choice') {
-    const none = field.default === undefined ? [{ value: '', label: field.isRequired ? 'Choose one' : 'Not set' }] : [];
+    const none =
+      field.default === undefined ? [{ value: '', label: field.isRequired ? 'Choose one' : 'Not set' }] : [];
     return (
       <SelectField
         {...{ label, error, optional, value: common.value, onValue }}
@@ -42,10 +43,18 @@ function One({ field, value, onValue, error, kept }: OneProps) {
       />
     );
   }
-  if (type === 'lines' || type === 'numbers') return <TextArea {...common} required={required} rows={3} hint="One per line" />;
+  if (type === 'lines' || type === 'numbers')
+    return <TextArea {...common} required={required} rows={3} hint="One per line" />;
   if (type === 'long')
     return (
-      <TextArea {...common} required={required} class="mono concealed" rows={4} spellcheck={false} hint={kept ?? 'Paste the whole file'} />
+      <TextArea
+        {...common}
+        required={required}
+        class="mono concealed"
+        rows={4}
+        spellcheck={false}
+        hint={kept ?? 'Paste the whole file'}
+      />
     );
   const plain = typeof field.default === 'string' ? { placeholder: field.default } : {};
   return (
@@ -63,7 +72,10 @@ function One({ field, value, onValue, error, kept }: OneProps) {
 
 /** `['owner', 'repo']` in words: `Owner and repository`. */
 const alternativeLabel = ([first = '', ...rest]: string[]): string =>
-  [labelOf(first), ...rest.map((name) => labelOf(name).replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase()))].join(' and ');
+  [
+    labelOf(first),
+    ...rest.map((name) => labelOf(name).replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase())),
+  ].join(' and ');
 
 interface ConfigFieldsProps {
   fields: Field[];
@@ -85,7 +97,16 @@ function keptOf(field: Field, stored: ConfigFieldsProps['stored']): string | und
   return shown ? `Stored, for ${shown}. Leave empty to keep it.` : 'Stored. Leave empty to keep it.';
 }
 
-export function ConfigFields({ fields, alternatives, chosen, onChosen, draft, onDraft, problems, stored }: ConfigFieldsProps) {
+export function ConfigFields({
+  fields,
+  alternatives,
+  chosen,
+  onChosen,
+  draft,
+  onDraft,
+  problems,
+  stored,
+}: ConfigFieldsProps) {
   return (
     <>
       {alternatives.length > 1 && (
@@ -93,7 +114,10 @@ export function ConfigFields({ fields, alternatives, chosen, onChosen, draft, on
           label="Write to"
           value={String(chosen)}
           onValue={(value) => onChosen(Number(value))}
-          choices={alternatives.map((names, index) => ({ value: String(index), label: alternativeLabel(names) }))}
+          choices={alternatives.map((names, index) => ({
+            value: String(index),
+            label: alternativeLabel(names),
+          }))}
         />
       )}
       {fields.map((field) => (

@@ -50,7 +50,10 @@ export default function ConnectionPage({ params: { id = '' } }: { params: Record
   return (
     <>
       <Crumbs places={[['/syncs', 'Syncs']]} />
-      <PageHead title={data.name} lead={data.auto ? <Badge tone="accent">automatic</Badge> : <Badge>manual</Badge>}>
+      <PageHead
+        title={data.name}
+        lead={data.auto ? <Badge tone="accent">automatic</Badge> : <Badge>manual</Badge>}
+      >
         <Menu
           label="More actions"
           actions={[
@@ -62,7 +65,11 @@ export default function ConnectionPage({ params: { id = '' } }: { params: Record
       <Tabs
         label="About this connection"
         items={[
-          { id: 'run', label: 'Preview and run', content: () => <RunPanel key={data.updatedAt} connection={data} /> },
+          {
+            id: 'run',
+            label: 'Preview and run',
+            content: () => <RunPanel key={data.updatedAt} connection={data} />,
+          },
           { id: 'runs', label: 'Runs', content: () => <Runs connections={[data]} connection={id} /> },
           { id: 'setup', label: 'Set-up', content: () => <SetUp connection={data} /> },
         ]}

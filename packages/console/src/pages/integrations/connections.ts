@@ -5,7 +5,10 @@ import type { Kind } from './platforms';
 /** @param kind only connections of this kind */
 export function useConnections(kind?: Kind) {
   const read = useRead(['integrations'], (signal) =>
-    vault().api.GET('/orgs/{org_id}/integrations', { params: { path: here(), query: { limit: 100 } }, signal }),
+    vault().api.GET('/orgs/{org_id}/integrations', {
+      params: { path: here(), query: { limit: 100 } },
+      signal,
+    }),
   );
   const rows = (read.data?.data ?? []).filter((one) => !kind || one.kind === kind);
   return { ...read, rows, more: () => {} };

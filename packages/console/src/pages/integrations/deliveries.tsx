@@ -29,12 +29,24 @@ async function redeliver({ webhook_id, id }: Delivery): Promise<void> {
 export function DeliveryDialog({ delivery, onClose }: { delivery: Delivery; onClose: () => void }) {
   const failure = failureOf(delivery);
   return (
-    <Dialog side title={wordsOf(delivery.event_type)} lead={<DeliveryStatus status={delivery.status} />} onClose={onClose}>
+    <Dialog
+      side
+      title={wordsOf(delivery.event_type)}
+      lead={<DeliveryStatus status={delivery.status} />}
+      onClose={onClose}
+    >
       {failure && <p class="note bad">{failure}</p>}
       <Facts
         items={[
           ['Response status', delivery.response_status ?? <span class="dim">None</span>],
-          ['Duration', delivery.duration_ms === null ? <span class="dim">–</span> : `${delivery.duration_ms.toLocaleString()} ms`],
+          [
+            'Duration',
+            delivery.duration_ms === null ? (
+              <span class="dim">–</span>
+            ) : (
+              `${delivery.duration_ms.toLocaleString()} ms`
+            ),
+          ],
           ['Attempts', delivery.attempts],
           ['Event', <Time at={delivery.created_at} />],
           ['Last attempt', <Time at={delivery.last_attempt_at} none="Not yet" />],
@@ -91,9 +103,19 @@ function RedeliverFailed({ webhook, onClose }: { webhook: Webhook; onClose: () =
     onClose();
   };
   return (
-    <Dialog title="Redeliver failed deliveries" lead="Oldest first, with the same webhook-id. Test events are skipped." onClose={onClose}>
+    <Dialog
+      title="Redeliver failed deliveries"
+      lead="Oldest first, with the same webhook-id. Test events are skipped."
+      onClose={onClose}
+    >
       <Form action="Send again" onSubmit={send} onCancel={onClose} problems={problems}>
-        <SelectField label="Period" value={since} onValue={setSince} choices={SINCE} error={problems.of('since')} />
+        <SelectField
+          label="Period"
+          value={since}
+          onValue={setSince}
+          choices={SINCE}
+          error={problems.of('since')}
+        />
       </Form>
     </Dialog>
   );
@@ -121,7 +143,13 @@ export function Deliveries({ webhook }: { webhook: Webhook }) {
   return (
     <>
       <search class="filters">
-        <FilterSelect label="Status" all="All deliveries" value={status} onValue={setStatus} choices={['pending', 'delivered', 'failed']} />
+        <FilterSelect
+          label="Status"
+          all="All deliveries"
+          value={status}
+          onValue={setStatus}
+          choices={['pending', 'delivered', 'failed']}
+        />
         <span class="grow" />
         <Button onPress={() => list.refetch()}>Reload</Button>
         <Button onPress={() => setAll(true)}>Redeliver failed</Button>
@@ -145,20 +173,33 @@ export function Deliveries({ webhook }: { webhook: Webhook }) {
             label: 'Response',
             width: 'minmax(7rem, 1.4fr)',
             wide: true,
-            cell: (delivery) => <span class="dim truncate">{delivery.response_status ?? failureOf(delivery) ?? '–'}</span>,
+            cell: (delivery) => (
+              <span class="dim truncate">{delivery.response_status ?? failureOf(delivery) ?? '–'}</span>
+            ),
           },
-          { label: 'Attempts', width: '6rem', wide: true, cell: ({ attempts }) => <span class="dim">{attempts}</span> },
+          {
+            label: 'Attempts',
+            width: '6rem',
+            wide: true,
+            cell: ({ attempts }) => <span class="dim">{attempts}</span>,
+          },
           {
             label: 'Next attempt',
             width: '9rem',
             wide: true,
             cell: ({ next_attempt_at }) => <Time at={next_attempt_at} none="–" />,
           },
-          { label: 'Event at', width: '9rem', wide: true, cell: ({ created_at }) => <Time at={created_at} /> },
+          {
+            label: 'Event at',
+            width: '9rem',
+            wide: true,
+            cell: ({ created_at }) => <Time at={created_at} />,
+          },
         ]}
         empty={
           <Empty title={status ? `No ${status} deliveries` : 'No deliveries yet'}>
-            {status ? 'Choose another status.' : 'Send a test event to check the receiver.'} Deliveries are kept for 30 days.
+            {status ? 'Choose another status.' : 'Send a test event to check the receiver.'} Deliveries are
+            kept for 30 days.
           </Empty>
         }
       />

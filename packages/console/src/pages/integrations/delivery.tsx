@@ -6,7 +6,9 @@ export type Delivery = components['schemas']['WebhookDelivery'];
 
 const tones: Record<Delivery['status'], Tone> = { pending: 'accent', delivered: 'good', failed: 'bad' };
 
-export const DeliveryStatus = ({ status }: Pick<Delivery, 'status'>) => <Badge tone={tones[status]}>{status}</Badge>;
+export const DeliveryStatus = ({ status }: Pick<Delivery, 'status'>) => (
+  <Badge tone={tones[status]}>{status}</Badge>
+);
 
 const errors: Record<string, string> = {
   http_status: 'The receiver did not respond with a 2xx status.',
@@ -20,4 +22,5 @@ const errors: Record<string, string> = {
 };
 
 /** Why the last attempt failed; null if it did not. */
-export const failureOf = ({ error }: Pick<Delivery, 'error'>): string | null => (error ? (errors[error] ?? error) : null);
+export const failureOf = ({ error }: Pick<Delivery, 'error'>): string | null =>
+  error ? (errors[error] ?? error) : null;

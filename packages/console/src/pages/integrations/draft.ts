@@ -1,12 +1,25 @@
-// The draft of a connection before it is stored: its config by the platform's schema, and whether a change erases the stored
-// credentials, which must then be entered again.
+// The draft of a connection before it is stored: its config by the platform's schema, and whether a change
+// erases the stored credentials, which must then be entered again.
 import type { EventType } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { byLine, type KeyOf } from '../../merge';
 import type { Integration, Platform } from './platforms';
-import { alternativeIn, alternativesOf, type Config, configOf, type Draft, draftOf, fieldsOf, patchOf, shownFields } from './schema';
+import {
+  alternativeIn,
+  alternativesOf,
+  type Config,
+  configOf,
+  type Draft,
+  draftOf,
+  fieldsOf,
+  patchOf,
+  shownFields,
+} from './schema';
 
-/** The default events of a new notification. Owners are always notified of new access, regardless of the choice. */
+/**
+ * The default events of a new notification. Owners are always notified of new access, regardless of the
+ * choice.
+ */
 export const USUAL: EventType[] = ['SECRET_ROTATED', 'SECRET_LEAKED', 'POLICY_VIOLATED'];
 
 /** The input for a config: the fields, and which alternative is chosen. */
@@ -18,7 +31,10 @@ export interface ConfigDraft {
 /** The input for the config of a new connection, or of a stored one. */
 export function configDraftOf(platform: Platform, stored?: Integration): ConfigDraft {
   const config = stored?.config as Config | undefined;
-  return { chosen: config ? alternativeIn(alternativesOf(platform), config) : 0, fields: draftOf(fieldsOf(platform), config) };
+  return {
+    chosen: config ? alternativeIn(alternativesOf(platform), config) : 0,
+    fields: draftOf(fieldsOf(platform), config),
+  };
 }
 
 /** The fields that are lists in the config, as lines of text in the form. */
@@ -30,7 +46,12 @@ export const linesIn = (platform: Platform): Record<string, KeyOf> =>
   );
 
 /** The fields that show such input, and what it makes of the config. */
-export function configOfDraft(platform: Platform, input: ConfigDraft, onInput: (input: ConfigDraft) => void, stored?: Integration) {
+export function configOfDraft(
+  platform: Platform,
+  input: ConfigDraft,
+  onInput: (input: ConfigDraft) => void,
+  stored?: Integration,
+) {
   const { chosen, fields: draft } = input;
   const all = fieldsOf(platform);
   const alternatives = alternativesOf(platform);

@@ -1,5 +1,6 @@
-// Changes a stored connection. Invariant: only fields that differ from the connection that the dialog shows a change of are sent, so that
-// credentials that were not typed are kept, and what a colleague changes meanwhile.
+// Changes a stored connection. Invariant: only fields that differ from the connection that the dialog shows a
+// change of are sent, so that credentials that were not typed are kept, and what a colleague changes
+// meanwhile.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { at, forget, vault } from '../../api';
@@ -42,23 +43,41 @@ type Draft = ReturnType<typeof draftOf>;
 /** The fields in the format of the API, without the config. */
 const fieldsOf = ({ name, events, options }: Draft) => ({ name, events, ...options });
 
-function EditForm({ stored, platform, onClose }: { stored: Integration; platform: Platform; onClose: () => void }) {
+function EditForm({
+  stored,
+  platform,
+  onClose,
+}: {
+  stored: Integration;
+  platform: Platform;
+  onClose: () => void;
+}) {
   const [lines] = useState<Lines<Draft>>(() => ({ config: { fields: linesIn(platform) } }));
   const { seen, first, draft, setDraft, changing } = useEdit(stored, (of) => draftOf(of, platform), lines);
   const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
   const { name, options, events } = draft;
   const config = configOfDraft(platform, draft.config, (input) => change({ config: input }), seen);
   const problems = useProblems();
-  const patch: Patch = { ...changedOf(fieldsOf(first), fieldsOf(draft)), ...(config.dirty && { config: config.patch }) };
+  const patch: Patch = {
+    ...changedOf(fieldsOf(first), fieldsOf(draft)),
+    ...(config.dirty && { config: config.patch }),
+  };
   const isSame = !Object.keys(patch).length;
   const save = async () => {
-    await changing((header) => vault().api.PATCH('/orgs/{org_id}/integrations/{id}', { ...at(stored.id, header), body: patch }));
+    await changing((header) =>
+      vault().api.PATCH('/orgs/{org_id}/integrations/{id}', { ...at(stored.id, header), body: patch }),
+    );
     await forget('integrations');
     tell(`${name} saved`);
     onClose();
   };
   return (
-    <Dialog title={`Edit ${stored.name}`} lead={platformName(stored.platform)} onClose={onClose} dirty={!isSame}>
+    <Dialog
+      title={`Edit ${stored.name}`}
+      lead={platformName(stored.platform)}
+      onClose={onClose}
+      dirty={!isSame}
+    >
       <Form action="Save changes" onSubmit={save} onCancel={onClose} problems={problems} disabled={isSame}>
         <TextField
           label="Name"
@@ -69,11 +88,17 @@ function EditForm({ stored, platform, onClose }: { stored: Integration; platform
           required
         />
         {config.mustComeAlong && (
-          <p class="note warn">This changes the target of the connection, which erases its stored credentials. Enter them again.</p>
+          <p class="note warn">
+            This changes the target of the connection, which erases its stored credentials. Enter them again.
+          </p>
         )}
         <ConfigFields {...config.shown} problems={problems} />
         {stored.kind === 'sync' ? (
-          <SyncFields value={options} onValue={(chosen) => change({ options: chosen })} error={problems.of('environments')} />
+          <SyncFields
+            value={options}
+            onValue={(chosen) => change({ options: chosen })}
+            error={problems.of('environments')}
+          />
         ) : (
           <EventChoice
             value={events}
@@ -99,7 +124,15 @@ export function EditConnection({ stored, onClose }: { stored: Integration; onClo
   );
 }
 
-export function RemoveConnection({ stored, onRemoved, onClose }: { stored: Integration; onRemoved?: () => void; onClose: () => void }) {
+export function RemoveConnection({
+  stored,
+  onRemoved,
+  onClose,
+}: {
+  stored: Integration;
+  onRemoved?: () => void;
+  onClose: () => void;
+}) {
   const remove = async (changing: Changing) => {
     await changing((header) => vault().api.DELETE('/orgs/{org_id}/integrations/{id}', at(stored.id, header)));
     await forget('integrations');
@@ -107,7 +140,13 @@ export function RemoveConnection({ stored, onRemoved, onClose }: { stored: Integ
     onRemoved?.();
   };
   return (
-    <Confirm title={`Remove ${stored.name}?`} action="Remove connection" resource={stored} onConfirm={remove} onClose={onClose}>
+    <Confirm
+      title={`Remove ${stored.name}?`}
+      action="Remove connection"
+      resource={stored}
+      onConfirm={remove}
+      onClose={onClose}
+    >
       <p>
         {stored.kind === 'sync'
           ? `This connection stops writing to ${platformName(stored.platform)}. Secrets already written there are kept.`

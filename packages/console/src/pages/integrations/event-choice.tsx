@@ -41,7 +41,9 @@ export function EventChoice({ value, onValue, usual, error, all }: EventChoicePr
               label={group}
               choices={kinds.map((kind) => ({ value: kind, label: wordsOf(kind) }))}
               value={chosen.filter((kind) => kinds.includes(kind))}
-              onValue={(own) => onValue([...chosen.filter((kind) => !kinds.includes(kind)), ...(own as EventType[])])}
+              onValue={(own) =>
+                onValue([...chosen.filter((kind) => !kinds.includes(kind)), ...(own as EventType[])])
+              }
             />
           ))}
         </div>

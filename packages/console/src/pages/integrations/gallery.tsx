@@ -5,7 +5,9 @@ import { FilterText } from '../../ui/filters';
 import { Empty, ErrorNote, Skeleton } from '../../ui/parts';
 import { aboutPlatform, type Kind, usePlatforms } from './platforms';
 
-/** The first letters of a platform's name, instead of a logo: the console loads nothing from third parties. */
+/**
+ * The first letters of a platform's name, instead of a logo: the console loads nothing from third parties.
+ */
 export const PlatformMark = ({ platform }: { platform: string }) => (
   <span class="platform-mark" aria-hidden="true">
     {aboutPlatform(platform)
@@ -49,7 +51,9 @@ export function Gallery({ kind, hrefOf }: { kind: Kind; hrefOf: (platform: strin
           ))}
         </ul>
       ) : (
-        <Empty title="No matching platforms">Try another search. For other platforms, use a webhook or the API.</Empty>
+        <Empty title="No matching platforms">
+          Try another search. For other platforms, use a webhook or the API.
+        </Empty>
       )}
     </div>
   );

@@ -1,5 +1,5 @@
-// A new connection: choose a platform, fill in its form, store the connection. A preview of the sync is shown afterwards, on the
-// page of the connection, before anything is written.
+// A new connection: choose a platform, fill in its form, store the connection. A preview of the sync is shown
+// afterwards, on the page of the connection, before anything is written.
 import type { components } from '@secrets-vault/client';
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
@@ -31,7 +31,15 @@ export interface SyncOptions {
   prune: boolean;
 }
 
-export function SyncFields({ value, onValue, error }: { value: SyncOptions; onValue: (value: SyncOptions) => void; error?: string }) {
+export function SyncFields({
+  value,
+  onValue,
+  error,
+}: {
+  value: SyncOptions;
+  onValue: (value: SyncOptions) => void;
+  error?: string;
+}) {
   return (
     <>
       <Choices
@@ -70,23 +78,43 @@ function NewForm({ platform }: { platform: Platform }) {
   const problems = useProblems();
   const isSync = platform.kind === 'sync';
   useEffect(() => {
-    if (defaultEnvironment.value) setOptions((before) => ({ ...before, environments: [defaultEnvironment.value] }));
+    if (defaultEnvironment.value)
+      setOptions((before) => ({ ...before, environments: [defaultEnvironment.value] }));
   }, [defaultEnvironment.value]);
   const store = async () => {
     const common = { name, config: config.config() };
     const body: IntegrationIn = isSync
-      ? { kind: 'sync', platform: platform.platform as Of<'sync'>['platform'], ...common, ...options, prune: options.auto && options.prune }
+      ? {
+          kind: 'sync',
+          platform: platform.platform as Of<'sync'>['platform'],
+          ...common,
+          ...options,
+          prune: options.auto && options.prune,
+        }
       : { kind: 'notify', platform: platform.platform as Of<'notify'>['platform'], ...common, events };
-    const { data } = await vault().api.POST('/orgs/{org_id}/integrations', { params: { path: here() }, body });
+    const { data } = await vault().api.POST('/orgs/{org_id}/integrations', {
+      params: { path: here() },
+      body,
+    });
     await forget('integrations');
-    tell(`${data.name} stored`, isSync ? 'Preview the changes before you run it.' : 'Send a test message to check that it arrives.');
+    tell(
+      `${data.name} stored`,
+      isSync ? 'Preview the changes before you run it.' : 'Send a test message to check that it arrives.',
+    );
     go(isSync ? `/syncs/connections/${data.id}` : '/notifications');
   };
   const isEmpty = isSync ? !options.environments.length : !events.length;
   return (
     <div class="narrow">
       <Form action="Store connection" onSubmit={store} problems={problems} disabled={isEmpty}>
-        <TextField label="Name" value={name} onValue={setName} error={problems.of('name')} maxLength={255} required />
+        <TextField
+          label="Name"
+          value={name}
+          onValue={setName}
+          error={problems.of('name')}
+          maxLength={255}
+          required
+        />
         {advice && <p class="note small">{advice}</p>}
         <ConfigFields {...config.shown} problems={problems} />
         {isSync ? (
@@ -120,19 +148,30 @@ function New({ kind }: { kind: Kind }) {
   const isSync = kind === 'sync';
   return (
     <>
-      <Crumbs places={[[list, isSync ? 'Syncs' : 'Notifications'], ...(chosen ? ([[`${list}/new`, 'Platforms']] as const) : [])]} />
+      <Crumbs
+        places={[
+          [list, isSync ? 'Syncs' : 'Notifications'],
+          ...(chosen ? ([[`${list}/new`, 'Platforms']] as const) : []),
+        ]}
+      />
       {chosen ? (
         <PageHead title={`Connect ${aboutPlatform(chosen).name}`} lead={aboutPlatform(chosen).what} />
       ) : (
         <PageHead
           title={isSync ? 'Choose a platform to sync to' : 'Choose where messages go'}
-          lead={isSync ? 'The secrets of an environment are written there.' : 'Messages contain names and times, never values.'}
+          lead={
+            isSync
+              ? 'The secrets of an environment are written there.'
+              : 'Messages contain names and times, never values.'
+          }
         />
       )}
       {!chosen && <Gallery kind={kind} hrefOf={(one) => `${list}/new?platform=${one}`} />}
       {chosen && error && <ErrorNote error={error} onRetry={refetch} />}
       {chosen && !error && !data && <Skeleton />}
-      {chosen && data && !platform && <Empty title="Unknown platform">Choose a platform from the list.</Empty>}
+      {chosen && data && !platform && (
+        <Empty title="Unknown platform">Choose a platform from the list.</Empty>
+      )}
       {platform && <NewForm key={chosen} platform={platform} />}
     </>
   );

@@ -28,7 +28,10 @@ async function send(connection: Integration, severity?: Severity, message?: stri
     params: { path: here() },
     body: { integrationId: connection.id, ...(severity && { severity }), ...(message && { message }) },
   });
-  tell(`${platformName(connection.platform)} accepted the message`, `Response status ${data.status}. Check that it arrived.`);
+  tell(
+    `${platformName(connection.platform)} accepted the message`,
+    `Response status ${data.status}. Check that it arrived.`,
+  );
 }
 
 function SendMessage({ connection, onClose }: { connection: Integration; onClose: () => void }) {
@@ -102,7 +105,12 @@ const columns = [
     wide: true,
     cell: (one: Integration) => <span class="dim truncate">{hostOf(one) || platformName(one.platform)}</span>,
   },
-  { label: 'Changed', width: '8rem', wide: true, cell: ({ updatedAt }: Integration) => <Time at={updatedAt} /> },
+  {
+    label: 'Changed',
+    width: '8rem',
+    wide: true,
+    cell: ({ updatedAt }: Integration) => <Time at={updatedAt} />,
+  },
   {
     label: 'Test',
     width: '6.5rem',
@@ -119,7 +127,10 @@ export default function Notifications() {
   const [doing, setDoing] = useState<Doing>(null);
   return (
     <>
-      <PageHead title="Notifications" lead="Messages about events, to chat, paging services and e-mail. They never contain values.">
+      <PageHead
+        title="Notifications"
+        lead="Messages about events, to chat, paging services and e-mail. They never contain values."
+      >
         {mayEverywhere('integrations:write') && (
           <Link href="/notifications/new" class="button primary">
             <Plus size={16} aria-hidden="true" /> New notification
@@ -129,8 +140,8 @@ export default function Notifications() {
       <div class="stack">
         {list.rows.length > 0 && (
           <p class="note small">
-            Every connection is also notified of break-glass tokens, recovery and new enrolment links, regardless of its events, so that
-            owners know when someone gains access that way.
+            Every connection is also notified of break-glass tokens, recovery and new enrolment links,
+            regardless of its events, so that owners know when someone gains access that way.
           </p>
         )}
         <Listing<Integration>
@@ -160,7 +171,8 @@ export default function Notifications() {
                 )
               }
             >
-              Without a connection, a leaked secret or a used break-glass token appears only in the events and the audit log.
+              Without a connection, a leaked secret or a used break-glass token appears only in the events and
+              the audit log.
             </Empty>
           }
         />

@@ -87,7 +87,10 @@ export function Plan({ results, isPlan = false }: { results: Result[]; isPlan?: 
   const same = results.filter(({ action }) => action === 'unchanged').length;
   const rows = results
     .filter(({ action }) => showSame || action !== 'unchanged' || same === results.length)
-    .sort((one, other) => order.indexOf(one.action) - order.indexOf(other.action) || one.name.localeCompare(other.name));
+    .sort(
+      (one, other) =>
+        order.indexOf(one.action) - order.indexOf(other.action) || one.name.localeCompare(other.name),
+    );
   return (
     <div class="stack plan">
       <div class="row">
@@ -95,7 +98,12 @@ export function Plan({ results, isPlan = false }: { results: Result[]; isPlan?: 
         <span class="grow" />
         {same > 0 && same < results.length && (
           <label class="row small">
-            <input type="checkbox" checked={showSame} onChange={(event) => setShowSame(event.currentTarget.checked)} /> Show unchanged
+            <input
+              type="checkbox"
+              checked={showSame}
+              onChange={(event) => setShowSame(event.currentTarget.checked)}
+            />{' '}
+            Show unchanged
           </label>
         )}
       </div>
@@ -107,7 +115,11 @@ export function Plan({ results, isPlan = false }: { results: Result[]; isPlan?: 
           rows.some(({ message, code }) => message || code),
         )}
         keyOf={({ name, targetName }) => `${name} ${targetName}`}
-        empty={<Empty title="No secrets to sync">The environment is empty, or you do not have permission to read its secrets.</Empty>}
+        empty={
+          <Empty title="No secrets to sync">
+            The environment is empty, or you do not have permission to read its secrets.
+          </Empty>
+        }
       />
     </div>
   );

@@ -1,5 +1,6 @@
-// Descriptions of the platforms: name, what is written, and the narrowest sufficient credential. The list of platforms and their fields comes
-// from the service (GET /integrations/platforms): a platform that is missing here is shown by its id.
+// Descriptions of the platforms: name, what is written, and the narrowest sufficient credential. The list of
+// platforms and their fields comes from the service (GET /integrations/platforms): a platform that is missing
+// here is shown by its id.
 import type { components } from '@secrets-vault/client';
 import '../../styles/integrations.css';
 import { here, useRead, vault } from '../../api';
@@ -30,7 +31,8 @@ const known: Record<string, Known> = {
   heroku: {
     name: 'Heroku',
     what: 'Config vars of an app',
-    advice: 'Create a token only for config vars: heroku authorizations:create --scope read-protected,write-protected',
+    advice:
+      'Create a token only for config vars: heroku authorizations:create --scope read-protected,write-protected',
   },
   fly: {
     name: 'Fly.io',
@@ -45,7 +47,8 @@ const known: Record<string, Known> = {
   railway: {
     name: 'Railway',
     what: 'Variables of a service or environment',
-    advice: 'Create a project token, which covers one environment of one project. Choose the token type “project”.',
+    advice:
+      'Create a project token, which covers one environment of one project. Choose the token type “project”.',
   },
   'cloudflare-workers': {
     name: 'Cloudflare Workers',
@@ -70,7 +73,8 @@ const known: Record<string, Known> = {
   'github-actions': {
     name: 'GitHub Actions',
     what: 'Actions secrets of a repository or organisation',
-    advice: 'Create a fine-grained personal access token only for this repository, with Secrets: Read and write.',
+    advice:
+      'Create a fine-grained personal access token only for this repository, with Secrets: Read and write.',
   },
   'gitlab-ci': {
     name: 'GitLab CI/CD',
@@ -122,17 +126,37 @@ const known: Record<string, Known> = {
     what: 'Keys of one Secret',
     advice: 'Create a service account that can get and patch only this Secret.',
   },
-  slack: { name: 'Slack', what: 'Messages to a channel', advice: 'Create an incoming webhook for the channel.' },
+  slack: {
+    name: 'Slack',
+    what: 'Messages to a channel',
+    advice: 'Create an incoming webhook for the channel.',
+  },
   'microsoft-teams': {
     name: 'Microsoft Teams',
     what: 'Messages to a channel',
     advice: 'Create a workflow that posts to the channel when a webhook request is received.',
   },
   discord: { name: 'Discord', what: 'Messages to a channel', advice: 'Create a webhook for the channel.' },
-  'google-chat': { name: 'Google Chat', what: 'Messages to a space', advice: 'Create a webhook for the space.' },
-  mattermost: { name: 'Mattermost', what: 'Messages to a channel', advice: 'Create an incoming webhook for the channel.' },
-  telegram: { name: 'Telegram', what: 'Messages to a chat', advice: 'Create a bot with @BotFather, and add it to the chat.' },
-  pagerduty: { name: 'PagerDuty', what: 'Incidents of a service', advice: 'Add an Events API v2 integration to the service.' },
+  'google-chat': {
+    name: 'Google Chat',
+    what: 'Messages to a space',
+    advice: 'Create a webhook for the space.',
+  },
+  mattermost: {
+    name: 'Mattermost',
+    what: 'Messages to a channel',
+    advice: 'Create an incoming webhook for the channel.',
+  },
+  telegram: {
+    name: 'Telegram',
+    what: 'Messages to a chat',
+    advice: 'Create a bot with @BotFather, and add it to the chat.',
+  },
+  pagerduty: {
+    name: 'PagerDuty',
+    what: 'Incidents of a service',
+    advice: 'Add an Events API v2 integration to the service.',
+  },
   opsgenie: { name: 'Opsgenie', what: 'Alerts of a team', advice: 'Add an API integration to the team.' },
   webhook: {
     name: 'Webhook',
@@ -152,4 +176,6 @@ export const platformName = (platform: string): string => aboutPlatform(platform
 
 /** Every platform with the schema of its config. Changes only with a release. */
 export const usePlatforms = () =>
-  useRead(['platforms'], (signal) => vault().api.GET('/orgs/{org_id}/integrations/platforms', { params: { path: here() }, signal }));
+  useRead(['platforms'], (signal) =>
+    vault().api.GET('/orgs/{org_id}/integrations/platforms', { params: { path: here() }, signal }),
+  );

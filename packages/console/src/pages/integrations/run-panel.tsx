@@ -1,4 +1,5 @@
-// Runs a connection. Invariant: a run can be started only after its preview is shown, and changing an option hides the preview.
+// Runs a connection. Invariant: a run can be started only after its preview is shown, and changing an option
+// hides the preview.
 import { ApprovalRequiredError, type components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
@@ -21,14 +22,24 @@ interface Asked {
   prune: boolean;
 }
 
-function Ask({ asked, slugs, change }: { asked: Asked; slugs: string[]; change: (part: Partial<Asked>) => void }) {
+function Ask({
+  asked,
+  slugs,
+  change,
+}: {
+  asked: Asked;
+  slugs: string[];
+  change: (part: Partial<Asked>) => void;
+}) {
   return (
     <>
       <SelectField
         label="Environment"
         value={asked.environment}
         onValue={(environment) => change({ environment })}
-        choices={environments.value.filter(({ slug }) => slugs.includes(slug)).map(({ slug, name }) => ({ value: slug, label: name }))}
+        choices={environments.value
+          .filter(({ slug }) => slugs.includes(slug))
+          .map(({ slug, name }) => ({ value: slug, label: name }))}
       />
       <details>
         <summary>Select names</summary>
@@ -68,7 +79,10 @@ function usePlan(connection: Integration, asked: Asked) {
       dryRun,
     };
     try {
-      const { data } = await vault().api.POST('/orgs/{org_id}/integrations/sync', { params: { path: here() }, body });
+      const { data } = await vault().api.POST('/orgs/{org_id}/integrations/sync', {
+        params: { path: here() },
+        body,
+      });
       if ('dryRun' in data) return setPlan(data);
       await forget('syncs');
       go(`/syncs/${data.syncId}`);
@@ -95,14 +109,20 @@ export function RunPanel({ connection }: { connection: Integration }) {
     <div class="stack">
       <div class="stack narrow">
         <Ask asked={asked} slugs={slugs} change={change} />
-        {error instanceof ApprovalRequiredError ? <Held error={error} /> : error ? <ErrorNote error={error} /> : null}
+        {error instanceof ApprovalRequiredError ? (
+          <Held error={error} />
+        ) : error ? (
+          <ErrorNote error={error} />
+        ) : null}
         <div class="row">
           <Button kind={plan ? 'plain' : 'primary'} disabled={!asked.environment} onPress={preview}>
             Preview
           </Button>
           {plan && (
             <Button kind={asked.prune ? 'danger' : 'primary'} disabled={!count} onPress={run}>
-              {count ? `Sync ${counted(count, 'change')} to ${platformName(connection.platform)}` : 'Nothing to sync'}
+              {count
+                ? `Sync ${counted(count, 'change')} to ${platformName(connection.platform)}`
+                : 'Nothing to sync'}
             </Button>
           )}
         </div>
@@ -112,7 +132,9 @@ export function RunPanel({ connection }: { connection: Integration }) {
           <h2>Preview</h2>
           <Plan results={plan.results} isPlan />
           {plan.redeployRequired && (
-            <p class="note">Changes take effect with the next deployment on the platform. This service does not deploy.</p>
+            <p class="note">
+              Changes take effect with the next deployment on the platform. This service does not deploy.
+            </p>
           )}
         </section>
       )}

@@ -20,7 +20,11 @@ const AGAIN = 1000;
 const useSync = (id: string) =>
   useRead(
     ['syncs', 'one', id],
-    (signal) => vault().api.GET('/orgs/{org_id}/integrations/syncs/{id}', { params: { path: { ...here(), id } }, signal }),
+    (signal) =>
+      vault().api.GET('/orgs/{org_id}/integrations/syncs/{id}', {
+        params: { path: { ...here(), id } },
+        signal,
+      }),
     true,
     (last) => (!last || isOpen(last) ? AGAIN : false),
   );
@@ -54,7 +58,9 @@ function standing(sync: Sync): string {
 function Cancel({ sync, onClose }: { sync: Sync; onClose: () => void }) {
   const cancel = async () => {
     try {
-      await vault().api.POST('/orgs/{org_id}/integrations/syncs/{id}/cancel', { params: { path: { ...here(), id: sync.id } } });
+      await vault().api.POST('/orgs/{org_id}/integrations/syncs/{id}/cancel', {
+        params: { path: { ...here(), id: sync.id } },
+      });
       tell('Sync cancelled');
     } catch (error) {
       if (!(error instanceof VaultError) || error.code !== 'SYNC_ENDED') throw error;
@@ -64,7 +70,9 @@ function Cancel({ sync, onClose }: { sync: Sync; onClose: () => void }) {
   };
   return (
     <Confirm title="Cancel this sync?" action="Cancel sync" onConfirm={cancel} onClose={onClose}>
-      <p>Remaining secrets are not written. A write in progress is completed. Secrets already written are kept.</p>
+      <p>
+        Remaining secrets are not written. A write in progress is completed. Secrets already written are kept.
+      </p>
     </Confirm>
   );
 }
@@ -77,7 +85,9 @@ function Progress({ sync }: { sync: Sync }) {
       {open && <progress aria-label="Sync in progress" />}
       {sync.status === 'failed' && sync.results[0]?.message && <p class="dim">{sync.results[0].message}</p>}
       {sync.redeployRequired && !open && (
-        <p class="dim">Changes take effect with the next deployment on the platform. This service does not deploy.</p>
+        <p class="dim">
+          Changes take effect with the next deployment on the platform. This service does not deploy.
+        </p>
       )}
       {sync.retryAfter !== null && (
         <p class="dim">
@@ -114,7 +124,11 @@ export default function RunPage({ params: { id = '' } }: { params: Record<string
       </PageHead>
       <div class="stack">
         <Progress sync={sync} />
-        {sync.results.length > 0 ? <Plan results={sync.results} /> : !isOpen(sync) && <Empty title="No secrets were synced" />}
+        {sync.results.length > 0 ? (
+          <Plan results={sync.results} />
+        ) : (
+          !isOpen(sync) && <Empty title="No secrets were synced" />
+        )}
         <Facts
           items={[
             ['Requested', <Time at={sync.createdAt} />],

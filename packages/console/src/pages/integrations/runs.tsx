@@ -11,10 +11,19 @@ import { type Integration, platformName } from './platforms';
 
 export type Sync = components['schemas']['Sync'];
 
-const tones: Record<Sync['status'], Tone> = { queued: 'plain', running: 'accent', completed: 'good', partial: 'warn', failed: 'bad' };
+const tones: Record<Sync['status'], Tone> = {
+  queued: 'plain',
+  running: 'accent',
+  completed: 'good',
+  partial: 'warn',
+  failed: 'bad',
+};
 
-export const SyncStatus = ({ status }: { status: Sync['status'] }) => <Badge tone={tones[status]}>{status}</Badge>;
-export const isOpen = ({ status }: Pick<Sync, 'status'>): boolean => status === 'queued' || status === 'running';
+export const SyncStatus = ({ status }: { status: Sync['status'] }) => (
+  <Badge tone={tones[status]}>{status}</Badge>
+);
+export const isOpen = ({ status }: Pick<Sync, 'status'>): boolean =>
+  status === 'queued' || status === 'running';
 export const slugOf = (id: string): string => environments.value.find((one) => one.id === id)?.slug ?? id;
 
 /** The refresh interval while a sync is running; its end is an event. */
@@ -23,7 +32,10 @@ const AGAIN = 2000;
 /** @param connection only syncs of this connection */
 export function Runs({ connections, connection }: { connections: Integration[]; connection?: string }) {
   const list = useList<Sync>(['syncs', 'list'], (cursor, signal) =>
-    vault().api.GET('/orgs/{org_id}/integrations/syncs', { params: { path: here(), query: { limit: 50, cursor } }, signal }),
+    vault().api.GET('/orgs/{org_id}/integrations/syncs', {
+      params: { path: here(), query: { limit: 50, cursor } },
+      signal,
+    }),
   );
   const rows = connection ? list.rows.filter(({ integrationId }) => integrationId === connection) : list.rows;
   const works = rows.some(isOpen);
@@ -33,7 +45,8 @@ export function Runs({ connections, connection }: { connections: Integration[]; 
     return () => clearInterval(timer);
   }, [works, list.refetch]);
   const nameOf = ({ integrationId, platform }: Sync) =>
-    connections.find(({ id }) => id === integrationId)?.name ?? `${platformName(platform)}, ${integrationId ? 'removed' : 'run once'}`;
+    connections.find(({ id }) => id === integrationId)?.name ??
+    `${platformName(platform)}, ${integrationId ? 'removed' : 'run once'}`;
   return (
     <Listing<Sync>
       list={list}
@@ -53,7 +66,12 @@ export function Runs({ connections, connection }: { connections: Integration[]; 
           ),
         },
         { label: 'Status', width: '7.5rem', cell: (sync) => <SyncStatus status={sync.status} /> },
-        { label: 'Environment', width: '9rem', wide: true, cell: ({ environmentId }) => <span class="dim">{slugOf(environmentId)}</span> },
+        {
+          label: 'Environment',
+          width: '9rem',
+          wide: true,
+          cell: ({ environmentId }) => <span class="dim">{slugOf(environmentId)}</span>,
+        },
         {
           label: 'Results',
           width: 'minmax(10rem, 1.4fr)',

@@ -1,5 +1,6 @@
-// Leak scans: searches pasted text or dropped files for credentials. Invariant: the content stays in the memory of this page and is sent only
-// to the service, which does not store it; findings contain locations and redacted previews.
+// Leak scans: searches pasted text or dropped files for credentials. Invariant: the content stays in the
+// memory of this page and is sent only to the service, which does not store it; findings contain locations
+// and redacted previews.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
@@ -23,14 +24,16 @@ type Finding = components['schemas']['Finding'];
 
 const placeOf = ({ path, line, column }: Finding): string => `${path ?? 'Text'}:${line}:${column}`;
 
-const keyOf = ({ rule, path, line, column, secret_id }: Finding) => [rule, path, line, column, secret_id].join('\n');
+const keyOf = ({ rule, path, line, column, secret_id }: Finding) =>
+  [rule, path, line, column, secret_id].join('\n');
 
 /** The type and status of a finding. */
 function What({ finding }: { finding: Finding }) {
   if (finding.secret_id)
     return (
       <>
-        <Badge tone="bad">stored secret</Badge> <Link href={`/secrets/${finding.secret_id}`}>View secret</Link>
+        <Badge tone="bad">stored secret</Badge>{' '}
+        <Link href={`/secrets/${finding.secret_id}`}>View secret</Link>
       </>
     );
   if (finding.revoked) return <Badge tone="good">revoked</Badge>;
@@ -43,7 +46,9 @@ const columns = [
   {
     label: 'Finding',
     width: 'minmax(9rem, 1.2fr)',
-    cell: (finding: Finding) => <Lines sub={<span class="mono">{placeOf(finding)}</span>}>{finding.rule.replaceAll('-', ' ')}</Lines>,
+    cell: (finding: Finding) => (
+      <Lines sub={<span class="mono">{placeOf(finding)}</span>}>{finding.rule.replaceAll('-', ' ')}</Lines>
+    ),
   },
   { label: 'Type', width: 'minmax(11rem, 1fr)', cell: (finding: Finding) => <What finding={finding} /> },
   {
@@ -56,7 +61,12 @@ const columns = [
       </span>
     ),
   },
-  { label: 'Preview', width: 'minmax(8rem, 1fr)', wide: true, cell: ({ preview }: Finding) => <code class="truncate">{preview}</code> },
+  {
+    label: 'Preview',
+    width: 'minmax(8rem, 1fr)',
+    wide: true,
+    cell: ({ preview }: Finding) => <code class="truncate">{preview}</code>,
+  },
 ];
 
 function Findings({ result }: { result: Scanned }) {
@@ -67,18 +77,26 @@ function Findings({ result }: { result: Scanned }) {
       <h2>{findings.length ? counted(findings.length, 'finding') : 'No findings'}</h2>
       {stored > 0 && (
         <p class="note bad">
-          {stored === 1 ? 'The value of one secret was found' : `Values of ${counted(stored, 'secret')} were found`}. Rotate leaked secrets:
-          a value in a repository stays in its history.
+          {stored === 1
+            ? 'The value of one secret was found'
+            : `Values of ${counted(stored, 'secret')} were found`}
+          . Rotate leaked secrets: a value in a repository stays in its history.
         </p>
       )}
       {truncated && <p class="note warn">The scan is incomplete. Scan fewer files at a time.</p>}
-      {unread.length > 0 && <p class="note">Not scanned, because they are too large or not text: {unread.join(', ')}</p>}
+      {unread.length > 0 && (
+        <p class="note">Not scanned, because they are too large or not text: {unread.join(', ')}</p>
+      )}
       <Table
         label="Findings"
         rows={findings}
         columns={columns}
         keyOf={keyOf}
-        empty={<Empty title="No credentials found">The scan covers known formats and the secrets that you can read.</Empty>}
+        empty={
+          <Empty title="No credentials found">
+            The scan covers known formats and the secrets that you can read.
+          </Empty>
+        }
       />
     </section>
   );
@@ -111,7 +129,9 @@ function useScan() {
     run: async (isText: boolean, revoke: boolean) => {
       setError(null);
       try {
-        setResult(await scanAll(isText ? [{ text }] : partsOf(files.files), isText ? [] : files.unread, revoke));
+        setResult(
+          await scanAll(isText ? [{ text }] : partsOf(files.files), isText ? [] : files.unread, revoke),
+        );
         if (revoke) await forget('credentials');
       } catch (refused) {
         setError(refused);
@@ -128,7 +148,10 @@ function Given({ isText, scan }: { isText: boolean; scan: ReturnType<typeof useS
         {first && (
           <>
             <strong class="mono">{first.path}</strong>
-            <span class="dim">{rest.length ? ` and ${rest.length.toLocaleString()} more` : ''}. Drop other files to replace them.</span>
+            <span class="dim">
+              {rest.length ? ` and ${rest.length.toLocaleString()} more` : ''}. Drop other files to replace
+              them.
+            </span>
           </>
         )}
       </DropFiles>
@@ -154,7 +177,12 @@ export default function Scans() {
   const scan = useScan();
   const isText = from !== 'files';
   const isEmpty = isText ? !scan.text : !scan.files.files.length;
-  const report = () => download('findings.json', 'application/json', JSON.stringify({ findings: scan.result?.findings ?? [] }, null, 2));
+  const report = () =>
+    download(
+      'findings.json',
+      'application/json',
+      JSON.stringify({ findings: scan.result?.findings ?? [] }, null, 2),
+    );
   return (
     <>
       <PageHead
@@ -191,7 +219,9 @@ export default function Scans() {
             >
               {revoke ? 'Scan and revoke' : 'Scan'}
             </Button>
-            {scan.result && scan.result.findings.length > 0 && <Button onPress={report}>Download findings</Button>}
+            {scan.result && scan.result.findings.length > 0 && (
+              <Button onPress={report}>Download findings</Button>
+            )}
             <span class="dim small">The content is not stored. The scan is recorded in the audit log.</span>
           </div>
         </div>
@@ -205,8 +235,8 @@ export default function Scans() {
           onClose={() => setAsking(false)}
         >
           <p>
-            This immediately revokes API keys, sessions, agents and other tokens of this organisation that the scan finds. Programs that use
-            them will fail. This cannot be undone.
+            This immediately revokes API keys, sessions, agents and other tokens of this organisation that the
+            scan finds. Programs that use them will fail. This cannot be undone.
           </p>
         </Confirm>
       )}

@@ -1,5 +1,6 @@
-// The fields of a platform's config, from the JSON Schema that the service returns. Invariants: a credential (writeOnly) is never
-// prefilled from the stored config; only values that differ from the default or the stored config are sent.
+// The fields of a platform's config, from the JSON Schema that the service returns. Invariants: a credential
+// (writeOnly) is never prefilled from the stored config; only values that differ from the default or the
+// stored config are sent.
 import type { Integration, Platform } from './platforms';
 
 export type Config = Record<string, string | number | boolean | (string | number)[] | Record<string, string>>;
@@ -50,7 +51,8 @@ function typeOf(schema: Schema): Field['type'] {
   if (schema.enum) return 'choice';
   if (schema.type === 'boolean') return 'check';
   if (schema.type === 'integer' || schema.type === 'number') return 'number';
-  if (schema.type === 'array') return schema.items?.enum ? 'choices' : schema.items?.type === 'integer' ? 'numbers' : 'lines';
+  if (schema.type === 'array')
+    return schema.items?.enum ? 'choices' : schema.items?.type === 'integer' ? 'numbers' : 'lines';
   return schema.anyOf?.some(({ type }) => type === 'object') ? 'long' : 'text';
 }
 
@@ -93,11 +95,17 @@ export function draftOf(fields: Field[], config: Config = {}): Draft {
   );
 }
 
-/** A whole number; any other text as it is, so that the service reports the error. Number would read 0x10, and make null of `12a`. */
+/**
+ * A whole number; any other text as it is, so that the service reports the error. Number would read 0x10, and
+ * make null of `12a`.
+ */
 const numberOf = (text: string): number | string => (/^\d{1,15}$/.test(text) ? Number(text) : text);
 
 /** A field in the format of the API; undefined if it is empty. */
-function readField({ type, isCredential }: Field, typed: Draft[string] | undefined): Config[string] | undefined {
+function readField(
+  { type, isCredential }: Field,
+  typed: Draft[string] | undefined,
+): Config[string] | undefined {
   if (typed === undefined || typeof typed === 'boolean') return typed || undefined;
   if (Array.isArray(typed)) return typed.length ? typed : undefined;
   const text = isCredential ? typed : typed.trim();
@@ -117,8 +125,13 @@ const ONLY_WITH: Record<string, string> = { visibility: 'org', selectedRepositor
 /** The fields of the chosen alternative. */
 export function shownFields(fields: Field[], alternatives: string[][], chosen: number): Field[] {
   const own = new Set(alternatives[chosen] ?? []);
-  const bound = fields.map(({ name }) => name).filter((name) => own.size && name in ONLY_WITH && !own.has(ONLY_WITH[name] as string));
-  const others = new Set([...alternatives.flatMap((names, index) => (index === chosen ? [] : names)), ...bound]);
+  const bound = fields
+    .map(({ name }) => name)
+    .filter((name) => own.size && name in ONLY_WITH && !own.has(ONLY_WITH[name] as string));
+  const others = new Set([
+    ...alternatives.flatMap((names, index) => (index === chosen ? [] : names)),
+    ...bound,
+  ]);
   return fields
     .filter(({ name }) => own.has(name) || !others.has(name))
     .map((field) => (own.has(field.name) ? { ...field, isRequired: true } : field));
@@ -142,7 +155,12 @@ const isSame = (value: Config[string] | undefined, stored: Config[string] | unde
     : String(value ?? '') === String(stored || '');
 
 /** The difference from the stored config: null removes a field. Empty credentials are unchanged. */
-export function patchOf(fields: Field[], all: Field[], draft: Draft, stored: Integration): Record<string, Config[string] | null> {
+export function patchOf(
+  fields: Field[],
+  all: Field[],
+  draft: Draft,
+  stored: Integration,
+): Record<string, Config[string] | null> {
   const first = stored.config as Config;
   const patch: Record<string, Config[string] | null> = {};
   for (const field of fields) {

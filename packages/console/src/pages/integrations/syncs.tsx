@@ -43,7 +43,12 @@ function Connections({ list }: { list: ReturnType<typeof useConnections> }) {
           width: '8rem',
           cell: ({ auto }) => (auto ? <Badge tone="accent">automatic</Badge> : <Badge>manual</Badge>),
         },
-        { label: 'Platform', width: '12rem', wide: true, cell: ({ platform }) => <span class="dim">{platformName(platform)}</span> },
+        {
+          label: 'Platform',
+          width: '12rem',
+          wide: true,
+          cell: ({ platform }) => <span class="dim">{platformName(platform)}</span>,
+        },
         {
           label: 'Environments',
           width: 'minmax(9rem, 1fr)',
@@ -63,7 +68,8 @@ function Connections({ list }: { list: ReturnType<typeof useConnections> }) {
             )
           }
         >
-          Connect Vercel, GitHub Actions, AWS, Kubernetes and others. You see a preview before anything is written.
+          Connect Vercel, GitHub Actions, AWS, Kubernetes and others. You see a preview before anything is
+          written.
         </Empty>
       }
     />
@@ -74,7 +80,10 @@ export default function Syncs() {
   const list = useConnections('sync');
   return (
     <>
-      <PageHead title="Syncs" lead="Write the secrets of an environment to the platforms where your programs run.">
+      <PageHead
+        title="Syncs"
+        lead="Write the secrets of an environment to the platforms where your programs run."
+      >
         {may('integrations:write') && (
           <Link href="/syncs/new" class="button primary">
             <Plus size={16} aria-hidden="true" /> New connection
@@ -84,7 +93,12 @@ export default function Syncs() {
       <Tabs
         label="Syncs"
         items={[
-          { id: 'connections', label: 'Connections', count: list.rows.length, content: () => <Connections list={list} /> },
+          {
+            id: 'connections',
+            label: 'Connections',
+            count: list.rows.length,
+            content: () => <Connections list={list} />,
+          },
           { id: 'runs', label: 'Runs', content: () => <Runs connections={list.rows} /> },
         ]}
       />

@@ -1,5 +1,5 @@
-// Tests a connection before it is stored: a test message, or a preview of a sync. Invariant: nothing is stored, and only the input of
-// the form is used.
+// Tests a connection before it is stored: a test message, or a preview of a sync. Invariant: nothing is
+// stored, and only the input of the form is used.
 import type { components } from '@secrets-vault/client';
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
@@ -30,12 +30,16 @@ async function sendTest({ platform: { platform }, config }: TryProps): Promise<v
     params: { path: here() },
     body: { platform: platform as NotifyIn['platform'], config },
   });
-  tell(`${platformName(platform)} accepted the message`, `Response status ${data.status}. Check that it arrived.`);
+  tell(
+    `${platformName(platform)} accepted the message`,
+    `Response status ${data.status}. Check that it arrived.`,
+  );
 }
 
 async function sync({ platform: { platform }, config, environment = '' }: TryProps, dryRun: boolean) {
   const body = { platform: platform as SyncIn['platform'], config, environmentId: environment, dryRun };
-  return (await vault().api.POST('/orgs/{org_id}/integrations/sync', { params: { path: here() }, body })).data;
+  return (await vault().api.POST('/orgs/{org_id}/integrations/sync', { params: { path: here() }, body }))
+    .data;
 }
 
 export function TryFirst({ onError, ...props }: TryFirstProps) {

@@ -1,4 +1,5 @@
-// Creates or changes a webhook, and rotates its signing secret. Invariant: a signing secret is shown once, by `OneTime`.
+// Creates or changes a webhook, and rotates its signing secret. Invariant: a signing secret is shown once, by
+// `OneTime`.
 import type { components, EventType } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { at, forget, here, vault } from '../../api';
@@ -52,7 +53,13 @@ function Fields({
         }
         required={!kept}
       />
-      <EventChoice value={draft.events} onValue={(events) => change({ events })} usual={USUAL} error={problems.of('events')} all={ALL} />
+      <EventChoice
+        value={draft.events}
+        onValue={(events) => change({ events })}
+        usual={USUAL}
+        error={problems.of('events')}
+        all={ALL}
+      />
       <TextField
         label="Description"
         optional
@@ -95,7 +102,13 @@ export function NewWebhook({ onClose }: { onClose: () => void }) {
       onClose={onClose}
       dirty={draft.url !== '' || draft.description !== ''}
     >
-      <Form action="Create webhook" onSubmit={create} onCancel={onClose} problems={problems} disabled={!draft.events.length}>
+      <Form
+        action="Create webhook"
+        onSubmit={create}
+        onCancel={onClose}
+        problems={problems}
+        disabled={!draft.events.length}
+      >
         <Fields draft={draft} change={(part) => setDraft({ ...draft, ...part })} problems={problems} />
       </Form>
     </Dialog>
@@ -118,14 +131,27 @@ export function EditWebhook({ webhook, onClose }: { webhook: Webhook; onClose: (
   const patch = changedOf(bodyOf(first), bodyOf(draft));
   const isSame = !Object.keys(patch).length;
   const save = async () => {
-    await changing((header) => vault().api.PATCH('/orgs/{org_id}/webhooks/{id}', { ...at(webhook.id, header), body: patch }));
+    await changing((header) =>
+      vault().api.PATCH('/orgs/{org_id}/webhooks/{id}', { ...at(webhook.id, header), body: patch }),
+    );
     await forget('webhooks');
     tell('Webhook saved');
     onClose();
   };
   return (
-    <Dialog title="Edit webhook" lead="Requests to a new URL are signed with the same secret." onClose={onClose} dirty={!isSame}>
-      <Form action="Save changes" onSubmit={save} onCancel={onClose} problems={problems} disabled={isSame || !draft.events.length}>
+    <Dialog
+      title="Edit webhook"
+      lead="Requests to a new URL are signed with the same secret."
+      onClose={onClose}
+      dirty={!isSame}
+    >
+      <Form
+        action="Save changes"
+        onSubmit={save}
+        onCancel={onClose}
+        problems={problems}
+        disabled={isSame || !draft.events.length}
+      >
         <Fields
           draft={draft}
           change={(part) => setDraft({ ...draft, ...part })}
@@ -161,7 +187,12 @@ export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: 
   };
   if (secret)
     return (
-      <OneTime title="New signing secret" lead="Give it to the receiver before the old secret expires." text={secret} onClose={onClose} />
+      <OneTime
+        title="New signing secret"
+        lead="Give it to the receiver before the old secret expires."
+        text={secret}
+        onClose={onClose}
+      />
     );
   return (
     <Dialog
@@ -177,7 +208,9 @@ export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: 
           choices={OVERLAPS}
           error={problems.of('overlap_seconds')}
         />
-        {overlap === '0' && <p class="note warn">A receiver with the old secret will reject every event immediately.</p>}
+        {overlap === '0' && (
+          <p class="note warn">A receiver with the old secret will reject every event immediately.</p>
+        )}
       </Form>
     </Dialog>
   );

@@ -26,7 +26,9 @@ const whyDisabled: Record<string, string> = {
 };
 
 async function setEnabled(webhook: Webhook, enabled: boolean, changing: Changing): Promise<void> {
-  await changing((header) => vault().api.PATCH('/orgs/{org_id}/webhooks/{id}', { ...at(webhook.id, header), body: { enabled } }));
+  await changing((header) =>
+    vault().api.PATCH('/orgs/{org_id}/webhooks/{id}', { ...at(webhook.id, header), body: { enabled } }),
+  );
   await forget('webhooks');
   tell(enabled ? 'Webhook enabled' : 'Webhook disabled');
 }
@@ -51,15 +53,23 @@ function Doings({ webhook, doing, end }: { webhook: Webhook; doing: Doing; end: 
         onClose={end}
       >
         <p>
-          Pending deliveries to <strong class="mono">{webhook.url}</strong> fail immediately. Events during this time are not sent later.
+          Pending deliveries to <strong class="mono">{webhook.url}</strong> fail immediately. Events during
+          this time are not sent later.
         </p>
       </Confirm>
     );
   if (doing === 'delete')
     return (
-      <Confirm title="Delete this webhook?" action="Delete webhook" resource={webhook} onConfirm={remove} onClose={end}>
+      <Confirm
+        title="Delete this webhook?"
+        action="Delete webhook"
+        resource={webhook}
+        onConfirm={remove}
+        onClose={end}
+      >
         <p>
-          No more events are sent to <strong class="mono">{webhook.url}</strong>. Its signing secret and delivery log are erased.
+          No more events are sent to <strong class="mono">{webhook.url}</strong>. Its signing secret and
+          delivery log are erased.
         </p>
       </Confirm>
     );
@@ -74,7 +84,10 @@ function SetUp({ webhook }: { webhook: Webhook }) {
         ['URL', <span class="mono">{webhook.url}</span>],
         ['Description', webhook.description || <span class="dim">None</span>],
         ['Events', events === '*' ? 'All events' : events.map(wordsOf).join(', ')],
-        webhook.old_secret_until !== null && ['Old secret signs until', <Time at={webhook.old_secret_until} />],
+        webhook.old_secret_until !== null && [
+          'Old secret signs until',
+          <Time at={webhook.old_secret_until} />,
+        ],
         ['Created', <Time at={webhook.created_at} />],
         ['Created by', <code>{webhook.created_by}</code>],
         ['Changed', <Time at={webhook.updated_at} />],
@@ -90,7 +103,8 @@ export default function WebhookPage({ params: { id = '' } }: { params: Record<st
   const { data, error, refetch } = useRead(['webhooks', 'one', id], (signal) =>
     vault().api.GET('/orgs/{org_id}/webhooks/{id}', { ...at(id), signal }),
   );
-  if (error) return <Missing what="webhook" list={['/webhooks', 'Webhooks']} error={error} onRetry={refetch} />;
+  if (error)
+    return <Missing what="webhook" list={['/webhooks', 'Webhooks']} error={error} onRetry={refetch} />;
   if (!data) return <LoadingPage />;
   const test = async () => {
     const { data: delivery } = await vault().api.POST('/orgs/{org_id}/webhooks/{id}/test', at(id));

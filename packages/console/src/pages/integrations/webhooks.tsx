@@ -17,13 +17,18 @@ export const WebhookStatus = ({ enabled, disabled_reason }: Pick<Webhook, 'enabl
   enabled ? (
     <Badge tone="good">enabled</Badge>
   ) : (
-    <Badge tone={disabled_reason === 'user' ? 'plain' : 'bad'}>{disabled_reason ? reasons[disabled_reason] : 'disabled'}</Badge>
+    <Badge tone={disabled_reason === 'user' ? 'plain' : 'bad'}>
+      {disabled_reason ? reasons[disabled_reason] : 'disabled'}
+    </Badge>
   );
 
 export default function Webhooks() {
   const [creating, setCreating] = useState(false);
   const list = useList<Webhook>(['webhooks', 'list'], (cursor, signal) =>
-    vault().api.GET('/orgs/{org_id}/webhooks', { params: { path: here(), query: { limit: 100, cursor } }, signal }),
+    vault().api.GET('/orgs/{org_id}/webhooks', {
+      params: { path: here(), query: { limit: 100, cursor } },
+      signal,
+    }),
   );
   const onCreate = () => setCreating(true);
   return (
@@ -62,9 +67,12 @@ export default function Webhooks() {
           { label: 'Created', width: '9rem', wide: true, cell: ({ created_at }) => <Time at={created_at} /> },
         ]}
         empty={
-          <Empty title="No webhooks yet" action={may('webhooks:write') && <Button onPress={onCreate}>Create a webhook</Button>}>
-            For example, restart a program when its secret is rotated, or record events elsewhere. Failed deliveries are retried for more
-            than a day.
+          <Empty
+            title="No webhooks yet"
+            action={may('webhooks:write') && <Button onPress={onCreate}>Create a webhook</Button>}
+          >
+            For example, restart a program when its secret is rotated, or record events elsewhere. Failed
+            deliveries are retried for more than a day.
           </Empty>
         }
       />

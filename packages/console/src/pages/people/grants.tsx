@@ -18,7 +18,8 @@ import { may } from '../../may';
 
 type Grant = components['schemas']['Grant'];
 
-const nameIn = (names: ReadonlyMap<string, string>, { grantee }: Grant): string => names.get(grantee.id) ?? grantee.id;
+const nameIn = (names: ReadonlyMap<string, string>, { grantee }: Grant): string =>
+  names.get(grantee.id) ?? grantee.id;
 
 const placeOf = ({ environments, secrets }: Grant): string =>
   [environments?.join(', ') ?? 'all environments', secrets ? secrets.join(', ') : 'every name'].join(' · ');
@@ -39,8 +40,9 @@ function EndGrant({ grant, onEnd, onClose }: { grant: Grant; onEnd: () => void; 
       onClose={onClose}
     >
       <p>
-        <Who id={grant.grantee.id} /> can no longer {grant.permission} secrets in <strong>{placeOf(grant)}</strong> through this grant, from
-        the next request. Access from their role or other grants is unchanged.
+        <Who id={grant.grantee.id} /> can no longer {grant.permission} secrets in{' '}
+        <strong>{placeOf(grant)}</strong> through this grant, from the next request. Access from their role or
+        other grants is unchanged.
       </p>
     </Confirm>
   );
@@ -50,7 +52,8 @@ function EndGrant({ grant, onEnd, onClose }: { grant: Grant; onEnd: () => void; 
 function useGrant(id: string, enabled: boolean) {
   const { data, error, isPending, refetch } = useRead(
     ['grants', 'one', id],
-    (signal) => vault().api.GET('/orgs/{org_id}/grants/{id}', { params: { path: { ...here(), id } }, signal }),
+    (signal) =>
+      vault().api.GET('/orgs/{org_id}/grants/{id}', { params: { path: { ...here(), id } }, signal }),
     enabled,
   );
   return { rows: data ? [data] : [], error, isPending, refetch };
@@ -95,7 +98,10 @@ export function Grants({ grantee }: { grantee?: { type: 'member' | 'team'; id: s
   const isOne = only !== '' && !grantee;
   const one = useGrant(only, isOne);
   const list = useList<Grant>(['grants', 'list', grantee?.id], (cursor, signal) =>
-    vault().api.GET('/orgs/{org_id}/grants', { params: { path: here(), query: { limit: 100, cursor, grantee: grantee?.id } }, signal }),
+    vault().api.GET('/orgs/{org_id}/grants', {
+      params: { path: here(), query: { limit: 100, cursor, grantee: grantee?.id } },
+      signal,
+    }),
   );
   const add = may('members:write') && (
     <MakeButton kind={grantee ? 'plain' : 'primary'} onMake={() => setCreating(true)}>
@@ -132,11 +138,19 @@ export function Grants({ grantee }: { grantee?: { type: 'member' | 'team'; id: s
         keyOf={({ id }) => id}
         columns={columns}
         actions={(grant) => (
-          <IconButton label={`Remove grant of ${nameIn(names, grant)}`} small onPress={() => setEnding(grant)}>
+          <IconButton
+            label={`Remove grant of ${nameIn(names, grant)}`}
+            small
+            onPress={() => setEnding(grant)}
+          >
             <Trash2 size={15} />
           </IconButton>
         )}
-        empty={<Empty title="No grants">{grantee ? 'Access comes only from the role.' : 'Access to secrets comes only from roles.'}</Empty>}
+        empty={
+          <Empty title="No grants">
+            {grantee ? 'Access comes only from the role.' : 'Access to secrets comes only from roles.'}
+          </Empty>
+        }
       />
       {creating && <NewGrant grantee={grantee} onClose={() => setCreating(false)} />}
       {ending && <EndGrant grant={ending} onEnd={() => isOne && show('')} onClose={() => setEnding(null)} />}

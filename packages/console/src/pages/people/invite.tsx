@@ -1,4 +1,5 @@
-// The dialogs that invite and change a member. Invariant: an enrolment link is shown once, to the member who created it.
+// The dialogs that invite and change a member. Invariant: an enrolment link is shown once, to the member who
+// created it.
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { at, confirmed, forget, here, vault } from '../../api';
@@ -42,7 +43,9 @@ const Where = ({ draft, change, problems }: FieldsProps) => (
       label="All environments"
       hint="Including environments created later. Otherwise the role holds in the environments that you choose, and grants can add to it in others."
       checked={draft.environments === null}
-      onChecked={(isAll) => change({ environments: isAll ? null : environments.value.slice(0, 1).map(({ slug }) => slug) })}
+      onChecked={(isAll) =>
+        change({ environments: isAll ? null : environments.value.slice(0, 1).map(({ slug }) => slug) })
+      }
     />
   </div>
 );
@@ -109,12 +112,15 @@ export function InviteMember({ onClose }: { onClose: () => void }) {
     const { name, email, role } = draft;
     const bounds = boundsOf(draft);
     const body = { name, email, role, ...(bounds && { environments: bounds }) };
-    const { data } = await confirmed(() => vault().api.POST('/orgs/{org_id}/members', { params: { path: here() }, body }));
+    const { data } = await confirmed(() =>
+      vault().api.POST('/orgs/{org_id}/members', { params: { path: here() }, body }),
+    );
     await forget('members');
     if (data.enrolment_url) setMade({ id: data.id, url: data.enrolment_url });
     else go(`/members/${data.id}`);
   };
-  if (made) return <EnrolmentLink name={draft.name} url={made.url} onClose={() => go(`/members/${made.id}`)} />;
+  if (made)
+    return <EnrolmentLink name={draft.name} url={made.url} onClose={() => go(`/members/${made.id}`)} />;
   return (
     <Dialog
       side
@@ -124,7 +130,11 @@ export function InviteMember({ onClose }: { onClose: () => void }) {
       dirty={draft.name !== '' || draft.email !== ''}
     >
       <Form action="Create invitation" onSubmit={invite} onCancel={onClose} problems={problems}>
-        <Fields draft={draft} change={(part) => setDraft((before) => ({ ...before, ...part }))} problems={problems} />
+        <Fields
+          draft={draft}
+          change={(part) => setDraft((before) => ({ ...before, ...part }))}
+          problems={problems}
+        />
       </Form>
     </Dialog>
   );
@@ -140,16 +150,25 @@ export function EditMember({ member, onClose }: { member: Member; onClose: () =>
   const isSame = !Object.keys(patch).length;
   const save = async () => {
     await changing((header) =>
-      confirmed(() => vault().api.PATCH('/orgs/{org_id}/members/{id}', { ...at(member.id, header), body: patch })),
+      confirmed(() =>
+        vault().api.PATCH('/orgs/{org_id}/members/{id}', { ...at(member.id, header), body: patch }),
+      ),
     );
     await forget('members');
-    tell(`${draft.name} saved`, patch.role || 'environments' in patch ? 'The change applies from the next request.' : undefined);
+    tell(
+      `${draft.name} saved`,
+      patch.role || 'environments' in patch ? 'The change applies from the next request.' : undefined,
+    );
     onClose();
   };
   return (
     <Dialog side title={`Edit ${member.name}`} onClose={onClose} dirty={!isSame}>
       <Form action="Save changes" onSubmit={save} onCancel={onClose} problems={problems} disabled={isSame}>
-        <Fields draft={draft} change={(part) => setDraft((before) => ({ ...before, ...part }))} problems={problems} />
+        <Fields
+          draft={draft}
+          change={(part) => setDraft((before) => ({ ...before, ...part }))}
+          problems={problems}
+        />
       </Form>
     </Dialog>
   );

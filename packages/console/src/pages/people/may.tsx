@@ -1,4 +1,5 @@
-// Access check: whether a member may do something, and why. The service applies the same rules as for requests.
+// Access check: whether a member may do something, and why. The service applies the same rules as for
+// requests.
 import type { components } from '@secrets-vault/client';
 import { Check, X } from 'lucide-preact';
 import { useDeferredValue } from 'preact/compat';
@@ -17,7 +18,10 @@ import { labelOfRole } from './roles';
 type Access = components['schemas']['Access'];
 
 const actions = scopeGroups.flatMap(({ resource, label, scopes }) =>
-  scopes.map(([verb, words]) => ({ value: `${resource}:${verb}`, label: `${label}: ${words[0]?.toLowerCase()}${words.slice(1)}` })),
+  scopes.map(([verb, words]) => ({
+    value: `${resource}:${verb}`,
+    label: `${label}: ${words[0]?.toLowerCase()}${words.slice(1)}`,
+  })),
 );
 
 function Because({ reason, member }: { reason: Access['reasons'][number]; member: Member }) {
@@ -48,7 +52,8 @@ function Answer({ access, member, question }: { access: Access; member: Member; 
       {access.allowed ? <Check size={20} aria-hidden="true" /> : <X size={20} aria-hidden="true" />}
       <div>
         <p>
-          <strong>{access.allowed ? 'Yes' : 'No'}.</strong> {member.name} {access.allowed ? 'may' : 'may not'} {question}.
+          <strong>{access.allowed ? 'Yes' : 'No'}.</strong> {member.name} {access.allowed ? 'may' : 'may not'}{' '}
+          {question}.
         </p>
         {access.allowed ? (
           <ul>
@@ -58,7 +63,8 @@ function Answer({ access, member, question }: { access: Access; member: Member; 
           </ul>
         ) : (
           <p class="dim">
-            The role {labelOfRole(member.role)} does not allow it, and neither does a grant to {member.name} or their teams.
+            The role {labelOfRole(member.role)} does not allow it, and neither does a grant to {member.name}{' '}
+            or their teams.
           </p>
         )}
       </div>
@@ -86,7 +92,8 @@ export function MayThey({ member }: { member: Member }) {
   const names = useId();
   const known = useSelected({ environments: place ? [place] : [] });
   const [kind = '', words = chosen] = actions.find(({ value }) => value === chosen)?.label.split(': ') ?? [];
-  const anywhere = isOfSecrets && !place && (data?.allowed ? 'in at least one environment' : 'in any environment');
+  const anywhere =
+    isOfSecrets && !place && (data?.allowed ? 'in at least one environment' : 'in any environment');
   const where = [name && `of ${name}`, place ? `in ${place}` : anywhere].filter(Boolean).join(' ');
   return (
     <section class="card stack" aria-labelledby={`${names}-head`}>
@@ -99,9 +106,20 @@ export function MayThey({ member }: { member: Member }) {
               label="Environment"
               value={environment}
               onValue={setEnvironment}
-              choices={[{ value: '', label: 'Any' }, ...environments.value.map(({ slug, name }) => ({ value: slug, label: name }))]}
+              choices={[
+                { value: '', label: 'Any' },
+                ...environments.value.map(({ slug, name }) => ({ value: slug, label: name })),
+              ]}
             />
-            <TextField label="Secret" optional class="mono" list={names} value={secret} onValue={setSecret} placeholder="Any name" />
+            <TextField
+              label="Secret"
+              optional
+              class="mono"
+              list={names}
+              value={secret}
+              onValue={setSecret}
+              placeholder="Any name"
+            />
             <datalist id={names}>
               {[...new Set(known.secrets.map((each) => each.name))].slice(0, 200).map((each) => (
                 <option key={each} value={each} />

@@ -62,14 +62,20 @@ function RemoveMember({ member, onClose }: { member: Member; onClose: () => void
     const { data } = await changing((header) =>
       confirmed(() =>
         vault().api.DELETE('/orgs/{org_id}/members/{id}', {
-          params: { path: { ...here(), id: member.id }, query: { revoke_credentials: withCredentials ? 'true' : 'false' }, header },
+          params: {
+            path: { ...here(), id: member.id },
+            query: { revoke_credentials: withCredentials ? 'true' : 'false' },
+            header,
+          },
         }),
       ),
     );
     if (!withCredentials && data.credentials.length) return setRemoved(data);
     tell(
       `${member.name} removed`,
-      data.credentials.length ? `${data.credentials.length} of their credentials were revoked too.` : undefined,
+      data.credentials.length
+        ? `${data.credentials.length} of their credentials were revoked too.`
+        : undefined,
     );
     leave();
   };
@@ -78,8 +84,8 @@ function RemoveMember({ member, onClose }: { member: Member; onClose: () => void
     <Dialog title={`Remove ${member.name}?`} onClose={onClose}>
       <Form action="Remove member" danger onSubmit={remove} onCancel={onClose} problems={problems}>
         <p>
-          This immediately removes the sessions, passkeys, grants and share links of <strong>{member.name}</strong> ({member.email}). Their
-          actions stay in the audit log.
+          This immediately removes the sessions, passkeys, grants and share links of{' '}
+          <strong>{member.name}</strong> ({member.email}). Their actions stay in the audit log.
         </p>
         <Checkbox
           label="Also revoke credentials they created"
@@ -133,7 +139,9 @@ export default function MemberPage({ params: { id = '' } }: { params: Record<str
     error,
     isPending,
     refetch,
-  } = useRead(['members', 'one', id], (signal) => vault().api.GET('/orgs/{org_id}/members/{id}', { ...at(id), signal }));
+  } = useRead(['members', 'one', id], (signal) =>
+    vault().api.GET('/orgs/{org_id}/members/{id}', { ...at(id), signal }),
+  );
   const [doing, setDoing] = useState<Doing>(null);
   const end = () => setDoing(null);
   if (error) return <Missing what="member" list={['/members', 'Members']} error={error} onRetry={refetch} />;
@@ -155,8 +163,15 @@ export default function MemberPage({ params: { id = '' } }: { params: Record<str
             <Menu
               label="More actions"
               actions={[
-                me.value?.role === 'owner' && { label: 'New enrolment link', onSelect: () => setDoing('link') },
-                mayEverywhere('members:write') && { label: 'Remove member', danger: true, onSelect: () => setDoing('remove') },
+                me.value?.role === 'owner' && {
+                  label: 'New enrolment link',
+                  onSelect: () => setDoing('link'),
+                },
+                mayEverywhere('members:write') && {
+                  label: 'Remove member',
+                  danger: true,
+                  onSelect: () => setDoing('remove'),
+                },
               ]}
             />
           </>

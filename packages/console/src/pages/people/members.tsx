@@ -16,9 +16,15 @@ import '../../styles/access.css';
 import { mayEverywhere } from '../../may';
 
 const tones: Record<Member['status'], Tone> = { active: 'good', invited: 'accent', lapsed: 'warn' };
-const words: Record<Member['status'], string> = { active: 'active', invited: 'invited', lapsed: 'link expired' };
+const words: Record<Member['status'], string> = {
+  active: 'active',
+  invited: 'invited',
+  lapsed: 'link expired',
+};
 
-export const MemberStatus = ({ member }: { member: Member }) => <Badge tone={tones[member.status]}>{words[member.status]}</Badge>;
+export const MemberStatus = ({ member }: { member: Member }) => (
+  <Badge tone={tones[member.status]}>{words[member.status]}</Badge>
+);
 
 const columns: Column<Member>[] = [
   {
@@ -50,7 +56,12 @@ const columns: Column<Member>[] = [
     wide: true,
     cell: ({ passkeys }) => <span class={passkeys ? undefined : 'dim'}>{passkeys || 'None'}</span>,
   },
-  { label: 'Joined', width: '9rem', wide: true, cell: ({ enrolled_at }) => <Time at={enrolled_at} none="Not yet" /> },
+  {
+    label: 'Joined',
+    width: '9rem',
+    wide: true,
+    cell: ({ enrolled_at }) => <Time at={enrolled_at} none="Not yet" />,
+  },
 ];
 
 export default function Members() {
@@ -58,13 +69,19 @@ export default function Members() {
   const [open, setOpen] = useState<'invite' | 'roles' | null>(null);
   const list = useList<Member>(['members', 'list', status], (cursor, signal) =>
     vault().api.GET('/orgs/{org_id}/members', {
-      params: { path: here(), query: { limit: 100, cursor, status: (status || undefined) as Member['status'] | undefined } },
+      params: {
+        path: here(),
+        query: { limit: 100, cursor, status: (status || undefined) as Member['status'] | undefined },
+      },
       signal,
     }),
   );
   return (
     <>
-      <PageHead title="Members" lead="People who sign in with a passkey. Each has a role, and grants can add access to secrets.">
+      <PageHead
+        title="Members"
+        lead="People who sign in with a passkey. Each has a role, and grants can add access to secrets."
+      >
         <Button onPress={() => setOpen('roles')}>Roles</Button>
         {mayEverywhere('members:write') && (
           <MakeButton icon={UserPlus} onMake={() => setOpen('invite')}>
@@ -72,7 +89,11 @@ export default function Members() {
           </MakeButton>
         )}
       </PageHead>
-      <StatusFilter value={status} onValue={setStatus} choices={{ active: 'Active', invited: 'Invited', lapsed: 'Link expired' }} />
+      <StatusFilter
+        value={status}
+        onValue={setStatus}
+        choices={{ active: 'Active', invited: 'Invited', lapsed: 'Link expired' }}
+      />
       <Listing
         list={list}
         label="Members"

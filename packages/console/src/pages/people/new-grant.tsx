@@ -1,4 +1,5 @@
-// The dialog that grants a member or a team access to secrets. Invariant: the default is read access to one environment for 30 days.
+// The dialog that grants a member or a team access to secrets. Invariant: the default is read access to one
+// environment for 30 days.
 import { useState } from 'preact/hooks';
 import { forget, here, vault } from '../../api';
 import { linesOf } from '../../globs';

@@ -42,7 +42,11 @@ export function Passkeys({ member }: { member: Member }) {
         label="Passkeys"
         keyOf={({ id }) => id}
         columns={[
-          { label: 'Name', width: 'minmax(8rem, 2fr)', cell: ({ name }) => <span class="truncate block">{name}</span> },
+          {
+            label: 'Name',
+            width: 'minmax(8rem, 2fr)',
+            cell: ({ name }) => <span class="truncate block">{name}</span>,
+          },
           {
             label: 'Storage',
             width: '10rem',
@@ -66,8 +70,8 @@ export function Passkeys({ member }: { member: Member }) {
           onClose={() => setRemoving(null)}
         >
           <p>
-            {member.name} can no longer sign in with <strong>{removing.name}</strong>, and sessions started with it end immediately. You
-            confirm with your own passkey.
+            {member.name} can no longer sign in with <strong>{removing.name}</strong>, and sessions started
+            with it end immediately. You confirm with your own passkey.
           </p>
         </Confirm>
       )}

@@ -9,8 +9,16 @@ export type Role = components['schemas']['Member']['role'];
 /** From least to most permissions, as shown in forms. */
 export const roles: { value: Role; label: string; hint: string }[] = [
   { value: 'viewer', label: 'Viewer', hint: 'Can see names of secrets, but not values.' },
-  { value: 'auditor', label: 'Auditor', hint: 'Can read the audit log and the compliance report, but not secrets.' },
-  { value: 'developer', label: 'Developer', hint: 'Can manage all secrets, credentials, webhooks and integrations.' },
+  {
+    value: 'auditor',
+    label: 'Auditor',
+    hint: 'Can read the audit log and the compliance report, but not secrets.',
+  },
+  {
+    value: 'developer',
+    label: 'Developer',
+    hint: 'Can manage all secrets, credentials, webhooks and integrations.',
+  },
   { value: 'admin', label: 'Admin', hint: 'Can do everything except create owners.' },
   { value: 'owner', label: 'Owner', hint: 'Can do everything. Assigning this role requires your passkey.' },
 ];
@@ -22,7 +30,12 @@ export function RolesDialog({ onClose }: { onClose: () => void }) {
     vault().api.GET('/orgs/{org_id}/roles', { params: { path: here() }, signal }),
   );
   return (
-    <Dialog side title="Roles" lead="The permissions of each role. Grants add access to secrets." onClose={onClose}>
+    <Dialog
+      side
+      title="Roles"
+      lead="The permissions of each role. Grants add access to secrets."
+      onClose={onClose}
+    >
       {error ? <ErrorNote error={error} onRetry={refetch} /> : null}
       {isPending ? <Skeleton rows={5} /> : null}
       <div class="stack">

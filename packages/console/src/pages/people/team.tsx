@@ -29,13 +29,22 @@ function AddMember({ team, present, onClose }: { team: Team; present: TeamMember
   const changing = useChange(team);
   const absent = members.filter((member) => !present.some(({ member_id }) => member_id === member.id));
   const add = async () => {
-    await changing((header) => vault().api.POST('/orgs/{org_id}/teams/{id}/members', { ...at(team.id, header), body: { member_id: id } }));
+    await changing((header) =>
+      vault().api.POST('/orgs/{org_id}/teams/{id}/members', {
+        ...at(team.id, header),
+        body: { member_id: id },
+      }),
+    );
     await forget('teams', 'members');
     tell(`${members.find((member) => member.id === id)?.name} added to ${team.name}`);
     onClose();
   };
   return (
-    <Dialog title={`Add to ${team.name}`} lead="The member gets the access of the team's grants from the next request." onClose={onClose}>
+    <Dialog
+      title={`Add to ${team.name}`}
+      lead="The member gets the access of the team's grants from the next request."
+      onClose={onClose}
+    >
       <Form action="Add to team" onSubmit={add} onCancel={onClose} problems={problems} disabled={!id}>
         <SelectField
           label="Member"
@@ -85,7 +94,11 @@ function People({ team }: { team: Team }) {
         keyOf={({ member_id }) => member_id}
         hrefOf={({ member_id }) => `/members/${member_id}`}
         columns={[
-          { label: 'Name', width: 'minmax(9rem, 2fr)', cell: ({ name }) => <span class="truncate">{name}</span> },
+          {
+            label: 'Name',
+            width: 'minmax(9rem, 2fr)',
+            cell: ({ name }) => <span class="truncate">{name}</span>,
+          },
           { label: 'Added', width: '9rem', cell: ({ created_at }) => <Time at={created_at} /> },
           { label: 'By', width: '9rem', wide: true, cell: ({ added_by }) => <Who id={added_by} /> },
         ]}
@@ -118,7 +131,9 @@ export default function TeamPage({ params: { id = '' } }: { params: Record<strin
     error,
     isPending,
     refetch,
-  } = useRead(['teams', 'one', id], (signal) => vault().api.GET('/orgs/{org_id}/teams/{id}', { ...at(id), signal }));
+  } = useRead(['teams', 'one', id], (signal) =>
+    vault().api.GET('/orgs/{org_id}/teams/{id}', { ...at(id), signal }),
+  );
   const [doing, setDoing] = useState<'rename' | 'delete' | null>(null);
   const [, go] = useLocation();
   if (error) return <Missing what="team" list={['/teams', 'Teams']} error={error} onRetry={refetch} />;
@@ -134,7 +149,10 @@ export default function TeamPage({ params: { id = '' } }: { params: Record<strin
       <Crumbs places={[['/teams', 'Teams']]} />
       <PageHead title={team.name}>
         <Button onPress={() => setDoing('rename')}>Rename</Button>
-        <Menu label="More actions" actions={[{ label: 'Delete team', danger: true, onSelect: () => setDoing('delete') }]} />
+        <Menu
+          label="More actions"
+          actions={[{ label: 'Delete team', danger: true, onSelect: () => setDoing('delete') }]}
+        />
       </PageHead>
       <div class="sections">
         <People team={team} />
@@ -153,8 +171,8 @@ export default function TeamPage({ params: { id = '' } }: { params: Record<strin
           onClose={() => setDoing(null)}
         >
           <p>
-            This deletes the team and its grants. Its members lose the access of those grants from their next request. Policies with this
-            team as approvers will have no approvers.
+            This deletes the team and its grants. Its members lose the access of those grants from their next
+            request. Policies with this team as approvers will have no approvers.
           </p>
         </Confirm>
       )}

@@ -18,7 +18,9 @@ export function TeamForm({ team, onClose }: { team?: Team; onClose: () => void }
   const [, go] = useLocation();
   const save = async () => {
     const { data } = team
-      ? await changing((header) => vault().api.PATCH('/orgs/{org_id}/teams/{id}', { ...at(team.id, header), body: draft }))
+      ? await changing((header) =>
+          vault().api.PATCH('/orgs/{org_id}/teams/{id}', { ...at(team.id, header), body: draft }),
+        )
       : await vault().api.POST('/orgs/{org_id}/teams', { params: { path: here() }, body: draft });
     await forget('teams');
     onClose();
@@ -26,7 +28,12 @@ export function TeamForm({ team, onClose }: { team?: Team; onClose: () => void }
   };
   return (
     <Dialog title={team ? `Rename ${team.name}` : 'New team'} onClose={onClose} dirty={!isSame}>
-      <Form action={team ? 'Rename team' : 'Create team'} onSubmit={save} onCancel={onClose} problems={problems}>
+      <Form
+        action={team ? 'Rename team' : 'Create team'}
+        onSubmit={save}
+        onCancel={onClose}
+        problems={problems}
+      >
         <TextField
           label="Name"
           value={draft.name}
@@ -43,7 +50,10 @@ export function TeamForm({ team, onClose }: { team?: Team; onClose: () => void }
 export default function Teams() {
   const [creating, setCreating] = useState(false);
   const list = useList<Team>(['teams', 'list'], (cursor, signal) =>
-    vault().api.GET('/orgs/{org_id}/teams', { params: { path: here(), query: { limit: 100, cursor } }, signal }),
+    vault().api.GET('/orgs/{org_id}/teams', {
+      params: { path: here(), query: { limit: 100, cursor } },
+      signal,
+    }),
   );
   const add = may('teams:write') && <MakeButton onMake={() => setCreating(true)}>New team</MakeButton>;
   return (
@@ -57,7 +67,11 @@ export default function Teams() {
         keyOf={({ id }) => id}
         hrefOf={({ id }) => `/teams/${id}`}
         columns={[
-          { label: 'Name', width: 'minmax(10rem, 1fr)', cell: ({ name }) => <span class="truncate">{name}</span> },
+          {
+            label: 'Name',
+            width: 'minmax(10rem, 1fr)',
+            cell: ({ name }) => <span class="truncate">{name}</span>,
+          },
           { label: 'Created', width: '10rem', cell: ({ created_at }) => <Time at={created_at} /> },
         ]}
         empty={<Empty title="No teams yet">With a team, you grant access once for all of its members.</Empty>}

@@ -40,11 +40,17 @@ function Violations({ policy }: { policy: Policy }) {
         keyOf={({ id }) => id}
         hrefOf={({ id }) => `/secrets/${id}`}
         columns={[
-          { label: 'Name', width: 'minmax(10rem, 2fr)', cell: ({ name }) => <span class="mono truncate">{name}</span> },
+          {
+            label: 'Name',
+            width: 'minmax(10rem, 2fr)',
+            cell: ({ name }) => <span class="mono truncate">{name}</span>,
+          },
           { label: 'Environment', width: '9rem', cell: ({ environment }) => environment },
           { label: 'Type', width: '8rem', wide: true, cell: ({ type }) => <span class="dim">{type}</span> },
         ]}
-        empty={<Empty title="No violations">Every name that the policy applies to matches its pattern.</Empty>}
+        empty={
+          <Empty title="No violations">Every name that the policy applies to matches its pattern.</Empty>
+        }
       />
     </section>
   );
@@ -70,27 +76,48 @@ function rulesOf({ config, next_times = [] }: Policy): [string, preact.Component
       ],
       [
         'Approved reads',
-        config.max_valid_seconds ? `Can be repeated for up to ${counted(config.max_valid_seconds, 'second')}` : 'Can be made once',
+        config.max_valid_seconds
+          ? `Can be repeated for up to ${counted(config.max_valid_seconds, 'second')}`
+          : 'Can be made once',
       ],
       ['Break-glass tokens', config.allow_break_glass ? 'Exempt from approval' : 'Require approval too'],
     ];
   return [
     [
       'Rotation due',
-      config.cron ? <code>{config.cron} (UTC)</code> : `${counted(config.max_age_days ?? 0, 'day')} after a value was stored`,
+      config.cron ? (
+        <code>{config.cron} (UTC)</code>
+      ) : (
+        `${counted(config.max_age_days ?? 0, 'day')} after a value was stored`
+      ),
     ],
-    ...(next_times.length ? [['Next', next_times.map((time) => new Date(time).toUTCString()).join('; ')] as [string, string]] : []),
-    ['Automatic rotation', config.auto_rotate ? 'For secrets that allow it' : 'No, only reports due rotations'],
+    ...(next_times.length
+      ? [['Next', next_times.map((time) => new Date(time).toUTCString()).join('; ')] as [string, string]]
+      : []),
+    [
+      'Automatic rotation',
+      config.auto_rotate ? 'For secrets that allow it' : 'No, only reports due rotations',
+    ],
   ];
 }
 
-function Asking({ policy, asking, onClose }: { policy: Policy; asking: 'off' | 'delete'; onClose: () => void }) {
+function Asking({
+  policy,
+  asking,
+  onClose,
+}: {
+  policy: Policy;
+  asking: 'off' | 'delete';
+  onClose: () => void;
+}) {
   const [, go] = useLocation();
   const changing = useChange(policy);
   const act = async () => {
     const { api } = vault();
     if (asking === 'off')
-      await changing((header) => api.PATCH('/orgs/{org_id}/policies/{id}', { ...at(policy.id, header), body: { enabled: false } }));
+      await changing((header) =>
+        api.PATCH('/orgs/{org_id}/policies/{id}', { ...at(policy.id, header), body: { enabled: false } }),
+      );
     else await changing((header) => api.DELETE('/orgs/{org_id}/policies/{id}', at(policy.id, header)));
     tell(asking === 'off' ? `${policy.name} disabled` : `${policy.name} deleted`);
     if (asking === 'delete') go('/policies');
@@ -98,7 +125,12 @@ function Asking({ policy, asking, onClose }: { policy: Policy; asking: 'off' | '
   };
   const verb = asking === 'off' ? 'Disable' : 'Delete';
   return (
-    <Confirm title={`${verb} the policy “${policy.name}”?`} action={`${verb} policy`} onConfirm={act} onClose={onClose}>
+    <Confirm
+      title={`${verb} the policy “${policy.name}”?`}
+      action={`${verb} policy`}
+      onConfirm={act}
+      onClose={onClose}
+    >
       <p>
         From the next request, <strong>{policy.name}</strong>{' '}
         {policy.kind === 'approval'
@@ -107,7 +139,9 @@ function Asking({ policy, asking, onClose }: { policy: Policy; asking: 'off' | '
             ? 'no longer refuses names.'
             : 'no longer makes rotations due.'}
       </p>
-      {policy.kind === 'approval' && policy.enabled && <p>This change may itself require approval by the approvers of the policy.</p>}
+      {policy.kind === 'approval' && policy.enabled && (
+        <p>This change may itself require approval by the approvers of the policy.</p>
+      )}
     </Confirm>
   );
 }
@@ -118,13 +152,18 @@ export default function PolicyPage({ params: { id = '' } }: { params: Record<str
     error,
     isPending,
     refetch,
-  } = useRead(['policies', 'one', id], (signal) => vault().api.GET('/orgs/{org_id}/policies/{id}', { ...at(id), signal }));
+  } = useRead(['policies', 'one', id], (signal) =>
+    vault().api.GET('/orgs/{org_id}/policies/{id}', { ...at(id), signal }),
+  );
   const [doing, setDoing] = useState<'edit' | 'off' | 'delete' | null>(null);
-  if (error) return <Missing what="policy" list={['/policies', 'Policies']} error={error} onRetry={refetch} />;
+  if (error)
+    return <Missing what="policy" list={['/policies', 'Policies']} error={error} onRetry={refetch} />;
   if (isPending || !policy) return <LoadingPage />;
   const end = () => setDoing(null);
   const switchOn = async () => {
-    await change(policy, (header) => vault().api.PATCH('/orgs/{org_id}/policies/{id}', { ...at(id, header), body: { enabled: true } }));
+    await change(policy, (header) =>
+      vault().api.PATCH('/orgs/{org_id}/policies/{id}', { ...at(id, header), body: { enabled: true } }),
+    );
     await forget('policies');
     tell(`${policy.name} enabled`);
   };
@@ -135,7 +174,8 @@ export default function PolicyPage({ params: { id = '' } }: { params: Record<str
         title={policy.name}
         lead={
           <>
-            <KindBadge kind={policy.kind} /> {policy.enabled ? <Badge tone="good">enabled</Badge> : <Badge>disabled</Badge>}{' '}
+            <KindBadge kind={policy.kind} />{' '}
+            {policy.enabled ? <Badge tone="good">enabled</Badge> : <Badge>disabled</Badge>}{' '}
             {kindLeads[policy.kind]}
           </>
         }
@@ -150,7 +190,10 @@ export default function PolicyPage({ params: { id = '' } }: { params: Record<str
               </Button>
             )}
             <Button onPress={() => setDoing('edit')}>Edit</Button>
-            <Menu label="More actions" actions={[{ label: 'Delete policy', danger: true, onSelect: () => setDoing('delete') }]} />
+            <Menu
+              label="More actions"
+              actions={[{ label: 'Delete policy', danger: true, onSelect: () => setDoing('delete') }]}
+            />
           </>
         )}
       </PageHead>

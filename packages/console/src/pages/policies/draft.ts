@@ -65,15 +65,33 @@ export function draftOf(policy: Policy): Draft {
       operations,
       required: String(required),
       breakGlass: allow_break_glass ?? false,
-      repeats: { ...(max_valid_seconds !== undefined && { max_valid_seconds }), ...(repeat_writes !== undefined && { repeat_writes }) },
-      approvers: 'accountable' in approvers ? 'accountable' : 'team_id' in approvers ? approvers.team_id : `role:${approvers.role}`,
+      repeats: {
+        ...(max_valid_seconds !== undefined && { max_valid_seconds }),
+        ...(repeat_writes !== undefined && { repeat_writes }),
+      },
+      approvers:
+        'accountable' in approvers
+          ? 'accountable'
+          : 'team_id' in approvers
+            ? approvers.team_id
+            : `role:${approvers.role}`,
     };
   }
   const { max_age_days, cron = '', auto_rotate = false } = config;
-  return { ...common, when: cron ? 'cron' : 'age', days: String(max_age_days ?? 90), cron, auto: auto_rotate };
+  return {
+    ...common,
+    when: cron ? 'cron' : 'age',
+    days: String(max_age_days ?? 90),
+    cron,
+    auto: auto_rotate,
+  };
 }
 
-export const selectionOf = ({ environments, types, names }: Draft): Selection => ({ environments, types, names: linesOf(names) });
+export const selectionOf = ({ environments, types, names }: Draft): Selection => ({
+  environments,
+  types,
+  names: linesOf(names),
+});
 
 const some = <Item>(list: Item[]): Item[] | null => (list.length ? list : null);
 
@@ -97,7 +115,11 @@ export function configOf(draft: Draft) {
     config: {
       operations: draft.operations as HeldOperation[],
       required: isAccountable ? 1 : Number(draft.required),
-      approvers: isAccountable ? { accountable: true as const } : role ? { role: role as 'admin' } : { team_id: draft.approvers },
+      approvers: isAccountable
+        ? { accountable: true as const }
+        : role
+          ? { role: role as 'admin' }
+          : { team_id: draft.approvers },
       allow_break_glass: draft.breakGlass,
       ...draft.repeats,
     },

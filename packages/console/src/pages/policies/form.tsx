@@ -61,7 +61,11 @@ const fieldsOf = (draft: Draft) => ({ ...commonOf(draft), config: configOf(draft
 
 /** @param policy the policy to change; omitted to create one */
 export function PolicyForm({ policy, onClose }: { policy?: Policy; onClose: () => void }) {
-  const { first, draft, setDraft, isSame, changing } = useEdit(policy, (of) => (of ? draftOf(of) : emptyDraft()), { names: byLine });
+  const { first, draft, setDraft, isSame, changing } = useEdit(
+    policy,
+    (of) => (of ? draftOf(of) : emptyDraft()),
+    { names: byLine },
+  );
   const problems = useProblems();
   const [, go] = useLocation();
   const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
@@ -69,7 +73,9 @@ export function PolicyForm({ policy, onClose }: { policy?: Policy; onClose: () =
   const save = async () => {
     const { api } = vault();
     if (policy) {
-      await changing((header) => api.PATCH('/orgs/{org_id}/policies/{id}', { ...at(policy.id, header), body: patch }));
+      await changing((header) =>
+        api.PATCH('/orgs/{org_id}/policies/{id}', { ...at(policy.id, header), body: patch }),
+      );
       await forget('policies');
       tell(`${draft.name} saved`);
       return onClose();

@@ -32,7 +32,12 @@ export const NamingFields = ({ draft, change, problems }: FieldsProps) => (
     />
     <div class="row" role="group" aria-label="Common patterns">
       {PATTERNS.map(([pattern, label]) => (
-        <button key={pattern} type="button" class="button plain small mono" onClick={() => change({ pattern })}>
+        <button
+          key={pattern}
+          type="button"
+          class="button plain small mono"
+          onClick={() => change({ pattern })}
+        >
           {label}
         </button>
       ))}

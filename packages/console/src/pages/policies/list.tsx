@@ -58,12 +58,18 @@ const columns: Column<Policy>[] = [
 export default function Policies() {
   const [creating, setCreating] = useState(false);
   const list = useList<Policy>(['policies', 'list'], (cursor, signal) =>
-    vault().api.GET('/orgs/{org_id}/policies', { params: { path: here(), query: { limit: 100, cursor } }, signal }),
+    vault().api.GET('/orgs/{org_id}/policies', {
+      params: { path: here(), query: { limit: 100, cursor } },
+      signal,
+    }),
   );
   const add = may('policies:write') && <MakeButton onMake={() => setCreating(true)}>New policy</MakeButton>;
   return (
     <>
-      <PageHead title="Policies" lead="Rules for secret names, for rotation, and for operations that require approval.">
+      <PageHead
+        title="Policies"
+        lead="Rules for secret names, for rotation, and for operations that require approval."
+      >
         {add}
       </PageHead>
       <Listing
@@ -74,7 +80,8 @@ export default function Policies() {
         hrefOf={({ id }) => `/policies/${id}`}
         empty={
           <Empty title="No policies yet">
-            To start, require an admin's approval to read values in production, or rotate values every 90 days.
+            To start, require an admin's approval to read values in production, or rotate values every 90
+            days.
           </Empty>
         }
       />

@@ -1,5 +1,5 @@
-// The secrets that a policy would affect, before it is saved. Invariant: it is labelled as a preview of the names read so far; the service
-// decides.
+// The secrets that a policy would affect, before it is saved. Invariant: it is labelled as a preview of the
+// names read so far; the service decides.
 import { here, useRead, vault } from '../../api';
 import { counted } from '../../counted';
 import { type Secret, useSelected } from '../../inventory';
@@ -31,13 +31,17 @@ function compiled(pattern: string): RegExp | null {
 
 function NamingPreview({ draft, secrets }: { draft: Draft; secrets: Secret[] }) {
   const pattern = compiled(draft.pattern);
-  if (!pattern) return <p>The preview does not support this pattern. Save the policy as disabled to see its violations.</p>;
+  if (!pattern)
+    return (
+      <p>The preview does not support this pattern. Save the policy as disabled to see its violations.</p>
+    );
   const bad = secrets.filter(({ name }) => !pattern.test(name));
   return (
     <>
       <p>
-        <strong>{counted(bad.length, 'secret')}</strong> of {secrets.length.toLocaleString()} {bad.length === 1 ? 'does' : 'do'} not match.
-        They are kept, but new names and renames that do not match are refused.
+        <strong>{counted(bad.length, 'secret')}</strong> of {secrets.length.toLocaleString()}{' '}
+        {bad.length === 1 ? 'does' : 'do'} not match. They are kept, but new names and renames that do not
+        match are refused.
       </p>
       <Names secrets={bad} />
     </>
@@ -72,7 +76,9 @@ function useApprovers({ approvers }: Draft): string[] {
     isTeam,
   );
   if (isTeam) return data?.data.map(({ name }) => name) ?? [];
-  return members.filter(({ role, status }) => status === 'active' && `role:${role}` === approvers).map(({ name }) => name);
+  return members
+    .filter(({ role, status }) => status === 'active' && `role:${role}` === approvers)
+    .map(({ name }) => name);
 }
 
 /** Too few approvers to decide the request of one of them, and so to change the policy itself. */
@@ -90,19 +96,24 @@ const Stuck = ({ approvers, needed }: { approvers: string[]; needed: number }) =
 );
 
 function ApprovalPreview({ draft, secrets }: { draft: Draft; secrets: Secret[] }) {
-  return draft.approvers === 'accountable' ? <AgentPreview secrets={secrets} /> : <PeoplePreview draft={draft} secrets={secrets} />;
+  return draft.approvers === 'accountable' ? (
+    <AgentPreview secrets={secrets} />
+  ) : (
+    <PeoplePreview draft={draft} secrets={secrets} />
+  );
 }
 
 /** One person's check on a program. */
 const AgentPreview = ({ secrets }: { secrets: Secret[] }) => (
   <>
     <p>
-      It holds requests of agents for <strong>{counted(secrets.length, 'secret')}</strong>. The member accountable for the agent approves
-      each.
+      It holds requests of agents for <strong>{counted(secrets.length, 'secret')}</strong>. The member
+      accountable for the agent approves each.
     </p>
     <Names secrets={secrets} />
     <p>
-      <strong>Only agents and credentials that they created are held.</strong> Other callers pass, unless another policy holds them.
+      <strong>Only agents and credentials that they created are held.</strong> Other callers pass, unless
+      another policy holds them.
     </p>
   </>
 );
@@ -115,7 +126,8 @@ function PeoplePreview({ draft, secrets }: { draft: Draft; secrets: Secret[] }) 
       {isOfSecrets && (
         <>
           <p>
-            It holds requests for <strong>{counted(secrets.length, 'secret')}</strong>. Programs that read them will need approval.
+            It holds requests for <strong>{counted(secrets.length, 'secret')}</strong>. Programs that read
+            them will need approval.
           </p>
           <Names secrets={secrets} />
         </>
@@ -129,8 +141,8 @@ function PeoplePreview({ draft, secrets }: { draft: Draft; secrets: Secret[] }) 
         <Stuck approvers={approvers} needed={Number(draft.required)} />
       )}
       <p class="small dim">
-        Neither can members who brought in the requester in the last 7 days, or whom the requester brought in, directly or through others,
-        nor members with a grant from one to the other.
+        Neither can members who brought in the requester in the last 7 days, or whom the requester brought in,
+        directly or through others, nor members with a grant from one to the other.
       </p>
     </>
   );

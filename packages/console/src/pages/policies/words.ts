@@ -10,7 +10,11 @@ export type Rotation = Schemas['RotationConfig'];
 export type Approving = Schemas['ApprovalConfig'];
 export type HeldOperation = Approving['operations'][number];
 
-export const kindLabels: Record<Kind, string> = { naming: 'Naming', rotation: 'Rotation', approval: 'Approval' };
+export const kindLabels: Record<Kind, string> = {
+  naming: 'Naming',
+  rotation: 'Rotation',
+  approval: 'Approval',
+};
 
 export const kindLeads: Record<Kind, string> = {
   naming: 'Refuses new names that do not match a pattern. Existing names are kept, and listed as violations.',

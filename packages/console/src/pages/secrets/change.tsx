@@ -31,7 +31,9 @@ export const tagsOf = (lines: string): Record<string, string> =>
       .filter((line) => line.trim())
       .map((line) => {
         const colon = line.indexOf(':');
-        return colon < 0 ? [line.trim(), 'true'] : [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
+        return colon < 0
+          ? [line.trim(), 'true']
+          : [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
       }),
   );
 
@@ -59,8 +61,17 @@ function checkTags(text: string): void {
   const keys = lines.map(tagOf);
   const twice = keys.find((key, index) => keys.indexOf(key) < index);
   const bare = lines.find((line) => !line.includes(':'));
-  const message = bare ? `${bare} has no value: write it as key: value` : twice !== undefined ? `${twice} has two values` : undefined;
-  if (message) throw new VaultError(message, { code: 'VALIDATION_FAILED', status: 400, details: [{ path: 'tags', message }] });
+  const message = bare
+    ? `${bare} has no value: write it as key: value`
+    : twice !== undefined
+      ? `${twice} has two values`
+      : undefined;
+  if (message)
+    throw new VaultError(message, {
+      code: 'VALIDATION_FAILED',
+      status: 400,
+      details: [{ path: 'tags', message }],
+    });
 }
 
 /** The key of a line of tags. */
@@ -83,7 +94,9 @@ export function EditSecret({ secret, onClose }: Props) {
   const isSame = !Object.keys(patch).length;
   const save = async () => {
     checkTags(draft.tags);
-    await changing((header) => vault().api.PATCH('/orgs/{org_id}/secrets/{id}', { ...at(secret.id, header), body: patch }));
+    await changing((header) =>
+      vault().api.PATCH('/orgs/{org_id}/secrets/{id}', { ...at(secret.id, header), body: patch }),
+    );
     await forget('secrets');
     tell(`${draft.name} saved`);
     onClose();
@@ -100,7 +113,12 @@ export function EditSecret({ secret, onClose }: Props) {
           hint="Programs that read the old name will fail."
           required
         />
-        <SelectField label="Type" value={draft.type} onValue={(type) => change({ type })} choices={typeChoices} />
+        <SelectField
+          label="Type"
+          value={draft.type}
+          onValue={(type) => change({ type })}
+          choices={typeChoices}
+        />
         <TextField
           label="Description"
           optional
@@ -140,7 +158,11 @@ export function NewValue({ secret, onClose }: Props) {
       vault().api.PATCH('/orgs/{org_id}/secrets/{id}', { ...at(secret.id, header), body: { value } }),
     );
     await forget('secrets');
-    tell(data.version === secret.version ? 'The value is unchanged, so there is no new version' : `Version ${data.version} is current`);
+    tell(
+      data.version === secret.version
+        ? 'The value is unchanged, so there is no new version'
+        : `Version ${data.version} is current`,
+    );
     onClose();
   };
   return (
@@ -190,7 +212,11 @@ export function Rotate({ secret, onClose }: Props) {
   useDrop('read', () => made !== null && onClose());
   if (made !== null)
     return (
-      <Dialog title={`${secret.name} rotated`} lead="This is the generated value. You can read it again at any time." onClose={onClose}>
+      <Dialog
+        title={`${secret.name} rotated`}
+        lead="This is the generated value. You can read it again at any time."
+        onClose={onClose}
+      >
         <SecretValue name={secret.name} read={async () => made} />
       </Dialog>
     );

@@ -1,5 +1,5 @@
-// Compares two environments: names that exist only in one, and values that differ. Invariant: the service compares values by digests, so
-// that nobody who compares appears as a reader.
+// Compares two environments: names that exist only in one, and values that differ. Invariant: the service
+// compares values by digests, so that nobody who compares appears as a reader.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { here, vault } from '../../api';
@@ -26,7 +26,9 @@ async function comparisonOf(left: string, right: string): Promise<Compared[]> {
   const rows: Compared[] = [];
   for (let cursor: string | undefined; ; ) {
     const query = { environments: `${left},${right}`, limit: 100, cursor };
-    const { data } = await vault().api.GET('/orgs/{org_id}/environments/compare', { params: { path: here(), query } });
+    const { data } = await vault().api.GET('/orgs/{org_id}/environments/compare', {
+      params: { path: here(), query },
+    });
     rows.push(...data.data);
     if (!data.next_cursor) return rows;
     cursor = data.next_cursor;
@@ -45,19 +47,34 @@ const tones: Record<Kind, Tone> = { same: 'plain', different: 'warn', left: 'acc
 export default function Compare() {
   const [left, setLeft] = useParameter('left');
   const [right, setRight] = useParameter('right');
-  const [found, setFound] = useState<{ left: string; right: string; rows: Row[]; withheld: string[] } | null>(null);
+  const [found, setFound] = useState<{ left: string; right: string; rows: Row[]; withheld: string[] } | null>(
+    null,
+  );
   const [showSame, setShowSame] = useState(false);
-  const choices = [{ value: '', label: 'Choose one' }, ...environments.value.map(({ slug, name }) => ({ value: slug, label: name }))];
+  const choices = [
+    { value: '', label: 'Choose one' },
+    ...environments.value.map(({ slug, name }) => ({ value: slug, label: name })),
+  ];
   const compare = async () => {
     const all = (await comparisonOf(left, right)).map(({ name, environments }) => ({
       name,
       kind: kindOf(environments[0]?.status, environments[1]?.status),
     }));
     const rows = all.filter((row): row is Row => row.kind !== null);
-    setFound({ left, right, rows, withheld: all.filter(({ kind }) => kind === null).map(({ name }) => name) });
+    setFound({
+      left,
+      right,
+      rows,
+      withheld: all.filter(({ kind }) => kind === null).map(({ name }) => name),
+    });
   };
   const words = (kind: Kind) =>
-    ({ same: 'Same value', different: 'Different values', left: `Only in ${found?.left}`, right: `Only in ${found?.right}` })[kind];
+    ({
+      same: 'Same value',
+      different: 'Different values',
+      left: `Only in ${found?.left}`,
+      right: `Only in ${found?.right}`,
+    })[kind];
   const rows = found?.rows.filter(({ kind }) => showSame || kind !== 'same') ?? [];
   return (
     <>
@@ -73,13 +90,19 @@ export default function Compare() {
       <div class="row spaced">
         {found && (
           <label class="row">
-            <input type="checkbox" checked={showSame} onChange={(event) => setShowSame(event.currentTarget.checked)} /> Show secrets that
-            are the same
+            <input
+              type="checkbox"
+              checked={showSame}
+              onChange={(event) => setShowSame(event.currentTarget.checked)}
+            />{' '}
+            Show secrets that are the same
           </label>
         )}
       </div>
       {found?.withheld.length ? (
-        <p class="note warn spaced">Not compared, because you cannot read the values now: {found.withheld.join(', ')}</p>
+        <p class="note warn spaced">
+          Not compared, because you cannot read the values now: {found.withheld.join(', ')}
+        </p>
       ) : null}
       {found && (
         <Table
@@ -87,11 +110,21 @@ export default function Compare() {
           rows={rows}
           keyOf={({ name }) => name}
           columns={[
-            { label: 'Name', width: 'minmax(12rem, 2fr)', cell: ({ name }) => <span class="mono truncate">{name}</span> },
-            { label: 'Difference', width: 'minmax(9rem, 1fr)', cell: ({ kind }) => <Badge tone={tones[kind]}>{words(kind)}</Badge> },
+            {
+              label: 'Name',
+              width: 'minmax(12rem, 2fr)',
+              cell: ({ name }) => <span class="mono truncate">{name}</span>,
+            },
+            {
+              label: 'Difference',
+              width: 'minmax(9rem, 1fr)',
+              cell: ({ kind }) => <Badge tone={tones[kind]}>{words(kind)}</Badge>,
+            },
           ]}
           empty={
-            <Empty title={found.rows.length || !found.withheld.length ? 'No differences' : 'Nothing was compared'}>
+            <Empty
+              title={found.rows.length || !found.withheld.length ? 'No differences' : 'Nothing was compared'}
+            >
               {found.rows.length
                 ? `All ${found.rows.length} compared secrets have the same values.`
                 : found.withheld.length

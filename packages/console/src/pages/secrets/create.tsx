@@ -14,8 +14,8 @@ import type { Secret } from './secret';
 import { typeChoices } from './type-names';
 
 /**
- * Days that need not be whole, up to the longest time of the API. A field of text would turn `30 days` into no number, and a huge number has no
- * seconds: the API takes both for none.
+ * Days that need not be whole, up to the longest time of the API. A field of text would turn `30 days` into
+ * no number, and a huge number has no seconds: the API takes both for none.
  */
 export const amount = { type: 'number', min: 0, max: 365, step: 'any' } as const;
 
@@ -34,9 +34,19 @@ interface Draft {
 
 /** Where this member may store secrets. */
 const writable = () =>
-  environments.value.filter(({ slug }) => may('secrets:write', slug)).map(({ slug, name }) => ({ value: slug, label: name }));
+  environments.value
+    .filter(({ slug }) => may('secrets:write', slug))
+    .map(({ slug, name }) => ({ value: slug, label: name }));
 
-function Body({ draft, change, problems }: { draft: Draft; change: (part: Partial<Draft>) => void; problems: Problems }) {
+function Body({
+  draft,
+  change,
+  problems,
+}: {
+  draft: Draft;
+  change: (part: Partial<Draft>) => void;
+  problems: Problems;
+}) {
   const canGenerate = GENERATED.includes(draft.type);
   return (
     <>
@@ -160,12 +170,20 @@ export function NewSecret({ environment, path, onClose, onStored }: NewSecretPro
   useDrop('read', () => made && onClose());
   if (made)
     return (
-      <Dialog title={`${made.name} stored`} lead="This is the generated value. You can read it again at any time." onClose={leave}>
+      <Dialog
+        title={`${made.name} stored`}
+        lead="This is the generated value. You can read it again at any time."
+        onClose={leave}
+      >
         <SecretValue read={async () => made.value} name={made.name} />
       </Dialog>
     );
   return (
-    <Dialog title="New secret" onClose={onClose} dirty={Boolean(draft.value || draft.description || draft.name !== path)}>
+    <Dialog
+      title="New secret"
+      onClose={onClose}
+      dirty={Boolean(draft.value || draft.description || draft.name !== path)}
+    >
       <Form action="Store secret" onSubmit={store} onCancel={onClose} problems={problems}>
         <Body draft={draft} change={change} problems={problems} />
       </Form>

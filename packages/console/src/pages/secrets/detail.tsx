@@ -28,7 +28,10 @@ import { nameOfType } from './type-names';
 /** Its metadata, without reading the value. A deleted secret too, until it can no longer be restored. */
 const useSecret = (id: string) =>
   useRead(['secrets', 'one', id], async (signal) => {
-    const { data } = await vault().api.GET('/orgs/{org_id}/secrets', { params: { path: here(), query: { id, limit: 1 } }, signal });
+    const { data } = await vault().api.GET('/orgs/{org_id}/secrets', {
+      params: { path: here(), query: { id, limit: 1 } },
+      signal,
+    });
     return { data: { secret: data.data[0] } };
   });
 
@@ -110,7 +113,8 @@ function Overview({ secret, onEdit, onRotate }: OverviewProps) {
     <div class="stack">
       {!allowed('secrets:read') ? (
         <p class="note plain">
-          Your role can see names and metadata, but not values. An owner or admin can give you access to this secret.
+          Your role can see names and metadata, but not values. An owner or admin can give you access to this
+          secret.
         </p>
       ) : secret.status === 'active' ? (
         <SecretValue name={secret.name} read={read} />
@@ -118,7 +122,9 @@ function Overview({ secret, onEdit, onRotate }: OverviewProps) {
         <p class="note warn">This secret is {secret.status}, so its value cannot be read.</p>
       )}
       {held && <Held error={held} />}
-      {secret.rotation?.is_due && <Due secret={secret} onRotate={allowed('secrets:rotate') ? onRotate : undefined} />}
+      {secret.rotation?.is_due && (
+        <Due secret={secret} onRotate={allowed('secrets:rotate') ? onRotate : undefined} />
+      )}
       <Facts
         items={[
           ['Environment', secret.environment],
@@ -126,7 +132,8 @@ function Overview({ secret, onEdit, onRotate }: OverviewProps) {
           [
             'Version',
             <>
-              {secret.version} {secret.status !== 'deleted' && may('members:read') && <Author secret={secret} />}
+              {secret.version}{' '}
+              {secret.status !== 'deleted' && may('members:read') && <Author secret={secret} />}
             </>,
           ],
           ['Description', secret.description || <span class="dim">None</span>],
@@ -172,7 +179,10 @@ function Doings({ secret, doing, end }: { secret: Secret; doing: Doing; end: () 
       }),
     );
     await forget('secrets');
-    tell(permanent ? `${secret.name} destroyed` : `${secret.name} deleted`, permanent ? undefined : 'You can restore it for 7 days.');
+    tell(
+      permanent ? `${secret.name} destroyed` : `${secret.name} deleted`,
+      permanent ? undefined : 'You can restore it for 7 days.',
+    );
     if (permanent) go(`/secrets?environment=${secret.environment}`);
   };
   if (doing === 'edit') return <EditSecret secret={secret} onClose={end} />;
@@ -190,8 +200,8 @@ function Doings({ secret, doing, end }: { secret: Secret; doing: Doing; end: () 
         onClose={end}
       >
         <p>
-          Programs that read <strong class="mono">{secret.name}</strong> in {secret.environment} will fail immediately. You can restore it
-          for 7 days.
+          Programs that read <strong class="mono">{secret.name}</strong> in {secret.environment} will fail
+          immediately. You can restore it for 7 days.
         </p>
       </Confirm>
     );
@@ -206,7 +216,8 @@ function Doings({ secret, doing, end }: { secret: Secret; doing: Doing; end: () 
         onClose={end}
       >
         <p>
-          This destroys every version of <strong class="mono">{secret.name}</strong> in {secret.environment}. It cannot be undone.
+          This destroys every version of <strong class="mono">{secret.name}</strong> in {secret.environment}.
+          It cannot be undone.
         </p>
       </Confirm>
     );
@@ -238,7 +249,11 @@ function Actions({ secret, begin }: { secret: Secret; begin: (doing: Doing) => v
             <Menu
               label="Share this secret"
               actions={[
-                { label: 'With people, teams or agents', icon: <Users size={15} />, onSelect: () => begin('grant') },
+                {
+                  label: 'With people, teams or agents',
+                  icon: <Users size={15} />,
+                  onSelect: () => begin('grant'),
+                },
                 { label: 'With a link', icon: <Link2 size={15} />, onSelect: () => begin('link') },
               ]}
             >
@@ -253,9 +268,17 @@ function Actions({ secret, begin }: { secret: Secret; begin: (doing: Doing) => v
         label="More actions"
         actions={[
           !isDeleted && allowed('secrets:write') && { label: 'Edit details', onSelect: () => begin('edit') },
-          may('audit:read') && { label: 'View in audit log', onSelect: () => go(`/audit?resource=${id}&range=30d`) },
-          !isDeleted && allowed('secrets:delete') && { label: 'Delete', danger: true, onSelect: () => begin('delete') },
-          allowed('secrets:delete') && { label: 'Destroy permanently', danger: true, onSelect: () => begin('destroy') },
+          may('audit:read') && {
+            label: 'View in audit log',
+            onSelect: () => go(`/audit?resource=${id}&range=30d`),
+          },
+          !isDeleted &&
+            allowed('secrets:delete') && { label: 'Delete', danger: true, onSelect: () => begin('delete') },
+          allowed('secrets:delete') && {
+            label: 'Destroy permanently',
+            danger: true,
+            onSelect: () => begin('destroy'),
+          },
         ]}
       />
     </>
@@ -271,7 +294,12 @@ export default function SecretPage({ params: { id = '' } }: { params: Record<str
   const { secret } = data;
   if (!secret) return <Missing what="secret" list={['/secrets', 'Secrets']} />;
   const overview = () => (
-    <Overview key={secret.version} secret={secret} onEdit={() => setDoing('edit')} onRotate={() => setDoing('rotate')} />
+    <Overview
+      key={secret.version}
+      secret={secret}
+      onEdit={() => setDoing('edit')}
+      onRotate={() => setDoing('rotate')}
+    />
   );
   const isDeleted = secret.status === 'deleted';
   const allowed = allows(secret);
@@ -280,7 +308,13 @@ export default function SecretPage({ params: { id = '' } }: { params: Record<str
       <Crumbs places={placesOf(secret)} />
       <PageHead
         title={secret.name}
-        lead={secret.rotation?.is_due ? <Badge tone="warn">Rotation due</Badge> : <StatusBadge status={secret.status} />}
+        lead={
+          secret.rotation?.is_due ? (
+            <Badge tone="warn">Rotation due</Badge>
+          ) : (
+            <StatusBadge status={secret.status} />
+          )
+        }
       >
         <Actions secret={secret} begin={setDoing} />
       </PageHead>
@@ -288,9 +322,15 @@ export default function SecretPage({ params: { id = '' } }: { params: Record<str
         label="About this secret"
         items={[
           { id: 'overview', label: 'Overview', content: overview },
-          ...(isDeleted ? [] : [{ id: 'history', label: 'History', content: () => <Versions secret={secret} /> }]),
-          ...(may('audit:read') ? [{ id: 'readers', label: 'Readers', content: () => <Readers id={id} /> }] : []),
-          ...(!isDeleted && allowed('secrets:share') ? [{ id: 'shares', label: 'Shares', content: () => <Shares secret={secret} /> }] : []),
+          ...(isDeleted
+            ? []
+            : [{ id: 'history', label: 'History', content: () => <Versions secret={secret} /> }]),
+          ...(may('audit:read')
+            ? [{ id: 'readers', label: 'Readers', content: () => <Readers id={id} /> }]
+            : []),
+          ...(!isDeleted && allowed('secrets:share')
+            ? [{ id: 'shares', label: 'Shares', content: () => <Shares secret={secret} /> }]
+            : []),
         ]}
       />
       <Doings secret={secret} doing={doing} end={() => setDoing(null)} />

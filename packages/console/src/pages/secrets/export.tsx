@@ -1,4 +1,5 @@
-// Exports a file for infrastructure tools. Invariant: the service generates the file; it is downloaded directly and not shown.
+// Exports a file for infrastructure tools. Invariant: the service generates the file; it is downloaded
+// directly and not shown.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { here, vault } from '../../api';
@@ -51,7 +52,10 @@ export default function Export() {
       body: { format: chosen, environmentId: environment, ...(only.length && { names: only }) },
     });
     download(data.filename, data.contentType, data.content);
-    tell(`${data.filename} downloaded`, 'It contains values in plain text: delete it when you no longer need it.');
+    tell(
+      `${data.filename} downloaded`,
+      'It contains values in plain text: delete it when you no longer need it.',
+    );
   };
   return (
     <>
@@ -69,7 +73,12 @@ export default function Export() {
               onValue={chooseEnvironment}
               choices={environments.value.map(({ slug, name }) => ({ value: slug, label: name }))}
             />
-            <SelectField label="Format" value={chosen} onValue={setFormat} choices={FORMATS.map(([value, label]) => ({ value, label }))} />
+            <SelectField
+              label="Format"
+              value={chosen}
+              onValue={setFormat}
+              choices={FORMATS.map(([value, label]) => ({ value, label }))}
+            />
           </div>
           <TextArea
             label="Names"
@@ -81,7 +90,9 @@ export default function Export() {
             hint="One per line. Leave empty for all active secrets that you can read."
             spellcheck={false}
           />
-          <p class="note warn">The file contains values in plain text. The read is recorded in the audit log under your name.</p>
+          <p class="note warn">
+            The file contains values in plain text. The read is recorded in the audit log under your name.
+          </p>
         </Form>
       </div>
     </>

@@ -1,4 +1,5 @@
-// The dialog that shares a secret with a member, a team or an agent. Invariant: the default is read access for 30 days.
+// The dialog that shares a secret with a member, a team or an agent. Invariant: the default is read access
+// for 30 days.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { forget, here, useRead, vault } from '../../api';
@@ -27,7 +28,11 @@ function useGrantees() {
   const { teams } = useTeams();
   const agents = useRead(
     ['credentials', 'agents', 'grantees'],
-    (signal) => vault().api.GET('/orgs/{org_id}/agent-credentials', { params: { path: here(), query: { limit: 100 } }, signal }),
+    (signal) =>
+      vault().api.GET('/orgs/{org_id}/agent-credentials', {
+        params: { path: here(), query: { limit: 100 } },
+        signal,
+      }),
     may('tokens:read'),
   );
   return [
@@ -69,14 +74,23 @@ export function GrantSecret({ secret, onClose }: { secret: Secret; onClose: () =
       dirty={grantee !== ''}
     >
       {!may('members:read') ? (
-        <p class="note">Your role cannot see members and teams. Ask an owner or admin to share it with them, or share it with a link.</p>
+        <p class="note">
+          Your role cannot see members and teams. Ask an owner or admin to share it with them, or share it
+          with a link.
+        </p>
       ) : choices.length === 1 ? (
         <p class="note">
           There is nobody to share with yet. <Link href="/members">Invite a member</Link> first.
         </p>
       ) : null}
       <Form action="Share secret" onSubmit={share} onCancel={onClose} problems={problems} disabled={!grantee}>
-        <SelectField label="Share with" value={grantee} onValue={setGrantee} choices={choices} error={problems.of('grantee')} />
+        <SelectField
+          label="Share with"
+          value={grantee}
+          onValue={setGrantee}
+          choices={choices}
+          error={problems.of('grantee')}
+        />
         <RadioField
           label="Permission"
           value={permission}
@@ -87,7 +101,13 @@ export function GrantSecret({ secret, onClose }: { secret: Secret; onClose: () =
             { value: 'write', label: 'Write', hint: 'Also change and rotate it.' },
           ]}
         />
-        <SelectField label="Expires after" value={lifetime} onValue={setLifetime} choices={LIFETIMES} error={problems.of('expires_at')} />
+        <SelectField
+          label="Expires after"
+          value={lifetime}
+          onValue={setLifetime}
+          choices={LIFETIMES}
+          error={problems.of('expires_at')}
+        />
       </Form>
     </Dialog>
   );

@@ -18,15 +18,23 @@ type Version = components['schemas']['Version'];
 /** Its versions, newest first, page by page. */
 const useVersions = ({ id }: Secret) =>
   useList<Version>(['secrets', 'one', id, 'versions'], (cursor, signal) =>
-    vault().api.GET('/orgs/{org_id}/secrets/{id}/versions', { params: { path: { ...here(), id }, query: { limit: 100, cursor } }, signal }),
+    vault().api.GET('/orgs/{org_id}/secrets/{id}/versions', {
+      params: { path: { ...here(), id }, query: { limit: 100, cursor } },
+      signal,
+    }),
   );
 
 const readVersion = async (id: string, version: number): Promise<string> => {
-  const { data } = await vault().api.GET('/orgs/{org_id}/secrets/{id}', { params: { path: { ...here(), id }, query: { version } } });
+  const { data } = await vault().api.GET('/orgs/{org_id}/secrets/{id}', {
+    params: { path: { ...here(), id }, query: { version } },
+  });
   return data.value;
 };
 
-/** The line-by-line difference between a version and the current one. Both values are in the document while this is open. */
+/**
+ * The line-by-line difference between a version and the current one. Both values are in the document while
+ * this is open.
+ */
 function Diff({ before, after }: { before: string; after: string }) {
   return (
     <pre class="diff" tabIndex={0} aria-label="Differences">
@@ -54,12 +62,18 @@ export function Versions({ secret }: { secret: Secret }) {
   const [returning, setReturning] = useState<number | null>(null);
   useDrop('read', () => setCompared(null));
   const compare = async (version: number) => {
-    const [before, after] = await Promise.all([readVersion(secret.id, version), readVersion(secret.id, secret.version)]);
+    const [before, after] = await Promise.all([
+      readVersion(secret.id, version),
+      readVersion(secret.id, secret.version),
+    ]);
     setCompared({ version, before, after });
   };
   const rollBack = async (version: number, changing: Changing) => {
     const { data } = await changing((header) =>
-      vault().api.POST('/orgs/{org_id}/secrets/{id}/rollback', { ...at(secret.id, header), body: { version } }),
+      vault().api.POST('/orgs/{org_id}/secrets/{id}/rollback', {
+        ...at(secret.id, header),
+        body: { version },
+      }),
     );
     await forget('secrets');
     tell(`Version ${data.version} is current, with the value of version ${version}`);
@@ -119,8 +133,8 @@ export function Versions({ secret }: { secret: Secret }) {
           onClose={() => setReturning(null)}
         >
           <p>
-            Its value becomes version {secret.version + 1} of <strong class="mono">{secret.name}</strong>. Version {secret.version} stays in
-            the history.
+            Its value becomes version {secret.version + 1} of <strong class="mono">{secret.name}</strong>.
+            Version {secret.version} stays in the history.
           </p>
         </Confirm>
       )}

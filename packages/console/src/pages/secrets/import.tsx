@@ -1,5 +1,5 @@
-// Imports a dropped file, with a preview. Invariant: the file stays in the memory of this page, and nothing is written before the preview is
-// shown.
+// Imports a dropped file, with a preview. Invariant: the file stays in the memory of this page, and nothing
+// is written before the preview is shown.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
@@ -180,7 +180,13 @@ export default function Import() {
       const { prefix, ...rest } = options;
       const { data } = await vault().api.POST('/orgs/{org_id}/integrations/import', {
         params: { path: here() },
-        body: { ...rest, data: file?.text ?? '', environmentId: environment, dryRun, ...(prefix && { prefix }) },
+        body: {
+          ...rest,
+          data: file?.text ?? '',
+          environmentId: environment,
+          dryRun,
+          ...(prefix && { prefix }),
+        },
       });
       setPlan({ plan: data, done: !dryRun });
       if (dryRun) return;
@@ -219,7 +225,9 @@ export default function Import() {
               Import {counted(count, 'secret')}
             </Button>
           )}
-          {plan?.done && <Link href={`/secrets?environment=${environment}`}>View secrets in {environment}</Link>}
+          {plan?.done && (
+            <Link href={`/secrets?environment=${environment}`}>View secrets in {environment}</Link>
+          )}
         </div>
         {plan && <Plan {...plan} />}
       </div>

@@ -33,7 +33,8 @@ const columnsFor = (path: string, hrefOfFolder: (folder: string) => string): Col
     cell: ({ folder, secret }) =>
       folder ? (
         <Link href={hrefOfFolder(folder)} class="row-link">
-          <Folder size={15} aria-hidden="true" /> <span class="mono truncate">{folder.slice(path.length)}</span>
+          <Folder size={15} aria-hidden="true" />{' '}
+          <span class="mono truncate">{folder.slice(path.length)}</span>
         </Link>
       ) : (
         <Link href={`/secrets/${secret?.id}`} class="row-link">
@@ -59,8 +60,18 @@ const columnsFor = (path: string, hrefOfFolder: (folder: string) => string): Col
     width: '6.5rem',
     cell: ({ secret }) => (secret ? <StatusBadge status={secret.status} /> : <span class="dim">Folder</span>),
   },
-  { label: 'Version', width: '5.5rem', wide: true, cell: ({ secret }) => secret && <span class="dim">{secret.version}</span> },
-  { label: 'Changed', width: '9rem', wide: true, cell: ({ secret }) => secret && <Time at={secret.updated_at} /> },
+  {
+    label: 'Version',
+    width: '5.5rem',
+    wide: true,
+    cell: ({ secret }) => secret && <span class="dim">{secret.version}</span>,
+  },
+  {
+    label: 'Changed',
+    width: '9rem',
+    wide: true,
+    cell: ({ secret }) => secret && <Time at={secret.updated_at} />,
+  },
 ];
 
 function Path({ path, onGo }: { path: string; onGo: (path: string) => void }) {
@@ -112,7 +123,9 @@ function useSettled(text: string): string {
   return text ? settled : '';
 }
 
-/** The folders and secrets directly below a path, or all secrets below it whose names contain the search text. */
+/**
+ * The folders and secrets directly below a path, or all secrets below it whose names contain the search text.
+ */
 function useSecrets({ environment, path, search, type, status }: Filters) {
   const isOrdered = environment !== '' && status !== 'deleted';
   return useList<Row, SecretPage>(
@@ -161,7 +174,15 @@ const Actions = ({ environment, onCreate }: { environment: string; onCreate: () 
   </PageHead>
 );
 
-const Nothing = ({ isFiltered, environment, onCreate }: { isFiltered: boolean; environment: string; onCreate: () => void }) =>
+const Nothing = ({
+  isFiltered,
+  environment,
+  onCreate,
+}: {
+  isFiltered: boolean;
+  environment: string;
+  onCreate: () => void;
+}) =>
   isFiltered ? (
     <Empty title="No matching secrets">Change the filters or choose another environment.</Empty>
   ) : !may('secrets:write', environment) ? (
@@ -208,7 +229,14 @@ export default function Secrets() {
           choices={environments.value.map(({ slug, name }) => ({ value: slug, label: name }))}
         />
         <FilterText label="Name contains" value={search} onValue={setSearch} />
-        <FilterSelect label="Type" all="All types" value={type} onValue={setType} choices={secretTypes} wordsOf={nameOfType} />
+        <FilterSelect
+          label="Type"
+          all="All types"
+          value={type}
+          onValue={setType}
+          choices={secretTypes}
+          wordsOf={nameOfType}
+        />
         <FilterSelect
           label="Status"
           all="Not deleted"
@@ -220,12 +248,25 @@ export default function Secrets() {
       <Path path={path} onGo={setPath} />
       <Listing<Row>
         list={list}
-        choosing={may('secrets:delete', environment) || may('integrations:generate', environment) ? choosing : undefined}
+        choosing={
+          may('secrets:delete', environment) || may('integrations:generate', environment)
+            ? choosing
+            : undefined
+        }
         skeleton={8}
         label={`Secrets of ${environment}`}
-        columns={columnsFor(path, (folder) => `/secrets?${new URLSearchParams({ ...filters, environment, path: folder })}`)}
+        columns={columnsFor(
+          path,
+          (folder) => `/secrets?${new URLSearchParams({ ...filters, environment, path: folder })}`,
+        )}
         keyOf={({ folder, secret }) => folder ?? secret?.id ?? ''}
-        empty={<Nothing isFiltered={Boolean(search || type || status || path)} environment={environment} onCreate={onCreate} />}
+        empty={
+          <Nothing
+            isFiltered={Boolean(search || type || status || path)}
+            environment={environment}
+            onCreate={onCreate}
+          />
+        }
       />
       <Selected environment={environment} chosen={chosen} keep={keep} />
       {creating && <NewSecret environment={environment} path={path} onClose={() => setCreating(false)} />}

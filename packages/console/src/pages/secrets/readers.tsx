@@ -9,15 +9,21 @@ import { Lines, Table } from '../../ui/table';
 type Reader = components['schemas']['Reader'];
 
 export function Readers({ id }: { id: string }) {
-  const { rows, error, isPending, refetch, more } = useList<Reader>(['secrets', 'readers', id], (cursor, signal) =>
-    vault().api.GET('/orgs/{org_id}/secrets/{id}/readers', { params: { path: { ...here(), id }, query: { limit: 100, cursor } }, signal }),
+  const { rows, error, isPending, refetch, more } = useList<Reader>(
+    ['secrets', 'readers', id],
+    (cursor, signal) =>
+      vault().api.GET('/orgs/{org_id}/secrets/{id}/readers', {
+        params: { path: { ...here(), id }, query: { limit: 100, cursor } },
+        signal,
+      }),
   );
   if (error) return <ErrorNote error={error} onRetry={refetch} />;
   if (isPending) return <Skeleton of="table" rows={3} />;
   return (
     <div class="stack">
       <p class="dim">
-        Who has read the value. Who may read it depends on roles and grants: see Shares, or check a member’s access on their page.
+        Who has read the value. Who may read it depends on roles and grants: see Shares, or check a member’s
+        access on their page.
       </p>
       <Table
         label="Readers"
@@ -32,16 +38,24 @@ export function Readers({ id }: { id: string }) {
               <Lines
                 sub={
                   <>
-                    {actor.kind.replaceAll('_', ' ')}, {count === 1 ? 'read once' : `read ${counted(count, 'time')}`},{' '}
-                    <Time at={last_read_at} />
+                    {actor.kind.replaceAll('_', ' ')},{' '}
+                    {count === 1 ? 'read once' : `read ${counted(count, 'time')}`}, <Time at={last_read_at} />
                   </>
                 }
               >
-                {actor.name ?? (actor.id?.startsWith('shr_') ? `${kindOfId(actor.id)} …${actor.id.slice(-6)}` : (actor.id ?? actor.kind))}
+                {actor.name ??
+                  (actor.id?.startsWith('shr_')
+                    ? `${kindOfId(actor.id)} …${actor.id.slice(-6)}`
+                    : (actor.id ?? actor.kind))}
               </Lines>
             ),
           },
-          { label: 'Kind', width: '8rem', wide: true, cell: ({ actor }) => <span class="dim">{actor.kind.replaceAll('_', ' ')}</span> },
+          {
+            label: 'Kind',
+            width: '8rem',
+            wide: true,
+            cell: ({ actor }) => <span class="dim">{actor.kind.replaceAll('_', ' ')}</span>,
+          },
           {
             label: 'Method',
             width: '6rem',
@@ -49,9 +63,18 @@ export function Readers({ id }: { id: string }) {
             cell: ({ via }) => <span class="dim">{via === 'bulk' ? 'bulk read' : 'single read'}</span>,
           },
           { label: 'Reads', width: '5rem', wide: true, cell: ({ count }) => count.toLocaleString() },
-          { label: 'Last read', width: '9rem', wide: true, cell: ({ last_read_at }) => <Time at={last_read_at} /> },
+          {
+            label: 'Last read',
+            width: '9rem',
+            wide: true,
+            cell: ({ last_read_at }) => <Time at={last_read_at} />,
+          },
         ]}
-        empty={<Empty title="No reads yet">Each read of the value is recorded in the audit log and listed here.</Empty>}
+        empty={
+          <Empty title="No reads yet">
+            Each read of the value is recorded in the audit log and listed here.
+          </Empty>
+        }
       />
     </div>
   );

@@ -1,5 +1,5 @@
-// When a secret needs a new value, and what asks for it: a policy, or the secret's own period. Invariant: what is shown is what the service
-// counts by, so a secret that the report calls overdue is due here too.
+// When a secret needs a new value, and what asks for it: a policy, or the secret's own period. Invariant:
+// what is shown is what the service counts by, so a secret that the report calls overdue is due here too.
 import { Link } from 'wouter-preact';
 import { counted } from '../../counted';
 import { may } from '../../may';
@@ -14,7 +14,14 @@ function By({ secret: { rotation } }: { secret: Secret }) {
   const policy = rotation?.policy;
   if (!policy) return <>as set for this secret</>;
   return (
-    <>by the policy {may('policies:read') ? <Link href={`/policies/${policy.id}`}>{policy.name}</Link> : <strong>{policy.name}</strong>}</>
+    <>
+      by the policy{' '}
+      {may('policies:read') ? (
+        <Link href={`/policies/${policy.id}`}>{policy.name}</Link>
+      ) : (
+        <strong>{policy.name}</strong>
+      )}
+    </>
   );
 }
 
@@ -29,7 +36,9 @@ export function Schedule({ secret }: { secret: Secret }) {
   if (!rotation)
     return (
       <span class="dim">
-        {secret.rotate_every_seconds ? `${daysOf(secret.rotate_every_seconds)}, while active` : 'No policy or period applies'}
+        {secret.rotate_every_seconds
+          ? `${daysOf(secret.rotate_every_seconds)}, while active`
+          : 'No policy or period applies'}
       </span>
     );
   return (

@@ -1,5 +1,6 @@
-// Actions on several secrets of an environment: delete, restore, export. Invariants: what will happen is said for each name before it
-// happens; secrets are changed one after the other, so after a failure or a closed tab each is either changed or as it was.
+// Actions on several secrets of an environment: delete, restore, export. Invariants: what will happen is said
+// for each name before it happens; secrets are changed one after the other, so after a failure or a closed
+// tab each is either changed or as it was.
 import { ApprovalRequiredError } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
@@ -18,7 +19,10 @@ const MOST = 100;
 
 /** The chosen secrets of a list. With other filters, nothing is chosen. */
 export function useChosen(list: string) {
-  const [kept, setKept] = useState<{ list: string; chosen: ReadonlyMap<string, Secret> }>({ list, chosen: new Map() });
+  const [kept, setKept] = useState<{ list: string; chosen: ReadonlyMap<string, Secret> }>({
+    list,
+    chosen: new Map(),
+  });
   const chosen: ReadonlyMap<string, Secret> = kept.list === list ? kept.chosen : new Map();
   const choosing: Choosing<Row> = {
     nameOf: ({ secret }) => secret?.name ?? null,
@@ -39,11 +43,16 @@ export function useChosen(list: string) {
   };
 }
 
-const remove = (secret: Secret) => change(secret, (header) => vault().api.DELETE('/orgs/{org_id}/secrets/{id}', at(secret.id, header)));
+const remove = (secret: Secret) =>
+  change(secret, (header) => vault().api.DELETE('/orgs/{org_id}/secrets/{id}', at(secret.id, header)));
 const restore = (secret: Secret) => vault().api.POST('/orgs/{org_id}/secrets/{id}/restore', at(secret.id));
 
 /** Changes secrets one after the other. Returns those that could not be changed, and tells how many were. */
-async function each(secrets: Secret[], act: (secret: Secret) => Promise<unknown>, done: string): Promise<Secret[]> {
+async function each(
+  secrets: Secret[],
+  act: (secret: Secret) => Promise<unknown>,
+  done: string,
+): Promise<Secret[]> {
   const failed: Secret[] = [];
   const errors: unknown[] = [];
   for (const secret of secrets)
@@ -57,7 +66,9 @@ async function each(secrets: Secret[], act: (secret: Secret) => Promise<unknown>
   if (count)
     tell(
       `${counted(count, 'secret')} ${done}`,
-      failed.length ? `${counted(failed.length, 'secret')} could not be. They are still selected.` : undefined,
+      failed.length
+        ? `${counted(failed.length, 'secret')} could not be. They are still selected.`
+        : undefined,
     );
   if (held > 1) tell(`${counted(held, 'secret')} wait for approval`, 'Repeat this once they are approved.');
   const first = errors.find((error) => held < 2 || !(error instanceof ApprovalRequiredError));
@@ -101,13 +112,20 @@ export function Selected({ environment, chosen, keep }: SelectedProps) {
           Clear
         </Button>
         {!isDeleted && may('integrations:generate', environment) && (
-          <Button small onPress={() => go(`/secrets/export?environment=${environment}`, { state: { names } })}>
+          <Button
+            small
+            onPress={() => go(`/secrets/export?environment=${environment}`, { state: { names } })}
+          >
             Export
           </Button>
         )}
         {may('secrets:delete', environment) &&
           (isDeleted ? (
-            <Button small disabled={tooMany} onPress={async () => keep(await each(chosen, restore, 'restored'))}>
+            <Button
+              small
+              disabled={tooMany}
+              onPress={async () => keep(await each(chosen, restore, 'restored'))}
+            >
               Restore
             </Button>
           ) : (

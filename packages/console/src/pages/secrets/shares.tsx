@@ -33,7 +33,12 @@ export function NewLink({ secret, onClose }: { secret: Secret; onClose: () => vo
   const create = async () => {
     const { data } = await vault().api.POST('/orgs/{org_id}/secrets/{id}/share', {
       params: { path: { ...here(), id: secret.id } },
-      body: { kind: 'link', expires_in: Number(lifetime), max_views: Number(views), ...(passphrase && { passphrase }) },
+      body: {
+        kind: 'link',
+        expires_in: Number(lifetime),
+        max_views: Number(views),
+        ...(passphrase && { passphrase }),
+      },
     });
     await forget('secrets');
     if ('url' in data && data.url) setUrl(data.url);
@@ -58,7 +63,13 @@ export function NewLink({ secret, onClose }: { secret: Secret; onClose: () => vo
     >
       <Form action="Create link" onSubmit={create} onCancel={onClose} problems={problems}>
         <div class="columns">
-          <SelectField label="Valid for" value={lifetime} onValue={setLifetime} choices={LIFETIMES} error={problems.of('expires_in')} />
+          <SelectField
+            label="Valid for"
+            value={lifetime}
+            onValue={setLifetime}
+            choices={LIFETIMES}
+            error={problems.of('expires_in')}
+          />
           <TextField
             label="Views"
             type="number"
@@ -89,11 +100,13 @@ export function NewLink({ secret, onClose }: { secret: Secret; onClose: () => vo
 export function Shares({ secret }: { secret: Secret }) {
   const [creating, setCreating] = useState<'link' | 'grant' | null>(null);
   const [ending, setEnding] = useState<Share | null>(null);
-  const { rows, error, isPending, refetch, more } = useList<Share>(['secrets', 'shares', secret.id], (cursor, signal) =>
-    vault().api.GET('/orgs/{org_id}/secrets/{id}/shares', {
-      params: { path: { ...here(), id: secret.id }, query: { limit: 100, cursor } },
-      signal,
-    }),
+  const { rows, error, isPending, refetch, more } = useList<Share>(
+    ['secrets', 'shares', secret.id],
+    (cursor, signal) =>
+      vault().api.GET('/orgs/{org_id}/secrets/{id}/shares', {
+        params: { path: { ...here(), id: secret.id }, query: { limit: 100, cursor } },
+        signal,
+      }),
   );
   const revoke = async ({ id }: Share) => {
     await vault().api.DELETE('/orgs/{org_id}/secrets/{id}/shares/{share_id}', {
@@ -106,7 +119,10 @@ export function Shares({ secret }: { secret: Secret }) {
   return (
     <div class="stack">
       <div class="section-head">
-        <p class="dim grow">A link shows one version to anyone who opens it. A grant gives access to a member, a team or an agent.</p>
+        <p class="dim grow">
+          A link shows one version to anyone who opens it. A grant gives access to a member, a team or an
+          agent.
+        </p>
         <div class="row">
           <Button onPress={() => setCreating('link')} disabled={secret.status !== 'active'}>
             Create link
@@ -140,13 +156,15 @@ export function Shares({ secret }: { secret: Secret }) {
             {
               label: 'Use',
               width: '9rem',
-              cell: (share) => (share.kind === 'link' ? `${share.views} of ${share.max_views} views` : share.permission),
+              cell: (share) =>
+                share.kind === 'link' ? `${share.views} of ${share.max_views} views` : share.permission,
             },
             {
               label: 'Passphrase',
               width: '7rem',
               wide: true,
-              cell: (share) => (share.kind !== 'link' ? null : share.passphrase ? 'Yes' : <span class="dim">No</span>),
+              cell: (share) =>
+                share.kind !== 'link' ? null : share.passphrase ? 'Yes' : <span class="dim">No</span>,
             },
             { label: 'Expires', width: '9rem', cell: ({ expires_at }) => <Time at={expires_at} /> },
           ]}
@@ -157,7 +175,8 @@ export function Shares({ secret }: { secret: Secret }) {
           )}
           empty={
             <Empty title="Not shared">
-              There are no links or grants for this secret. Members and credentials can read it only with their own permissions.
+              There are no links or grants for this secret. Members and credentials can read it only with
+              their own permissions.
             </Empty>
           }
         />

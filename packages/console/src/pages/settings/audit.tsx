@@ -17,7 +17,9 @@ import { changeOrg, type Org, useOrg } from './organisation';
 type Checkpoint = components['schemas']['Checkpoint'];
 
 function Retention({ org }: { org: Org }) {
-  const { draft, setDraft, isSame, changing } = useDraft(org, ({ audit_retention_days: days }) => ({ days: String(days ?? '') }));
+  const { draft, setDraft, isSame, changing } = useDraft(org, ({ audit_retention_days: days }) => ({
+    days: String(days ?? ''),
+  }));
   const { days } = draft;
   const problems = useProblems();
   const save = () =>
@@ -30,9 +32,16 @@ function Retention({ org }: { org: Org }) {
     <section class="card stack" aria-labelledby="retention">
       <div>
         <h2 id="retention">Retention</h2>
-        <p class="dim">Older entries are deleted once you have confirmed their export. Leave empty to keep entries forever.</p>
+        <p class="dim">
+          Older entries are deleted once you have confirmed their export. Leave empty to keep entries forever.
+        </p>
       </div>
-      <Form action="Save retention" onSubmit={save} problems={problems} disabled={isSame || me.value?.role !== 'owner'}>
+      <Form
+        action="Save retention"
+        onSubmit={save}
+        problems={problems}
+        disabled={isSame || me.value?.role !== 'owner'}
+      >
         <TextField
           label="Keep entries for"
           value={days}
@@ -68,7 +77,10 @@ function Export() {
   const [end, setEnd] = useState<Checkpoint | null>(null);
   const [asking, setAsking] = useState(false);
   const download = async () => {
-    const { data } = await vault().api.GET('/orgs/{org_id}/audit-log/export', { params: { path: here() }, parseAs: 'text' });
+    const { data } = await vault().api.GET('/orgs/{org_id}/audit-log/export', {
+      params: { path: here() },
+      parseAs: 'text',
+    });
     const text = data as unknown as string;
     if (!text.trim()) return tell('No entries are past retention', 'There is nothing to export yet.');
     const checkpoint = checkpointOf(text);
@@ -80,7 +92,10 @@ function Export() {
     if (!end) return;
     const { sequence, hash } = end;
     const { data } = await confirmed(() =>
-      vault().api.POST('/orgs/{org_id}/audit-log/export/confirm', { params: { path: here() }, body: { sequence, hash } }),
+      vault().api.POST('/orgs/{org_id}/audit-log/export/confirm', {
+        params: { path: here() },
+        body: { sequence, hash },
+      }),
     );
     await forget('audit');
     setEnd(null);
@@ -91,7 +106,8 @@ function Export() {
       <div>
         <h2 id="export">Export entries past retention</h2>
         <p class="dim">
-          Download the export, verify it with npm run audit:verify, store it, and confirm. The entries are deleted only after that.
+          Download the export, verify it with npm run audit:verify, store it, and confirm. The entries are
+          deleted only after that.
         </p>
       </div>
       <div class="row">
@@ -101,10 +117,15 @@ function Export() {
         </Button>
       </div>
       {asking && end && (
-        <Confirm title="Delete exported entries?" action="Confirm export" onConfirm={confirm} onClose={() => setAsking(false)}>
+        <Confirm
+          title="Delete exported entries?"
+          action="Confirm export"
+          onConfirm={confirm}
+          onClose={() => setAsking(false)}
+        >
           <p>
-            This deletes entries up to {end.sequence.toLocaleString()} from this service. The file that you downloaded is then the only
-            copy: make sure that it is stored.
+            This deletes entries up to {end.sequence.toLocaleString()} from this service. The file that you
+            downloaded is then the only copy: make sure that it is stored.
           </p>
         </Confirm>
       )}
@@ -122,7 +143,10 @@ function Key() {
     <section class="card stack" aria-labelledby="key">
       <div>
         <h2 id="key">Checkpoint key</h2>
-        <p class="dim">Checkpoints of the audit log are signed with this key. Keep a copy of the public key outside this service.</p>
+        <p class="dim">
+          Checkpoints of the audit log are signed with this key. Keep a copy of the public key outside this
+          service.
+        </p>
       </div>
       <p class="copyable">
         <code class="grow pem">{data.pem.trim()}</code>

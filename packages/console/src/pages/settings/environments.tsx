@@ -39,9 +39,21 @@ function NewEnvironment({ onClose }: { onClose: () => void }) {
     onClose();
   };
   return (
-    <Dialog title="New environment" lead="A separate set of secrets, such as staging." onClose={onClose} dirty={name !== ''}>
+    <Dialog
+      title="New environment"
+      lead="A separate set of secrets, such as staging."
+      onClose={onClose}
+      dirty={name !== ''}
+    >
       <Form action="Create environment" onSubmit={create} onCancel={onClose} problems={problems}>
-        <TextField label="Name" value={name} onValue={setName} error={problems.of('name')} required maxLength={255} />
+        <TextField
+          label="Name"
+          value={name}
+          onValue={setName}
+          error={problems.of('name')}
+          required
+          maxLength={255}
+        />
         <TextField
           label="Slug"
           class="mono"
@@ -61,14 +73,26 @@ function Rename({ environment, onClose }: { environment: Environment; onClose: (
   const { name } = draft;
   const problems = useProblems();
   const save = async () => {
-    await changing((header) => vault().api.PATCH('/orgs/{org_id}/environments/{id}', { ...at(environment.id, header), body: draft }));
+    await changing((header) =>
+      vault().api.PATCH('/orgs/{org_id}/environments/{id}', { ...at(environment.id, header), body: draft }),
+    );
     await forget('environments');
     tell(`Renamed to ${name}`);
     onClose();
   };
   return (
-    <Dialog title={`Rename ${environment.name}`} lead={`Programs keep using the slug ${environment.slug}.`} onClose={onClose}>
-      <Form action="Rename environment" onSubmit={save} onCancel={onClose} problems={problems} disabled={isSame}>
+    <Dialog
+      title={`Rename ${environment.name}`}
+      lead={`Programs keep using the slug ${environment.slug}.`}
+      onClose={onClose}
+    >
+      <Form
+        action="Rename environment"
+        onSubmit={save}
+        onCancel={onClose}
+        problems={problems}
+        disabled={isSame}
+      >
         <TextField
           label="Name"
           value={name}
@@ -90,15 +114,22 @@ function Doings({ doing, end }: { doing: Doing; end: () => void }) {
   const { environment } = doing;
   if (doing.kind === 'rename') return <Rename environment={environment} onClose={end} />;
   const remove = async () => {
-    await change(environment, (header) => vault().api.DELETE('/orgs/{org_id}/environments/{id}', at(environment.id, header)));
+    await change(environment, (header) =>
+      vault().api.DELETE('/orgs/{org_id}/environments/{id}', at(environment.id, header)),
+    );
     await forget('environments');
     tell(`${environment.name} deleted`);
   };
   return (
-    <Confirm title={`Delete ${environment.name}?`} action="Delete environment" onConfirm={remove} onClose={end}>
+    <Confirm
+      title={`Delete ${environment.name}?`}
+      action="Delete environment"
+      onConfirm={remove}
+      onClose={end}
+    >
       <p>
-        Programs that ask for <strong class="mono">{environment.slug}</strong> will fail. An environment with secrets, including deleted
-        ones that can still be restored, cannot be deleted.
+        Programs that ask for <strong class="mono">{environment.slug}</strong> will fail. An environment with
+        secrets, including deleted ones that can still be restored, cannot be deleted.
       </p>
     </Confirm>
   );
@@ -110,7 +141,9 @@ export function Environments() {
   return (
     <div class="stack">
       <div class="section-head">
-        <p class="dim grow">Each environment has its own secrets. Credentials can be limited to some environments.</p>
+        <p class="dim grow">
+          Each environment has its own secrets. Credentials can be limited to some environments.
+        </p>
         {mayEverywhere('environments:write') && (
           <Button kind="primary" onPress={() => setDoing({ kind: 'new' })}>
             <Plus size={16} aria-hidden="true" /> New environment
@@ -131,12 +164,17 @@ export function Environments() {
               </Link>
             ),
           },
-          { label: 'Slug', width: 'minmax(8rem, 1fr)', cell: ({ slug }) => <span class="mono dim truncate">{slug}</span> },
+          {
+            label: 'Slug',
+            width: 'minmax(8rem, 1fr)',
+            cell: ({ slug }) => <span class="mono dim truncate">{slug}</span>,
+          },
           {
             label: 'Default',
             width: '7rem',
             wide: true,
-            cell: ({ slug }) => (slug === defaultEnvironment.value ? <Badge tone="accent">default</Badge> : null),
+            cell: ({ slug }) =>
+              slug === defaultEnvironment.value ? <Badge tone="accent">default</Badge> : null,
           },
         ]}
         actions={

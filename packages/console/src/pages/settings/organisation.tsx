@@ -20,17 +20,23 @@ export type Org = components['schemas']['OrgWithUsage'];
 export type OrgPatch = components['schemas']['OrgPatch'];
 
 /** Shares its cache key with the default environment, so both are read once. */
-export const useOrg = () => useRead(['org'], (signal) => vault().api.GET('/orgs/{org_id}', { params: { path: here() }, signal }));
+export const useOrg = () =>
+  useRead(['org'], (signal) => vault().api.GET('/orgs/{org_id}', { params: { path: here() }, signal }));
 
 /** Changes the organisation; sensitive changes ask for the passkey. */
 export async function changeOrg(changing: Changing, body: OrgPatch, done: string): Promise<void> {
-  await changing((header) => confirmed(() => vault().api.PATCH('/orgs/{org_id}', { params: { path: here(), header }, body })));
+  await changing((header) =>
+    confirmed(() => vault().api.PATCH('/orgs/{org_id}', { params: { path: here(), header }, body })),
+  );
   await forget('org', 'audit');
   tell(done);
 }
 
 function General({ org }: { org: Org }) {
-  const { first, draft, setDraft, isSame, changing } = useDraft(org, ({ name, default_environment }) => ({ name, default_environment }));
+  const { first, draft, setDraft, isSame, changing } = useDraft(org, ({ name, default_environment }) => ({
+    name,
+    default_environment,
+  }));
   const problems = useProblems();
   const { name, default_environment } = draft;
   const save = () => changeOrg(changing, changedOf(first, draft), 'Organisation saved');
@@ -60,9 +66,13 @@ function General({ org }: { org: Org }) {
 }
 
 function Addresses({ org }: { org: Org }) {
-  const { first, draft, setDraft, changing } = useDraft(org, ({ allowed_addresses }) => ({ text: (allowed_addresses ?? []).join('\n') }), {
-    text: byLine,
-  });
+  const { first, draft, setDraft, changing } = useDraft(
+    org,
+    ({ allowed_addresses }) => ({ text: (allowed_addresses ?? []).join('\n') }),
+    {
+      text: byLine,
+    },
+  );
   const problems = useProblems();
   const lines = linesOf(draft.text);
   const save = () =>
@@ -76,7 +86,8 @@ function Addresses({ org }: { org: Org }) {
       <div>
         <h2 id="addresses">Allowed addresses for members</h2>
         <p class="dim">
-          Members can sign in and work only from these addresses. Leave empty to allow any address. Credentials have their own lists.
+          Members can sign in and work only from these addresses. Leave empty to allow any address.
+          Credentials have their own lists.
         </p>
       </div>
       <Form
@@ -100,7 +111,12 @@ function Addresses({ org }: { org: Org }) {
   );
 }
 
-const bytes = new Intl.NumberFormat('en', { notation: 'compact', style: 'unit', unit: 'byte', unitDisplay: 'short' });
+const bytes = new Intl.NumberFormat('en', {
+  notation: 'compact',
+  style: 'unit',
+  unit: 'byte',
+  unitDisplay: 'short',
+});
 
 /** The used part of a limit. */
 const Use = ({ label, used, most, text }: { label: string; used: number; most: number; text?: string }) => (
@@ -119,7 +135,12 @@ const Usage = ({ org: { usage, id, created_at } }: { org: Org }) => (
     <Use label="Secrets" used={usage.secrets} most={100_000} />
     <Use label="Credentials" used={usage.credentials} most={10_000} />
     <Use label="Members" used={usage.members} most={2000} />
-    <Use label="Encrypted size" used={usage.sealed_bytes} most={4 * 2 ** 30} text={`${bytes.format(usage.sealed_bytes)} of 4 GiB`} />
+    <Use
+      label="Encrypted size"
+      used={usage.sealed_bytes}
+      most={4 * 2 ** 30}
+      text={`${bytes.format(usage.sealed_bytes)} of 4 GiB`}
+    />
     <Facts
       items={[
         ['ID', <Id id={id} />],
@@ -135,20 +156,29 @@ function DeleteOrg({ org, onClose }: { org: Org; onClose: () => void }) {
   const changing = useChange(org);
   const remove = async () => {
     await changing((header) =>
-      confirmed(() => vault().api.DELETE('/orgs/{org_id}', { params: { path: here(), header }, body: { confirm: typed } })),
+      confirmed(() =>
+        vault().api.DELETE('/orgs/{org_id}', { params: { path: here(), header }, body: { confirm: typed } }),
+      ),
     );
     tell(`${org.name} deleted`);
     await signOut().catch(() => location.assign('/console'));
   };
   return (
     <Dialog title={`Delete ${org.name}`} onClose={onClose}>
-      <Form action="Delete organisation" danger onSubmit={remove} onCancel={onClose} problems={problems} disabled={typed !== org.name}>
+      <Form
+        action="Delete organisation"
+        danger
+        onSubmit={remove}
+        onCancel={onClose}
+        problems={problems}
+        disabled={typed !== org.name}
+      >
         <div class="note bad">
           <p>When you confirm:</p>
           <ul class="bullets">
             <li>
-              The key of {org.name} is destroyed: {counted(org.usage.secrets, 'secret')} can never be read again, not even from a restored
-              backup.
+              The key of {org.name} is destroyed: {counted(org.usage.secrets, 'secret')} can never be read
+              again, not even from a restored backup.
             </li>
             <li>{counted(org.usage.members, 'member')} and all credentials lose access.</li>
             <li>No one can undo this, not even the operator of the deployment.</li>
@@ -175,7 +205,9 @@ export function Organisation() {
     <div class="settings">
       <div class="stack">
         {!may('org:write') && (
-          <p class="note plain">Only owners and admins whose role holds in all environments can change these settings.</p>
+          <p class="note plain">
+            Only owners and admins whose role holds in all environments can change these settings.
+          </p>
         )}
         {environments.value.length > 0 && <General org={org} />}
         <Addresses org={org} />
@@ -185,7 +217,10 @@ export function Organisation() {
         {me.value?.role === 'owner' && (
           <section class="card stack" aria-labelledby="end">
             <h2 id="end">Delete this organisation</h2>
-            <p class="dim">Destroys the key of the organisation, so that its secrets can never be read again. This cannot be undone.</p>
+            <p class="dim">
+              Destroys the key of the organisation, so that its secrets can never be read again. This cannot
+              be undone.
+            </p>
             <div>
               <Button kind="danger" onPress={() => setDeleting(true)}>
                 Delete organisation…

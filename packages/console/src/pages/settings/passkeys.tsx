@@ -1,4 +1,5 @@
-// The member's own passkeys: add, rename, remove. Invariant: each change asks for a passkey if the last confirmation is older than five minutes.
+// The member's own passkeys: add, rename, remove. Invariant: each change asks for a passkey if the last
+// confirmation is older than five minutes.
 
 import type { components } from '@secrets-vault/client';
 import { startRegistration } from '@simplewebauthn/browser';
@@ -23,13 +24,18 @@ const mine = () => ({ ...here(), id: me.value?.id ?? '' });
 
 export const usePasskeys = () =>
   useRead(['passkeys'], (signal) =>
-    vault().api.GET('/orgs/{org_id}/members/{id}/passkeys', { params: { path: mine(), query: { limit: 100 } }, signal }),
+    vault().api.GET('/orgs/{org_id}/members/{id}/passkeys', {
+      params: { path: mine(), query: { limit: 100 } },
+      signal,
+    }),
   );
 
 /** Creates a passkey on this device, and registers it. */
 async function add(name: string): Promise<void> {
   const { api } = vault();
-  const options = await confirmed(() => api.POST('/orgs/{org_id}/members/{id}/passkeys/options', { params: { path: mine() } }));
+  const options = await confirmed(() =>
+    api.POST('/orgs/{org_id}/members/{id}/passkeys/options', { params: { path: mine() } }),
+  );
   const response = await startRegistration({
     optionsJSON: options.data as unknown as Parameters<typeof startRegistration>[0]['optionsJSON'],
   });
@@ -90,8 +96,21 @@ function Rename({ passkey, onClose }: { passkey: Passkey; onClose: () => void })
   };
   return (
     <Dialog title={`Rename ${passkey.name}`} onClose={onClose}>
-      <Form action="Rename passkey" onSubmit={save} onCancel={onClose} problems={problems} disabled={name === passkey.name}>
-        <TextField label="Name" value={name} onValue={setName} error={problems.of('name')} required maxLength={255} />
+      <Form
+        action="Rename passkey"
+        onSubmit={save}
+        onCancel={onClose}
+        problems={problems}
+        disabled={name === passkey.name}
+      >
+        <TextField
+          label="Name"
+          value={name}
+          onValue={setName}
+          error={problems.of('name')}
+          required
+          maxLength={255}
+        />
       </Form>
     </Dialog>
   );
@@ -118,8 +137,8 @@ function Doings({ doing, end }: { doing: Doing; end: () => void }) {
   return (
     <Confirm title={`Remove ${passkey.name}?`} action="Remove passkey" onConfirm={remove} onClose={end}>
       <p>
-        You can no longer sign in with <strong>{passkey.name}</strong>, and sessions started with it end immediately. Also delete it in your
-        device’s settings.
+        You can no longer sign in with <strong>{passkey.name}</strong>, and sessions started with it end
+        immediately. Also delete it in your device’s settings.
       </p>
     </Confirm>
   );
@@ -154,11 +173,17 @@ export function Passkeys() {
           rows={rows}
           keyOf={({ id }) => id}
           columns={[
-            { label: 'Name', width: 'minmax(10rem, 2fr)', cell: ({ name }) => <span class="truncate">{name}</span> },
+            {
+              label: 'Name',
+              width: 'minmax(10rem, 2fr)',
+              cell: ({ name }) => <span class="truncate">{name}</span>,
+            },
             {
               label: 'Storage',
               width: '10rem',
-              cell: ({ backed_up }) => <Badge tone={backed_up ? 'plain' : 'accent'}>{backed_up ? 'synced' : 'on one device'}</Badge>,
+              cell: ({ backed_up }) => (
+                <Badge tone={backed_up ? 'plain' : 'accent'}>{backed_up ? 'synced' : 'on one device'}</Badge>
+              ),
             },
             { label: 'Added', width: '9rem', wide: true, cell: ({ created_at }) => <Time at={created_at} /> },
           ]}
@@ -167,7 +192,11 @@ export function Passkeys() {
               label={`Actions for ${passkey.name}`}
               actions={[
                 { label: 'Rename', onSelect: () => setDoing({ kind: 'rename', passkey }) },
-                rows.length > 1 && { label: 'Remove', danger: true, onSelect: () => setDoing({ kind: 'remove', passkey }) },
+                rows.length > 1 && {
+                  label: 'Remove',
+                  danger: true,
+                  onSelect: () => setDoing({ kind: 'remove', passkey }),
+                },
               ]}
             />
           )}

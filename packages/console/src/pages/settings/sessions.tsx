@@ -18,7 +18,11 @@ const columns = [
     width: 'minmax(11rem, 2fr)',
     cell: ({ client, client_name, last_used_place, current }: Session) => (
       <span class="row-link">
-        {client === 'terminal' ? <SquareTerminal size={16} aria-hidden="true" /> : <Monitor size={16} aria-hidden="true" />}
+        {client === 'terminal' ? (
+          <SquareTerminal size={16} aria-hidden="true" />
+        ) : (
+          <Monitor size={16} aria-hidden="true" />
+        )}
         <span class="truncate">
           {client_name ?? (client === 'terminal' ? 'Terminal' : 'Browser')}
           {last_used_place && <span class="dim">, {last_used_place}</span>}
@@ -27,9 +31,23 @@ const columns = [
       </span>
     ),
   },
-  { label: 'Last used', width: '8rem', cell: ({ last_used_at }: Session) => <Time at={last_used_at} none="Not yet" /> },
-  { label: 'Started', width: '8rem', wide: true, cell: ({ created_at }: Session) => <Time at={created_at} /> },
-  { label: 'Expires', width: '8rem', wide: true, cell: ({ expires_at }: Session) => <Time at={expires_at} /> },
+  {
+    label: 'Last used',
+    width: '8rem',
+    cell: ({ last_used_at }: Session) => <Time at={last_used_at} none="Not yet" />,
+  },
+  {
+    label: 'Started',
+    width: '8rem',
+    wide: true,
+    cell: ({ created_at }: Session) => <Time at={created_at} />,
+  },
+  {
+    label: 'Expires',
+    width: '8rem',
+    wide: true,
+    cell: ({ expires_at }: Session) => <Time at={expires_at} />,
+  },
 ];
 
 export function Sessions() {
@@ -63,7 +81,12 @@ export function Sessions() {
         columns={columns}
         keyOf={({ id }) => id}
         actions={(session) => (
-          <Button small kind="quiet" onPress={() => setEnding(session)} aria-label={`End the session ${session.client_name ?? session.id}`}>
+          <Button
+            small
+            kind="quiet"
+            onPress={() => setEnding(session)}
+            aria-label={`End the session ${session.client_name ?? session.id}`}
+          >
             End
           </Button>
         )}

@@ -1,4 +1,5 @@
-// Settings: the organisation, environments, the member's own sign-in, the audit log, and the deployment, each in a tab.
+// Settings: the organisation, environments, the member's own sign-in, the audit log, and the deployment, each
+// in a tab.
 import { PageHead } from '../../ui/parts';
 import { Tabs } from '../../ui/tabs';
 import { AuditSettings } from './audit';

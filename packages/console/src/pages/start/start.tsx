@@ -1,5 +1,6 @@
-// First run: guides an empty organisation to its first secret, key and program. Invariant: a step is done when the data of the organisation
-// shows it, not when a button was clicked; the key is restricted: it can read one environment for thirty days.
+// First run: guides an empty organisation to its first secret, key and program. Invariant: a step is done
+// when the data of the organisation shows it, not when a button was clicked; the key is restricted: it can
+// read one environment for thirty days.
 import { Check } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
@@ -36,7 +37,17 @@ function useProgress() {
   };
 }
 
-function Step({ number, title, done, children }: { number: number; title: string; done: boolean; children: ComponentChildren }) {
+function Step({
+  number,
+  title,
+  done,
+  children,
+}: {
+  number: number;
+  title: string;
+  done: boolean;
+  children: ComponentChildren;
+}) {
   return (
     <li class="step" data-done={done || undefined}>
       <span class="step-mark" aria-hidden="true">
@@ -64,7 +75,12 @@ function KeyStep({ environment, done, isNext }: { environment: string; done: boo
   const create = async () => {
     const { data } = await vault().api.POST('/orgs/{org_id}/api-keys', {
       params: { path: here() },
-      body: { name: `first program, ${environment}`, scopes: ['secrets:read'], environments: [environment], ttlSeconds: DAYS_30 },
+      body: {
+        name: `first program, ${environment}`,
+        scopes: ['secrets:read'],
+        environments: [environment],
+        ttlSeconds: DAYS_30,
+      },
     });
     setToken(data.token);
   };
@@ -74,7 +90,10 @@ function KeyStep({ environment, done, isNext }: { environment: string; done: boo
   };
   return (
     <>
-      <p class="dim">A key is what a program signs in with. This one can only read the secrets of {environment}, and ends after 30 days.</p>
+      <p class="dim">
+        A key is what a program signs in with. This one can only read the secrets of {environment}, and ends
+        after 30 days.
+      </p>
       <div>
         <Button kind={isNext ? 'primary' : 'plain'} onPress={create}>
           {done ? 'Create another key' : `Create a key for ${environment}`}
@@ -95,12 +114,16 @@ function KeyStep({ environment, done, isNext }: { environment: string; done: boo
 /** The terminal commands. The key is pasted at a prompt, so that it is not in the shell history. */
 const Commands = ({ environment }: { environment: string }) => (
   <div class="stack">
-    <p class="dim">Sign in with the key: paste it, press Enter, then Ctrl D. Members sign in with their passkey, without --key-stdin.</p>
+    <p class="dim">
+      Sign in with the key: paste it, press Enter, then Ctrl D. Members sign in with their passkey, without
+      --key-stdin.
+    </p>
     <Command label="the sign-in command" text={`svc login --url ${location.origin} --key-stdin`} />
     <p class="dim">Start your program. Each secret is in an environment variable of the same name.</p>
     <Command label="the command that runs a program" text={`svc run --env ${environment} -- node app.js`} />
     <p class="dim small">
-      No svc yet? In a clone of the repository, <code>npm ci</code> builds it, and <code>npx --no-install svc</code> runs it.
+      No svc yet? In a clone of the repository, <code>npm ci</code> builds it, and{' '}
+      <code>npx --no-install svc</code> runs it.
     </p>
   </div>
 );
@@ -113,14 +136,18 @@ export default function Start() {
   const isDone = data?.secret && data.hasKey && data.hasRun;
   return (
     <>
-      <PageHead title="Get started" lead="Your first secret, your first key and your first program, in three steps." />
+      <PageHead
+        title="Get started"
+        lead="Your first secret, your first key and your first program, in three steps."
+      />
       {error && <ErrorNote error={error} onRetry={refetch} />}
       {isPending && <Skeleton rows={3} />}
       {data && (
         <ol class="steps narrow">
           <Step number={1} title="Store a secret" done={hasSecret}>
             <p class="dim">
-              A password, a token or a connection string that a program needs. The value is hidden until someone reveals it.
+              A password, a token or a connection string that a program needs. The value is hidden until
+              someone reveals it.
             </p>
             <div class="row">
               <Button kind={hasSecret ? 'plain' : 'primary'} onPress={() => setStoring(true)}>
@@ -143,10 +170,18 @@ export default function Start() {
       )}
       {isDone && (
         <p class="note good narrow" role="status">
-          All done. Next, <Link href="/members">invite your colleagues</Link> and <Link href="/audit">look at the audit log</Link>.
+          All done. Next, <Link href="/members">invite your colleagues</Link> and{' '}
+          <Link href="/audit">look at the audit log</Link>.
         </p>
       )}
-      {storing && <NewSecret environment={environment} path="" onClose={() => setStoring(false)} onStored={() => setStoring(false)} />}
+      {storing && (
+        <NewSecret
+          environment={environment}
+          path=""
+          onClose={() => setStoring(false)}
+          onStored={() => setStoring(false)}
+        />
+      )}
     </>
   );
 }
