@@ -48,7 +48,9 @@ test('lint: a comment is at most as wide as code, unless it is a directive or an
   const wide = stdout
     .trim()
     .split('\n')
-    .filter((file) => fs.existsSync(path.join(root, file)) && !/^packages.*\/src\/(api|shapes)\.ts$/.test(file))
+    .filter(
+      (file) => fs.existsSync(path.join(root, file)) && !/^packages.*\/src\/(api|shapes)\.ts$/.test(file),
+    )
     .flatMap((file) => {
       // An example of the client is code.
       const text = fs.readFileSync(path.join(root, file), 'utf8').replace(/@example[^@]*?\*\//g, '');
