@@ -15,8 +15,8 @@ export function matchesETag(header: string, etag: string, weak = false): boolean
 }
 
 /**
- * Whether a read is answered 304: its If-None-Match, if there is one, contains the ETag of what would be
- * answered.
+ * Whether a read of a secret, of an environment's values or of the OpenAPI document is answered 304: its
+ * If-None-Match, if there is one, contains the ETag of what would be answered.
  */
 export const isNotModified = (ifNoneMatch: string | null, etag: string): boolean =>
   ifNoneMatch !== null && matchesETag(ifNoneMatch, etag, true);

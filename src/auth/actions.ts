@@ -2,7 +2,7 @@
 // by default: an undeclared action cannot be performed, and a route cannot be declared without an action.
 
 import type { ProviderScope, Scope } from './scopes';
-import type { Kind } from './token';
+import type { TokenKind } from './token';
 
 export interface Need {
   /** Any one of these; if empty, no scope is needed. */
@@ -10,7 +10,7 @@ export interface Need {
   /**
    * The kinds of credentials that are allowed; by default the usual ones. `system` is the bootstrap token.
    */
-  kinds?: readonly (Kind | 'member' | 'trust' | 'system')[];
+  kinds?: readonly (TokenKind | 'member' | 'trust' | 'system')[];
   /** The response contains values of secrets. */
   reveals?: true;
   /** Only for owners. */

@@ -9,7 +9,7 @@ import type { FullNeed } from './actions';
 import { isWithin } from './addresses';
 import { contains, matches, widthOf } from './globs';
 import { covers, type ProviderScope, providerScopes } from './scopes';
-import type { Kind } from './token';
+import type { TokenKind } from './token';
 
 /** Scopes, and where and until when they apply. Null means no limit; times are in milliseconds. */
 export interface PermissionSet {
@@ -23,7 +23,7 @@ export interface PermissionSet {
 
 /** The caller, with all its limits. */
 export interface Caller {
-  kind: Kind | 'member' | 'trust' | 'system';
+  kind: TokenKind | 'member' | 'trust' | 'system';
   id: string;
   name: string | null;
   parent_id: string | null;

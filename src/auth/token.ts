@@ -7,7 +7,7 @@ import { concat, fromBase62, randomBytes, toBase62, utf8 } from '../crypto/bytes
 import { equal, hmac, sha256 } from '../crypto/digest';
 import { idBytes, idOf } from '../db/ids';
 
-/** Every kind of credential and its prefix (spec 2.4). */
+/** The kinds of credentials that are tokens, and their prefixes. Browser sessions and trusts are not. */
 export const prefixes = {
   api_key: 'svc_live_',
   session: 'svcsess_',
@@ -16,7 +16,7 @@ export const prefixes = {
   break_glass: 'svcbg_',
 } as const;
 
-export type Kind = keyof typeof prefixes;
+export type TokenKind = keyof typeof prefixes;
 
 /**
  * Tokens that give access to one page and no API request. They are not credentials, but have the same format.
@@ -24,14 +24,14 @@ export type Kind = keyof typeof prefixes;
 const pagePrefixes = { enrolment: 'svcenrol_', share: 'svcshare_' } as const;
 export type PageKind = keyof typeof pagePrefixes;
 
-const allPrefixes: Record<Kind | PageKind, string> = { ...prefixes, ...pagePrefixes };
+const allPrefixes: Record<TokenKind | PageKind, string> = { ...prefixes, ...pagePrefixes };
 
 const FORMAT = 1;
 const LENGTH = 1 + 16 + 24 + 8;
 
 /** A token as the gate knows it. */
 export interface TokenRef {
-  kind: Kind | 'browser';
+  kind: TokenKind | 'browser';
   org: string;
   /** SHA-256 of the canonical token in hex; for a browser session, its id. */
   hash: string;
@@ -56,7 +56,7 @@ const tagOf = (key: Uint8Array, prefix: string, body: Uint8Array) =>
  * known-answer tests pass `random`.
  */
 export function newToken(
-  kind: Kind | PageKind,
+  kind: TokenKind | PageKind,
   org: string,
   key: Uint8Array,
   random = randomBytes(24),
@@ -70,7 +70,7 @@ export function newToken(
 }
 
 /** A parsed token, not yet verified. */
-export interface ReadToken<K = Kind> extends Omit<TokenRef, 'kind'> {
+export interface ReadToken<K = TokenKind> extends Omit<TokenRef, 'kind'> {
   kind: K;
   /** Whether this deployment created it. `key` is the token-tag key. */
   isGenuine(key: Uint8Array): boolean;

@@ -1,7 +1,7 @@
 // Ids: a type prefix and 16 bytes in base62, 6 of the time in milliseconds and 10 random. They sort by
 // creation time and cannot be guessed.
 import { fromBase62, randomBytes, toBase62 } from '../crypto/bytes';
-import type { CredentialKind } from './schema';
+import type { CredentialKind } from './credential-kinds';
 
 /**
  * The id prefix of each kind, defined only here. `value` is a ciphertext, which is bound to an id of its own.
@@ -56,6 +56,9 @@ export const credentialPrefixes = {
 
 /** The start of ids of a kind. */
 export const idStart = (kind: IdKind): string => `${idPrefixes[kind]}_`;
+
+/** Sorts after all ids of a kind. */
+export const idEnd = (kind: IdKind): string => `${idStart(kind)}~`;
 
 /** An example id of a kind, for documentation. */
 export const exampleId = (kind: IdKind): string => `${idStart(kind)}01M9xQeKcX3vTz6nWJfQ4b`;

@@ -4,7 +4,7 @@ import { getTableColumns, getTableName } from 'drizzle-orm';
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { tuple } from '../crypto/bytes';
 import { hmacHex } from '../crypto/digest';
-import type { CredentialKind, secrets } from './schema';
+import type { secrets } from './schema';
 
 /** The row of each kind. A domain adds its own kinds: `declare module '../../db/rows'` in its `rows.ts`. */
 // biome-ignore lint/suspicious/noEmptyInterface: domains add to it.
@@ -104,9 +104,6 @@ export const DAY = 86_400_000;
 /** How long a deleted secret can be restored, and how long an ended credential is remembered. */
 export const RESTORABLE = 7 * DAY;
 export const REMEMBERED = 90 * DAY;
-
-/** Short-lived credentials: they do not count towards the limit of 10,000. */
-export const isBrief = (kind: CredentialKind): boolean => kind === 'session' || kind === 'browser';
 
 /** When a row may be swept, or null if it stays. */
 export const sweepAt = <K extends RowKind>(kind: K, row: RowTypes[K]): number | null =>

@@ -2,8 +2,10 @@
 // integer milliseconds, `*_hash` is a digest, `*_sealed` is ciphertext. A row with a `mac` affects decisions:
 // the MAC covers all its other columns under a key of the org, and a row with a wrong MAC is never used.
 // `revision` counts the changes of a row.
+
 import { sql } from 'drizzle-orm';
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+import type { CredentialKind } from './credential-kinds';
 import type { McpLimits } from './mcp-limits';
 import type { Trust, Workload } from './trusts';
 
@@ -251,15 +253,6 @@ export const credentials = sqliteTable(
     index('credentials_end').on(t.org_id, t.expires_at, t.revoked_at),
   ],
 );
-
-export type CredentialKind =
-  | 'api_key'
-  | 'session'
-  | 'agent'
-  | 'provider'
-  | 'break_glass'
-  | 'browser'
-  | 'trust';
 
 /**
  * The numbers of valid cookies, of used ones with the time of use while a lost reply is tolerated, and of the

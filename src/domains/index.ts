@@ -3,10 +3,10 @@
 import { type Action, type FullNeed, fullNeed, type Needs } from '../auth/actions';
 import type { Job } from '../delivery/job';
 import type { Rules } from '../gate/core';
+import { areas } from '../gate/declarations';
 import { rulesOf } from '../gate/merged-declarations';
 import type { JobName } from '../gate/messages';
 import type { Operation } from '../gate/request/call';
-import { rooms } from '../gate/room-declarations';
 import type { Route } from '../http/route';
 import { approvals } from './approvals';
 import { audit } from './audit';
@@ -85,7 +85,7 @@ export const catalogueOf = (all: readonly Domain[]): Catalogue => ({
     ),
   ) as Record<Action, FullNeed>,
   operations: Object.assign({}, ...all.map((domain) => domain.operations)),
-  rules: rulesOf([...rooms, ...all]),
+  rules: rulesOf([...areas, ...all]),
 });
 
 export const vault = catalogueOf(domains);

@@ -58,7 +58,7 @@ export interface Declared {
   clear?(core: Core): void;
 }
 
-/** What all rooms and domains declare, as the gate uses it. */
+/** What all areas of the gate and all domains declare, as the gate uses it. */
 export interface Rules {
   follow<K extends RowKind>(core: Core, kind: K, change: RowChange<K>): void;
   raise<K extends RowKind>(
@@ -85,7 +85,7 @@ export interface Core {
   auditLog: AuditLog;
   outbox: Outbox;
   schedule: Schedule;
-  /** What rooms and domains declare. */
+  /** What areas and domains declare. */
   rules: Rules;
   /** The parts made so far, by their declaration. */
   parts: Map<unknown, unknown>;

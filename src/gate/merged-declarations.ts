@@ -1,5 +1,6 @@
-// What all rooms and domains declare, as one: see `Declared`. Invariant: what follows from a row runs in the
-// turn of its change, whichever route made it; each declaration is called in the order of the list.
+// What all areas of the gate and all domains declare, as one: see `Declared`. Invariant: what follows from a
+// row runs in the turn of its change, whichever route made it; each declaration is called in the order of the
+// list.
 import type { Declared, Rules } from './core';
 
 export function rulesOf(all: readonly Declared[]): Rules {

@@ -59,11 +59,11 @@ export function isNewer(sql: SqlStorage, known = STORAGE_VERSION): boolean {
   return Number(found?.value ?? 1) > known;
 }
 
-/** Upgrades storage to this release's version. Only tests pass `ways`. */
-export function upgrade(storage: DurableObjectStorage, meta: Meta, ways = steps): void {
-  for (let at = Number(meta.get('schema') ?? 1); at <= ways.length; at++)
+/** Upgrades storage to this release's version. Only tests pass `through`. */
+export function upgrade(storage: DurableObjectStorage, meta: Meta, through = steps): void {
+  for (let at = Number(meta.get('schema') ?? 1); at <= through.length; at++)
     storage.transactionSync(() => {
-      ways[at - 1]?.(storage.sql);
+      through[at - 1]?.(storage.sql);
       meta.set('schema', String(at + 1));
     });
 }

@@ -1,7 +1,9 @@
 // Whether D1 holds the rows of an organisation's gate, and no others, a page at a time: for the survey of the
 // health check. Invariants: it changes nothing; a change that is under way, or a row that has ended, is never
 // taken for a difference; it tells ids, never contents.
-import { isBrief, type RowKind, type RowTypes, readable, rowKinds, sweepAt, tableName } from '../db/rows';
+
+import { isBrief } from '../db/credential-kinds';
+import { type RowKind, type RowTypes, readable, rowKinds, sweepAt, tableName } from '../db/rows';
 import type { CredentialRow, SecretRow } from '../db/schema';
 import { hasVersion } from '../domains/secrets/rules';
 import type { Core } from '../gate/core';

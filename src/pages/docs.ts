@@ -7,7 +7,7 @@ import { html } from 'hono/html';
 import QuickLRU from 'quick-lru';
 import type { Env } from '../env';
 import { type Code, catalogue } from '../errors';
-import { matchesETag } from '../etag';
+import { isNotModified } from '../etag';
 import type { Trace } from '../http/context';
 import { json, page, type Rendered, responseOf } from '../http/page';
 import { remember } from '../http/remember';
@@ -52,8 +52,7 @@ export function docsRoutes(app: Hono<App>, routes: Route[]): void {
     trace.route = DOCUMENT;
     if (!isRead(c.req.method)) return readOnly(c.get('base'), trace);
     const { body, headers } = await documentFor(c.env, c.get('base'));
-    const known = c.req.header('If-None-Match');
-    const isCurrent = known !== undefined && matchesETag(known, headers.ETag, true);
+    const isCurrent = isNotModified(c.req.header('If-None-Match') ?? null, headers.ETag);
     return isCurrent ? new Response(null, { status: 304, headers }) : new Response(body, { headers });
   });
 }

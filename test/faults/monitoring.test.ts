@@ -11,7 +11,7 @@ import { reportViolation } from '../../src/gate/audit/integrity';
 import type { Core } from '../../src/gate/core';
 import { intents } from '../../src/gate/journal/intents';
 import { MAX_RETRIES } from '../../src/gate/messages';
-import { storedResponses } from '../../src/gate/request/response-store';
+import { storedResponses } from '../../src/gate/request/stored-responses';
 import { ciphertexts } from '../../src/gate/rows/ciphertexts';
 import { createBacklogs, warnings } from '../../src/gate/tasks/backlog';
 import { runTasks } from '../../src/gate/tasks/run';

@@ -1,13 +1,8 @@
 // The parts of a compliance report, as the gate returns them to the Worker. Invariant: a part is bounded in
 // rows and contains no value, ciphertext or token hash.
-import type {
-  ApprovalRow,
-  CredentialKind,
-  DeviceRow,
-  MemberRow,
-  PolicyRow,
-  SecretRow,
-} from '../../db/schema';
+
+import type { CredentialKind } from '../../db/credential-kinds';
+import type { ApprovalRow, DeviceRow, MemberRow, PolicyRow, SecretRow } from '../../db/schema';
 import type { Entry } from '../../gate/audit/entry';
 
 /** A period in milliseconds, including `from` and excluding `to`. */

@@ -1,6 +1,6 @@
 // HTTP routes of credentials. The Worker creates tokens, shows them once and sends only hashes to the gate.
 
-import { type Kind, newToken } from '../../auth/token';
+import { newToken, type TokenKind } from '../../auth/token';
 import { credentialPrefixes, newId } from '../../db/ids';
 import type { Context } from '../../http/context';
 import { listRoute } from '../../http/list';
@@ -8,7 +8,7 @@ import { by, route } from '../../http/route';
 import * as wire from './wire';
 
 /** A new token: its hash for the gate, and the one-time value for the response. */
-export function issue(kind: Kind, context: Context, place = 'token') {
+export function issue(kind: TokenKind, context: Context, place = 'token') {
   const { token, hash, hint } = newToken(kind, context.org, context.deployment.tokenTag);
   return { token: { id: newId(credentialPrefixes[kind]), hash, hint }, once: { [place]: token } };
 }

@@ -1,6 +1,8 @@
 // The rows of credentials: API keys, session tokens, agent credentials, provider and break-glass tokens,
 // trusts, browser sessions.
-import { isBrief, REMEMBERED, rowKind } from '../../db/rows';
+
+import { isBrief } from '../../db/credential-kinds';
+import { REMEMBERED, rowKind } from '../../db/rows';
 import { type CredentialRow, credentials } from '../../db/schema';
 import { aboveOf } from '../../gate/limits/quota-root';
 import { MIB } from '../../gate/limits/quotas';

@@ -7,7 +7,7 @@ import { drizzle } from 'drizzle-orm/d1';
 import { credentials } from '../../db/schema';
 import { ApiError, refuse } from '../../errors';
 import type { Entry } from '../../gate/audit/entry';
-import { isPast } from '../../gate/identity/lifetime';
+import { isEndedByPanic } from '../../gate/identity/lifetime';
 import type { Context } from '../../http/context';
 import { newSlices } from '../../http/slices';
 import {
@@ -289,7 +289,7 @@ function isRevoked(
     link;
     link = link.parent_id === null ? undefined : credentials.get(link.parent_id)
   ) {
-    const past = isPast(org, link) ? (org.panicked_at ?? 0) : Number.POSITIVE_INFINITY;
+    const past = isEndedByPanic(org, link) ? (org.panicked_at ?? 0) : Number.POSITIVE_INFINITY;
     revoked = Math.min(revoked, link.revoked_at ?? Number.POSITIVE_INFINITY, past);
     expired = Math.min(expired, link.expires_at ?? Number.POSITIVE_INFINITY);
   }

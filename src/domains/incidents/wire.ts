@@ -1,6 +1,7 @@
 // Request and response schemas of incident response. Those of the graph of a credential are in graph-wire.ts.
 
 import { z } from '@hono/zod-openapi';
+import { kindsOfCredentials } from '../../db/credential-kinds';
 import { exampleId } from '../../db/ids';
 import { type IncidentRow, incidentKinds, incidentStatuses, syncStatuses } from '../../db/schema';
 import { Instant, iso, isoOrNull, pageOf, pageQuery, Revision, Time, text } from '../../http/wire';
@@ -124,7 +125,7 @@ export const ContainIn = z
   })
   .openapi('ContainIn');
 
-export const Kind = z.enum(['api_key', 'session', 'agent', 'provider', 'break_glass', 'browser', 'trust']);
+export const Kind = z.enum(kindsOfCredentials);
 const CredentialName = z.object({ kind: Kind, id: z.string(), name: z.string().nullable() });
 const SecretName = z.object({
   secret_id: z.string(),

@@ -1,13 +1,13 @@
 // What the Worker and the gate exchange during a scan. Invariant: it contains nothing of the text, and only
 // hashes and keyed digests of the findings.
-import type { Kind, PageKind } from '../../auth/token';
+import type { PageKind, TokenKind } from '../../auth/token';
 
 /**
  * A genuine token of this organisation in the text. `hash` is its SHA-256. A refresh token is the `n`-th of
  * its session.
  */
 export type FoundToken =
-  | { kind: Kind | PageKind; hash: string }
+  | { kind: TokenKind | PageKind; hash: string }
   | { kind: 'refresh'; hash: string; session: string; n: number };
 
 export interface ScanInput {

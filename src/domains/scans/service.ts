@@ -1,6 +1,6 @@
 // Scans in the Worker. The engine runs here; the gate gets hashes and keyed digests. Invariant: nothing of
 // the text leaves this isolate except the paths that the caller sent and redacted previews.
-import type { Kind } from '../../auth/token';
+import type { TokenKind } from '../../auth/token';
 import { tuple, utf8 } from '../../crypto/bytes';
 import { hmacHex } from '../../crypto/digest';
 import type { Also, Context, RenderContext } from '../../http/context';
@@ -127,7 +127,7 @@ const REVOKING = {
   break_glass: 'break_glass.revoke',
   // Only the member can end the session.
   refresh: 'auth.session_end',
-} as const satisfies Record<Kind | 'refresh', Also['action']>;
+} as const satisfies Record<TokenKind | 'refresh', Also['action']>;
 
 /**
  * Revokes live tokens by their own operations and returns those that are revoked now. The calling credential

@@ -1,6 +1,6 @@
 // What approvals follow: their own rows, ended sessions, and every commit. Invariant: what deciders were
 // shown is erased soon after the approval cannot be used any more.
-import { isBrief } from '../../db/rows';
+import { isBrief } from '../../db/credential-kinds';
 import type { PolicyRow } from '../../db/schema';
 import type { Core, Declared } from '../core';
 import { approvalDetails } from './details';

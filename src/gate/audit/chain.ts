@@ -1,5 +1,6 @@
 // The hash chain of the audit log. Invariant: the hash of an entry is SHA-256 over its canonical JSON (RFC
-// 8785) without `hash` itself, and covers the hash before it.
+// 8785) without `hash` itself, and covers the hash before it. log.ts appends the links;
+// domains/audit/check-chain.ts checks them.
 import canonicalize from 'canonicalize';
 import { sha256 } from '../../crypto/digest';
 

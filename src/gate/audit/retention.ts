@@ -4,6 +4,7 @@
 // `age.ts`, so a clock that leapt forward deletes no more than a day's worth; if a retention is set, only
 // exported entries are deleted.
 
+import { BRIEF_KINDS } from '../../db/credential-kinds';
 import { DAY, REMEMBERED } from '../../db/rows';
 import type { Core } from '../core';
 import { EVENTS_KEPT } from '../events/outbox';
@@ -13,7 +14,7 @@ import { intents } from '../journal/intents';
 import { locks } from '../journal/locks';
 import { WINDOW } from '../limits/rate-limit';
 import { bound } from '../rows/device-bound';
-import { BATCH, isPastOver, purge } from '../tasks/purge';
+import { BATCH, isPanicPurgeable, purge } from '../tasks/purge';
 import { advanceAge } from './age';
 import { checkpoints } from './checkpoints';
 import { cutOf, noteCut, takeUpSegments } from './gaps';
@@ -38,7 +39,7 @@ export async function retain(core: Core, now: number): Promise<number> {
   const isMoreToSweep = core.rules.sweep(core, age);
   const goneEvents = await forgetOldEvents(core, age - EVENTS_KEPT);
   await takeUpSegments(core, { tell: true });
-  if (isPastOver(core, age)) core.schedule.at('past', now);
+  if (isPanicPurgeable(core, age)) core.schedule.at('past', now);
   rememberEnded(core, now);
   const overdueRows = pastIncidents(core, age);
   const isMore = core.rows.forgetOldest(PER_RUN) || overdueRows.length >= BATCH;
@@ -129,7 +130,7 @@ const overdue = (core: Core, now: number, cut: number, goneEvents: number) => {
   const next = isSettled ? (core.rows.sweepable(now, 0).next ?? now) : 0;
   const sessions = {
     table: 'credentials',
-    where: `kind in ('session', 'browser') and (expires_at < ${session} or revoked_at < ${session})`,
+    where: `kind in ${BRIEF_KINDS} and (expires_at < ${session} or revoked_at < ${session})`,
   };
   const surplus = {
     table: 'credentials',

@@ -16,8 +16,14 @@ import {
   parentIdOf,
 } from '../../db/schema';
 import type { Core } from '../core';
+import { part } from '../part';
 import { isGrantAlive } from './lifetime';
-import { overlaps } from './lineage';
+
+/**
+ * The intersection of the permissions of a credential and the agents above it, by revision: comparing
+ * patterns is expensive.
+ */
+export const overlaps = part(() => new QuickLRU<string, PermissionSet>({ maxSize: 1000 }));
 
 /** Callers that depend on only one row. A row object is never modified: a changed row is a new object. */
 const alone = new WeakMap<CredentialRow, Caller>();

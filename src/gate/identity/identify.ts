@@ -3,6 +3,7 @@
 // and nothing else; a request that has waited is judged by the rows as they stand; a confirmation voids every
 // earlier cookie, so a JWT with its number or a later one was issued to whoever confirmed.
 
+import QuickLRU from 'quick-lru';
 import { type Caller, ended, nobody } from '../../auth/authorize';
 import type { TokenRef } from '../../auth/token';
 import { fromD1, macOf } from '../../db/rows';
@@ -10,11 +11,28 @@ import { type CredentialRow, credentials } from '../../db/schema';
 import { type Refusal, refuse, UNKNOWN_TOKEN } from '../../errors';
 import { reportViolation } from '../audit/integrity';
 import type { Core } from '../core';
-import { allowancesOf } from '../limits/allowances';
+import { type Allowance, allowancesOf } from '../limits/allowances';
+import { part } from '../part';
 import type { Ask } from '../request/call';
 import { callerOf, grantRows, memberOf } from './caller';
-import { endOf, isPast } from './lifetime';
-import { type Identity, lineageOf, unknownTokens } from './lineage';
+import { endOf, isEndedByPanic } from './lifetime';
+import { lineageOf } from './lineage';
+
+/** The identified caller of a request, and why it is refused, if it is. */
+export interface Identity {
+  caller: Caller;
+  refusal: Refusal | null;
+  allowances: Allowance[];
+  /** The rows that the identity depends on: while one is in doubt, so is the caller. */
+  links: string[];
+  /** Asks D1 about a token that the gate does not know. Only within the rate limit. */
+  lookUp?(): Promise<Identity>;
+}
+
+/** D1's answers about tokens unknown to the gate. */
+export const unknownTokens = part(
+  () => new QuickLRU<string, { identity: Identity; until: number }>({ maxSize: 2500 }),
+);
 
 /** The number of requests per minute with one unknown token. */
 const UNKNOWN_RATE = 60;
@@ -139,7 +157,7 @@ async function inDatabase(
     [
       {
         ...stored,
-        revoked_at: stored.revoked_at ?? (isPast(core.rows.get('org', ask.org), stored) ? 0 : null),
+        revoked_at: stored.revoked_at ?? (isEndedByPanic(core.rows.get('org', ask.org), stored) ? 0 : null),
       },
     ],
     core.now(),

@@ -1,6 +1,8 @@
 // Which credentials and grants are alive, and how many. Invariant: a credential whose ancestor, member,
 // passkey or device is gone has ended, and so has one that a panic ended.
+
 import { ended, type Lifetime } from '../../auth/authorize';
+import { credentialKinds } from '../../db/credential-kinds';
 import { type CredentialRow, type DeviceRow, type GrantRow, type OrgRow, parentIdOf } from '../../db/schema';
 import type { Refusal } from '../../errors';
 import type { Core } from '../core';
@@ -18,7 +20,7 @@ export function endOf(core: Core, lineage: readonly CredentialRow[]): Refusal | 
 
 function lifetimeOf(core: Core, org: OrgRow | null, row: CredentialRow): Lifetime {
   const isGone =
-    isPast(org, row) ||
+    isEndedByPanic(org, row) ||
     (row.member_id !== null && !core.rows.get('member', row.member_id)) ||
     (row.passkey_id !== null && !core.rows.get('passkey', row.passkey_id)) ||
     (row.device_id !== null && isBlocked(core, core.rows.get('device', row.device_id)));
@@ -37,13 +39,10 @@ export const isBlocked = ({ rows }: Core, device: DeviceRow | null): boolean =>
   (device.member_id !== null && !rows.get('member', device.member_id));
 
 /** Whether a panic revoked the credential. */
-export const isPast = (
+export const isEndedByPanic = (
   org: Pick<OrgRow, 'generation' | 'keys_generation' | 'spared'> | null,
   { id, kind, generation }: Pick<CredentialRow, 'id' | 'kind' | 'generation'>,
-): boolean =>
-  (generation ?? 0) <
-    ((kind === 'api_key' || kind === 'trust' ? org?.keys_generation : org?.generation) ?? 0) &&
-  org?.spared !== id;
+): boolean => (generation ?? 0) < (org?.[credentialKinds[kind].endedBy] ?? 0) && org?.spared !== id;
 
 /** Whether a credential may be used, including all its ancestors. */
 export const isAlive = (core: Core, row: CredentialRow): boolean =>

@@ -1,35 +1,8 @@
-// The lineage of a credential, and cached facts about callers.
-
-import QuickLRU from 'quick-lru';
-import type { Caller, PermissionSet } from '../../auth/authorize';
+// The lineage of a credential: the credential, and the ones that it ends with. Invariant: a credential ends
+// with its parent, and with a trust that no longer accepts its workload.
 import { stillAccepts } from '../../auth/trusts';
 import { type CredentialRow, parentIdOf } from '../../db/schema';
-import type { Refusal } from '../../errors';
-import type { Allowance } from '../limits/allowances';
-import { part } from '../part';
 import type { Rows } from '../rows/store';
-
-/** The identified caller of a request, and why it is refused, if it is. */
-export interface Identity {
-  caller: Caller;
-  refusal: Refusal | null;
-  allowances: Allowance[];
-  /** The rows that the identity depends on: while one is in doubt, so is the caller. */
-  links: string[];
-  /** Asks D1 about a token that the gate does not know. Only within the rate limit. */
-  lookUp?(): Promise<Identity>;
-}
-
-/** D1's answers about tokens unknown to the gate. */
-export const unknownTokens = part(
-  () => new QuickLRU<string, { identity: Identity; until: number }>({ maxSize: 2500 }),
-);
-
-/**
- * The intersection of the permissions of a credential and the agents above it, by revision: comparing
- * patterns is expensive.
- */
-export const overlaps = part(() => new QuickLRU<string, PermissionSet>({ maxSize: 1000 }));
 
 /** A session token, limited by the current lifetime of its trust. */
 function boundedBy(trust: CredentialRow, session: CredentialRow): CredentialRow {

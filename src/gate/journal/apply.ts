@@ -6,7 +6,7 @@ import { approvalDetails } from '../approvals/details';
 import type { Core } from '../core';
 import { listeners } from '../events/listeners';
 import { permits } from '../request/permits';
-import { storedResponses } from '../request/response-store';
+import { storedResponses } from '../request/stored-responses';
 import { ciphertexts } from '../rows/ciphertexts';
 import { leave } from '../tasks/purge';
 import { type Intent, intents } from './intents';

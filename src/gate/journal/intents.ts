@@ -9,7 +9,7 @@ import type { ApprovalDetails } from '../approvals/details';
 import type { Draft } from '../audit/entry';
 import type { Raised } from '../events/outbox';
 import { part } from '../part';
-import type { StoredResponse } from '../request/response-store';
+import type { StoredResponse } from '../request/stored-responses';
 
 export interface Intent {
   /** The commit's id, equal to its request id. */

@@ -4,7 +4,8 @@
 // to D1, in one batch, before it counts here; an interrupted restore is repeated as a whole, and no change is
 // allowed before it is done.
 
-import { isBrief, kindOf, macOf, readable, tableName } from '../../db/rows';
+import { BRIEF_KINDS, isBrief } from '../../db/credential-kinds';
+import { kindOf, macOf, readable, tableName } from '../../db/rows';
 import { type SecretRow, secrets, type VersionRow } from '../../db/schema';
 import { type Statement, upsertOf } from '../../db/statements';
 import { ApiError, refuse } from '../../errors';
@@ -12,8 +13,8 @@ import { checkpoints } from '../audit/checkpoints';
 import { cutOf, gapsBetween, missingEntries, noteMissing } from '../audit/gaps';
 import { readers } from '../audit/readers';
 import type { Core } from '../core';
-import { isPast } from '../identity/lifetime';
-import { storedResponses } from '../request/response-store';
+import { isEndedByPanic } from '../identity/lifetime';
+import { storedResponses } from '../request/stored-responses';
 import { slugOf } from '../request/target';
 import { ciphertexts } from '../rows/ciphertexts';
 import { expiries } from '../tasks/expiry';
@@ -124,10 +125,10 @@ async function noteRevocations(core: Core, key: Uint8Array, report: Report): Pro
       const lived =
         stored.revoked_at === null &&
         (stored.expires_at ?? Number.POSITIVE_INFINITY) > core.now() &&
-        !isPast(before, stored);
+        !isEndedByPanic(before, stored);
       const here = core.rows.get('credential', stored.id);
       const { id, kind, name } = stored;
-      if (lived && (!here || here.revoked_at !== null || isPast(now, here)))
+      if (lived && (!here || here.revoked_at !== null || isEndedByPanic(now, here)))
         report.name(report.found.kept_revocations, { id, kind, name });
     }
     if (page.length < 1000) break;
@@ -151,9 +152,7 @@ async function governing(core: Core): Promise<Statement[]> {
     }
     const owner = kind === 'org' ? 'id' : 'org_id';
     const over =
-      kind === 'credential'
-        ? ` and not (kind in ('session', 'browser') and expires_at <= ${core.now()})`
-        : '';
+      kind === 'credential' ? ` and not (kind in ${BRIEF_KINDS} and expires_at <= ${core.now()})` : '';
     return [
       { sql: `delete from ${tableName(kind)} where ${owner} = ?${over}`, params: [core.org] },
       ...slices(rows, kind === 'share' ? FEW : PAGE).map((slice) => upsertOf(kindOf(kind).table, slice)),

@@ -66,7 +66,7 @@ export function withinQuotas(call: Call<unknown>, made: Plan, now: number): Plan
     // safety: lasting-rows-bounded
     if (quota && core.rows.count(kind) + intents(core).adding(kind).length + newIn(made, kind) > quota.most)
       return refuse('LIMIT_REACHED', { message: quota.message });
-    if (quota?.root && isPastRoot(call, kind, made, { count: quota.root }))
+    if (quota?.root && exceedsQuotaOf(call, kind, made, { count: quota.root }))
       return refuse('LIMIT_REACHED', { message: quota.message });
   }
   const whole = wholeOfRoot(call, made);
@@ -88,7 +88,7 @@ export function withinQuotas(call: Call<unknown>, made: Plan, now: number): Plan
 }
 
 /** Whether a root, of those whose rows a plan adds or makes longer, would have more than its quota. */
-function isPastRoot(
+function exceedsQuotaOf(
   call: Call<unknown>,
   kind: RowKind,
   made: Plan,
@@ -110,7 +110,10 @@ function isPastRoot(
 /** 409 where one root would have too many secrets, bytes of them, or session tokens. */
 function wholeOfRoot(call: Call<unknown>, made: Plan): Refusal | null {
   const { core, caller } = call;
-  if (made.writes?.some(({ kind }) => kind === 'secret') && isPastRoot(call, 'secret', made, secretsOfRoot))
+  if (
+    made.writes?.some(({ kind }) => kind === 'secret') &&
+    exceedsQuotaOf(call, 'secret', made, secretsOfRoot)
+  )
     return refuse('LIMIT_REACHED', {
       message:
         'What one member or API key created can be at most 100,000 secrets, and 4 GiB of encrypted values.',

@@ -13,8 +13,8 @@ import { MOST_ENTRIES, RESERVE } from '../audit/log';
 import { SEGMENT } from '../audit/segments';
 import type { Core } from '../core';
 import { spend, unproven } from '../identity/device-proofs';
+import type { Identity } from '../identity/identify';
 import { identify } from '../identity/identify';
-import type { Identity } from '../identity/lineage';
 import { settle } from '../journal/commit';
 import { intents } from '../journal/intents';
 import { locks } from '../journal/locks';
@@ -23,11 +23,11 @@ import { quotaRootOf } from '../limits/quota-root';
 import { type RateLimitState, rateLimit, SLACK, WINDOW } from '../limits/rate-limit';
 import { ciphertexts } from '../rows/ciphertexts';
 import type { Arrived, Ask, Call, Operation, OperationOutcome, Reply } from './call';
+import { findStored, replayRootOf, responseToStore, storedFor } from './idempotency';
 import { fail, type Outcome, ok } from './outcome';
 import { callOf, perform, refusalOfError } from './perform';
 import { permits } from './permits';
-import { findStored, replayRootOf, responseToStore, storedFor } from './replay';
-import { storedResponses } from './response-store';
+import { storedResponses } from './stored-responses';
 
 /** The answer of a step; omitted fields are null. */
 type Answer = Pick<Reply, 'outcome'> & Partial<Omit<Reply, 'outcome' | 'd1_calls'>>;

@@ -19,9 +19,9 @@ import {
   type OperationOutcome,
   refusalIn,
 } from './call';
+import { findStored, noRoom, replayRootOf, storedUnder } from './idempotency';
 import { fail, wants } from './outcome';
-import { findStored, noRoom, replayRootOf, storedUnder } from './replay';
-import { storedResponses } from './response-store';
+import { storedResponses } from './stored-responses';
 import { mayReachNamed, namedSubject } from './target';
 import { inTurns } from './yielding';
 

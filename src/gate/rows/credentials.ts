@@ -1,6 +1,7 @@
 // Queries about credentials on the gate's rows: how many are live by their own rows, and which a panic has
 // revoked. Invariant: live credentials are counted from indexes; whether their ancestors are live is for the
 // caller to judge.
+import { BRIEF_KINDS, leastGeneration } from '../../db/credential-kinds';
 import type { OrgRow } from '../../db/schema';
 
 export interface CredentialQueries {
@@ -12,21 +13,21 @@ export interface CredentialQueries {
   /** How many session tokens and browser sessions are live by their own rows. */
   liveSessions(now: number): { sessions: number; browsers: number };
   /** Up to `limit` credentials, except short-lived ones, that a panic has revoked. */
-  past(org: OrgRow, limit: number): string[];
+  endedByPanic(org: OrgRow, limit: number): string[];
 }
 
 export function createCredentialQueries(sql: SqlStorage): CredentialQueries {
   // A covering index for counting live credentials.
   sql.exec(`create index if not exists rows_live on rows (body ->> 'dies_with', space, body ->> 'expires_at', body ->> 'generation', id)
-    where kind = 'credential' and space not in ('session', 'browser') and body ->> 'revoked_at' is null`);
+    where kind = 'credential' and space not in ${BRIEF_KINDS} and body ->> 'revoked_at' is null`);
 
   return {
     liveBelow: (now, { generation, keys_generation, spared }) =>
       sql
         .exec<{ parent: string | null; n: number }>(
           `select body ->> 'dies_with' parent, count(*) n from rows indexed by rows_live
-            where kind = 'credential' and space not in ('session', 'browser') and body ->> 'revoked_at' is null
-              and coalesce(body ->> 'expires_at', 9e15) > ? and (coalesce(body ->> 'generation', 0) >= iif(space in ('api_key', 'trust'), ?, ?) or id = ?)
+            where kind = 'credential' and space not in ${BRIEF_KINDS} and body ->> 'revoked_at' is null
+              and coalesce(body ->> 'expires_at', 9e15) > ? and (coalesce(body ->> 'generation', 0) >= ${leastGeneration('space')} or id = ?)
             group by parent`,
           now,
           keys_generation ?? 0,
@@ -46,11 +47,11 @@ export function createCredentialQueries(sql: SqlStorage): CredentialQueries {
           .one().n;
       return { sessions: live('rows_sessions', 'session'), browsers: live('rows_browser', 'browser') };
     },
-    past: ({ generation, keys_generation, spared }, limit) =>
+    endedByPanic: ({ generation, keys_generation, spared }, limit) =>
       sql
         .exec<{ id: string }>(
-          `select id from rows where kind = 'credential' and space not in ('session', 'browser') and body is not null and id is not ?
-            and coalesce(body ->> 'generation', 0) < iif(space in ('api_key', 'trust'), ?, ?) limit ?`,
+          `select id from rows where kind = 'credential' and space not in ${BRIEF_KINDS} and body is not null and id is not ?
+            and coalesce(body ->> 'generation', 0) < ${leastGeneration('space')} limit ?`,
           spared,
           keys_generation ?? 0,
           generation ?? 0,

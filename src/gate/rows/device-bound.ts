@@ -1,6 +1,7 @@
 // Which credentials, except session tokens, are bound to which devices: to revoke them with a device.
 // Answered from a covering index on the gate's rows, so it never scans an organisation's credentials, most of
 // which are not bound.
+import { BRIEF_KINDS, leastGeneration } from '../../db/credential-kinds';
 import type { OrgRow } from '../../db/schema';
 import { part } from '../part';
 
@@ -12,8 +13,7 @@ export interface Bound {
 }
 
 export function createBound(sql: SqlStorage): Bound {
-  const where =
-    "kind = 'credential' and body ->> 'device_id' is not null and space not in ('session', 'browser') and body ->> 'revoked_at' is null";
+  const where = `kind = 'credential' and body ->> 'device_id' is not null and space not in ${BRIEF_KINDS} and body ->> 'revoked_at' is null`;
   sql.exec(
     `create index if not exists rows_bound on rows (body ->> 'device_id', body ->> 'dies_with', space, body ->> 'expires_at', body ->> 'generation', id)
       where ${where}`,
@@ -24,7 +24,7 @@ export function createBound(sql: SqlStorage): Bound {
         .exec<{ device: string; parent: string | null; n: number }>(
           `select body ->> 'device_id' device, body ->> 'dies_with' parent, count(*) n from rows indexed by rows_bound
             where ${where} and coalesce(body ->> 'expires_at', 9e15) > ?
-              and (coalesce(body ->> 'generation', 0) >= iif(space in ('api_key', 'trust'), ?, ?) or id = ?)
+              and (coalesce(body ->> 'generation', 0) >= ${leastGeneration('space')} or id = ?)
             group by device, parent`,
           now,
           keys_generation ?? 0,

@@ -2,7 +2,9 @@
 // members and their grants, credentials, and the state of secrets (not their ciphertext). Invariants: only a
 // settled commit (or the recovery of a lost gate) writes here; a deleted row leaves a tombstone with its
 // revision, so an old copy restored to D1, with a correct MAC, has no effect.
+
 import QuickLRU from 'quick-lru';
+import { BRIEF_KINDS } from '../../db/credential-kinds';
 import { DAY, kindOf, type RowKind, type RowTypes, rowOf, sweepAt } from '../../db/rows';
 import type { CredentialRow } from '../../db/schema';
 import { type CredentialQueries, createCredentialQueries } from './credentials';
@@ -67,8 +69,7 @@ export interface Rows extends SecretQueries, CredentialQueries {
 const BURIED = 400 * DAY;
 
 /** Sessions are many and end soon, so they are swept by the clock in any case. */
-const SWEPT_BY_AGE =
-  "and (sweep_at <= ? or (kind = 'credential' and body ->> '$.kind' in ('session', 'browser')))";
+const SWEPT_BY_AGE = `and (sweep_at <= ? or (kind = 'credential' and body ->> '$.kind' in ${BRIEF_KINDS}))`;
 
 interface Parsed {
   kind: RowKind;

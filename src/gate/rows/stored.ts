@@ -1,15 +1,8 @@
 // How much each root stores of each kind of row that it can create. Invariants: written in the turn in which
 // the row is; a row keeps its root after the credential that made it is forgotten.
 import QuickLRU from 'quick-lru';
-import {
-  isBrief,
-  kindOf,
-  type RowKind,
-  type RowReader,
-  type RowTypes,
-  rowKinds,
-  type Usage,
-} from '../../db/rows';
+import { isBrief } from '../../db/credential-kinds';
+import { kindOf, type RowKind, type RowReader, type RowTypes, rowKinds, type Usage } from '../../db/rows';
 import type { CredentialRow, SecretRow } from '../../db/schema';
 import { rootOfCredential } from '../limits/quota-root';
 

@@ -3,8 +3,10 @@
 // an event, its audit entry and the deletion of that note are one turn, so an interrupted run neither loses
 // nor repeats an event; after an outage, events that are still true are raised late, but no warning comes
 // after the expiry.
+
+import { BRIEF_KINDS, isBrief } from '../../db/credential-kinds';
 import { newId } from '../../db/ids';
-import { DAY, isBrief } from '../../db/rows';
+import { DAY } from '../../db/rows';
 import type { CredentialRow, SecretRow } from '../../db/schema';
 import { SYSTEM_ACTOR } from '../audit/entry';
 import type { Core, Declared } from '../core';
@@ -62,14 +64,14 @@ const aheadOf = (expires_at: number, lead: number) => ({
 });
 
 /** Whether a warning is too late, or a restore has postponed the expiry. */
-const isPast = (expires_at: number, lead: number, now: number) =>
+const isObsolete = (expires_at: number, lead: number, now: number) =>
   (lead > 0 && expires_at <= now) || expires_at - lead > now;
 
 function ofSecret(core: Core, { id, lead }: Expiry, now: number): Announcement | null {
   const row = core.rows.get('secret', id);
   // safety: only-live-secrets-expire
   if (!row || row.deleted_at !== null || row.revoked_at !== null || row.expires_at === null) return null;
-  if (isPast(row.expires_at, lead, now)) return null;
+  if (isObsolete(row.expires_at, lead, now)) return null;
   const data = { ...secretData(core, row), ...aheadOf(row.expires_at, lead) };
   return {
     event: { type: lead > 0 ? 'SECRET_EXPIRING' : 'SECRET_EXPIRED', data },
@@ -82,7 +84,7 @@ function ofSecret(core: Core, { id, lead }: Expiry, now: number): Announcement |
 function ofCredential(core: Core, { id, lead }: Expiry, now: number): Announcement | null {
   const row = core.rows.get('credential', id);
   // safety: only-live-credentials-expire
-  if (!row || row.expires_at === null || isPast(row.expires_at, lead, now) || !isAlive(core, row))
+  if (!row || row.expires_at === null || isObsolete(row.expires_at, lead, now) || !isAlive(core, row))
     return null;
   return {
     event: {
@@ -163,7 +165,7 @@ export function createExpiries(sql: SqlStorage, meta: Meta): Expiries {
       for (const lead of leads)
         sql.exec(
           `insert or ignore into expiries select id, ?1, kind, (body ->> 'expires_at') - ?1 from rows
-            where kind = ?2 and body is not null and space not in ('session', 'browser') and (body ->> 'expires_at') - ?1 > ?3`,
+            where kind = ?2 and body is not null and space not in ${BRIEF_KINDS} and (body ->> 'expires_at') - ?1 > ?3`,
           lead,
           kind,
           now,

@@ -2,7 +2,9 @@
 // restore period, credentials that ended long ago, expired grants, everything of a deleted organisation.
 // Invariants: each run is bounded and can be interrupted at any point; a row of a commit in doubt stays until
 // the commit is settled; what refuses the tokens of a deleted organisation stays.
-import { isBrief, REMEMBERED, type RowKind, rowKinds, tableName } from '../../db/rows';
+
+import { isBrief } from '../../db/credential-kinds';
+import { REMEMBERED, type RowKind, rowKinds, tableName } from '../../db/rows';
 import type { OrgRow } from '../../db/schema';
 import { ageAt } from '../audit/age';
 import type { Core } from '../core';
@@ -11,7 +13,7 @@ import { intents } from '../journal/intents';
 import { locks } from '../journal/locks';
 import { lastUsed } from '../limits/last-used';
 import { WINDOW } from '../limits/rate-limit';
-import { storedResponses } from '../request/response-store';
+import { storedResponses } from '../request/stored-responses';
 import { ciphertexts } from '../rows/ciphertexts';
 import { descendants } from '../rows/descendants';
 import { formerMakers } from '../rows/former-makers';
@@ -104,7 +106,7 @@ export async function purge(core: Core, rows: readonly { kind: RowKind; id: stri
 }
 
 /** Whether credentials revoked by the last panic are past their retention and still here. */
-export function isPastOver(core: Core, now: number): boolean {
+export function isPanicPurgeable(core: Core, now: number): boolean {
   const { generation, panicked_at } = core.rows.get('org', core.org) ?? {};
   return (
     panicked_at != null && panicked_at + REMEMBERED <= now && core.meta.get('cleared') !== String(generation)
@@ -112,10 +114,10 @@ export function isPastOver(core: Core, now: number): boolean {
 }
 
 /** Purges credentials that a panic revoked, in batches: they have no end in their own rows. */
-export async function purgePast(core: Core, now: number): Promise<number | null> {
-  if (!isPastOver(core, ageAt(core, now))) return null;
+export async function purgeEndedByPanic(core: Core, now: number): Promise<number | null> {
+  if (!isPanicPurgeable(core, ageAt(core, now))) return null;
   const orgRow = core.rows.get('org', core.org) as OrgRow;
-  const ids = core.rows.past(orgRow, BATCH);
+  const ids = core.rows.endedByPanic(orgRow, BATCH);
   const rows = ids.map((id) => ({ kind: 'credential', id }) as const);
   // Locked, because one of them may be revoked concurrently.
   const done = await locks(core).run(ids, () => purge(core, rows));

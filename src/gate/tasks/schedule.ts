@@ -1,7 +1,7 @@
 // The schedule: which task is due when, in one table, behind the Durable Object's single alarm. Nothing
 // depends on punctuality: expired things are refused by time, and tasks only clean up.
 
-/** The name of a task that a room or a domain declares. */
+/** The name of a task that an area of the gate or a domain declares. */
 export type Task = string;
 
 export interface Schedule {

@@ -17,7 +17,7 @@ import {
   sessionQuotas,
   wholeQuotas,
 } from '../../../src/gate/limits/quotas';
-import { storedResponses } from '../../../src/gate/request/response-store';
+import { storedResponses } from '../../../src/gate/request/stored-responses';
 import { makerQuota } from '../../../src/gate/rows/former-makers';
 import { tombstoneQuota } from '../../../src/gate/rows/tombstones';
 import { runTasks } from '../../../src/gate/tasks/run';

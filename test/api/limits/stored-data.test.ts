@@ -6,7 +6,7 @@ import { newId } from '../../../src/db/ids';
 import { credentials } from '../../../src/db/schema';
 import { upsertOf } from '../../../src/db/statements';
 import { announced } from '../../../src/domains/incidents/gate/announced';
-import { storedResponses } from '../../../src/gate/request/response-store';
+import { storedResponses } from '../../../src/gate/request/stored-responses';
 import { formerMakers } from '../../../src/gate/rows/former-makers';
 import { runTasks } from '../../../src/gate/tasks/run';
 import { newAgent, newKey, newSession } from '../../support/credentials';

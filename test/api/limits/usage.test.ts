@@ -1,7 +1,7 @@
 // How much an organisation holds of what it may hold: counted as it is, shown as it is counted, and held to
 // its bounds.
 import { describe, expect, it } from 'vitest';
-import { isBrief } from '../../../src/db/rows';
+import { isBrief } from '../../../src/db/credential-kinds';
 import type { SecretRow } from '../../../src/db/schema';
 import { isAlive } from '../../../src/gate/identity/lifetime';
 import { problemOf } from '../../model/invariants';

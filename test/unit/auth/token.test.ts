@@ -1,14 +1,14 @@
 // Tokens: known answers, and the refusal without I/O of everything that is not exactly a token of this
 // deployment. The vectors were computed apart from this code, in Python.
 import { describe, expect, it } from 'vitest';
-import { type Kind, newToken, prefixes, readToken } from '../../../src/auth/token';
+import { newToken, prefixes, readToken, type TokenKind } from '../../../src/auth/token';
 import { randomBytes, toBase62 } from '../../../src/crypto/bytes';
 import { newId } from '../../../src/db/ids';
 import { fromHex } from '../../support/hex';
 import vectors from '../../support/vectors/token.json';
 
 const key = fromHex(vectors.key);
-const kinds = Object.keys(prefixes) as Kind[];
+const kinds = Object.keys(prefixes) as TokenKind[];
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const isAccepted = (text: string) => readToken(text)?.isGenuine(key) ?? false;
 

@@ -1,6 +1,7 @@
 // Checks on long-lived credentials: use, expiry and reach. Pure.
+
+import { type CredentialKind, lastingKinds } from '../../../db/credential-kinds';
 import { DAY } from '../../../db/rows';
-import type { CredentialKind } from '../../../db/schema';
 import { iso, isoOrNull } from '../../../http/wire';
 import { counted, findingOf, newTally, said, statusBy } from '../finding';
 import type { CredentialFacts } from '../payloads';
@@ -21,7 +22,6 @@ const kindNames: Record<CredentialKind, string> = {
   browser: 'browser session',
   trust: 'trust',
 };
-const kinds = ['api_key', 'agent', 'provider', 'break_glass', 'trust'] as const;
 
 export interface CredentialChecks {
   add(rows: CredentialFacts[]): void;
@@ -111,7 +111,7 @@ export function newCredentialChecks(now: number): CredentialChecks {
   const wide = newTally();
   const seen: Seen = { total: 0, long: 0, old: 0, unlimitedKeys: 0, unlimitedAgents: 0 };
   const zero = () => ({ live: 0, without_expiry: 0, unused: 0, over_scoped: 0 });
-  const byKind = Object.fromEntries(kinds.map((kind) => [kind, zero()])) as Record<
+  const byKind = Object.fromEntries(lastingKinds.map((kind) => [kind, zero()])) as Record<
     string,
     ReturnType<typeof zero>
   >;
@@ -150,7 +150,7 @@ export function newCredentialChecks(now: number): CredentialChecks {
     },
     findings: () => findingsOf(seen, { unused, endless, wide }),
     inventory: (sessions, browsers) => [
-      ...kinds.map((kind) => ({ kind, ...(byKind[kind] as ReturnType<typeof zero>) })),
+      ...lastingKinds.map((kind) => ({ kind, ...(byKind[kind] as ReturnType<typeof zero>) })),
       { kind: 'session', ...zero(), live: sessions },
       { kind: 'browser', ...zero(), live: browsers },
     ],

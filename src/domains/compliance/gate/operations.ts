@@ -2,7 +2,8 @@
 // Invariants: only a caller without limits gets any; only the first part writes an audit entry, which stands
 // for the whole report.
 import { mustReachAll } from '../../../auth/authorize';
-import { idOf, idStart } from '../../../db/ids';
+import { isBrief, isLasting } from '../../../db/credential-kinds';
+import { idEnd, idOf } from '../../../db/ids';
 import { DAY } from '../../../db/rows';
 import type { ApprovalRow, CredentialRow, SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
@@ -128,18 +129,14 @@ function secretFacts(core: Core, row: SecretRow, last_read_at: number | null): S
   };
 }
 
-/**
- * Long-lived credentials. In id order, browser sessions and session tokens come between these and trusts:
- * they are only counted and skipped.
- */
+/** Lasting credentials. Brief ones are only counted: their ids, which follow one another, are skipped. */
 function credentials({ core }: Call<unknown>, after: string): Page<CredentialFacts> {
-  const isPassed = ({ id }: CredentialRow) => id > idStart('browser') && id < idStart('trust');
   const { rows: all, next } = paged(core.rows.after('credential', after, ROWS), (row) => row);
   const rows = all.flatMap((row) =>
-    !isPassed(row) && isAlive(core, row) ? [credentialFacts(core, row)] : [],
+    isLasting(row.kind) && isAlive(core, row) ? [credentialFacts(core, row)] : [],
   );
   const last = all.at(-1);
-  return { rows, next: next !== null && last && isPassed(last) ? idStart('trust') : next };
+  return { rows, next: next !== null && last && isBrief(last.kind) ? idEnd(last.kind) : next };
 }
 
 function credentialFacts(core: Core, row: CredentialRow): CredentialFacts {

@@ -4,10 +4,11 @@
 import { type Caller, mustBeConfirmed } from '../../../auth/authorize';
 import { type Wanted, withinPermissions } from '../../../auth/delegation';
 import { covers, type ProviderScope, providerScopes } from '../../../auth/scopes';
+import { isBrief } from '../../../db/credential-kinds';
 import { idStart } from '../../../db/ids';
 import type { McpLimits } from '../../../db/mcp-limits';
 import { forms } from '../../../db/names';
-import { DAY, isBrief } from '../../../db/rows';
+import { DAY } from '../../../db/rows';
 import { type CredentialRow, madeByOwnerColumn, parentColumn } from '../../../db/schema';
 import { invalid, type Refusal, refuse } from '../../../errors';
 import type { Core } from '../../../gate/core';

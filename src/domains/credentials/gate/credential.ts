@@ -1,5 +1,7 @@
 // Finding and showing credentials in the gate. The Worker creates tokens; the gate has only their hashes.
-import type { CredentialKind, CredentialRow } from '../../../db/schema';
+
+import type { CredentialKind } from '../../../db/credential-kinds';
+import type { CredentialRow } from '../../../db/schema';
 import { limitsShown } from '../../../gate/identity/limits-shown';
 import { lastUsed } from '../../../gate/limits/last-used';
 import type { Call } from '../../../gate/request/call';

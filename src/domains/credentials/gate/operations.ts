@@ -1,8 +1,9 @@
 // Operations on credentials in the gate.
 
 import { type Caller, enters } from '../../../auth/authorize';
+import type { CredentialKind } from '../../../db/credential-kinds';
 import { idStart } from '../../../db/ids';
-import { type CredentialKind, type CredentialRow, parentIdOf } from '../../../db/schema';
+import { type CredentialRow, parentIdOf } from '../../../db/schema';
 import { endOf } from '../../../gate/identity/lifetime';
 import { lineageOf } from '../../../gate/identity/lineage';
 import type { Operation } from '../../../gate/request/call';

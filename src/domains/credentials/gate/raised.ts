@@ -1,5 +1,5 @@
 // The events of credentials. Invariant: they follow from the rows that a change writes, never from its route.
-import { isBrief } from '../../../db/rows';
+import { isBrief } from '../../../db/credential-kinds';
 import type { Raise } from '../../../gate/core';
 import type { EventType, Raised } from '../../../gate/events/outbox';
 import { credentialData } from '../../../gate/events/raised';

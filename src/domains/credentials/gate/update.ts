@@ -3,10 +3,10 @@
 // credential and all its descendants are refused from the turn in which its row changes.
 import { type Caller, mustBeConfirmed } from '../../../auth/authorize';
 import { isNarrower, type Wanted, withinPermissions } from '../../../auth/delegation';
+import type { CredentialKind } from '../../../db/credential-kinds';
 import type { McpLimits } from '../../../db/mcp-limits';
 import { fromD1, macOf } from '../../../db/rows';
 import {
-  type CredentialKind,
   type CredentialRow,
   credentials,
   isMadeByOwner,

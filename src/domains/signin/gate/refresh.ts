@@ -1,6 +1,6 @@
-// Refreshing a browser or terminal session. Invariants: a number is issued once; a number that is used again
-// later ends its session, since somebody else may hold it; for a few seconds it is accepted again, because
-// its response may have been lost.
+// Refreshing a browser or terminal session, and reuse of a refresh token. Invariants: a refresh token (by its
+// number) is issued once; reuse ends the session, since somebody else may hold the token; for a few seconds
+// it is accepted again, because the response may have been lost.
 import type { CredentialRow, Refresh } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import type { Plan } from '../../../gate/journal/plan';

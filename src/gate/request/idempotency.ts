@@ -1,7 +1,7 @@
-// Stored responses: for 24 hours under the Idempotency-Key of a POST, and for a few minutes under the request
-// id of every change, so the Worker can repeat a call whose response was lost. Encrypted; one-time values
-// inside are also encrypted with a key derived from the caller's token. Invariant: a response is stored in
-// the same turn as the effect that it reports.
+// Idempotency: a repeated request gets the first response. A POST is known by its Idempotency-Key for 24
+// hours, and every change by its request id for a few minutes, so that the Worker can repeat a call whose
+// response was lost. Responses are encrypted; one-time values inside are also encrypted with a key derived
+// from the caller's token. Invariant: a response is stored in the same turn as the effect that it reports.
 import type { Caller } from '../../auth/authorize';
 import { fromUtf8, utf8 } from '../../crypto/bytes';
 import { sha256 } from '../../crypto/digest';
@@ -11,8 +11,8 @@ import { ApiError, type Refusal, refuse } from '../../errors';
 import type { Core } from '../core';
 import type { Ask } from './call';
 import type { Outcome } from './outcome';
-import type { StoredResponse, StoredResponses } from './response-store';
 import { readOutcome, writeOutcome } from './rollout';
+import type { StoredResponse, StoredResponses } from './stored-responses';
 
 /**
  * How long the response of a change without a key is stored, in milliseconds: the Worker may repeat a call

@@ -1,6 +1,6 @@
-// Stored responses: under an Idempotency-Key for 24 hours, and under the request id of every change for a few
-// minutes. They arrive encrypted. Invariants: the storage of a root and of an organisation is bounded;
-// expired responses are deleted promptly. The table keeps its original name, `replays`.
+// The table of stored responses (idempotency.ts says which, and for how long). They arrive encrypted.
+// Invariants: the storage of a root and of an organisation is bounded; expired responses are deleted
+// promptly. The table keeps its original name, `replays`.
 /** A response to be stored, encrypted before anything is written, so it can be part of an intent. */
 export interface StoredResponse {
   key: string;

@@ -1,4 +1,4 @@
-// What the gate's own rooms declare, as domains do: tasks, and what follows from rows.
+// What the areas of the gate declare, as domains do: tasks, and what follows from rows.
 import { approvals } from './approvals/follow';
 import { requestCheckpoint } from './audit/checkpoints';
 import { readers } from './audit/readers';
@@ -9,10 +9,10 @@ import { emergencies } from './events/emergencies';
 import { closeEvents } from './events/segments';
 import { settle } from './journal/commit';
 import { rateLimit, WINDOW } from './limits/rate-limit';
-import { storedResponses } from './request/response-store';
+import { storedResponses } from './request/stored-responses';
 import { formerMakers } from './rows/former-makers';
 import { expiry } from './tasks/expiry';
-import { endOrg, purgePast, purgeRows } from './tasks/purge';
+import { endOrg, purgeEndedByPanic, purgeRows } from './tasks/purge';
 
 /** The most stored responses that one run deletes; it runs again immediately while there are more. */
 const PER_RUN = 1000;
@@ -59,7 +59,8 @@ const events: Declared = {
 };
 
 const rows: Declared = {
-  tasks: { rows: purgeRows, past: purgePast, end: endOrg },
+  // The names are stored.
+  tasks: { rows: purgeRows, past: purgeEndedByPanic, end: endOrg },
   follows: {
     org: (core, { after }, now) => void (after?.deleted_at != null && core.schedule.at('end', now)),
   },
@@ -70,7 +71,7 @@ const rows: Declared = {
   clear: (core) => formerMakers(core).clear(),
 };
 
-export const rooms: readonly Declared[] = [
+export const areas: readonly Declared[] = [
   journal,
   limits,
   responses,

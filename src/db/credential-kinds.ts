@@ -1,0 +1,48 @@
+// The kinds of credentials, and how they differ wherever credentials are stored, counted or ended. A new kind
+// begins here. Whatever else depends on the kind is a record of all kinds, or asks for one of these facts.
+
+interface Facts {
+  /**
+   * A session: it lives for a day at most or ends with a sign-out, is not counted among the live credentials,
+   * and leaves no row behind.
+   */
+  isBrief: boolean;
+  /**
+   * The number of the organisation that a panic raises to end it. A panic that keeps the API keys and trusts
+   * raises `generation` alone.
+   */
+  endedBy: 'generation' | 'keys_generation';
+}
+
+export const credentialKinds = {
+  api_key: { isBrief: false, endedBy: 'keys_generation' },
+  session: { isBrief: true, endedBy: 'generation' },
+  agent: { isBrief: false, endedBy: 'generation' },
+  provider: { isBrief: false, endedBy: 'generation' },
+  break_glass: { isBrief: false, endedBy: 'generation' },
+  browser: { isBrief: true, endedBy: 'generation' },
+  trust: { isBrief: false, endedBy: 'keys_generation' },
+} as const satisfies Record<string, Facts>;
+
+export type CredentialKind = keyof typeof credentialKinds;
+export type BriefKind = {
+  [K in CredentialKind]: (typeof credentialKinds)[K]['isBrief'] extends true ? K : never;
+}[CredentialKind];
+export type LastingKind = Exclude<CredentialKind, BriefKind>;
+
+const all = Object.keys(credentialKinds) as [CredentialKind, ...CredentialKind[]];
+
+export const isBrief = (kind: CredentialKind): kind is BriefKind => credentialKinds[kind].isBrief;
+export const isLasting = (kind: CredentialKind): kind is LastingKind => !isBrief(kind);
+export const kindsOfCredentials = all;
+export const lastingKinds: LastingKind[] = all.filter(isLasting);
+
+const listed = (kinds: readonly string[]) => `(${kinds.map((kind) => `'${kind}'`).join(', ')})`;
+/** The brief kinds, as a list of SQL. */
+export const BRIEF_KINDS = listed(all.filter(isBrief));
+/**
+ * SQL for the least generation of the live credentials of the kind in a column. It has two parameters:
+ * `keys_generation` and `generation` of the organisation.
+ */
+export const leastGeneration = (column: string): string =>
+  `iif(${column} in ${listed(all.filter((kind) => credentialKinds[kind].endedBy === 'keys_generation'))}, ?, ?)`;
