@@ -12,11 +12,16 @@ interface Facts {
    * raises `generation` alone.
    */
   endedBy: 'generation' | 'keys_generation';
+  /**
+   * Its row is in the gate alone: it lives for a day at most, so a gate that lost its storage ends it, and the
+   * caller mints again.
+   */
+  isLocal?: true;
 }
 
 export const credentialKinds = {
   api_key: { isBrief: false, endedBy: 'keys_generation' },
-  session: { isBrief: true, endedBy: 'generation' },
+  session: { isBrief: true, endedBy: 'generation', isLocal: true },
   agent: { isBrief: false, endedBy: 'generation' },
   provider: { isBrief: false, endedBy: 'generation' },
   break_glass: { isBrief: false, endedBy: 'generation' },
@@ -37,7 +42,12 @@ export const isLasting = (kind: CredentialKind): kind is LastingKind => !isBrief
 export const kindsOfCredentials = all;
 export const lastingKinds: LastingKind[] = all.filter(isLasting);
 
+/** Whether D1 has no row of it. */
+export const isLocal = (kind: CredentialKind): boolean => (credentialKinds[kind] as Facts).isLocal ?? false;
+
 const listed = (kinds: readonly string[]) => `(${kinds.map((kind) => `'${kind}'`).join(', ')})`;
+/** Those in the gate alone, as a list of SQL. D1 has those that an earlier release wrote. */
+export const LOCAL_KINDS = listed(all.filter(isLocal));
 /** The brief kinds, as a list of SQL. */
 export const BRIEF_KINDS = listed(all.filter(isBrief));
 /**

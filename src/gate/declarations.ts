@@ -1,4 +1,5 @@
 // What the areas of the gate declare, as domains do: tasks, and what follows from rows.
+
 import { approvals } from './approvals/follow';
 import { requestCheckpoint } from './audit/checkpoints';
 import { readers } from './audit/readers';
@@ -10,6 +11,7 @@ import { closeEvents } from './events/segments';
 import { settle } from './journal/commit';
 import { rateLimit, WINDOW } from './limits/rate-limit';
 import { storedResponses } from './request/stored-responses';
+import { endedSessions } from './rows/ended-sessions';
 import { formerMakers } from './rows/former-makers';
 import { expiry } from './tasks/expiry';
 import { endOrg, purgeEndedByPanic, purgeRows } from './tasks/purge';
@@ -64,11 +66,15 @@ const rows: Declared = {
   follows: {
     org: (core, { after }, now) => void (after?.deleted_at != null && core.schedule.at('end', now)),
   },
-  sweep(core) {
+  sweep(core, now) {
     formerMakers(core).sweep();
+    endedSessions(core).sweep(now);
     return false;
   },
-  clear: (core) => formerMakers(core).clear(),
+  clear(core) {
+    formerMakers(core).clear();
+    endedSessions(core).clear();
+  },
 };
 
 export const areas: readonly Declared[] = [

@@ -7,6 +7,7 @@ import { type RowKind, type RowTypes, readable, rowKinds, sweepAt, tableName } f
 import type { CredentialRow, SecretRow } from '../db/schema';
 import { hasVersion } from '../domains/secrets/rules';
 import type { Core } from '../gate/core';
+import { isInD1 } from '../gate/journal/batch';
 import { intents } from '../gate/journal/intents';
 
 /** Where a comparison goes on: after this row of a kind. */
@@ -123,16 +124,18 @@ async function differing<K extends RowKind>(
 ): Promise<{ id: string; state: string }[]> {
   const stored = new Map(there.map(([id, mac, whole]) => [id, { mac, whole }]));
   const stays = (row: RowTypes[K]) => (sweepAt(kind, row) ?? Number.POSITIVE_INFINITY) > core.now();
-  const found = here.flatMap((row) => {
-    const other = stored.get(row.id);
-    stored.delete(row.id);
-    const secret = kind === 'secret' ? (row as SecretRow) : null;
-    const isWhole = other?.whole !== 0 || !secret || !hasVersion(secret, secret.version);
-    // safety: lost-rows-told
-    return (other?.mac === row.mac && isWhole) || !stays(row)
-      ? []
-      : [{ id: row.id, state: `${row.mac} ${other?.mac} ${isWhole}` }];
-  });
+  const found = here
+    .filter((row) => isInD1({ kind, row } as never))
+    .flatMap((row) => {
+      const other = stored.get(row.id);
+      stored.delete(row.id);
+      const secret = kind === 'secret' ? (row as SecretRow) : null;
+      const isWhole = other?.whole !== 0 || !secret || !hasVersion(secret, secret.version);
+      // safety: lost-rows-told
+      return (other?.mac === row.mac && isWhole) || !stays(row)
+        ? []
+        : [{ id: row.id, state: `${row.mac} ${other?.mac} ${isWhole}` }];
+    });
   const surplus = [...stored.keys()].slice(0, TOLD);
   if (surplus.length === 0) return found;
   const rows = await core.database.all<Record<string, unknown>>({

@@ -13,7 +13,7 @@ import { hashOf } from '../../src/gate/audit/chain';
 import type { Entry } from '../../src/gate/audit/entry';
 import { ciphertexts } from '../../src/gate/rows/ciphertexts';
 import { runTasks } from '../../src/gate/tasks/run';
-import { newKey, newSession } from '../support/credentials';
+import { newAgent } from '../support/credentials';
 import { faults } from '../support/faults';
 import { evict, inGate, loseStorage } from '../support/gate';
 import { sampled } from '../support/sampled';
@@ -498,13 +498,13 @@ describe('tampering: a gate that lost its storage and recovers from D1', () => {
 
   it('refuses a child whose parent is not in D1', async () => {
     const w = await world();
-    const parent = await newKey(w.o);
-    const child = await newSession(parent.o);
-    await w.o.del(`/api-keys/${parent.id}`);
+    const parent = await newAgent(w.o, { scopes: ['tokens:write', 'secrets:read'] });
+    const child = await newAgent(parent.o, { scopes: ['secrets:read'] });
+    await w.o.del(`/agent-credentials/${parent.id}`);
     await run('delete from credentials where id = ?', parent.id);
     await loseStorage(w.o);
     expect((await child.o.get(`/secrets/${w.a.id}`)).json.error.code).toBe('TOKEN_REVOKED');
-    expect((await w.session.o.get('/secrets')).status).toBe(200);
+    expect((await w.agent.o.get('/secrets')).status).toBe(200);
   });
 
   it('accepts an older row with its own MAC; its audit log begins with the report that it recovered', async () => {

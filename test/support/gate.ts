@@ -8,6 +8,7 @@ import { newId } from '../../src/db/ids';
 import { type Env, type Settings, settingsOf } from '../../src/env';
 import type { Core } from '../../src/gate/core';
 import type { Ask } from '../../src/gate/request/call';
+import { endedSessions } from '../../src/gate/rows/ended-sessions';
 import { runTasks } from '../../src/gate/tasks/run';
 import { keyringOf, type OrgKeys } from '../../src/keys/keyring';
 import type { Gate } from '../../src/objects/gate';
@@ -35,6 +36,16 @@ export async function loseStorage(o: Org): Promise<void> {
   await inGate(o, (_gate, { storage }) => storage.deleteAll());
   await evict(o);
 }
+
+/** A session token that has ended leaves the rows, as when the gate purges it. */
+export const leaveRows = (o: Org, id: string): Promise<void> =>
+  inCore(o, (core) =>
+    core.storage.transactionSync(() => {
+      const row = core.rows.get('credential', id);
+      if (row) endedSessions(core).leave([row]);
+      core.rows.forget('credential', id);
+    }),
+  );
 
 /** As if retention had run every hour until a time: only after a leap of the clock is it held back. */
 export const ageTo = ({ meta }: Core, at: number) => meta.set('age', JSON.stringify({ to: at, at }));

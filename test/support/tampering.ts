@@ -6,7 +6,7 @@ import { fromBase64, fromUtf8 } from '../../src/crypto/bytes';
 import { gunzip } from '../../src/crypto/gzip';
 import type { Entry } from '../../src/gate/audit/entry';
 import { ciphertexts } from '../../src/gate/rows/ciphertexts';
-import { newKey, newSession } from './credentials';
+import { newAgent, newKey } from './credentials';
 import { newDevice, newKeyPair, provenBy } from './device';
 import { inGate } from './gate';
 import { newPolicy } from './policies';
@@ -68,11 +68,11 @@ export async function world() {
   const low = await newKey(o, { scopes: ['secrets:read'], environments: ['staging'], secrets: ['S'] });
   const bound = await newKey(o, { scopes: ['*'], allowed_addresses: ['203.0.113.0/24', '198.51.100.0/24'] });
   const dead = await newKey(o);
-  const session = await newSession(o, { scopes: ['secrets:list'] });
+  const agent = await newAgent(o, { scopes: ['secrets:list'] });
   const { id: laptop, keys } = await newDevice(o);
   const { id: lost, keys: lostKeys } = await newDevice(o);
-  const held = await newSession(o, { device_id: laptop });
-  const left = await newSession(o, { device_id: lost });
+  const held = await newAgent(o, { device_id: laptop });
+  const left = await newAgent(o, { device_id: lost });
   const thief = await newKeyPair();
   const devices = {
     laptop,
@@ -112,7 +112,7 @@ export async function world() {
     low,
     bound,
     dead,
-    session,
+    agent,
     devices,
     doomed,
     strict,
@@ -138,7 +138,7 @@ export async function asked({
   low,
   bound,
   dead,
-  session,
+  agent,
   devices,
 }: World) {
   const paths = {
@@ -166,8 +166,8 @@ export async function asked({
     'low lists keys': () => low.o.get('/api-keys'),
     'bound from elsewhere': () => bound.o.get('/secrets', { 'CF-Connecting-IP': '198.51.100.9' }),
     'dead lists': () => dead.o.get('/secrets'),
-    'session reads a': () => session.o.get(`/secrets/${a.id}`),
-    'session lists': () => session.o.get('/secrets'),
+    'agent reads a': () => agent.o.get(`/secrets/${a.id}`),
+    'agent lists': () => agent.o.get('/secrets'),
     'device reads a': () => devices.by.held.get(`/secrets/${a.id}`),
     'thief reads a with a stolen token': () => devices.held.o.get(`/secrets/${a.id}`),
     'thief reads a with a stolen token and a key of their own': () =>
@@ -450,7 +450,7 @@ export const attempts: Record<string, { attempt: (world: World) => unknown; alar
     attempt: set(
       'credentials',
       'expires_at = expires_at * 2, rate_limit = 1000000, dies_with = null',
-      (w) => w.session.id,
+      (w) => w.agent.id,
     ),
   },
   'the hashes of a strong and a weak credential swapped': {

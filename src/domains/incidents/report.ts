@@ -108,7 +108,7 @@ export async function reportOf(
     ? await bulkReads(context, parts, { ...descent, waits }, activity.bulks, gaps)
     : [])
     noteRead(read, one);
-  const credentials = await allCredentials(context, descent, activity.made);
+  const credentials = await allCredentials(context, parts, descent, activity.made);
   const members = [...activity.members]
     .flatMap((member) => credentials.get(member) ?? [])
     .sort((a, b) => a.created_at - b.created_at || (a.id < b.id ? -1 : 1));
@@ -134,17 +134,26 @@ export async function reportOf(
   };
 }
 
-async function descentOf(parts: Parts, id: string, spared: string[]): Promise<Descent> {
-  const base = await parts<RootPart | null>({ part: 'root' });
-  if (!base) throw new ApiError(refuse('NOT_FOUND'));
-  const credentials = new Map([[id, base.root]]);
-  const { ids, isCut } = await parts<DescentPart>({ part: 'descent', spared });
+/** Adds the credentials that the gate knows, ended sessions included, and what they end with. */
+async function inGate(
+  parts: Parts,
+  ids: string[],
+  credentials: Map<string, CredentialSummary>,
+): Promise<void> {
   for (let at = 0; at < ids.length; at += AT_ONCE)
     for (const one of await parts<CredentialSummary[]>({
       part: 'credentials',
       ids: ids.slice(at, at + AT_ONCE),
     }))
       credentials.set(one.id, one);
+}
+
+async function descentOf(parts: Parts, id: string, spared: string[]): Promise<Descent> {
+  const base = await parts<RootPart | null>({ part: 'root' });
+  if (!base) throw new ApiError(refuse('NOT_FOUND'));
+  const credentials = new Map([[id, base.root]]);
+  const { ids, isCut } = await parts<DescentPart>({ part: 'descent', spared });
+  await inGate(parts, ids, credentials);
   return { ...base, spared, ids, isCut, credentials };
 }
 
@@ -234,6 +243,7 @@ async function beforeThat(
  */
 async function allCredentials(
   context: Context,
+  parts: Parts,
   { credentials }: Descent,
   made: Map<string, CredentialSummary>,
 ): Promise<Map<string, CredentialSummary>> {
@@ -242,6 +252,8 @@ async function allCredentials(
     const parents = [...known.values()].flatMap(({ parent_id }) => parent_id ?? []);
     missing = [...new Set([...missing, ...parents])].filter((id) => !known.has(id));
     if (missing.length === 0) return known;
+    await inGate(parts, missing, known);
+    missing = missing.filter((id) => !known.has(id));
     for (let at = 0; at < missing.length; at += AT_ONCE)
       for (const row of await storedCredentials(context, missing.slice(at, at + AT_ONCE)))
         known.set(row.id, row);

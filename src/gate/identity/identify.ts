@@ -14,6 +14,7 @@ import type { Core } from '../core';
 import { type Allowance, allowancesOf } from '../limits/allowances';
 import { part } from '../part';
 import type { Ask } from '../request/call';
+import { endedSessions } from '../rows/ended-sessions';
 import { callerOf, grantRows, memberOf } from './caller';
 import { endOf, isEndedByPanic } from './lifetime';
 import { lineageOf } from './lineage';
@@ -117,6 +118,8 @@ function unknown(core: Core, ask: Ask, { kind, hash, jwt }: TokenRef): Identity 
   const found = { caller, allowances: [{ id: `hash:${hash}`, limit: UNKNOWN_RATE }], links: [], refusal };
   const { keys } = ask;
   if (over(core) || !keys) return { ...found, refusal: refuse('TOKEN_REVOKED') };
+  const left = endedSessions(core).find('token_hash', hash);
+  if (left) return endedAs(core, found, left);
   const before = unknownTokens(core).get(hash);
   if (before && before.until > core.now()) return before.identity;
   return {
@@ -152,18 +155,18 @@ async function inDatabase(
     reportViolation(core, { event: 'credential_altered', resource: stored.id, status: 401 }, by);
     return unknown;
   }
-  const end = ended(
-    // safety: panic-ends-removed-sessions
-    [
-      {
-        ...stored,
-        revoked_at: stored.revoked_at ?? (isEndedByPanic(core.rows.get('org', ask.org), stored) ? 0 : null),
-      },
-    ],
-    core.now(),
-  );
-  if (!end) reportViolation(core, { event: 'credential_put_back', resource: stored.id, status: 401 }, by);
-  return { ...unknown, caller: callerOf(core, [stored]), refusal: end ?? unknown.refusal };
+  const identity = endedAs(core, unknown, stored);
+  if (identity.refusal === unknown.refusal)
+    reportViolation(core, { event: 'credential_put_back', resource: stored.id, status: 401 }, by);
+  return identity;
+}
+
+/** Who presented a token whose row has left the gate, and how that ended. */
+function endedAs(core: Core, unknown: Identity, row: CredentialRow): Identity {
+  const isGone = isEndedByPanic(core.rows.get('org', core.org), row);
+  // safety: panic-ends-removed-sessions
+  const end = ended([{ ...row, revoked_at: row.revoked_at ?? (isGone ? 0 : null) }], core.now());
+  return { ...unknown, caller: callerOf(core, [row]), refusal: end ?? unknown.refusal };
 }
 
 /** The rows that determine the permissions of a member. */

@@ -15,12 +15,16 @@ import { noteChange } from './vitals';
 
 /** Applies the commit of an intent, or records that it never took effect. Runs inside one transaction. */
 export function apply(core: Core, intent: Intent, isDone: boolean): void {
-  if (isDone) takeEffect(core, intent);
-  else core.auditLog.append(intent.draft, 503, core.now());
+  if (isDone) {
+    takeEffect(core, intent);
+    noteChange(core, intent);
+    noteMark(core, intent);
+  } else core.auditLog.append(intent.draft, 503, core.now());
   intents(core).drop(intent.id);
 }
 
-function takeEffect(core: Core, intent: Intent): void {
+/** Carries a change out in the gate. Runs inside one transaction. */
+export function takeEffect(core: Core, intent: Intent): void {
   const now = core.now();
   for (const put of intent.puts) write(core, put, intent);
   for (const { kind, id } of intent.gone) remove(core, kind, id, intent);
@@ -33,8 +37,6 @@ function takeEffect(core: Core, intent: Intent): void {
   for (const { secret, version } of intent.trimmed) ciphertexts(core).drop(secret, version);
   // safety: response-stored-with-effect
   if (intent.keep) storedResponses(core).save(intent.keep);
-  noteChange(core, intent);
-  noteMark(core, intent);
   const entry = core.auditLog.append(intent.draft, intent.status, now);
   for (const id of intent.environments) {
     core.meta.set(revisionOf(id), String(entry.sequence));

@@ -1,6 +1,7 @@
 // The batch of a commit: its rows, and the marker, which D1 accepts only if every row is as planned under the
 // gate's epoch.
 
+import { isLocal } from '../../db/credential-kinds';
 import { kindOf, tableName } from '../../db/rows';
 import { secretVersions } from '../../db/schema';
 import { insertAllOf, insertOf, reviseOf, type Statement, updateOf } from '../../db/statements';
@@ -23,7 +24,7 @@ export function batchOf(
   plan: Plan,
   { epoch, after }: { epoch: number; after: number },
 ): Statement[] {
-  const puts = plan.writes ?? [];
+  const puts = (plan.writes ?? []).filter(isInD1);
   const groups = [...new Set(puts.map(({ kind }) => kind))].map((kind) =>
     puts.filter((put) => put.kind === kind),
   );
@@ -51,6 +52,17 @@ export function batchOf(
     },
   ];
 }
+
+/** Whether D1 has a row for it. */
+export const isInD1 = ({ kind, row }: Intent['puts'][number]): boolean =>
+  kind !== 'credential' || !isLocal(row.kind);
+
+/** Whether a plan makes session tokens, and does nothing that D1 has to know. */
+export const isLocalPlan = ({ writes = [], deletes = [], statements = [], versions = [] }: Plan): boolean =>
+  // An ending is known to D1 by its marker: a gate whose storage is put back from a copy notices it.
+  // safety: endings-marked-in-d1
+  writes.every((put) => !isInD1(put) && put.from === 0) &&
+  deletes.length + statements.length + versions.length === 0;
 
 const insertsOf = (table: Parameters<typeof insertOf>[0], rows: object[]): Statement[] =>
   rows.length > FEW ? insertAllOf(table, rows) : rows.map((row) => insertOf(table, row));

@@ -19,8 +19,8 @@ import { fail, type Outcome, ok } from '../request/outcome';
 import { storedResponses } from '../request/stored-responses';
 import { inTurns } from '../request/yielding';
 import { ciphertexts } from '../rows/ciphertexts';
-import { apply } from './apply';
-import { batchOf } from './batch';
+import { apply, takeEffect } from './apply';
+import { batchOf, isLocalPlan } from './batch';
 import { isTooLarge } from './d1';
 import { caughtUp, epochOf, settled } from './fence';
 import { type Intent, intents } from './intents';
@@ -148,6 +148,10 @@ async function carryOut(
   if (!made.writes?.length && !made.deletes?.length && !made.statements?.length)
     return { ...outcome, audit: made.audit, ...(made.events && { events: made.events }) };
   const intent = intentOf(call, made, outcome, draft, now);
+  if (isLocalPlan(made)) {
+    core.storage.transactionSync(() => takeEffect(core, intent));
+    return { ...outcome, audited: true };
+  }
   // safety: intent-before-batch
   intents(core).put(intent);
   intents(core).running.add(intent.id);
@@ -179,7 +183,7 @@ function intentOf(call: Call<unknown>, made: Plan, outcome: Outcome, draft: Draf
   return {
     id: ask.request.id,
     at: now,
-    mark: marks(core).next(now),
+    ...(!isLocalPlan(made) && { mark: marks(core).next(now) }),
     puts: (made.writes ?? []).map(({ kind, row }) => ({ kind, row }) as Intent['puts'][number]),
     gone: made.deletes ?? [],
     root: payer,

@@ -1,7 +1,9 @@
 // A gate that lost its storage starts again from D1: it loads every row that decisions depend on whose MAC is
 // correct, and the end of the audit chain that had moved there. It takes a new epoch, so no batch of its
 // earlier life can still take effect.
+
 import { and, asc, eq, gt } from 'drizzle-orm';
+import { LOCAL_KINDS } from '../../db/credential-kinds';
 import { kindOf, macOf, readable, rowKinds } from '../../db/rows';
 import { sqlite } from '../../db/statements';
 import { ApiError, refuse } from '../../errors';
@@ -16,6 +18,7 @@ import { takeUpEvents } from '../events/segments';
 import { marks, type Newest, newest } from '../journal/marks';
 import type { RequestFacts } from '../request/call';
 import { expiries } from '../tasks/expiry';
+import { isInD1 } from './batch';
 
 const PAGE = 2000;
 
@@ -39,6 +42,8 @@ export async function recover(core: Core, key: Uint8Array, by: RequestFacts): Pr
       sql: 'update fences set epoch = ? where org_id = ? and epoch = ?',
       params: [epoch, core.org, fence.epoch],
     },
+    // An earlier release stored session tokens in D1. They end with the gate's storage, as all others do.
+    { sql: `delete from credentials where org_id = ? and kind in ${LOCAL_KINDS}`, params: [core.org] },
   ]);
   if (raised.end !== 'done') throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
 
@@ -60,8 +65,9 @@ export async function recover(core: Core, key: Uint8Array, by: RequestFacts): Pr
       core.storage.transactionSync(() => {
         for (const row of rows) {
           // safety: recovered-row-mac
-          if (row && row.mac === macOf(key, kind, row)) core.rows.put(kind, row as never);
-          else refused++;
+          if (!row || row.mac !== macOf(key, kind, row)) refused++;
+          // safety: lost-sessions-end
+          else if (isInD1({ kind, row } as never)) core.rows.put(kind, row as never);
         }
       });
       if (rows.length < PAGE) break;

@@ -19,6 +19,7 @@ import { slugOf } from '../request/target';
 import { ciphertexts } from '../rows/ciphertexts';
 import { expiries } from '../tasks/expiry';
 import { type Report, reportOf } from './adoption';
+import { isInD1 } from './batch';
 import { intents } from './intents';
 import { isBehind, marks } from './marks';
 import { governingKinds, takeNewer } from './merge';
@@ -146,7 +147,7 @@ async function governing(core: Core): Promise<Statement[]> {
     const rows: object[] = [];
     for (let after = ''; ; ) {
       const page = core.rows.after(kind, after, 1000);
-      rows.push(...page);
+      rows.push(...page.filter((row) => isInD1({ kind, row } as never)));
       if (page.length < 1000) break;
       after = (page.at(-1) as { id: string }).id;
     }

@@ -3,7 +3,7 @@
 // Invariants: each run is bounded and can be interrupted at any point; a row of a commit in doubt stays until
 // the commit is settled; what refuses the tokens of a deleted organisation stays.
 
-import { isBrief } from '../../db/credential-kinds';
+import { isBrief, isLocal } from '../../db/credential-kinds';
 import { REMEMBERED, type RowKind, rowKinds, tableName } from '../../db/rows';
 import type { OrgRow } from '../../db/schema';
 import { ageAt } from '../audit/age';
@@ -16,6 +16,7 @@ import { WINDOW } from '../limits/rate-limit';
 import { storedResponses } from '../request/stored-responses';
 import { ciphertexts } from '../rows/ciphertexts';
 import { descendants } from '../rows/descendants';
+import { endedSessions } from '../rows/ended-sessions';
 import { formerMakers } from '../rows/former-makers';
 import type { Sweepable } from '../rows/store';
 
@@ -47,6 +48,9 @@ async function purgeLocked(core: Core, now: number, locked: ReadonlySet<string>)
       .map(({ id }) => id);
     // Credentials revoked together with them are kept for just as long.
     for (const id of credentials) follow(core, 'credential', id);
+    endedSessions(core).leave(
+      credentials.flatMap((id) => core.rows.get('credential', id) ?? []).filter(({ kind }) => isLocal(kind)),
+    );
     leave(core, credentials, now + REMEMBERED);
     for (const { kind, id } of brief) core.rows.forget(kind, id);
   });

@@ -18,7 +18,7 @@ import { another, type Browser, change, newBrowser, ORIGIN, signIn } from '../..
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { newDevice, provenBy } from '../../support/device';
 import { faults } from '../../support/faults';
-import { inCore } from '../../support/gate';
+import { inCore, leaveRows } from '../../support/gate';
 import { newPasskey } from '../../support/passkey';
 import { newTeam } from '../../support/people';
 import { DAY } from '../../support/time';
@@ -94,9 +94,7 @@ describe('approval: a requester who ends', () => {
     // The root of both goes on, and cannot use them.
     expect(codeOf(await asked.get(path, under(byToken)))).toEqual(MISMATCH);
     expect(codeOf(await bob.o.get(path, under(byBrowser)))).toEqual(MISMATCH);
-    await inCore(o, ({ rows, storage }) =>
-      storage.transactionSync(() => rows.forget('credential', session.id)),
-    );
+    await leaveRows(o, session.id);
     expect(await statusOf(byToken)).toBe('void');
     expect(codeOf(await asked.get(path, under(byToken)))).toEqual(MISMATCH);
   });
@@ -111,9 +109,7 @@ describe('approval: a requester who ends', () => {
     expect((await o.post(`/devices/${device_id}/block`)).status).toBe(200);
     expect(await statusOf(id)).toBe('void');
     expect(codeOf(await asked.get(path, under(id)))).toEqual(MISMATCH);
-    await inCore(o, ({ rows, storage }) =>
-      storage.transactionSync(() => rows.forget('credential', session.id)),
-    );
+    await leaveRows(o, session.id);
     expect(await statusOf(id)).toBe('void');
   });
 

@@ -17,7 +17,7 @@ import {
   statusOrCode,
 } from '../../support/credentials';
 import { faults } from '../../support/faults';
-import { inGate } from '../../support/gate';
+import { inGate, leaveRows } from '../../support/gate';
 import { newKeyInput } from '../../support/people';
 import { byMember, moveLog, newSignedInMember } from '../../support/planted';
 import {
@@ -94,9 +94,7 @@ describe('contain', () => {
     expect(idsOf(first.json.revoked)).toEqual([key.id, session.id, agent.id].sort());
     expect(idsOf(first.json.credentials)).toEqual([session.id, agent.id, before.id].sort());
     expect(setOf(first.json.read)).toEqual([`${id}.1`, `${second.id}.1`].sort());
-    await inGate(o, ({ core }) => {
-      for (const one of [session, before]) core.rows.forget('credential', one.id);
-    });
+    for (const one of [session, before]) await leaveRows(o, one.id);
     faults.clock = Date.now() + 7_200_000;
     expect((await contain(o, key.id)).json).toEqual(first.json);
     // Each segment is opened for those who act in it, the ones that only the log knows included.

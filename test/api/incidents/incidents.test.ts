@@ -16,7 +16,7 @@ import {
 } from '../../support/credentials';
 import { newDevice, provenBy } from '../../support/device';
 import { faults } from '../../support/faults';
-import { inCore, inGate, runTasksLater } from '../../support/gate';
+import { inCore, inGate, leaveRows, runTasksLater } from '../../support/gate';
 import { add, newMember } from '../../support/people';
 import { moveLog } from '../../support/planted';
 import { signInTerminal } from '../../support/terminal';
@@ -163,7 +163,7 @@ describe('incident: of a containment', () => {
     const { incident_id, ...answer } = (await contain(o, session.id)).json;
     const before = (await o.get(`/incidents/${incident_id}`)).json;
     expect(before.report).toEqual(answer);
-    await inGate(o, ({ core }) => core.rows.forget('credential', session.id));
+    await leaveRows(o, session.id);
     await db.prepare('delete from credentials where org_id = ? and id = ?').bind(o.id, session.id).run();
     await moveLog(o, 2);
     const after = (await o.get(`/incidents/${incident_id}`)).json;
@@ -330,7 +330,7 @@ describe('contain: by the text of a token', () => {
     const { id } = await newSecret(o);
     await session.o.get(`/secrets/${id}`);
     faults.clock = Date.now() + 61_000;
-    await inGate(o, ({ core }) => core.rows.forget('credential', session.id));
+    await leaveRows(o, session.id);
     const answer = await byToken(o, session.token);
     expect(answer.json).toMatchObject({
       incident_id: expect.stringMatching(/^inc_/),

@@ -6,7 +6,7 @@ import { ciphertexts } from '../../../src/gate/rows/ciphertexts';
 import { invite, newBrowser, ORIGIN } from '../../support/browser';
 import { newBreakGlass, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
-import { inGate, loseStorage, runTasksLater } from '../../support/gate';
+import { inGate, leaveRows, loseStorage, runTasksLater } from '../../support/gate';
 import { newPasskey } from '../../support/passkey';
 import { addKeys, addPasskey, newGrant, newMember, newTeam } from '../../support/people';
 import { newLongSecret } from '../../support/planted';
@@ -59,7 +59,7 @@ async function tour(): Promise<void> {
   await o.post(`/api-keys/${key.id}/rotate`, { overlap_seconds: 60 });
   await o.patch(`/api-keys/${key.id}`, { name: 'renamed' });
   await o.del(`/access-tokens/${session.id}`);
-  await inGate(o, ({ core }) => core.rows.forget('credential', session.id));
+  await leaveRows(o, session.id);
   await session.o.get('/secrets');
   await o.del(`/access-tokens/${session.id}`);
   await o.del(`/api-keys/${key.id}`);

@@ -1,6 +1,7 @@
 // Updating and revoking credentials. Invariants: an update adds only what the caller holds itself, and a
 // caller that expires or depends on another credential cannot extend one that outlives it; a revoked
 // credential and all its descendants are refused from the turn in which its row changes.
+
 import { type Caller, mustBeConfirmed } from '../../../auth/authorize';
 import { isNarrower, type Wanted, withinPermissions } from '../../../auth/delegation';
 import type { CredentialKind } from '../../../db/credential-kinds';
@@ -22,6 +23,7 @@ import type { Plan } from '../../../gate/journal/plan';
 import { insertion, revision, rowKeyOf } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
 import { environmentOf } from '../../../gate/request/target';
+import { endedSessions } from '../../../gate/rows/ended-sessions';
 import { fresh, maker, makerLocks, unknownEnvironment, wouldOwn } from './create';
 import { endIn, find, shown, type TokenInput, target } from './credential';
 
@@ -259,6 +261,7 @@ export function revoke(
       async before(call) {
         const here = call.core.rows.get('credential', target(call));
         if (here) return here.kind === kind;
+        if (endedSessions(call.core).find('id', target(call))?.kind === kind) return true;
         const [found] = await call.core.database.all<Record<string, unknown>>({
           sql: 'select * from credentials where org_id = ? and id = ? and kind = ?',
           params: [call.ask.org, target(call), kind],

@@ -14,6 +14,7 @@ import { lineageOf } from '../../../gate/identity/lineage';
 import type { Plan } from '../../../gate/journal/plan';
 import { portion, removal, revision, rowKeyOf } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
+import { endedSessions } from '../../../gate/rows/ended-sessions';
 import { allLinks } from '../../shares/gate/links';
 import { independentOf, isLiving, ownOf } from './descent';
 import { contained, incidentOf, LOCK, recordedIn } from './record';
@@ -35,12 +36,14 @@ function independent(call: Call<ContainInput>): CredentialRow[] {
   });
 }
 
-/** A row in D1 that has left the gate: that of an expired session, by one of its columns. */
+/** A row that has left the gate: that of an ended session, by one of its columns. */
 async function storedRow(
   call: Call<unknown>,
   column: 'id' | 'token_hash',
   value: string,
 ): Promise<CredentialRow | null> {
+  const left = endedSessions(call.core).find(column, value);
+  if (left) return left;
   const [found] = await call.core.database.all<Record<string, unknown>>({
     sql: `select * from credentials where org_id = ? and ${column} = ?`,
     params: [call.ask.org, value],
@@ -49,7 +52,7 @@ async function storedRow(
   return row && row.mac === macOf(rowKeyOf(call), 'credential', row) ? row : null;
 }
 
-/** The row of a credential: in the gate or, for an expired session, in D1; null if unknown. */
+/** The row of a credential, also of an ended session that has left the gate; null if unknown. */
 export const rowOf = async (call: Call<unknown>, id: string): Promise<CredentialRow | null> =>
   call.core.rows.get('credential', id) ?? storedRow(call, 'id', id);
 

@@ -11,6 +11,7 @@ import { payerOf, rootOfCredential } from '../../../gate/limits/quota-root';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
 import { ok } from '../../../gate/request/outcome';
 import { slugOf } from '../../../gate/request/target';
+import { endedSessions } from '../../../gate/rows/ended-sessions';
 import { actions as integrationNeeds } from '../../integrations/actions';
 import { sees } from '../../integrations/gate/reach';
 import { etagOf, statusOf } from '../../secrets/rules';
@@ -87,9 +88,10 @@ function credentials(call: Call<unknown>, ids: string[]): CredentialSummary[] {
   const { rows } = call.core;
   const found = new Map<string, CredentialSummary>();
   for (const id of ids) {
-    const row = rows.get('credential', id);
+    const left = endedSessions(call.core).find('id', id);
+    const row = rows.get('credential', id) ?? left;
     for (const link of row ? lineageOf(call.core, row) : []) {
-      const known = rows.get('credential', link.id);
+      const known = rows.get('credential', link.id) ?? (link.id === id ? left : null);
       if (known) found.set(known.id, summaryOf(call, known));
     }
   }
