@@ -5,8 +5,8 @@
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { ExpectedError } from '../shared/expected-error.mjs';
+import { parseArgs } from '../shared/npm-options.mjs';
 import {
   formatMasterKeys,
   newMasterKey,

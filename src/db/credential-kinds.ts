@@ -1,5 +1,6 @@
 // The kinds of credentials, and how they differ wherever credentials are stored, counted or ended. A new kind
-// begins here. Whatever else depends on the kind is a record of all kinds, or asks for one of these facts.
+// begins here. What else depends on the kind asks for one of these facts or is a record of all kinds, but for
+// what docs/architecture/code.md names.
 
 interface Facts {
   /**

@@ -2,8 +2,8 @@
 // again, or drops them. Invariants: a message leaves only once it is in the queue again, or if it is to be
 // dropped; nothing but kinds and ids of messages is printed.
 import readline from 'node:readline/promises';
-import { parseArgs } from 'node:util';
 import { ExpectedError } from '../../shared/expected-error.mjs';
+import { parseArgs } from '../../shared/npm-options.mjs';
 import { harmless } from '../../shared/terminal.mjs';
 import { account, wrangler } from '../vault/cloudflare-account.mjs';
 import { partsOf, readToml } from '../vault/deployment-config.mjs';

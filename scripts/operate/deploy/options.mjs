@@ -1,6 +1,7 @@
 // The options of `npm run deploy`, and what it would do. No command is run here.
-import { parseArgs } from 'node:util';
+
 import { ExpectedError } from '../../shared/expected-error.mjs';
+import { parseArgs } from '../../shared/npm-options.mjs';
 import { commitHere, messageOf, releaseHere } from '../vault/checkout.mjs';
 import { APPLIED, commands, TABLES, typed, WRAPS } from '../vault/cloudflare-account.mjs';
 import { CONFIG, VARS } from '../vault/deployment-config.mjs';

@@ -3,8 +3,8 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { parseArgs } from 'node:util';
 import { ExpectedError, goOnWithoutReader, refusalOf } from '../../shared/expected-error.mjs';
+import { parseArgs } from '../../shared/npm-options.mjs';
 import { harmless } from '../../shared/terminal.mjs';
 import { commitHere, messageOf, releaseHere } from '../vault/checkout.mjs';
 import {

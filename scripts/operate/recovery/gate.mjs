@@ -4,8 +4,8 @@
 // organisation's audit log.
 import fs from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { parseArgs } from 'node:util';
 import { ExpectedError } from '../../shared/expected-error.mjs';
+import { parseArgs } from '../../shared/npm-options.mjs';
 import { ask, harmless, isAsked } from '../../shared/terminal.mjs';
 import { claimState, gateFile, isInUse, setAside, vaultFile } from '../vault/state-dir.mjs';
 import { bootstrapCaller, deployedService, localUrl, run, stateDir, variable } from '../vault/vault.mjs';

@@ -5,8 +5,8 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { parseArgs } from 'node:util';
 import { ExpectedError } from '../../shared/expected-error.mjs';
+import { parseArgs } from '../../shared/npm-options.mjs';
 import { agrees, isAsked } from '../../shared/terminal.mjs';
 import { closedLines, closedOrgs, keysIn } from '../vault/check-keys.mjs';
 import { deployed, masterKeysFor, rowsOf } from '../vault/every-row.mjs';

@@ -215,6 +215,13 @@ export const mutants = [
     notice: 'api/approvals/repeats: approval: a session of a member repeats, and another of theirs does not',
   },
   {
+    name: 'a held call: what one credential may repeat stands in the way of others',
+    tag: 'repeatable-found-by-its-credential',
+    change: { from: 'isRepeatable(row)', to: 'false' },
+    notice:
+      'api/approvals/repeats: approval: what one credential may repeat, another of the same root asks for itself',
+  },
+  {
     name: 'a held call: its repetitions do not name the approval',
     tag: 'each-use-names-its-approval',
     change: { from: 'approval !== null', to: 'use' },

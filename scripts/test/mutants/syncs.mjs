@@ -147,7 +147,7 @@ export const mutants = [
   {
     name: 'prune goes beyond the reach',
     tag: 'prune-within-reach',
-    change: { from: 'isGone && callers.every', to: 'isGone || callers.every' },
+    change: { from: 'callers.every((caller) => reaches(caller, READ, environment, name))', to: 'true' },
     notice:
       'api/syncs/limits: sync: a run of a stored connection sends, shows and prunes only what its requester reaches',
   },
@@ -250,6 +250,12 @@ export const mutants = [
     change: { from: '(wanted.get(fold(target)) ?? 0) > 1', to: 'false' },
     notice:
       'api/syncs/syncs: sync: a name that the target does not accept fails on its own, and two that map to one name both fail',
+  },
+  {
+    name: 'the value of a secret outside the reach is overwritten by one whose name becomes the same',
+    tag: 'unselected-secrets-not-overwritten',
+    change: { from: 'before?.isTaken === true', to: 'false' },
+    notice: 'api/syncs/limits: sync: a name that holds the value of another secret is not overwritten',
   },
   {
     name: 'the row of a sync is not checked',

@@ -19,6 +19,8 @@ export interface Owned {
   /** The secret whose value is stored there. */
   name: string;
   digest: string;
+  /** Whether that secret is still active, or one whose name the callers cannot reach. */
+  isTaken?: boolean;
 }
 
 /** One line of the result. */
@@ -108,11 +110,10 @@ export function plan(
     // safety: sync-collisions-fail
     const collides = target !== null && (wanted.get(fold(target)) ?? 0) > 1;
     const wrong = collides
-      ? {
-          code: 'NAME_COLLISION' as const,
-          message: 'Another selected secret has the same name at the target.',
-        }
-      : problem;
+      ? collision('Another selected secret has the same name at the target.')
+      : target !== null && isAnothers(written.get(fold(target)), name)
+        ? collision('The target stores the value of another secret under this name.')
+        : problem;
     if (wrong || target === null) {
       made.results.push(failed(name, target, wrong as Problem));
       continue;
@@ -138,6 +139,13 @@ export function plan(
   }
   return made;
 }
+
+const collision = (message: string): Problem => ({ code: 'NAME_COLLISION', message });
+
+/** Whether a name at the target holds the value of a secret that is not selected, and is not to change. */
+// safety: unselected-secrets-not-overwritten
+const isAnothers = (before: Owned | undefined, name: string): boolean =>
+  before?.isTaken === true && before.name !== name;
 
 function sameValue(
   { target, value }: Remote,

@@ -1,6 +1,7 @@
 // The rows of approvals.
 import { DAY, rowKind } from '../../db/rows';
 import { type ApprovalRow, approvals } from '../../db/schema';
+import { isRepeatable, repeatedBy } from '../../gate/approvals/repeats';
 import { MIB } from '../../gate/limits/quotas';
 
 declare module '../../db/rows' {
@@ -14,9 +15,16 @@ const KEPT = 400 * DAY;
 
 export const approval = rowKind('approval', {
   table: approvals,
-  // A request is held once: a repeat finds the approval that has not ended.
+  // A request is held once: a repeat finds the approval that has not ended. One that a single credential may
+  // repeat does not stand in the way of others.
   space: (row) => row.root,
-  key: (row) => (row.ended_at === null ? row.digest : null),
+  // safety: repeatable-found-by-its-credential
+  key: (row) =>
+    row.ended_at !== null
+      ? null
+      : isRepeatable(row)
+        ? repeatedBy(row.digest, row.requester.credential)
+        : row.digest,
   added: ['environments'],
   sweepAt: (row) => row.expires_at + KEPT,
   maker: ({ root }) => root,

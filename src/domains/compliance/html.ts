@@ -1,6 +1,8 @@
 // The compliance report as one page: it loads nothing, has no scripts and prints well. Invariant: text enters
 // only through hono's `html`, which escapes it, since names, reasons and user agents are user input.
+
 import { html } from 'hono/html';
+import type { CredentialKind } from '../../db/credential-kinds';
 import { type Markup, page, responseOf } from '../../http/page';
 import { areas } from './catalogue';
 import { type Bar, bars, narrow, ratio, wide } from './charts';
@@ -17,13 +19,14 @@ const signs: Record<Status, string> = { fail: '✕', warn: '!', pass: '✓', not
 /** Worst first. */
 const order: readonly Status[] = ['fail', 'warn', 'pass', 'not_applicable'];
 
-const kinds: Record<string, string> = {
+const kinds: Record<CredentialKind, string> = {
   api_key: 'API keys',
   agent: 'Agents',
   provider: 'Provider tokens',
   break_glass: 'Break-glass tokens',
   session: 'Session tokens',
   browser: 'Browser sessions',
+  trust: 'Trusts',
 };
 
 const badge = (status: Status): Markup =>
@@ -72,7 +75,7 @@ function charts({ findings, inventory }: Report): Markup {
     parts: [{ name: 'Secrets', className: 'bar', value: secrets }],
   }));
   const credentials = inventory.credentials.map(({ kind, live, without_expiry }) => ({
-    label: kinds[kind] ?? kind,
+    label: kinds[kind as CredentialKind],
     parts: [
       { name: 'With an expiry', className: 'bar', value: live - without_expiry },
       { name: 'Without an expiry', className: 'warn', value: without_expiry },
@@ -174,7 +177,7 @@ function inventory({
 </div>
 <h4>Credentials</h4>
 <div class="scroll"><table><thead><tr><th scope="col">Kind</th><th scope="col" class="n">Live</th><th scope="col" class="n">Without an expiry</th><th scope="col" class="n">Unused</th><th scope="col" class="n">Over-scoped</th></tr></thead>
-<tbody>${credentials.map((one) => html`<tr><td>${kinds[one.kind] ?? one.kind}</td><td class="n">${number(one.live)}</td><td class="n">${number(one.without_expiry)}</td><td class="n">${number(one.unused)}</td><td class="n">${number(one.over_scoped)}</td></tr>`)}</tbody></table></div>
+<tbody>${credentials.map((one) => html`<tr><td>${kinds[one.kind as CredentialKind]}</td><td class="n">${number(one.live)}</td><td class="n">${number(one.without_expiry)}</td><td class="n">${number(one.unused)}</td><td class="n">${number(one.over_scoped)}</td></tr>`)}</tbody></table></div>
 <h4>Audit log</h4>
 <table><tbody>
 <tr><td>Newest entry</td><td class="wrap">sequence ${number(head.sequence)}, hash <span class="id">${head.hash}</span></td></tr>

@@ -38,6 +38,7 @@ export const administrative: readonly string[] = [
     'policy.',
     'approval.',
     'device.',
+    'trust.',
     'audit.',
     'compliance.',
   ],

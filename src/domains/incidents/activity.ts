@@ -1,6 +1,7 @@
 // What a contained credential and its descendants did, from the audit log, and what was sent through
 // connections that they created or changed. Invariant: requests without effect (a refusal, a replay, a 304)
 // do not count.
+import type { CredentialKind } from '../../db/credential-kinds';
 import { credentialKindOf, idStart } from '../../db/ids';
 import { DAY, REMEMBERED } from '../../db/rows';
 import { BULK_READS, type Entry } from '../../gate/audit/entry';
@@ -9,16 +10,17 @@ import type { Bulk } from './exposure';
 import { type Gap, type Parts, walk } from './log';
 import { type CredentialSummary, configuring, type RootPart } from './payloads';
 
-/** Actions that create a credential, the audit entry's resource. */
-const MAKING = [
-  'api_key.create',
-  'access_token.create',
-  'agent.create',
-  'provider_token.create',
-  'break_glass.create',
-  'trust.create',
-  'auth.exchange',
-];
+/** Actions that create a credential, the audit entry's resource. Browser sessions are listed apart. */
+const makingOf: Record<CredentialKind, readonly string[]> = {
+  api_key: ['api_key.create'],
+  session: ['access_token.create', 'auth.exchange'],
+  agent: ['agent.create'],
+  provider: ['provider_token.create'],
+  break_glass: ['break_glass.create'],
+  trust: ['trust.create'],
+  browser: [],
+};
+const MAKING = Object.values(makingOf).flat();
 /** Actions that expose one version. */
 const READING = ['secret.read', 'secret.share', 'secret.share_view'];
 const CHANGING = [

@@ -23,7 +23,8 @@ import {
 } from './approvers';
 import { approvalDetails } from './details';
 import { type CompiledPolicy, policiesOf } from './policies';
-import { type Asked, type Asking, approvalShown, isAsThen, newRow, validFor } from './row';
+import { isRepeatable, repeatedBy } from './repeats';
+import { type Asked, type Asking, approvalShown, isAsThen, newRow } from './row';
 import { callFact, factsOf, sealFacts } from './shown';
 import { isRequesterGone, isVoid } from './state';
 
@@ -237,16 +238,18 @@ function useOf(
   // safety: approval-void-once-requester-ended
   if (approvalDetails(core).isVoid(id) || isRequesterGone(core, row))
     return refuse('APPROVAL_MISMATCH', { message: mismatch.void });
-  const isRepeatable = validFor(row) > 0;
   // safety: repeated-by-same-credential
-  if (isRepeatable && row.requester.credential !== caller.credential)
+  if (isRepeatable(row) && row.requester.credential !== caller.credential)
     return refuse('APPROVAL_MISMATCH', { message: mismatch.other });
   // safety: approvers-judged-at-use
   if (lacksDecisions(core, row, policies, now))
     return refuse('APPROVAL_MISMATCH', { message: mismatch.approvers });
-  const used = { used_by: ask.request.id, ...(!isRepeatable && { status: 'used' as const, ended_at: now }) };
+  const used = {
+    used_by: ask.request.id,
+    ...(!isRepeatable(row) && { status: 'used' as const, ended_at: now }),
+  };
   // Of repeated uses only the first is written to the row; the audit log has all of them.
-  const use = isRepeatable && row.used_by !== null ? null : revision(call, 'approval', row, used);
+  const use = isRepeatable(row) && row.used_by !== null ? null : revision(call, 'approval', row, used);
   return { use, approval: id, bypassed };
 }
 
@@ -267,18 +270,28 @@ const mismatch = {
     'A member who approved this request may no longer approve it. Repeat the request without Approval-Id to ask again.',
 } as const;
 
+/** Whether a request that was held before still waits, or was approved and can be used by this caller. */
+function isStillGood(
+  { core, caller }: Call<unknown>,
+  row: ApprovalRow,
+  asking: Asking,
+  policies: Policy[],
+  now: number,
+): boolean {
+  if (row.expires_at <= now || !isAsThen(core, row, asking, policies) || isVoid(core, row)) return false;
+  // One of an earlier release, which another credential may repeat.
+  if (isRepeatable(row) && row.requester.credential !== caller.credential) return false;
+  return row.status !== 'approved' || !lacksDecisions(core, row, policies, now);
+}
+
 /** Records that a request waits, or finds the existing approval. */
 function wait(call: Call<unknown>, asked: Asked, asking: Asking, policies: Policy[], now: number): Held {
   const { core, ask, caller } = call;
-  const there = core.rows.find('approval', caller.root, asked.digest);
-  const isGood =
-    there !== null &&
-    there.expires_at > now &&
-    isAsThen(core, there, asking, policies) &&
-    !isVoid(core, there);
-  // One that was approved and cannot be used is asked for anew.
-  if (there && isGood && !(there.status === 'approved' && lacksDecisions(core, there, policies, now)))
-    return required(core, there, policies);
+  const known = [repeatedBy(asked.digest, caller.credential), asked.digest].flatMap(
+    (key) => core.rows.find('approval', caller.root, key) ?? [],
+  );
+  const there = known.find((row) => isStillGood(call, row, asking, policies, now));
+  if (there) return required(core, there, policies);
   const pending = core.rows.within('approval', caller.root).filter(({ expires_at }) => expires_at > now);
   // safety: pending-approvals-bounded
   if (pending.length >= MOST_PENDING)
@@ -297,7 +310,9 @@ function wait(call: Call<unknown>, asked: Asked, asking: Asking, policies: Polic
       message:
         'What approvers are shown of waiting requests has reached 16 MiB for this credential, or 256 MiB for the organisation. Cancel some.',
     });
-  const replaced = there ? [revision(call, 'approval', there, { status: 'cancelled', ended_at: now })] : [];
+  const replaced = known.map((row) =>
+    revision(call, 'approval', row, { status: 'cancelled', ended_at: now }),
+  );
   return {
     waits: {
       status: 403,

@@ -156,12 +156,6 @@ function policiesThen(policies: readonly Policy[], { changes }: Asking): Holding
 export const mostValid = ({ policies }: ApprovalRow): number =>
   Math.min(...policies.map(({ max_valid_seconds }) => max_valid_seconds ?? 0));
 
-/** For how many seconds a request may be repeated: what everyone who approved it allows; 0 for once. */
-export function validFor({ decisions }: Pick<ApprovalRow, 'decisions'>): number {
-  const given = decisions.filter(({ decision }) => decision === 'approve');
-  return given.length ? Math.min(...given.map(({ valid_for }) => valid_for ?? 0)) : 0;
-}
-
 /** Whether the targets and policies of a request are unchanged since it was made. */
 export const isAsThen = (
   core: Call['core'],

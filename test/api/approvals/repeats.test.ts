@@ -58,6 +58,36 @@ describe('approval: valid_for_seconds', () => {
     expect((await asked.get(`/approvals/${id}`)).json.status).toBe('expired');
   });
 
+  it('approval: what one credential may repeat, another of the same root asks for itself', async () => {
+    const { ann, asked, path, secret } = await newRepeatable();
+    const first = approvalIn(await asked.get(path)).id;
+    const other = (await newSession(asked)).o;
+    expect(approvalIn(await other.get(path)).id).toBe(first);
+    expect((await approveFor(ann, first, 600)).status).toBe(200);
+    const second = approvalIn(await other.get(path));
+    expect(second).toMatchObject({ status: 'pending' });
+    expect(second.id).not.toBe(first);
+    // Each finds its own, and neither ends the other's.
+    expect(approvalIn(await asked.get(path)).id).toBe(first);
+    expect((await asked.get(path, under(first))).json.value).toBe(secret.value);
+    expect((await approveFor(ann, second.id, 60)).status).toBe(200);
+    for (const [o, mine, others] of [
+      [asked, first, second.id],
+      [other, second.id, first],
+    ] as const) {
+      expect(approvalIn(await o.get(path))).toMatchObject({ id: mine, status: 'approved' });
+      expect((await o.get(path, under(mine))).json.value).toBe(secret.value);
+      expect(codeOf(await o.get(path, under(others)))).toEqual(MISMATCH);
+    }
+    // One that has expired is asked for anew.
+    faults.clock = Date.now() + 61_000;
+    const third = approvalIn(await other.get(path));
+    expect(third).toMatchObject({ status: 'pending' });
+    expect((await approveFor(ann, third.id, 300)).status).toBe(200);
+    expect((await other.get(path, under(third.id))).status).toBe(200);
+    expect((await asked.get(path, under(first))).status).toBe(200);
+  });
+
   it('approval: a session of a member repeats, and another of theirs does not', async () => {
     const { ann, bob, path } = await newRepeatable();
     const { id } = approvalIn(await bob.o.get(path));

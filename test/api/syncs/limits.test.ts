@@ -263,6 +263,39 @@ describe('sync: connections outside the limits', () => {
     expect((await own.del(`/integrations/${id}`)).status).toBe(204);
   });
 
+  it('sync: a name that holds the value of another secret is not overwritten', async () => {
+    const o = await newOrg();
+    const victim = await newSecret(o, { name: 'app.KEY', value: 'genuine' });
+    const integrationId = await connect(o);
+    const run = { platform: undefined, config: undefined, integrationId };
+    expect(short(await synced(o, run))).toEqual(['app.KEY created']);
+    const agent = await newAgent(o, {
+      scopes: ['integrations:sync', 'integrations:read', 'secrets:write', 'secrets:delete'],
+      environments: ['production'],
+      secrets: ['app-*'],
+    });
+    // Both names become app_KEY.
+    const own = await newSecret(agent.o, { name: 'app-KEY', value: 'forged' });
+    for (const names of [undefined, ['app-KEY']]) {
+      expect(short(await synced(agent.o, { ...run, names }))).toEqual(['app-KEY failed NAME_COLLISION']);
+      const dry = await agent.o.post('/integrations/sync', {
+        integrationId,
+        environmentId: 'production',
+        dryRun: true,
+        names,
+      });
+      expect(short(dry.json)).toEqual(['app-KEY failed NAME_COLLISION']);
+    }
+    // Whoever reaches both does not exchange them by naming one either, as long as both are active.
+    expect(short(await synced(o, { ...run, names: ['app-KEY'] }))).toEqual(['app-KEY failed NAME_COLLISION']);
+    expect((await o.del(`/secrets/${victim.id}`)).status).toBe(204);
+    expect(short(await synced(agent.o, { ...run, prune: true }))).toEqual(['app-KEY failed NAME_COLLISION']);
+    expect(targets.heroku).toEqual({ app_KEY: 'genuine' });
+    expect(short(await synced(o, run))).toEqual(['app-KEY updated']);
+    expect((await o.del(`/secrets/${own.id}`)).status).toBe(204);
+    expect(short(await synced(agent.o, { ...run, prune: true }))).toEqual(['app-KEY deleted']);
+  });
+
   it('notify: a credential with limits removes no connection that receives events of the whole organisation', async () => {
     const { o, narrow } = await world();
     const { id } = (

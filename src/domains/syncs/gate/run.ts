@@ -15,7 +15,7 @@ import { slugOf } from '../../../gate/request/target';
 import { type Delivered, readable } from '../../secrets/rules';
 import { recordedAt } from '../place';
 import { makeAgain } from './again';
-import { actingFor, doersOf, formerly, heldBack, isRepointed, prunable, select } from './select';
+import { actingFor, doersOf, formerly, heldBack, isRepointed, ownedBy, prunable, select } from './select';
 import { deliveredOf, fitting } from './sent-ciphertexts';
 import { ending } from './state';
 import { type OpenStep, syncs, targetIn } from './store';
@@ -184,7 +184,7 @@ export const values: Operation<ValuesInput> = {
       results: isFirst
         ? [...selected.skipped, ...selected.rows.filter(({ id }) => back.has(id)).map(heldResult)]
         : [],
-      owned: isFirst ? syncs(core).owned(recordedAt(row)) : [],
+      owned: isFirst ? ownedBy(core, callers, row, now) : [],
       ownedElsewhere: isFirst ? syncs(core).ownedElsewhere(recordedAt(row)) : [],
       prunable: isFirst && row.prune ? prunable(core, callers, row, now) : [],
     } satisfies ValuesPage);

@@ -266,6 +266,32 @@ export function mayRead(caller: Caller, environment: string | null): Refusal | n
 }
 
 /**
+ * The names that this service was the last to write to a place, and whether their secrets are still active or
+ * outside the callers' reach.
+ */
+export const ownedBy = (
+  core: Core,
+  callers: readonly Caller[],
+  sync: Pick<SyncRow, 'platform' | 'environment_id' | 'place'>,
+  now: number,
+): Owned[] =>
+  syncs(core)
+    .owned(recordedAt(sync))
+    .map((one) => ({ ...one, isTaken: !isLost(core, callers, sync.environment_id, one.name, now) }));
+
+/** Whether a secret is gone (deleted, renamed, expired or revoked) and the callers could reach its name. */
+const isLost = (
+  core: Core,
+  callers: readonly Caller[],
+  environment: string,
+  name: string,
+  now: number,
+): boolean =>
+  readable(core.rows.find('secret', environment, name), now) !== null &&
+  // safety: prune-within-reach
+  callers.every((caller) => reaches(caller, READ, environment, name));
+
+/**
  * Names at a place whose secrets are gone from the environment (deleted, renamed, expired or revoked),
  * limited to `names` if given and to the callers' reach.
  */
@@ -278,10 +304,7 @@ export function prunable(
   const { environment_id, names } = sync;
   return syncs(core)
     .owned(recordedAt(sync))
-    .filter(({ name }) => {
-      if (names && !names.includes(name)) return false;
-      const isGone = readable(core.rows.find('secret', environment_id, name), now) !== null;
-      // safety: prune-within-reach
-      return isGone && callers.every((caller) => reaches(caller, READ, environment_id, name));
-    });
+    .filter(
+      ({ name }) => !(names && !names.includes(name)) && isLost(core, callers, environment_id, name, now),
+    );
 }

@@ -16,12 +16,13 @@ import { type More, wants } from '../../../gate/request/outcome';
 import { environmentOf, slugOf } from '../../../gate/request/target';
 import { sees } from '../../integrations/gate/reach';
 import type { Delivered } from '../../secrets/rules';
-import { placeOf, recordedAt } from '../place';
+import { placeOf } from '../place';
 import {
   doersOf,
   heldBack,
   makersOf,
   mayRead,
+  ownedBy,
   pinned,
   prunable,
   runnerOf,
@@ -29,7 +30,6 @@ import {
   select,
 } from './select';
 import { deliveredOf, fitting } from './sent-ciphertexts';
-import { syncs } from './store';
 
 export interface SyncInput {
   id: string;
@@ -245,7 +245,7 @@ function dryRun(
     items: items ?? [],
     skipped: selected.skipped,
     held: heldBack(core, selected.rows, doersOf(callers, integration), null).map(({ name }) => name),
-    owned: syncs(core).owned(recordedAt(about)),
+    owned: ownedBy(core, callers, about, now),
     prunable: input.prune ? prunable(core, callers, about, now) : [],
   });
 }
