@@ -14,8 +14,8 @@ interface Facts {
    */
   endedBy: 'generation' | 'keys_generation';
   /**
-   * Its row is in the gate alone: it lives for a day at most, so a gate that lost its storage ends it, and the
-   * caller mints again.
+   * Its row is in the gate alone: it lives for a day at most, so a gate that lost its storage ends it, and
+   * the caller mints again.
    */
   isLocal?: true;
 }

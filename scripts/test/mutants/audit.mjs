@@ -208,7 +208,7 @@ export const mutants = [
   {
     name: 'a gate that lost its storage believes rows without their MAC',
     tag: 'recovered-row-mac',
-    change: { from: ' && row.mac === macOf(key, kind, row)', to: '' },
+    change: { from: ' || row.mac !== macOf(key, kind, row)', to: '' },
     notice: 'faults/tampering: refuses a row with a wrong MAC',
   },
   {

@@ -356,4 +356,23 @@ export const mutants = [
     notice:
       'faults/rollback: restore: a gate whose storage is older than D1 is told from D1 put back under a running gate',
   },
+  {
+    name: 'D1 is not told that a session token was revoked',
+    tag: 'endings-marked-in-d1',
+    change: { from: ' && put.from === 0', to: '' },
+    notice: 'faults/session-tokens: session token: a storage that was put back from a copy',
+  },
+  {
+    name: 'session tokens of an earlier release come back from D1',
+    tag: 'lost-sessions-end',
+    change: { from: 'isInD1({ kind, row } as never)', to: 'true' },
+    notice: 'faults/session-tokens: session token: a gate that lost its storage ends them',
+    survives: 'They are deleted from D1 before its rows are read.',
+  },
+  {
+    name: 'ended session tokens are known for ever',
+    tag: 'ended-sessions-forgotten',
+    change: { from: 'now - REMEMBERED', to: '0' },
+    notice: 'faults/session-tokens: session token: one that has left',
+  },
 ];

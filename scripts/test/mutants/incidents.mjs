@@ -112,7 +112,7 @@ export const mutants = [
   {
     name: 'a session that has left the gate forgets the panic',
     tag: 'panic-ends-removed-sessions',
-    change: { from: "isEndedByPanic(core.rows.get('org', ask.org), stored)", to: 'false' },
+    change: { from: '(isGone ? 0 : null)', to: 'null' },
     notice: 'api/incidents/panic: after a session token left the gate',
   },
   {

@@ -1,5 +1,5 @@
-// Approvals that may be repeated. Pure. Invariant: such an approval is found by the credential that asked alone,
-// so that another one of the same root can ask for its own.
+// Approvals that may be repeated. Pure. Invariant: such an approval is found by the credential that asked
+// alone, so that another one of the same root can ask for its own.
 import type { ApprovalRow } from '../../db/schema';
 
 /** For how many seconds a request may be repeated: what everyone who approved it allows; 0 for once. */

@@ -18,6 +18,7 @@ import {
   wholeQuotas,
 } from '../../../src/gate/limits/quotas';
 import { storedResponses } from '../../../src/gate/request/stored-responses';
+import { endedSessionQuota } from '../../../src/gate/rows/ended-sessions';
 import { makerQuota } from '../../../src/gate/rows/former-makers';
 import { tombstoneQuota } from '../../../src/gate/rows/tombstones';
 import { runTasks } from '../../../src/gate/tasks/run';
@@ -581,6 +582,7 @@ describe('quotas: every table', () => {
       leaks: leakQuota,
       told: announcedQuota,
       former_makers: makerQuota,
+      ended_sessions: endedSessionQuota,
       rows: tombstoneQuota,
     };
     for (const [table, { org, root }] of Object.entries(tablesOfGate)) {

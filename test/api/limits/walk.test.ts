@@ -95,6 +95,7 @@ const parts: Record<string, string> = {
   secret_versions: 'secret',
   told: 'credential',
   former_makers: 'credential',
+  ended_sessions: 'session',
   exchanged: 'session',
   proofs: 'session',
 };
