@@ -398,6 +398,11 @@ describe('access', () => {
     const { data } = await json(['member', 'list']);
     const { id } = data.find((row: { email: string }) => row.email === 'bea@example.com');
     await ok(['member', 'role', id, 'developer']);
+    // Another than the inviter ends the link, and is told.
+    const { token } = await json(['key', 'create', 'another', '--scopes', '*']);
+    const other = await ok(['member', 'role', id, 'viewer'], { env: { SVC_TOKEN: token } });
+    expect(other.stderr).toContain('Bea has no enrolment link that works.');
+    await ok(['member', 'role', id, 'developer']);
     expect(
       await json(['member', 'access', id, 'secrets:read', '--environment', 'production', '--secret', 'X']),
     ).toMatchObject({

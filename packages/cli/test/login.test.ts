@@ -117,6 +117,8 @@ describe('device login', () => {
     const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
     uri = `${url}/device?code=ABCD-EFGH`;
     const ran = await new Machine().svc(['login', '--url', url, '--no-browser']);
+    // A token that is piped without --key-stdin is not ignored in silence.
+    expect(ran.stderr).toContain('stdin is not read. To store a token from it: svc login --key-stdin');
     expect(ran.stderr).toContain(uri);
     expect(ran.stderr).not.toContain('\u001b');
     expect(polls).toHaveLength(3);

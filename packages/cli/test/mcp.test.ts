@@ -67,7 +67,9 @@ describe('tools', () => {
       expect(inputSchema).toMatchObject({ type: 'object', additionalProperties: false });
       expect(typeof annotations?.readOnlyHint).toBe('boolean');
     }
-    expect(tools.find(({ name }) => name === 'rotate_secret')?.annotations?.destructiveHint).toBe(true);
+    const rotate = tools.find(({ name }) => name === 'rotate_secret');
+    expect(rotate?.annotations?.destructiveHint).toBe(true);
+    expect(rotate?.description).toContain('whoever issued the current one');
     expect(agent.client.getInstructions()).toContain('{{svc:NAME}}');
     expect(agent.stderr()).toMatch(
       /agent triage \(agt_\w+\), environment staging\n {2}scopes: .*secrets:read/,

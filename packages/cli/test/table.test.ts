@@ -1,7 +1,7 @@
 // Tables and help at any width of the terminal.
 import { expect, it } from 'vitest';
 import { tableLines } from '../src/table.ts';
-import { widthOf, wrapped } from '../src/text.ts';
+import { clean, safeJson, widthOf, wrapped } from '../src/text.ts';
 import { Machine } from './harness.ts';
 
 const plain = (text: string) => text;
@@ -71,4 +71,12 @@ it.each([60, 80, 120])('help: notes and options fit a terminal of %i columns', a
   const [help = ''] = shown.join('').split('\nExamples:');
   expect(help).toContain('SVC_TRUST_ID');
   for (const line of help.split('\n')) expect(line.length, line).toBeLessThanOrEqual(columns);
+});
+
+it('escape sequences: letters and marks without a shape are visible too', () => {
+  const hidden = 'a\u3164b\u115f\u1160\uffa0\u034f\u17b4\u17b5\u{e0100}c';
+  expect(clean(hidden)).toBe('a\\u{3164}b\\u{115f}\\u{1160}\\u{ffa0}\\u{34f}\\u{17b4}\\u{17b5}\\u{e0100}c');
+  expect(JSON.parse(safeJson(hidden))).toBe(hidden);
+  expect(safeJson(hidden)).toMatch(/^[\x20-\x7e]+$/);
+  expect(clean('한글 é 鍵 ❤\ufe0f')).toBe('한글 é 鍵 ❤\ufe0f');
 });

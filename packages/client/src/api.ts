@@ -3214,7 +3214,7 @@ export interface components {
              */
             environments: string[] | null;
             /**
-             * @description invited: the enrolment link is still valid. lapsed: it expired before it was used. active: the member has enrolled.
+             * @description invited: the enrolment link is still valid. lapsed: it ended before it was used. active: the member has enrolled.
              * @example invited
              * @enum {string}
              */

@@ -116,9 +116,11 @@ export function tokensOf(credential: Credential, home: Home): Tokens {
   const missing = home.org == null ? 'org' : !credential && 'credential';
   if (missing) throw new TypeError(`${missing} is missing: check that its environment variable is set.`);
   if (typeof credential !== 'string') {
-    if ('current' in credential) return credential;
-    if ('terminal' in credential) return terminalTokens(credential.terminal, home);
-    if ('oidc' in credential && credential.trustId) return exchanged(credential, home);
+    // The error about `in` would quote what is no object.
+    const isObject = typeof credential === 'object';
+    if (isObject && 'current' in credential) return credential;
+    if (isObject && 'terminal' in credential) return terminalTokens(credential.terminal, home);
+    if (isObject && 'oidc' in credential && credential.trustId) return exchanged(credential, home);
     throw new TypeError(
       'credential must be a token, or an object with oidc and trustId, terminal, or current and after.',
     );

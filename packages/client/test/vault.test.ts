@@ -62,6 +62,10 @@ describe('client', () => {
       expect(() => createVault({ ...options, credential: credential as string })).toThrow(
         /credential is missing/,
       );
+    for (const credential of [12345, true, {}])
+      expect(() => createVault({ ...options, credential: credential as never })).toThrow(
+        /^credential must be a token, or an object/,
+      );
     expect(() => createVault({ ...options, org: undefined as unknown as string, credential: 'x' })).toThrow(
       'org is missing',
     );

@@ -353,6 +353,11 @@ describe.skipIf(!executablePath)('console: access', () => {
       role: 'developer',
     });
     await go(`/members/${member.id}`, 'Dana');
+    // Another than the inviter ends the enrolment link, and is told.
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    await page.getByRole('dialog').getByLabel('Viewer').check();
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByText('Their enrolment link no longer works. Create a new one.').waitFor();
     await page.getByRole('button', { name: 'More actions' }).click();
     await page.getByRole('menuitem', { name: 'Remove member' }).click();
     await page.getByLabel('Also revoke credentials').check();

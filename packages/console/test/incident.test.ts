@@ -63,6 +63,17 @@ describe.skipIf(!executablePath)('console: incidents, settings and the first run
       .first()
       .waitFor();
     expect((await api('GET', `/secrets/${made.id}`)).version).toBe(1);
+    // A time that is half filled in is not taken for none.
+    const since = page.getByLabel('Report activity since');
+    await since.focus();
+    await page.keyboard.press('1');
+    await page.getByRole('button', { name: 'Contain this credential…' }).click();
+    expect(await since.evaluate((field: HTMLInputElement) => field.validity.badInput)).toBe(true);
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    await since.fill('');
+    await since.evaluate((field: HTMLInputElement) => {
+      field.value = '';
+    });
     await page.getByRole('button', { name: 'Contain this credential…' }).click();
     await page.getByText('1 credential that it created').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Contain credential' }).click();

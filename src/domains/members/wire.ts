@@ -94,7 +94,7 @@ export const Member = z
     }),
     status: z.enum(statuses).openapi({
       description:
-        'invited: the enrolment link is still valid. lapsed: it expired before it was used. active: the member has enrolled.',
+        'invited: the enrolment link is still valid. lapsed: it ended before it was used. active: the member has enrolled.',
     }),
     passkeys: z.int().openapi({ description: 'How many passkeys the member has.', example: 1 }),
     invited_by: z.string().nullable(),

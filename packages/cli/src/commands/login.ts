@@ -158,6 +158,7 @@ async function throughBrowser(context: Context, url: string, mayOpen: boolean): 
       'Browser sign-in is not available in CI.',
       'Set SVC_TRUST_ID, SVC_ORG_ID and SVC_URL, or pass a key: svc login --key-stdin',
     );
+  if (!host.stdin.isTTY) out.note('stdin is not read. To store a token from it: svc login --key-stdin');
   const started = await call<DeviceStart>(host, url, '/auth/device', {
     body: { client_name: clientName(host.env) },
   });

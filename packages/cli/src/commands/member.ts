@@ -1,6 +1,6 @@
 // svc member: members of the organisation.
 import { type Group, list, member } from '../command.ts';
-import type { CommonOptions } from '../context.ts';
+import type { CommonOptions, Context } from '../context.ts';
 import { time } from '../credentials.ts';
 import { usage } from '../errors.ts';
 import { pages } from '../secrets.ts';
@@ -91,9 +91,10 @@ const group: Group = {
           // An owner is not limited to environments.
           body: { role: role as Role, ...(role === 'owner' && { environments: null }) },
         });
-        context.out.result(data, () =>
-          context.out.success(`${data.name} now has the role ${data.role} in ${where(data)}.`),
-        );
+        context.out.result(data, () => {
+          context.out.success(`${data.name} now has the role ${data.role} in ${where(data)}.`);
+          sayIfLapsed(context, data);
+        });
         return 0;
       },
     }),
@@ -122,9 +123,10 @@ const group: Group = {
             headers: context.approved(),
             body: { environments: only ?? null },
           });
-          context.out.result(data, () =>
-            context.out.success(`${data.name} is now ${data.role} in ${where(data)}.`),
-          );
+          context.out.result(data, () => {
+            context.out.success(`${data.name} is now ${data.role} in ${where(data)}.`);
+            sayIfLapsed(context, data);
+          });
           return 0;
         },
       },
@@ -198,3 +200,9 @@ const group: Group = {
 };
 
 export default group;
+
+/** A change by anybody but the inviter ends the enrolment link, which somebody else may have. */
+function sayIfLapsed({ out }: Context, { name, status }: { name: string; status: string }): void {
+  if (status === 'lapsed')
+    out.warn(`${name} has no enrolment link that works. An owner makes a new one in the console.`);
+}

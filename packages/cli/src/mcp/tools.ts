@@ -262,7 +262,7 @@ function rotateTool(tool: Tool, session: Session): void {
     {
       name: 'rotate_secret',
       description:
-        'Gives a secret a new value that the vault generates. You do not see it. Programs that use the old value fail until they get the new one, so do this only when you are asked to.',
+        'Gives a secret a new value that the vault generates, whoever issued the current one. You do not see it. A password or key of another service is still the old one there: change that first, and do not use this for it. Programs that use the old value fail until they get the new one, so do this only when you are asked to.',
       input: {
         name,
         // A value with few possibilities could be guessed: whoever can print guesses sees by the mask which

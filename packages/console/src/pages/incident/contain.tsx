@@ -1,7 +1,7 @@
 // Contains one credential: shows what the containment would end and what all of that did, then asks, then
 // leads to the incident. Invariants: the preview is the service's own dry run of the same request; a
 // credential that was contained is not offered again, but leads to its incident.
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { forget } from '../../api';
 import { may } from '../../may';
@@ -118,6 +118,7 @@ interface ActProps {
 
 function Act({ graph, choice, onChoice, onDone }: ActProps) {
   const [asking, setAsking] = useState(false);
+  const section = useRef<HTMLElement>(null);
   const { rotate, since } = choice;
   const name = named(graph);
   const ending = endingIn(graph);
@@ -127,8 +128,11 @@ function Act({ graph, choice, onChoice, onDone }: ActProps) {
     await forget('credentials', 'secrets', 'audit', 'incidents');
     onDone(data);
   };
+  // A time that is half filled in has no value: it must not count as none.
+  const isFilled = () =>
+    [...(section.current?.querySelectorAll('input') ?? [])].every((field) => field.reportValidity());
   return (
-    <section class="card stack" aria-labelledby="choose">
+    <section ref={section} class="card stack" aria-labelledby="choose">
       <h2 id="choose">Contain</h2>
       {may('secrets:rotate') && (
         <Checkbox
@@ -147,7 +151,7 @@ function Act({ graph, choice, onChoice, onDone }: ActProps) {
         hint="Default: since the credential was created"
       />
       <div>
-        <Button kind="danger" onPress={() => setAsking(true)}>
+        <Button kind="danger" onPress={() => isFilled() && setAsking(true)}>
           Contain this credential…
         </Button>
       </div>

@@ -149,15 +149,22 @@ export function EditMember({ member, onClose }: { member: Member; onClose: () =>
   const patch = changedOf(first, { ...draft, environments: boundsOf(draft) });
   const isSame = !Object.keys(patch).length;
   const save = async () => {
-    await changing((header) =>
+    const { data } = await changing((header) =>
       confirmed(() =>
         vault().api.PATCH('/orgs/{org_id}/members/{id}', { ...at(member.id, header), body: patch }),
       ),
     );
     await forget('members');
+    const hasMoved = patch.role || 'environments' in patch;
+    // A link that somebody else has serves only for the role that they gave.
+    const isLinkEnded = member.status === 'invited' && data.status === 'lapsed';
     tell(
       `${draft.name} saved`,
-      patch.role || 'environments' in patch ? 'The change applies from the next request.' : undefined,
+      isLinkEnded
+        ? 'Their enrolment link no longer works. Create a new one.'
+        : hasMoved
+          ? 'The change applies from the next request.'
+          : undefined,
     );
     onClose();
   };

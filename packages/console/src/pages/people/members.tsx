@@ -19,7 +19,7 @@ const tones: Record<Member['status'], Tone> = { active: 'good', invited: 'accent
 const words: Record<Member['status'], string> = {
   active: 'active',
   invited: 'invited',
-  lapsed: 'link expired',
+  lapsed: 'link ended',
 };
 
 export const MemberStatus = ({ member }: { member: Member }) => (
@@ -92,7 +92,7 @@ export default function Members() {
       <StatusFilter
         value={status}
         onValue={setStatus}
-        choices={{ active: 'Active', invited: 'Invited', lapsed: 'Link expired' }}
+        choices={{ active: 'Active', invited: 'Invited', lapsed: 'Link ended' }}
       />
       <Listing
         list={list}
