@@ -32,7 +32,8 @@ const SOURCE = `
 ${ROW_KINDS}export { decrypt } from './src/crypto/envelope';
 export { deriveDeployment, deriveOrg } from './src/keys/keyring';
 export { getTableColumns } from 'drizzle-orm';
-export { fromD1, isBrief, kindOf, macOf, readable, RESTORABLE, rowKinds, rowOf, sweepAt, tableName } from './src/db/rows';
+export { isBrief, isLocal } from './src/db/credential-kinds';
+export { fromD1, kindOf, macOf, readable, RESTORABLE, rowKinds, rowOf, sweepAt, tableName } from './src/db/rows';
 export { secretVersions } from './src/db/schema';
 export { hasVersion } from './src/domains/secrets/rules';
 `;
