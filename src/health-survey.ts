@@ -21,10 +21,11 @@ const ANSWERS_WITHIN = 10_000;
 export const troubles = ['key', 'row', 'gate', 'behind', 'another', 'adoption', 'clock'] as const;
 export type Trouble = (typeof troubles)[number];
 
-/** The epoch of an organisation in D1. A restore raises all of them by far more than gates do. */
-export interface Fence {
+/** How far D1 follows the gate of an organisation. */
+export interface OrgPosition {
   org: string;
-  epoch: number;
+  term: string;
+  position: number;
 }
 
 export interface Survey {
@@ -38,8 +39,8 @@ export interface Survey {
   keys: string;
   orgRows: string;
   gates: string;
-  /** The first fence in D1; a survey of an earlier release lacks it. */
-  fence?: Fence | null;
+  /** The position of the first organisation in D1; a survey of an earlier release lacks it. */
+  position?: OrgPosition | null;
   /** The walk through the rows of organisations; a survey of an earlier release lacks it. */
   rows?: RowWalk;
   /** Whether D1 ever had an organisation: an empty one is then a lost one. */
@@ -96,19 +97,19 @@ const rowsAfter = (db: D1Database, after: string): D1PreparedStatement =>
 const rowsOf = (db: D1Database, ids: string[]): D1PreparedStatement =>
   db.prepare(`${ROWS} in (select value from json_each(?))`).bind(JSON.stringify(ids));
 
-/**
- * A restore raises epochs by at least this much. A backup that is restored again may lower them, which
- * nothing else does.
- */
-const RESTORED = 500_000;
-export const firstFence = (db: D1Database): D1PreparedStatement =>
-  db.prepare('select org_id org, epoch from fences order by org_id limit 1');
+/** How a term begins that npm run restore gives to each organisation. */
+const RESTORED = 'restored:';
+export const firstPosition = (db: D1Database): D1PreparedStatement =>
+  db.prepare('select org_id org, term, position from journal_positions order by org_id limit 1');
 
 /** Whether D1 was restored since a survey, so what that survey knows is of another database. */
-export const isRestored = ({ fence: known }: Survey, now: Fence | null): boolean =>
-  Boolean(
-    known && now && known.org === now.org && (now.epoch < known.epoch || now.epoch - known.epoch >= RESTORED),
-  );
+export const isRestored = ({ position: known }: Survey, now: OrgPosition | null): boolean =>
+  known?.org === now?.org &&
+  Boolean(known && now) &&
+  // Nothing else lowers a position within a term.
+  (known?.term === now?.term
+    ? (now?.position ?? 0) < (known?.position ?? 0)
+    : (now?.term.startsWith(RESTORED) ?? false));
 
 /** Whether the key of an organisation opens. */
 export const opensOrg = (masters: MasterKey[], keyed: Keyed): boolean =>
@@ -135,9 +136,9 @@ export async function survey(
   scheduled = now,
 ): Promise<Survey> {
   const { found } = before;
-  const fence = await firstFence(env.DB).first<Fence>();
+  const position = await firstPosition(env.DB).first<OrgPosition>();
   // A restored database is looked at from the beginning.
-  const gatesAfter = isRestored(before, fence) ? '' : before.gates;
+  const gatesAfter = isRestored(before, position) ? '' : before.gates;
   const walk = before.rows ?? noWalk;
   const again = troubled(before, walk);
   const [keyed, gated, walked, known, listed, relisted] = (
@@ -183,7 +184,7 @@ export async function survey(
     orgRows: listed.length < KEYS_A_RUN ? '' : (listed.at(-1)?.id ?? ''),
     gates: gated.length < GATES_A_RUN ? '' : (gated.at(-1)?.id ?? ''),
     rows,
-    fence,
+    position,
     hadOrgs: before.hadOrgs || keyed.length > 0,
     all: { key: isAll('key', opened), gate: isAll('gate', asked) },
     found: {

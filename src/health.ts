@@ -11,11 +11,11 @@ import * as schema from './db/schema';
 import { type Env, type MasterKey, type Settings, settingsOf } from './env';
 import type { Pulse } from './gate/request/call';
 import {
-  type Fence,
-  firstFence,
+  firstPosition,
   isRestored,
   type Keyed,
   keyedAfter,
+  type OrgPosition,
   opensOrg,
   readSurvey,
   type Survey,
@@ -113,7 +113,7 @@ async function tryAll(env: Env, { masterKeys }: Settings, version: string, now: 
     judge('gate', pulse !== null, 'The gate of the health check does not answer.', true),
     ...(pulse
       ? [
-          ...surveyed(seen, isRestored(seen, stored?.keys?.fence ?? null)),
+          ...surveyed(seen, isRestored(seen, stored?.keys?.position ?? null)),
           ...(await background(env, pulse, seen, now)),
         ]
       : []),
@@ -143,7 +143,7 @@ interface StoredKeys {
   sample: Keyed[];
   /** Whether the database has an organisation or the key of one. */
   hasOrgs: boolean;
-  fence: Fence | null;
+  position: OrgPosition | null;
 }
 
 /** The tables that this release uses. */
@@ -174,12 +174,12 @@ async function storedIn(env: Env): Promise<Stored> {
 }
 
 async function keysIn({ DB }: Env): Promise<Stored> {
-  const [own, page, any, lacking, fences] = await DB.batch<Record<string, unknown>>([
+  const [own, page, any, lacking, positions] = await DB.batch<Record<string, unknown>>([
     DB.prepare("select master_id, key_sealed from deployment_keys where id = 'deployment'"),
     keyedAfter(DB, sampled, SAMPLE),
     DB.prepare('select exists (select 1 from orgs) or exists (select 1 from org_keys) as n'),
     lackingIn(DB),
-    firstFence(DB),
+    firstPosition(DB),
   ]);
   const sample = (page?.results ?? []) as unknown as Keyed[];
   sampled = sample.length < SAMPLE ? '' : (sample.at(-1)?.id ?? '');
@@ -189,7 +189,7 @@ async function keysIn({ DB }: Env): Promise<Stored> {
       deployment: (own?.results[0] as unknown as WrappedKey) ?? null,
       sample,
       hasOrgs: any?.results[0]?.n === 1,
-      fence: (fences?.results[0] as unknown as Fence) ?? null,
+      position: (positions?.results[0] as unknown as OrgPosition) ?? null,
     },
   };
 }

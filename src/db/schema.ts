@@ -797,12 +797,29 @@ export const auditSegments = sqliteTable(
   ],
 );
 
-/** The gate that may write: a batch with another epoch fails. */
+/**
+ * How far D1 follows the journal of an organisation's gate: it has all records of a term up to a position,
+ * the last of which has the id `record`. `holds` is 1 if everything was as the gate expected: a batch that
+ * expected something else fails.
+ */
+export const journalPositions = sqliteTable(
+  'journal_positions',
+  {
+    org_id: text().primaryKey(),
+    term: text().notNull(),
+    position: integer().notNull(),
+    record: text().notNull(),
+    holds: integer().notNull(),
+  },
+  (t) => [check('journal_positions_holds', sql`${t.holds} = 1`)],
+);
+
+/** Until release 0.5.0, the gate that may write: a batch with another epoch fails. */
 export const fences = sqliteTable('fences', { org_id: text().primaryKey(), epoch: integer().notNull() });
 
 /**
- * One marker per commit, in the same batch as its rows: if it exists, the commit succeeded. `holds` is 1 if
- * all preconditions of the commit were met.
+ * Until release 0.5.0, one marker per change, in the same batch as its rows. A gate that an earlier release
+ * left settles by them what was in doubt.
  */
 export const commits = sqliteTable(
   'commits',

@@ -8,7 +8,7 @@ import { closeSegments } from './audit/segments';
 import type { Declared } from './core';
 import { emergencies } from './events/emergencies';
 import { closeEvents } from './events/segments';
-import { settle } from './journal/commit';
+import { followLater } from './journal/mirror';
 import { rateLimit, WINDOW } from './limits/rate-limit';
 import { storedResponses } from './request/stored-responses';
 import { endedSessions } from './rows/ended-sessions';
@@ -20,7 +20,7 @@ import { endOrg, purgeEndedByPanic, purgeRows } from './tasks/purge';
 const PER_RUN = 1000;
 
 const journal: Declared = {
-  tasks: { settle: async (core, now) => ((await settle(core)) ? null : now + 5000) },
+  tasks: { mirror: followLater },
 };
 
 const limits: Declared = {

@@ -8,9 +8,9 @@ import { type Catalogue, vault } from '../domains';
 import type { Env } from '../env';
 import { ApiError, refuse } from '../errors';
 import { type Core, createCore } from '../gate/core';
-import { intents } from '../gate/journal/intents';
 import { locks } from '../gate/journal/locks';
-import { isBehind, marks } from '../gate/journal/marks';
+import { isBehind, newTerm, standing } from '../gate/journal/position';
+import { journal } from '../gate/journal/records';
 import { recover } from '../gate/journal/recover';
 import { vitalsOf } from '../gate/journal/vitals';
 import { openParts } from '../gate/part';
@@ -98,8 +98,6 @@ export class Gate
       if (this.isNewer) return;
       this.core = createCore(resetting(ctx), env, this.catalogue().rules);
       openParts(this.core);
-      if (this.org && !this.isOfAnother() && intents(this.core).unsettled().length)
-        this.core.schedule.at('settle', Date.now());
     } catch (error) {
       // Only a reset can be performed on it.
       this.broken = error ?? new Error('unknown');
@@ -143,7 +141,7 @@ export class Gate
     }
     const behind = await isBehind(this.core);
     // safety: stale-gate-waits-for-database
-    if (behind === null && marks(this.core).isStale())
+    if (behind === null && standing(this.core).isStale())
       return writeReply({
         outcome: fail(notCompared()),
         rate_limit: null,
@@ -185,8 +183,8 @@ export class Gate
   }
 
   /**
-   * Deletes all that it stores and ends: the next call begins from D1. What is under way ends with it, and D1
-   * refuses its earlier epoch.
+   * Deletes all that it stores and ends: the next call begins from D1, in a new term. What is under way ends
+   * with it.
    */
   async reset(): Promise<void> {
     // safety: newer-storage-not-reset
@@ -204,8 +202,9 @@ export class Gate
     await locks(this.core).run(['begin'], async () => {
       if (this.org !== null) return;
       this.core.org = ask.org;
-      const isThere =
-        ask.action === 'org.create' || (ask.keys && (await recover(this.core, ask.keys.row, ask.request)));
+      const isNew = ask.action === 'org.create';
+      if (isNew) journal(this.core).begin(newTerm(), 0, '');
+      const isThere = isNew || (ask.keys && (await recover(this.core, ask.keys.row, ask.request)));
       // A token of an organisation that D1 does not know belongs to one that D1 has lost: beginning a new one
       // would hide it once it is restored.
       // safety: org-known-to-database
@@ -224,7 +223,8 @@ export class Gate
     if (this.isOfAnother()) throw new Error('storage of another organisation');
     // It would send old values, and delete by old rows.
     const behind = await isBehind(this.core);
-    if (behind === null && marks(this.core).isStale()) return this.ctx.storage.setAlarm(Date.now() + 60_000);
+    if (behind === null && standing(this.core).isStale())
+      return this.ctx.storage.setAlarm(Date.now() + 60_000);
     // safety: older-gate-runs-no-tasks
     if (behind) throw new Error('storage older than the database');
     await runTasks(this.core);

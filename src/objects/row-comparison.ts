@@ -8,7 +8,8 @@ import type { CredentialRow, SecretRow } from '../db/schema';
 import { hasVersion } from '../domains/secrets/rules';
 import type { Core } from '../gate/core';
 import { isInD1 } from '../gate/journal/batch';
-import { intents } from '../gate/journal/intents';
+import { mirror } from '../gate/journal/mirror';
+import { journal } from '../gate/journal/records';
 
 /** Where a comparison goes on: after this row of a kind. */
 export interface Place {
@@ -30,7 +31,7 @@ export interface AgreementCalls {
 /** Rows that one call compares, and differences that it tells. */
 const PAGE = 500;
 const TOLD = 20;
-/** How long a difference must last: a change reaches D1 and the gate one after the other. */
+/** How long a difference must last: D1 may have a change before the gate knows that it has. */
 const LASTING = 1000;
 
 export async function agreementOf(core: Core, from: Place | null): Promise<Agreement> {
@@ -74,14 +75,12 @@ type There = [id: string, mac: string, whole: 0 | 1];
 
 async function look(core: Core, page: Page): Promise<Look> {
   const found: Look = { differ: new Map(), next: null };
-  const changing = intents(core).touched();
   const [stored] = await core.database.all<Record<string, string>>({
     sql: `select ${page.kinds.map((kind, at) => `(${rowsOf(kind, at === 0)}) as "${kind}"`).join(', ')}`,
     params: [core.org, page.after, PAGE],
   });
-  for (const id of intents(core).touched()) changing.add(id);
   // An adoption changes both.
-  if (!stored || intents(core).isPaused || core.rows.get('org', core.org)?.deleted_at !== null) return found;
+  if (!stored || mirror(core).isPaused() || core.rows.get('org', core.org)?.deleted_at !== null) return found;
   for (const [at, kind] of page.kinds.entries()) {
     const here = core.rows.after(kind, at === 0 ? page.after : '', PAGE);
     const there = JSON.parse(stored[kind] ?? '[]') as There[];
@@ -89,7 +88,7 @@ async function look(core: Core, page: Page): Promise<Look> {
       (id, side) => id !== undefined && [here, there][side]?.length === PAGE,
     );
     const end = ends.sort()[0];
-    const within = (id: string) => (end === undefined || id <= end) && !changing.has(id);
+    const within = (id: string) => (end === undefined || id <= end) && !journal(core).concerns(id);
     for (const { id, state } of await differing(
       core,
       kind,

@@ -131,7 +131,13 @@ const makers: Record<string, { make: string[]; start(world: World): Promise<Make
 /** Each way of ending the maker, with what it leaves alive by the contract. */
 const ending: Record<
   string,
-  { of: (maker: string) => boolean; end(maker: Maker, world: World): Promise<Answer>; spares: string[] }
+  {
+    of: (maker: string) => boolean;
+    end(maker: Maker, world: World): Promise<Answer>;
+    spares: string[];
+    /** What can still be created once it has taken effect. */
+    leaves?: string[];
+  }
 > = {
   contain: {
     of: () => true,
@@ -143,6 +149,8 @@ const ending: Record<
     of: () => true,
     end: (_, { o }) => o.post('/panic', { reason: 'a laptop was stolen', api_keys: true }),
     spares: [],
+    // Enrolment links go on working, and the report of the incident names them.
+    leaves: ['auth.enrol'],
   },
   'delete the organisation': {
     of: () => true,
@@ -190,7 +198,13 @@ const pairs = Object.entries(makers).flatMap(([maker, { make, start }]) =>
   make.flatMap((action) =>
     Object.entries(ending)
       .filter(([, { of, spares }]) => of(maker) && !spares.includes(action))
-      .map(([end, how]) => ({ name: `${maker}: ${action} and ${end}`, action, start, end: how.end })),
+      .map(([end, { end: how, leaves = [] }]) => ({
+        name: `${maker}: ${action} and ${end}`,
+        action,
+        start,
+        end: how,
+        isLeft: leaves.includes(action),
+      })),
   ),
 );
 
@@ -217,7 +231,14 @@ describe('revocation: a credential that is created while its maker ends', () => 
     await expectDead({ o }, action, await made, await ended);
   });
 
-  it.each(sampled(pairs, 2, 1))('$name: the end is in flight', async ({ action, start, end }) => {
+  // An end takes effect before its reply leaves.
+  it.each(
+    sampled(
+      pairs.filter(({ isLeft }) => !isLeft),
+      2,
+      1,
+    ),
+  )('$name: the end is in flight', async ({ action, start, end }) => {
     const { o } = await newSignedIn();
     const maker = await start({ o });
     const make = await (making[action] as Make)(maker, { o });

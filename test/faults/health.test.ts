@@ -26,7 +26,7 @@ async function damage(o: Caller) {
   await inGate(
     o,
     (_gate, { storage }) =>
-      void storage.sql.exec('alter table marks rename to lost; create table marks (other text)'),
+      void storage.sql.exec('alter table journal rename to lost; create table journal (other text)'),
   );
   await evict(o);
 }

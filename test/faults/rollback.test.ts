@@ -87,7 +87,6 @@ describe('restore: a gate whose storage is older than D1', () => {
     await newSecret(o);
     await inCore(o, ({ schedule }) => schedule.at('retention', Date.now()));
     await runTasksLater(o, 3 * DAY);
-    expect(await db.prepare('select count(*) n from commits where org_id = ?').bind(o.id).first('n')).toBe(1);
     expect((await o.post('/environments', { name: 'QA' })).status).toBe(201);
     await putBackStorage(o, copy);
     expect(await codeOf(o)).toBe('UNAVAILABLE');
@@ -126,14 +125,18 @@ describe('restore: a gate whose storage is older than D1', () => {
     expect([await codeOf(key.o), await codeOf(o)]).toEqual(['TOKEN_REVOKED', 200]);
   });
 
-  it('adopts what D1 has newer, row by row, where no marker tells: what ended stays ended', async () => {
+  it('adopts what D1 has newer, row by row, where no position tells: what ended stays ended', async () => {
     const o = await newOrg();
     const revoked = await newKey(o);
+    const stood = await db.prepare('select * from journal_positions where org_id = ?').bind(o.id).first();
     const copy = await copyStorage(o);
     await o.del(`/api-keys/${revoked.id}`);
     await o.patch(`/environments/production`, { name: 'Live' });
     await putBackStorage(o, copy);
-    await db.prepare('delete from commits where org_id = ?').bind(o.id).run();
+    await db
+      .prepare('update journal_positions set position = ?, record = ? where org_id = ?')
+      .bind(stood?.position, stood?.record, o.id)
+      .run();
     const adopted = await adopt(o);
     expect([adopted.status, adopted.json.newer]).toEqual([200, 2]);
     expect([await codeOf(revoked.o), (await o.get('/environments/production')).json.name]).toEqual([
@@ -156,14 +159,17 @@ describe('restore: a gate whose storage is older than D1', () => {
     expect((await o.post('/secrets', { name: 'B', type: 'generic', value: 'v' })).status).toBe(201);
   });
 
-  it('is told from D1 put back under a running gate: no change is made, of other rows either', async () => {
+  it('is told from D1 put back under a running gate: it is noticed at once, and no further change is made', async () => {
     const o = await newOrg();
     const backup = await backUp();
     await newSecret(o);
     await putBack(backup);
-    expect((await o.post('/environments', { name: 'QA' })).json.error.message).toContain('adopt');
-    expect((await adopt(o)).status).toBe(200);
+    // The first is made, and D1 refuses it.
     expect((await o.post('/environments', { name: 'QA' })).status).toBe(201);
+    expect((await o.post('/environments', { name: 'UAT' })).json.error.message).toContain('adopt');
+    expect((await adopt(o)).status).toBe(200);
+    expect((await o.post('/environments', { name: 'UAT' })).status).toBe(201);
+    expect((await o.get('/environments/qa')).status).toBe(200);
     expect(await inGate(o, (gate) => gate.vitals())).toBe('well');
   });
 });
@@ -276,7 +282,10 @@ describe('restore: the gate, D1 or both at an earlier moment', () => {
       await putBackStorage(o, (moments[gate] as Moment).gate);
       await putBack((moments[d1] as Moment).d1);
       if (below(2))
-        await db.prepare('update fences set epoch = epoch + 1000 where org_id = ?').bind(o.id).run();
+        await db
+          .prepare("update journal_positions set term = 'restored:x' where org_id = ?")
+          .bind(o.id)
+          .run();
       const { ended } = moments[Math.max(gate, d1)] as Moment;
       const alive = async () =>
         (await Promise.all(ended.map((token) => codeOf(token)))).filter((code) => code === 200);

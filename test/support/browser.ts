@@ -4,9 +4,11 @@ import { newToken } from '../../src/auth/token';
 import { newId } from '../../src/db/ids';
 import type { MemberRow, Role } from '../../src/db/schema';
 import { commit } from '../../src/gate/journal/commit';
+import { mirror } from '../../src/gate/journal/mirror';
 import type { Plan } from '../../src/gate/journal/plan';
 import { revision } from '../../src/gate/journal/writes';
 import type { Call } from '../../src/gate/request/call';
+import { faults } from './faults';
 import { inCore, keyring, keysOf } from './gate';
 import { newPasskey, type Passkey, type Spoil } from './passkey';
 import { newMember } from './people';
@@ -148,6 +150,7 @@ export async function change(org: string, plan: (call: Call<unknown>, now: numbe
       plan: (now) => plan(call, now),
     });
     if (outcome.kind !== 'ok') throw new Error(JSON.stringify(outcome));
+    if (!faults.lags) await mirror(core).follow();
   });
 }
 

@@ -41,6 +41,8 @@ export interface Faults {
   alarms: number;
   /** Whether alarms do nothing, because the test runs the tasks itself. */
   isAlarmHeld: boolean;
+  /** Whether D1 follows the journal in its own time, as in production: tests that look in D1 do not wait. */
+  lags: boolean;
   /** Batches that land when they are run. */
   orphans: (() => Promise<unknown>)[];
   /** Everything that was put on the queue. */
@@ -74,6 +76,7 @@ const none = () => ({
   rows: null,
   alarms: 0,
   isAlarmHeld: false,
+  lags: false,
   orphans: [],
   queued: [],
   asked: new Map<string, unknown[]>(),

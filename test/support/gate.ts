@@ -7,6 +7,7 @@ import type { Action } from '../../src/auth/actions';
 import { newId } from '../../src/db/ids';
 import { type Env, type Settings, settingsOf } from '../../src/env';
 import type { Core } from '../../src/gate/core';
+import { mirror } from '../../src/gate/journal/mirror';
 import type { Ask } from '../../src/gate/request/call';
 import { endedSessions } from '../../src/gate/rows/ended-sessions';
 import { runTasks } from '../../src/gate/tasks/run';
@@ -56,6 +57,7 @@ export const runTasksLater = (o: Org, ms: number, due?: number) =>
     core.now = () => Date.now() + ms;
     ageTo(core, core.now());
     for (let i = 0; i < 12; i++) await runTasks(core, due);
+    await mirror(core).follow();
     core.now = () => Date.now();
   });
 

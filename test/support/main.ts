@@ -2,6 +2,9 @@
 // (`test/support/faults.ts`).
 import { env as outer } from 'cloudflare:workers';
 import type { Env } from '../../src/env';
+import { mirror } from '../../src/gate/journal/mirror';
+import { journal } from '../../src/gate/journal/records';
+import type { Ask } from '../../src/gate/request/call';
 import worker from '../../src/index';
 import { Gate as RealGate } from '../../src/objects/gate';
 import { DeviceLogin as RealDeviceLogin } from '../../src/objects/terminal-login';
@@ -24,6 +27,14 @@ export class Gate extends RealGate {
 
   protected override catalogue() {
     return faults.catalogue ?? super.catalogue();
+  }
+
+  /** D1 follows before the reply, so that tests find in it what was changed; `faults.lags` lets it be late. */
+  override async call(ask: Ask) {
+    const reply = await super.call(ask);
+    const lag = this.core ? journal(this.core).last() - journal(this.core).position() : 0;
+    if (!faults.lags && lag > 0) await mirror(this.core).follow();
+    return reply;
   }
 
   override async alarm() {

@@ -224,8 +224,7 @@ export const TABLES = [
   'members',
   'devices',
   'org_keys',
-  'fences',
-  'commits',
+  'journal_positions',
 ];
 export const dump = async ({ o }: World) => {
   const rows = TABLES.map((table) =>
@@ -486,8 +485,7 @@ export const attempts: Record<string, { attempt: (world: World) => unknown; alar
         'environments',
         'members',
         'devices',
-        'fences',
-        'commits',
+        'journal_positions',
       ])
         await run(`delete from ${table} where org_id = ?`, w.o.id);
       await run('delete from orgs where id = ?', w.o.id);

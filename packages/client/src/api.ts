@@ -3471,7 +3471,8 @@ export interface components {
              *         "events": 1204,
              *         "deliveries": 2,
              *         "deliveries_late_seconds": 0,
-             *         "changes_in_doubt": 0
+             *         "changes": 0,
+             *         "changes_late_seconds": 0
              *       }
              *     }
              */
@@ -3496,8 +3497,10 @@ export interface components {
                     deliveries: number;
                     /** @description How long the most overdue delivery has been due; 0 if none is. */
                     deliveries_late_seconds: number;
-                    /** @description Changes of which it is not known whether the database has them. Other changes wait for them. */
-                    changes_in_doubt: number;
+                    /** @description Changes that the database does not have yet. At 20,000, changes are refused that do not revoke or recover. */
+                    changes: number;
+                    /** @description How long the oldest of them has waited; 0 if none does. */
+                    changes_late_seconds: number;
                 };
             };
         };

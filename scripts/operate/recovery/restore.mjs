@@ -94,8 +94,10 @@ await run(async () => {
 async function restore(positionals, how) {
   if (positionals.length !== 1) throw new ExpectedError(USAGE);
   return withBackup(positionals[0], async (db, header, scratch) => {
-    // No gate that still exists has this epoch: it refuses changes until it adopts what is restored, however
-    // many rows happen to agree.
+    // No gate that still exists has this term: it refuses changes until it adopts what is restored, however
+    // many rows happen to agree. The health check knows it by its beginning.
+    db.exec("UPDATE journal_positions SET term = 'restored:' || lower(hex(randomblob(16)))");
+    // A backup of release 0.5.0 or an earlier one has epochs instead.
     db.exec(`UPDATE fences SET epoch = epoch + ${APART}`);
     const rows = Object.values(countsOf(db)).reduce((sum, n) => sum + n, 0);
     const warning = await checkKeys(db, header, how);

@@ -20,6 +20,7 @@ declare module '../../db/rows' {
 const STAYS_REVOKED = 600_000;
 
 export const credential = rowKind('credential', {
+  isReadFirst: ({ kind, revoked_at }) => kind === 'trust' && revoked_at === null,
   table: credentials,
   space: (row) => row.kind,
   key: (row) => row.token_hash,

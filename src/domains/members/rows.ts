@@ -10,6 +10,8 @@ declare module '../../db/rows' {
 }
 
 export const member = rowKind('member', {
+  isReadFirst: ({ enrolment_hash }, before) =>
+    enrolment_hash !== null && enrolment_hash !== before?.enrolment_hash,
   table: members,
   space: () => '',
   key: (row) => row.email.toLowerCase(),

@@ -12,6 +12,7 @@ declare module '../../db/rows' {
 }
 
 export const org = rowKind('org', {
+  isReadFirst: (_, before) => before === null,
   table: orgs,
   space: () => '',
   key: (row) => row.id,

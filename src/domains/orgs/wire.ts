@@ -109,10 +109,13 @@ export const OrgWithUsage = Org.extend({
           deliveries_late_seconds: z
             .int()
             .openapi({ description: 'How long the most overdue delivery has been due; 0 if none is.' }),
-          changes_in_doubt: z.int().openapi({
+          changes: z.int().openapi({
             description:
-              'Changes of which it is not known whether the database has them. Other changes wait for them.',
+              'Changes that the database does not have yet. At 20,000, changes are refused that do not revoke or recover.',
           }),
+          changes_late_seconds: z
+            .int()
+            .openapi({ description: 'How long the oldest of them has waited; 0 if none does.' }),
         })
         .openapi({
           description:
@@ -132,7 +135,8 @@ export const OrgWithUsage = Org.extend({
           events: 1204,
           deliveries: 2,
           deliveries_late_seconds: 0,
-          changes_in_doubt: 0,
+          changes: 0,
+          changes_late_seconds: 0,
         },
       },
     }),

@@ -9,6 +9,7 @@ declare module '../../db/rows' {
 }
 
 export const passkey = rowKind('passkey', {
+  isReadFirst: (_, before) => before === null,
   table: passkeys,
   space: (row) => row.member_id,
   key: (row) => row.credential_id,

@@ -10,8 +10,6 @@ import type { Core } from '../core';
 import { EVENTS_KEPT } from '../events/outbox';
 import { forgetOldEvents } from '../events/segments';
 import { endedWithDevices } from '../identity/lifetime';
-import { intents } from '../journal/intents';
-import { locks } from '../journal/locks';
 import { WINDOW } from '../limits/rate-limit';
 import { bound } from '../rows/device-bound';
 import { BATCH, isPanicPurgeable, purge } from '../tasks/purge';
@@ -43,13 +41,7 @@ export async function retain(core: Core, now: number): Promise<number> {
   rememberEnded(core, now);
   const overdueRows = pastIncidents(core, age);
   const isMore = core.rows.forgetOldest(PER_RUN) || overdueRows.length >= BATCH;
-  if (
-    !(await locks(core).run(
-      overdueRows.map(({ id }) => id),
-      () => purge(core, overdueRows),
-    ))
-  )
-    return now + WINDOW;
+  if (!purge(core, overdueRows)) return now + WINDOW;
   const cut = cutOf(core)?.sequence ?? 0;
   const over = overdue(core, now, cut, goneEvents);
   const done = await core.database.write(over.map(({ table, where }) => deletion(core.org, table, where)));
@@ -123,11 +115,8 @@ const oldestKept = (now: number) =>
 const overdue = (core: Core, now: number, cut: number, goneEvents: number) => {
   const session = now - SESSIONS_REMEMBERED;
   const early = now - CROWDED;
-  // A row in the gate, or one that a commit in doubt may bring back, can be changed there and must then exist
-  // in D1.
-  // safety: markers-kept-in-doubt
-  const isSettled = intents(core).unsettled().length === 0;
-  const next = isSettled ? (core.rows.sweepable(now, 0).next ?? now) : 0;
+  // A row in the gate can be changed there and must then exist in D1.
+  const next = core.rows.sweepable(now, 0).next ?? now;
   const sessions = {
     table: 'credentials',
     where: `kind in ${BRIEF_KINDS} and (expires_at < ${session} or revoked_at < ${session})`,
@@ -144,16 +133,8 @@ const overdue = (core: Core, now: number, cut: number, goneEvents: number) => {
     { table: 'event_segments', where: `last_sequence <= ${goneEvents}` },
     // The checkpoint at the cut stays: the log begins there.
     { table: 'audit_checkpoints', where: `sequence < ${cut}` },
-    // A commit in doubt is settled by its marker. The newest marker tells an older gate from a newer one.
-    // safety: newest-mark-kept
-    ...(isSettled
-      ? [
-          {
-            table: 'commits',
-            where: `created_at < ${now - DAY} and created_at < (select max(created_at) from commits where org_id = ?1)`,
-          },
-        ]
-      : []),
+    // Only release 0.5.0 and earlier ones wrote them.
+    { table: 'commits', where: `created_at < ${now - DAY}` },
   ];
 };
 

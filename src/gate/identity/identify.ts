@@ -15,7 +15,7 @@ import { type Allowance, allowancesOf } from '../limits/allowances';
 import { part } from '../part';
 import type { Ask } from '../request/call';
 import { endedSessions } from '../rows/ended-sessions';
-import { callerOf, grantRows, memberOf } from './caller';
+import { callerOf, memberOf } from './caller';
 import { endOf, isEndedByPanic } from './lifetime';
 import { lineageOf } from './lineage';
 
@@ -24,8 +24,6 @@ export interface Identity {
   caller: Caller;
   refusal: Refusal | null;
   allowances: Allowance[];
-  /** The rows that the identity depends on: while one is in doubt, so is the caller. */
-  links: string[];
   /** Asks D1 about a token that the gate does not know. Only within the rate limit. */
   lookUp?(): Promise<Identity>;
 }
@@ -78,9 +76,9 @@ export const identifyAgain = (core: Core, ask: Ask, before: Caller): Pick<Identi
 function known(core: Core, ask: Ask, find: (token: TokenRef) => CredentialRow | null): Identity | null {
   const { bearer } = ask;
   if (bearer === 'bootstrap' || bearer === 'system')
-    return { caller: bearer === 'system' ? system : bootstrap, refusal: null, allowances: [], links: [] };
+    return { caller: bearer === 'system' ? system : bootstrap, refusal: null, allowances: [] };
   if ('member' in bearer) return authenticatedMember(core, bearer.member);
-  if ('link' in bearer) return holderOf(ask, bearer);
+  if ('link' in bearer) return holderOf(bearer);
   if ('trust' in bearer) return exchanging(core, bearer);
   const row = find(bearer);
   if (!row) return null;
@@ -92,13 +90,6 @@ function known(core: Core, ask: Ask, find: (token: TokenRef) => CredentialRow | 
     refusal:
       over(core) ?? endOf(core, lineage) ?? (isRefused(row, bearer.jwt) ? refuse('TOKEN_REVOKED') : null),
     allowances: allowancesOf(lineage),
-    links: [
-      core.org,
-      ...lineage.map(({ id }) => id),
-      ...peopleLinks(row, caller),
-      ...givenTo(core, row),
-      ...deviceLinks(core, caller),
-    ],
   };
 }
 
@@ -115,7 +106,7 @@ function unknown(core: Core, ask: Ask, { kind, hash, jwt }: TokenRef): Identity 
   const isToken = kind !== 'browser' || jwt !== undefined;
   // safety: unknown-token-message
   const refusal = refuse('UNAUTHENTICATED', isToken ? { message: UNKNOWN_TOKEN } : {});
-  const found = { caller, allowances: [{ id: `hash:${hash}`, limit: UNKNOWN_RATE }], links: [], refusal };
+  const found = { caller, allowances: [{ id: `hash:${hash}`, limit: UNKNOWN_RATE }], refusal };
   const { keys } = ask;
   if (over(core) || !keys) return { ...found, refusal: refuse('TOKEN_REVOKED') };
   const left = endedSessions(core).find('token_hash', hash);
@@ -169,29 +160,6 @@ function endedAs(core: Core, unknown: Identity, row: CredentialRow): Identity {
   return { ...unknown, caller: callerOf(core, [row]), refusal: end ?? unknown.refusal };
 }
 
-/** The rows that determine the permissions of a member. */
-const peopleLinks = ({ member_id, passkey_id }: CredentialRow, caller: Caller): string[] =>
-  member_id === null
-    ? []
-    : [
-        member_id,
-        passkey_id ?? member_id,
-        ...caller.permissions.flatMap(({ grant }) =>
-          grant
-            ? [grant.id, ...(grant.grantee.type === 'team' ? [`${grant.grantee.id}.${member_id}`] : [])]
-            : [],
-        ),
-      ];
-
-/** The grants of an agent. */
-const givenTo = (core: Core, { kind, id }: CredentialRow): string[] =>
-  kind === 'agent' ? grantRows(core, id).map((grant) => grant.id) : [];
-
-/** The rows that determine whether the device of a caller is valid. */
-// safety: device-in-doubt
-const deviceLinks = ({ rows }: Core, { device }: Caller): string[] =>
-  device === null ? [] : [device, rows.get('device', device)?.member_id ?? device];
-
 /** A member whom the Worker has just authenticated and who has no session yet. */
 function authenticatedMember(core: Core, id: string): Identity {
   const member = core.rows.get('member', id);
@@ -200,7 +168,6 @@ function authenticatedMember(core: Core, id: string): Identity {
     caller: { ...memberOf(core, id, member), credential: id, confirmed: true },
     refusal: isHere ? null : refuse('UNAUTHENTICATED'),
     allowances: [],
-    links: [id],
   };
 }
 
@@ -214,12 +181,11 @@ const VIEW_RATE = 200;
  * The holder of a link's key. The operation checks whether the link is active: if not, the response is the
  * same for every reason.
  */
-const holderOf = ({ org }: Ask, { link, hash }: { link: string; hash: string }): Identity => ({
+const holderOf = ({ link, hash }: { link: string; hash: string }): Identity => ({
   caller: { ...nobody, id: link, credential: link, root: hash },
   refusal: null,
   // safety: views-limited-by-key
   allowances: [{ id: `hash:${hash}`, limit: VIEW_RATE }],
-  links: [org],
 });
 
 /**
@@ -241,18 +207,16 @@ function exchanging(core: Core, bearer: { trust: string; refused?: true }): Iden
       caller: { ...nobody, kind: 'trust' },
       refusal: refuse('UNAUTHENTICATED'),
       allowances: [],
-      links: [org],
     };
   const lineage = lineageOf(core, row);
-  const links = [org, ...lineage.map(({ id }) => id)];
   // safety: refused-exchange-acts-as-nobody
   if (bearer.refused) {
     const caller: Caller = { ...nobody, kind: 'trust', name: row.name };
-    return { caller, refusal: null, allowances: [{ id: `refused:${row.id}`, limit: REFUSED_RATE }], links };
+    return { caller, refusal: null, allowances: [{ id: `refused:${row.id}`, limit: REFUSED_RATE }] };
   }
   // The operation checks the address, so that this refusal looks like every other.
   const caller: Caller = { ...callerOf(core, lineage), addresses: [] };
-  return { caller, refusal: null, allowances: allowancesOf(lineage), links };
+  return { caller, refusal: null, allowances: allowancesOf(lineage) };
 }
 
 /**

@@ -1,56 +1,62 @@
-// Applies a commit to the gate: its rows, audit entry, events and stored response, and what follows from each
-// row (`Declared` in `core.ts`). Invariant: all of it happens in one transaction, together with the deletion
-// of the intent.
+// Carries out a decided change in the gate: its rows, audit entry, events and stored response, and what
+// follows from each row (`Declared` in `core.ts`). Invariant: all of it happens in one turn, together with
+// the record in the journal.
 import { type RowKind, sweepAt } from '../../db/rows';
 import { approvalDetails } from '../approvals/details';
+import type { Draft } from '../audit/entry';
 import type { Core } from '../core';
 import { listeners } from '../events/listeners';
+import type { Raised } from '../events/outbox';
 import { permits } from '../request/permits';
-import { storedResponses } from '../request/stored-responses';
+import { type StoredResponse, storedResponses } from '../request/stored-responses';
 import { ciphertexts } from '../rows/ciphertexts';
 import { leave } from '../tasks/purge';
-import { type Intent, intents } from './intents';
-import { noteMark } from './marks';
-import { noteChange } from './vitals';
+import type { Plan, Put } from './plan';
 
-/** Applies the commit of an intent, or records that it never took effect. Runs inside one transaction. */
-export function apply(core: Core, intent: Intent, isDone: boolean): void {
-  if (isDone) {
-    takeEffect(core, intent);
-    noteChange(core, intent);
-    noteMark(core, intent);
-  } else core.auditLog.append(intent.draft, 503, core.now());
-  intents(core).drop(intent.id);
+/** A change that nothing can refuse any more. */
+export interface Decided {
+  plan: Plan;
+  at: number;
+  /** The root of whoever makes its new rows. */
+  root: string | undefined;
+  /** Its audit entry. */
+  draft: Draft;
+  events: Raised[];
+  /** The response to store. */
+  keep: StoredResponse | null;
 }
 
 /** Carries a change out in the gate. Runs inside one transaction. */
-export function takeEffect(core: Core, intent: Intent): void {
+export function takeEffect(core: Core, decided: Decided): void {
   const now = core.now();
-  for (const put of intent.puts) write(core, put, intent);
-  for (const { kind, id } of intent.gone) remove(core, kind, id, intent);
-  for (const id of intent.destroyed) {
+  const { plan, keep, draft, events } = decided;
+  const { writes = [], deletes = [], destroyed = [], trimmed = [], versions = [] } = plan;
+  for (const put of writes) write(core, put, decided);
+  for (const { kind, id } of deletes) remove(core, kind, id, decided);
+  for (const id of destroyed) {
     // safety: purge-drops-ciphertexts
     ciphertexts(core).drop(id);
     // safety: purge-drops-stored-responses
     storedResponses(core).forget(id);
   }
-  for (const { secret, version } of intent.trimmed) ciphertexts(core).drop(secret, version);
+  for (const { secret, version } of trimmed) ciphertexts(core).drop(secret, version);
+  for (const version of versions) ciphertexts(core).keep(version, now);
   // safety: response-stored-with-effect
-  if (intent.keep) storedResponses(core).save(intent.keep);
-  const entry = core.auditLog.append(intent.draft, intent.status, now);
-  for (const id of intent.environments) {
+  if (keep) storedResponses(core).save(keep);
+  const entry = core.auditLog.append(draft, plan.status, now);
+  for (const id of plan.environments ?? []) {
     core.meta.set(revisionOf(id), String(entry.sequence));
     core.rules.followSecrets(core, id, now);
   }
-  if (intent.details) approvalDetails(core).save(intent.details);
-  for (const event of intent.events ?? []) core.outbox.put(event, now);
-  if (mayEnd(intent)) listeners(core).wake();
+  if (plan.details) approvalDetails(core).save(plan.details);
+  for (const event of events) core.outbox.put(event, now);
+  if (mayEnd(plan)) listeners(core).wake();
   core.rules.followCommit(core, now);
   permits(core).follow();
 }
 
 /** Writes a row, after what follows from it. */
-function write(core: Core, { kind, row }: Intent['puts'][number], { at, root, draft }: Intent): void {
+function write(core: Core, { kind, row }: Put, { at, root, draft }: Decided): void {
   const before = core.rows.get(kind, row.id);
   core.rules.follow<RowKind>(core, kind, { id: row.id, before, after: row, at, action: draft.action });
   core.rows.put(kind, row as never, kind === 'secret' ? root : undefined);
@@ -59,7 +65,7 @@ function write(core: Core, { kind, row }: Intent['puts'][number], { at, root, dr
 }
 
 /** Removes a row, after what follows from that. */
-function remove(core: Core, kind: RowKind, id: string, { at, draft }: Intent): void {
+function remove(core: Core, kind: RowKind, id: string, { at, draft }: Decided): void {
   const before = core.rows.get(kind, id);
   core.rules.follow<RowKind>(core, kind, { id, before, after: null, at, action: draft.action });
   if (kind === 'credential') {
@@ -75,9 +81,9 @@ function remove(core: Core, kind: RowKind, id: string, { at, draft }: Intent): v
  * Whether a change may end a caller or narrow what one can see. New session tokens cannot, and there are
  * thousands of them.
  */
-const mayEnd = ({ puts, gone }: Intent): boolean =>
-  gone.length > 0 ||
-  puts.some(({ kind, row }) => kind !== 'secret' && !(kind === 'credential' && row.revision === 1));
+const mayEnd = ({ writes = [], deletes = [] }: Plan): boolean =>
+  deletes.length > 0 ||
+  writes.some(({ kind, row }) => kind !== 'secret' && !(kind === 'credential' && row.revision === 1));
 
 /** Where the revision of an environment is stored. */
 const revisionOf = (id: string) => `revision:${id}`;

@@ -1,74 +1,107 @@
-// The batch of a commit: its rows, and the marker, which D1 accepts only if every row is as planned under the
-// gate's epoch.
+// The batch of records that D1 takes in one transaction: their rows, in the order in which they were decided,
+// and the position, which D1 accepts only if it has exactly the records before, of the same term, and
+// afterwards every row as the gate decided it.
 
 import { isLocal } from '../../db/credential-kinds';
-import { kindOf, tableName } from '../../db/rows';
+import { kindOf, type RowKind, rowKinds, tableName } from '../../db/rows';
 import { secretVersions } from '../../db/schema';
 import { insertAllOf, insertOf, reviseOf, type Statement, updateOf } from '../../db/statements';
-import type { Intent } from './intents';
-import type { Plan, Put } from './plan';
+import type { Put } from './plan';
+import type { ChangeRecord } from './records';
 
 /**
- * Up to this many puts of a kind are written one by one with the prebuilt SQL; more are written together,
+ * Up to this many rows of a table are written one by one with the prebuilt SQL; more are written together,
  * because D1 allows 100 parameters per statement.
  */
 const FEW = 8;
 
-/** D1 is not an older copy of itself. */
-const MARK_GUARD = 'coalesce((select max(created_at) from commits where org_id = ?), 0) >= ?';
-
-/** `after`: the highest mark that D1 took before. */
-export function batchOf(
-  org: string,
-  intent: Intent,
-  plan: Plan,
-  { epoch, after }: { epoch: number; after: number },
-): Statement[] {
-  const puts = (plan.writes ?? []).filter(isInD1);
-  const groups = [...new Set(puts.map(({ kind }) => kind))].map((kind) =>
-    puts.filter((put) => put.kind === kind),
-  );
-  const guards = groups.flatMap((group) =>
-    group.length > FEW ? [guardOf(org, group)] : group.map((put) => guardOf(org, [put])),
-  );
-  return [
-    ...(plan.statements ?? []),
-    ...groups.flatMap((group) => statementsOf(org, group)),
-    ...insertsOf(secretVersions, plan.versions ?? []),
-    ...trimsOf(org, plan.trimmed ?? []),
-    {
-      // safety: batch-epoch-guard, batch-row-guards, batch-mark-guard
-      sql: `insert into commits (id, org_id, holds, created_at) values (?, ?, ${['(select epoch from fences where org_id = ?) = ?', MARK_GUARD, ...guards.map((guard) => guard.sql)].join(' and ')}, ?)`,
-      params: [
-        intent.id,
-        org,
-        org,
-        epoch,
-        org,
-        after,
-        ...guards.flatMap((guard) => guard.params),
-        intent.mark ?? intent.at,
-      ],
-    },
-  ];
+/** Where D1 stands before a batch, and after it. */
+export interface Step {
+  term: string;
+  from: number;
+  to: number;
+  /** The ids of the records at both. */
+  after: string;
+  record: string;
 }
 
 /** Whether D1 has a row for it. */
-export const isInD1 = ({ kind, row }: Intent['puts'][number]): boolean =>
-  kind !== 'credential' || !isLocal(row.kind);
+export const isInD1 = ({ kind, row }: Pick<Put, 'kind' | 'row'>): boolean =>
+  kind !== 'credential' || !isLocal((row as { kind: Parameters<typeof isLocal>[0] }).kind);
 
-/** Whether a plan makes session tokens, and does nothing that D1 has to know. */
-export const isLocalPlan = ({ writes = [], deletes = [], statements = [], versions = [] }: Plan): boolean =>
-  // An ending is known to D1 by its marker: a gate whose storage is put back from a copy notices it.
-  // safety: endings-marked-in-d1
-  writes.every((put) => !isInD1(put) && put.from === 0) &&
-  deletes.length + statements.length + versions.length === 0;
+export const batchOf = (org: string, records: readonly ChangeRecord[], step: Step): Statement[] => [
+  ...rowsOf(org, records),
+  positionOf(org, step, guardsOf(org, records)),
+];
+
+/** Moves the position. `guards`: what must hold besides. */
+export function positionOf(
+  org: string,
+  { term, from, to, after, record }: Step,
+  guards: Statement[] = [],
+): Statement {
+  // safety: batch-term-guard, batch-position-guard, batch-row-guards
+  const holds = [
+    '(select term = ? and position = ? and record = ? from journal_positions where org_id = ?)',
+    ...guards.map(({ sql }) => sql),
+  ].join(' and ');
+  return {
+    sql: `insert into journal_positions (org_id, term, position, record, holds) values (?, ?, ?, ?, ${holds})
+      on conflict do update set position = excluded.position, record = excluded.record, holds = excluded.holds`,
+    params: [org, term, to, record, term, from, after, org, ...guards.flatMap(({ params }) => params)],
+  };
+}
+
+/** The statements of records. New rows wait for each other, as long as nothing else has to come between. */
+function rowsOf(org: string, records: readonly ChangeRecord[]): Statement[] {
+  const made: Statement[] = [];
+  const fresh = new Map<Parameters<typeof insertOf>[0], object[]>();
+  const add = (table: Parameters<typeof insertOf>[0], row: object) => {
+    const rows = fresh.get(table) ?? [];
+    fresh.set(table, rows);
+    rows.push(row);
+  };
+  const then = (statements: Statement[]) => {
+    if (statements.length === 0) return;
+    for (const [table, rows] of fresh) made.push(...insertsOf(table, rows));
+    fresh.clear();
+    made.push(...statements);
+  };
+  for (const { statements, gone, puts, versions, trimmed } of records) {
+    then([...statements, ...deletionsOf(org, gone)]);
+    // A name that an earlier row gives up may be that of a new one.
+    const changed = puts.filter(({ from }) => from > 0);
+    then(changedOf(org, changed));
+    for (const { kind, row, from } of puts) if (from === 0) add(kindOf(kind).table, row);
+    for (const version of versions) add(secretVersions, version);
+    then(trimsOf(org, trimmed));
+  }
+  for (const [table, rows] of fresh) made.push(...insertsOf(table, rows));
+  return made;
+}
 
 const insertsOf = (table: Parameters<typeof insertOf>[0], rows: object[]): Statement[] =>
   rows.length > FEW ? insertAllOf(table, rows) : rows.map((row) => insertOf(table, row));
 
+/** Deletes rows; with a secret, its versions. */
+function deletionsOf(org: string, gone: ChangeRecord['gone']): Statement[] {
+  const kinds = [...new Set(gone.map(({ kind }) => kind))];
+  return kinds.flatMap((kind) => {
+    const ids = JSON.stringify(gone.filter((row) => row.kind === kind).map(({ id }) => id));
+    const from = (table: string, column: string) => ({
+      sql: `delete from ${table} where org_id = ? and ${column} in (select value from json_each(?))`,
+      params: [org, ids],
+    });
+    return [
+      // safety: purge-deletes-versions
+      ...(kind === 'secret' ? [from('secret_versions', 'secret_id')] : []),
+      from(tableName(kind), 'id'),
+    ];
+  });
+}
+
 /** Deletes versions beyond the limit of a secret. */
-function trimsOf(org: string, trimmed: NonNullable<Plan['trimmed']>): Statement[] {
+function trimsOf(org: string, trimmed: ChangeRecord['trimmed']): Statement[] {
   if (trimmed.length <= FEW)
     return trimmed.map(({ secret, version }) => ({
       sql: 'delete from secret_versions where org_id = ? and secret_id = ? and version <= ?',
@@ -83,44 +116,48 @@ function trimsOf(org: string, trimmed: NonNullable<Plan['trimmed']>): Statement[
   ];
 }
 
-/**
- * True if D1 has these rows of one kind. Compared by MAC, not only by revision: another row with the planned
- * revision does not belong to this commit.
- */
-function guardOf(org: string, group: Put[]): Statement {
-  const [{ kind, row }] = group as [Put];
-  const table = tableName(kind);
-  if (kind === 'org')
-    return { sql: `(select mac from ${table} where id = ?) = ?`, params: [row.id, row.mac] };
-  // safety: batch-row-mac
-  if (group.length === 1)
-    return {
-      sql: `(select mac from ${table} where org_id = ? and id = ?) = ?`,
-      params: [org, row.id, row.mac],
-    };
-  return {
-    // safety: batch-rows-counted
-    sql: `(select count(*) from json_each(?) w cross join ${table} t on t.org_id = ? and t.id = w.value ->> 0 and t.mac = w.value ->> 1) = ?`,
-    params: [JSON.stringify(group.map((put) => [put.row.id, put.row.mac])), org, group.length],
-  };
+function changedOf(org: string, puts: Put[]): Statement[] {
+  return [...new Set(puts.map(({ kind }) => kind))].flatMap((kind) => {
+    const own = puts.filter((put) => put.kind === kind);
+    if (own.length <= FEW || kind === 'org') return own.map(updateOfPut);
+    return reviseOf(
+      kindOf(kind).table,
+      org,
+      own.map(({ row }) => row),
+    );
+  });
 }
 
-function statementsOf(org: string, group: Put[]): Statement[] {
-  const changed = group.filter(({ from }) => from > 0);
-  const [{ kind }] = group as [Put];
-  if (group.length <= FEW || kind === 'org') return group.map(statementOf);
+function updateOfPut({ kind, row, from }: Put): Statement {
   const { table } = kindOf(kind);
-  const rowsOf = (puts: Put[]) => puts.map(({ row }) => row);
-  return [
-    ...insertsOf(table, rowsOf(group.filter(({ from }) => from === 0))),
-    ...(changed.length > FEW ? reviseOf(table, org, rowsOf(changed)) : changed.map(statementOf)),
-  ];
-}
-
-function statementOf({ kind, row, from }: Put): Statement {
-  const { table } = kindOf(kind);
-  if (from === 0) return insertOf(table, row);
   const tenant = kind === 'org' ? {} : { org_id: (row as { org_id: string }).org_id };
   // safety: update-from-planned-revision
   return updateOf(table, row, { ...tenant, id: row.id, revision: from });
+}
+
+/**
+ * True if D1 has the rows as the last of the records leaves them. Compared by MAC, not only by revision:
+ * another row with that revision was not written here.
+ */
+function guardsOf(org: string, records: readonly ChangeRecord[]): Statement[] {
+  const macs = new Map(rowKinds().map((kind) => [kind, new Map<string, string>()]));
+  for (const { gone, puts } of records) {
+    for (const { kind, id } of gone) macs.get(kind)?.delete(id);
+    for (const { kind, row } of puts) macs.get(kind)?.set(row.id, row.mac);
+  }
+  return [...macs].flatMap(([kind, rows]) => (rows.size ? [guardOf(org, kind, [...rows])] : []));
+}
+
+function guardOf(org: string, kind: RowKind, rows: [id: string, mac: string][]): Statement {
+  const table = tableName(kind);
+  const [[id, mac]] = rows as [[string, string]];
+  if (kind === 'org') return { sql: `(select mac from ${table} where id = ?) = ?`, params: [id, mac] };
+  // safety: batch-row-mac
+  if (rows.length === 1)
+    return { sql: `(select mac from ${table} where org_id = ? and id = ?) = ?`, params: [org, id, mac] };
+  return {
+    // safety: batch-rows-counted
+    sql: `(select count(*) from json_each(?) w cross join ${table} t on t.org_id = ? and t.id = w.value ->> 0 and t.mac = w.value ->> 1) = ?`,
+    params: [JSON.stringify(rows), org, rows.length],
+  };
 }

@@ -1,15 +1,13 @@
-// Commits: the only way to change an organisation. A plan is built while its rows are locked, recorded
-// durably as an intent, written to D1 in one batch, and only then applied here, with its audit entry and
-// stored response, in one turn. Invariants: D1 has a commit's marker if and only if it has its rows; a batch
-// carries the gate's epoch and fails once another epoch has begun; each row is changed from exactly the
-// revision that the plan saw.
+// Commits: the only way to change an organisation. A plan is built while its rows are locked, and carried out
+// in the same turn: its rows, audit entry, events, stored response, and the record of the journal from which
+// D1 follows. Invariants: nothing is awaited between judging a plan and carrying it out; what D1 could refuse
+// is refused before.
 
+import { utf8 } from '../../crypto/bytes';
 import { type Refusal, refuse, statusOf } from '../../errors';
 import { matchesETag, revisionTag } from '../../etag';
 import { namingViolation } from '../approvals/policies';
 import type { Draft, DraftOf } from '../audit/entry';
-import { reportViolation } from '../audit/integrity';
-import type { Core } from '../core';
 import { raisedBy } from '../events/raised';
 import { payerOf, quotaRootOf } from '../limits/quota-root';
 import { withinQuotas } from '../limits/quotas';
@@ -18,15 +16,14 @@ import { noRoom, replayRootOf, responseToStore } from '../request/idempotency';
 import { fail, type Outcome, ok } from '../request/outcome';
 import { storedResponses } from '../request/stored-responses';
 import { inTurns } from '../request/yielding';
-import { ciphertexts } from '../rows/ciphertexts';
-import { apply, takeEffect } from './apply';
-import { batchOf, isLocalPlan } from './batch';
-import { isTooLarge } from './d1';
-import { caughtUp, epochOf, settled } from './fence';
-import { type Intent, intents } from './intents';
+import { takeEffect } from './apply';
+import { isInD1 } from './batch';
 import { locks } from './locks';
-import { isBehind, marks } from './marks';
+import { barred, noteRecorded } from './mirror';
 import type { Plan, Proposal } from './plan';
+import { isBehind } from './position';
+import { type ChangeRecord, journal } from './records';
+import { ENDS_WITHIN, patienceFor } from './waits';
 
 /** A change, as a commit carries it out. */
 export interface Change {
@@ -81,15 +78,9 @@ function planned(
   fetched: unknown,
   now: number,
 ): Plan | OperationOutcome {
-  const open = intents(call.core);
   // safety: caller-rechecked-under-lock
-  const refusal = call.recheck();
+  const refusal = call.recheck() ?? barred(call.core, call.need.urgent ?? false);
   if (refusal) return fail(refusal);
-  // Nothing changes while another change is in doubt: a repeat of that change under its Idempotency-Key could
-  // not be recognised yet.
-  // safety: no-change-in-doubt, no-change-during-adoption, no-change-by-older-gate
-  if (open.isPaused || open.unsettled().length || marks(call.core).isBehind !== false)
-    return fail(refuse('UNAVAILABLE', { retry_after: 1 }));
   const asked = change.plan(now, fetched);
   const proposed = revisionConflict(call, change, asked) ?? asked;
   if (!isPlan(proposed)) return notPlanned(proposed);
@@ -100,11 +91,10 @@ function planned(
   if (!isPlan(governed)) return notPlanned(governed);
   assertDeclared(call, governed);
   const { core, ask, caller } = call;
-  // safety: responses-being-stored-count
-  if (ask.idempotency && !storedResponses(core).hasRoom(quotaRootOf(core, caller), open.storing()))
-    return fail(noRoom);
+  if (ask.idempotency && !storedResponses(core).hasRoom(quotaRootOf(core, caller))) return fail(noRoom);
   const made = withinQuotas(call, governed, now);
-  return isPlan(made) ? made : notPlanned(made);
+  if (!isPlan(made)) return notPlanned(made);
+  return fitsDatabase(made) ? made : fail(tooLarge);
 }
 
 /**
@@ -132,154 +122,81 @@ function assertDeclared({ ask, need }: Call<unknown>, { writes = [], deletes = [
 }
 
 /**
- * Records the intent, writes the batch, and applies both as far as D1 has taken them. A plan without rows or
- * statements is only answered.
+ * The most bytes of one row: D1 allows 2 MB, with the names of its columns.
+ * https://developers.cloudflare.com/d1/platform/limits/
  */
-async function carryOut(
-  call: Call<unknown>,
-  made: Plan,
-  draft: Draft,
-  now: number,
-): Promise<OperationOutcome> {
-  const { core } = call;
+const MOST_ROW = 1_900_000;
+/** UTF-16 units that are certainly fewer bytes. */
+const SMALL = MOST_ROW / 3;
+
+const tooLarge = refuse('INTERNAL', {
+  message: 'This change is too large for the database. Nothing was changed.',
+});
+
+/** Whether D1 can take each row. */
+const fitsDatabase = ({ writes = [], versions = [] }: Plan): boolean =>
+  // safety: row-fits-database
+  [...writes.map(({ row }) => row), ...versions].every((row) => {
+    const text = JSON.stringify(row);
+    return text.length <= SMALL || utf8(text).length <= MOST_ROW;
+  });
+
+/** Carries out a plan, in one turn. A plan without rows or statements is only answered. */
+function carryOut(call: Call<unknown>, made: Plan, draft: Draft, now: number): OperationOutcome {
+  const { core, ask, caller, need } = call;
   const outcome: Outcome = made.refusal
     ? fail(made.refusal)
     : ok(made.data, { status: made.status, ...(made.etag && { etag: made.etag }) });
   if (!made.writes?.length && !made.deletes?.length && !made.statements?.length)
-    return { ...outcome, audit: made.audit, ...(made.events && { events: made.events }) };
-  const intent = intentOf(call, made, outcome, draft, now);
-  if (isLocalPlan(made)) {
-    core.storage.transactionSync(() => takeEffect(core, intent));
-    return { ...outcome, audited: true };
-  }
-  // safety: intent-before-batch
-  intents(core).put(intent);
-  intents(core).running.add(intent.id);
-  try {
-    const end = await write(core, intent, made);
-    if (end === 'done') {
-      core.storage.transactionSync(() => {
-        apply(core, intent, true);
-        for (const version of made.versions ?? []) ciphertexts(core).keep(version, now);
-      });
-      return { ...outcome, audited: true };
-    }
-    if (end === 'unknown') {
-      // The intent stays; the next request or the scheduled task settles it.
-      core.schedule.at('settle', core.now() + 1000);
-      return { ...fail(refuse('UNAVAILABLE', { retry_after: 2 })), audited: true };
-    }
-    intents(core).drop(intent.id);
-    return fail(end === 'never' ? refuse('UNAVAILABLE', { retry_after: 1 }) : end);
-  } finally {
-    intents(core).running.delete(intent.id);
-  }
-}
-
-function intentOf(call: Call<unknown>, made: Plan, outcome: Outcome, draft: Draft, now: number): Intent {
-  const { core, ask, caller } = call;
-  const events = raisedBy(core, made, ask.action);
+    return {
+      ...outcome,
+      audit: made.audit,
+      ...(made.events && { events: made.events }),
+      // It may say that something has ended already.
+      // safety: repeated-ending-waits
+      ...(need.urgent && { waits: { for: journal(core).last(), patience: ENDS_WITHIN } }),
+    };
   const payer = quotaRootOf(core, caller);
-  return {
-    id: ask.request.id,
-    at: now,
-    ...(!isLocalPlan(made) && { mark: marks(core).next(now) }),
-    puts: (made.writes ?? []).map(({ kind, row }) => ({ kind, row }) as Intent['puts'][number]),
-    gone: made.deletes ?? [],
-    root: payer,
-    environments: made.environments ?? [],
-    draft,
-    status: made.status,
-    // safety: events-follow-from-rows
-    ...(events.length && { events }),
-    keep:
-      made.refusal || made.isRead
-        ? null
-        : responseToStore(
-            ask,
-            { root: replayRootOf(core, ask, caller), payer },
-            outcome,
-            made.resource ?? null,
-            now,
-          ),
-    ...(made.details && { details: made.details }),
-    destroyed: made.destroyed ?? [],
-    trimmed: made.trimmed ?? [],
-  };
-}
-
-/** Runs the batch until its outcome is known, if D1 responds. */
-async function write(
-  core: Core,
-  intent: Intent,
-  plan: Plan,
-): Promise<'done' | 'never' | 'unknown' | Refusal> {
-  for (let attempt = 0; attempt < 3; attempt++) {
-    const epoch = epochOf(core);
-    const end = await core.database.write(
-      batchOf(core.org, intent, plan, { epoch, after: marks(core).applied() }),
-    );
-    if (end.end === 'done') return 'done';
-    if (end.end === 'unknown') {
-      const present = await settled(core, [intent.id]);
-      if (present === null) return 'unknown';
-      // safety: lost-reply-settled-by-marker
-      return present.has(intent.id) ? 'done' : 'never';
-    }
-    if (isTooLarge(end.why))
-      return refuse('INTERNAL', {
-        message: 'This change is too large for the database. Nothing was changed.',
-      });
-    if (end.why.includes('commits.id')) return 'done';
-    // If the gate considers a name unused, only a commit in doubt or a row that this organisation never wrote
-    // can use it in D1.
-    const taken = end.why.includes('secrets.name') || end.why.includes('secrets_live_name');
-    if (taken && intents(core).unsettled().length) return refuse('SECRET_NAME_TAKEN');
-    // The marker's guard failed. A commit in doubt may have raised the epoch in the meantime; then this one
-    // is retried.
-    const raised = epochOf(core) !== epoch || (await caughtUp(core, epoch));
-    // An unresponsive D1 is not an integrity violation.
-    // safety: outage-is-no-violation
-    if (raised === null) return 'never';
-    if (!raised && epochOf(core) === epoch) {
-      const violation = {
-        event: 'database_diverged',
-        resource: intent.draft.resource ?? core.org,
-        status: 503,
-      } as const;
-      reportViolation(core, violation, intent.draft, { why: end.why });
-      return refuse('UNAVAILABLE', {
-        message:
-          "The database does not match the records of this organisation (an integrity violation). The deployment's log has the details. If the database has lost rows that this organisation had, the operator first runs npm run restore -- FILE --rows. After a restore of a whole backup, the operator must call POST /api/v1/orgs/:org_id/adopt, which gives up secrets that the database lacks.",
-        retry_after: 60,
-      });
-    }
-  }
-  return 'never';
-}
-
-/**
- * Settles intents left open by earlier requests or an earlier instance of this gate. Returns whether none is
- * open any more.
- */
-export async function settle(core: Core): Promise<boolean> {
-  const open = intents(core).unsettled();
-  if (open.length === 0) return true;
-  return locks(core).run(['settle'], async () => {
-    const ids = intents(core)
-      .unsettled()
-      .map(({ id }) => id);
-    if (ids.length === 0) return true;
-    const present = await settled(core, ids);
-    if (present === null) {
-      core.schedule.at('settle', core.now() + 5000);
-      return false;
-    }
-    core.storage.transactionSync(() => {
-      // safety: intent-settled-by-marker
-      for (const intent of intents(core).unsettled())
-        if (ids.includes(intent.id)) apply(core, intent, present.has(intent.id));
-    });
-    return intents(core).unsettled().length === 0;
+  const keep =
+    made.refusal || made.isRead
+      ? null
+      : responseToStore(
+          ask,
+          { root: replayRootOf(core, ask, caller), payer },
+          outcome,
+          made.resource ?? null,
+          now,
+        );
+  // safety: events-follow-from-rows
+  const events = raisedBy(core, made, ask.action);
+  const record = recordOf(made, draft, now);
+  const patience = patienceFor(core, made);
+  const n = core.storage.transactionSync(() => {
+    takeEffect(core, { plan: made, at: now, root: payer, draft, events, keep });
+    // safety: recorded-with-effect
+    return record ? journal(core).append(record) : null;
   });
+  if (n === null) return { ...outcome, audited: true };
+  noteRecorded(core, now);
+  return { ...outcome, audited: true, ...(patience && { waits: { for: n, ...patience } }) };
+}
+
+/** What D1 has to know of a plan; null for session tokens, which are in the gate alone. */
+function recordOf(made: Plan, draft: Draft, at: number): ChangeRecord | null {
+  const { writes = [], deletes = [], statements = [], versions = [], trimmed = [] } = made;
+  const others = deletes.length + statements.length + versions.length;
+  // The end of one is known to D1 by its position: a gate whose storage is put back from a copy notices it.
+  // safety: endings-marked-in-d1
+  if (others === 0 && writes.every((put) => !isInD1(put) && put.from === 0)) return null;
+  return {
+    id: crypto.randomUUID(),
+    request: draft.request_id,
+    at,
+    resource: draft.resource,
+    puts: writes.filter(isInD1),
+    gone: deletes,
+    versions,
+    trimmed,
+    statements,
+  };
 }

@@ -1,6 +1,6 @@
 // What a change will do: built while its rows are locked, carried out by `commit.ts`.
 
-import type { RowKind } from '../../db/rows';
+import type { RowKind, RowTypes } from '../../db/rows';
 import type { SecretRow, VersionRow } from '../../db/schema';
 import type { Statement } from '../../db/statements';
 import type { Refusal } from '../../errors';
@@ -9,10 +9,9 @@ import type { Subject } from '../audit/entry';
 import type { Raised } from '../events/outbox';
 import type { Doer } from '../identity/accountable';
 import type { More } from '../request/outcome';
-import type { Intent } from './intents';
 
 /** A new row state, and the revision that it replaces; 0 for a new row. */
-export type Put = Intent['puts'][number] & { from: number };
+export type Put = { [K in RowKind]: { kind: K; row: RowTypes[K]; from: number } }[RowKind];
 
 /** What a change will do. Rows come from `insertion` and `revision`, so they have a MAC. */
 export interface Plan {
@@ -24,7 +23,7 @@ export interface Plan {
   deletes?: { kind: RowKind; id: string }[];
   /** New versions; their ciphertexts are added to the cache. */
   versions?: VersionRow[];
-  /** Further statements of the batch, before its marker. */
+  /** Further statements for D1, before those of its rows. */
   statements?: Statement[];
   environments?: string[];
   destroyed?: string[];

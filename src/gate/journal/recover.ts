@@ -1,12 +1,11 @@
 // A gate that lost its storage starts again from D1: it loads every row that decisions depend on whose MAC is
-// correct, and the end of the audit chain that had moved there. It takes a new epoch, so no batch of its
-// earlier life can still take effect.
+// correct, and the end of the audit chain that had moved there. It begins a new term first, so no batch of
+// its earlier life can still take effect. What D1 had not received is lost.
 
 import { and, asc, eq, gt } from 'drizzle-orm';
 import { LOCAL_KINDS } from '../../db/credential-kinds';
 import { kindOf, macOf, readable, rowKinds } from '../../db/rows';
 import { sqlite } from '../../db/statements';
-import { ApiError, refuse } from '../../errors';
 import { genesis } from '../audit/chain';
 import { gapsBetween, missingEntries, noteMissing, takeUpSegments } from '../audit/gaps';
 import { reportViolation } from '../audit/integrity';
@@ -15,37 +14,34 @@ import { archive } from '../audit/segments';
 import type { Core } from '../core';
 import { MOST_EVENTS } from '../events/outbox';
 import { takeUpEvents } from '../events/segments';
-import { marks, type Newest, newest } from '../journal/marks';
 import type { RequestFacts } from '../request/call';
 import { expiries } from '../tasks/expiry';
 import { isInD1 } from './batch';
+import { beginTerm, newTerm, POSITION, type Position, standing } from './position';
+import { journal } from './records';
 
 const PAGE = 2000;
 
 /**
- * Loads an organisation that D1 knows. Returns whether D1 has its row and its fence. An audit entry records
+ * Loads an organisation that D1 knows. Returns whether D1 has its row. An audit entry records
  * it, because outdated rows would be accepted.
  */
 export async function recover(core: Core, key: Uint8Array, by: RequestFacts): Promise<boolean> {
-  const [fence] = await core.database.all<{ epoch: number } & Record<string, unknown>>({
-    sql: 'select o.*, f.epoch from fences f join orgs o on o.id = f.org_id where f.org_id = ?',
+  const [found] = await core.database.all<Position & Record<string, unknown>>({
+    sql: `select o.*, ${POSITION} from orgs o where o.id = ?1`,
     params: [core.org],
   });
-  const own = fence && readable('org', fence);
+  const own = found && readable('org', found);
   // Without the row of the organisation the gate would accept no credential.
   // safety: recovery-needs-org-row
-  if (!fence || own?.mac !== macOf(key, 'org', own as object)) return false;
-  // safety: recovery-raises-epoch
-  const epoch = fence.epoch + 1;
-  const raised = await core.database.write([
-    {
-      sql: 'update fences set epoch = ? where org_id = ? and epoch = ?',
-      params: [epoch, core.org, fence.epoch],
-    },
-    // An earlier release stored session tokens in D1. They end with the gate's storage, as all others do.
+  if (!found || own?.mac !== macOf(key, 'org', own as object)) return false;
+  const term = newTerm();
+  // safety: recovery-begins-term
+  await beginTerm(core, found, term, found.position);
+  // An earlier release stored session tokens in D1. They end with the gate's storage, as all others do.
+  await core.database.write([
     { sql: `delete from credentials where org_id = ? and kind in ${LOCAL_KINDS}`, params: [core.org] },
   ]);
-  if (raised.end !== 'done') throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
 
   let refused = 0;
   for (const kind of rowKinds()) {
@@ -78,8 +74,8 @@ export async function recover(core: Core, key: Uint8Array, by: RequestFacts): Pr
   await takeUpLog(core);
   await takeUpEvents(core, MOST_EVENTS);
   expiries(core).begin(core.now());
-  core.meta.set('epoch', String(epoch));
-  await takeUpMark(core);
+  journal(core).begin(term, found.position, term);
+  standing(core).isBehind = false;
   core.schedule.at('syncs', core.now());
   core.meta.set('reads_since', String(core.now()));
   core.meta.set('loaded_at', String(core.now()));
@@ -92,13 +88,6 @@ export async function recover(core: Core, key: Uint8Array, by: RequestFacts): Pr
   // safety: recovery-moves-its-entry
   await archive(core, core.now());
   return true;
-}
-
-/** Continues the marks after the highest in D1. */
-async function takeUpMark(core: Core): Promise<void> {
-  const [found] = await core.database.all<Newest>({ sql: `select ${newest}`, params: [core.org] });
-  marks(core).took(found?.mark ?? 0);
-  marks(core).isBehind = false;
 }
 
 /**

@@ -19,10 +19,12 @@ import { slugOf } from '../request/target';
 import { ciphertexts } from '../rows/ciphertexts';
 import { expiries } from '../tasks/expiry';
 import { type Report, reportOf } from './adoption';
-import { isInD1 } from './batch';
-import { intents } from './intents';
-import { isBehind, marks } from './marks';
+import { isInD1, positionOf } from './batch';
 import { governingKinds, takeNewer } from './merge';
+import { mirror } from './mirror';
+import { ADOPTING, beginTerm, isBehind, newTerm, positionInD1, standing } from './position';
+import { journal } from './records';
+import { dropIntents } from './take-over';
 
 const PAGE = 200;
 /** Rows of links per parameter: each may have 90 kB, and D1 allows 2 MB. */
@@ -35,11 +37,12 @@ const FEW = 20;
 export async function restore(core: Core, key: Uint8Array, request: string, by: string) {
   // What D1 has is newer: it must not be overwritten.
   if ((await isBehind(core, true)) !== false) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
-  intents(core).isPaused = true;
+  // Where D1 is what the gate left there, it gets what it lacks first.
+  await mirror(core).follow();
+  mirror(core).isAdopting = true;
+  core.meta.set(ADOPTING, '1');
   try {
-    while (intents(core).running.size) await new Promise((done) => setTimeout(done, 5));
-    const epoch = await begin(core);
-    const write = writer(core, request, epoch);
+    const write = writer(core, await begin(core));
     const report = reportOf(core, request);
     await takeNewer(core, key, report);
     await noteRevocations(core, key, report);
@@ -47,55 +50,41 @@ export async function restore(core: Core, key: Uint8Array, request: string, by: 
     await takeSecrets(core, key, by, { write, report });
     expiries(core).begin(core.now());
     report.found.audit_entries_lost = await loseEntries(core);
+    // Until then, also if this is cut off, nothing changes and nothing is sent.
+    core.meta.forget(ADOPTING);
+    standing(core).stopped = null;
     return report.end() ?? { ...report.found, at: null, request_id: null };
   } finally {
-    intents(core).isPaused = false;
+    mirror(core).isAdopting = false;
   }
 }
 
-/**
- * Raises the fence above every batch ever sent, and drops changes in doubt: their markers are not in the
- * backup.
- */
-async function begin(core: Core): Promise<number> {
-  const [fence] = await core.database.all<{ epoch: number }>({
-    sql: 'select epoch from fences where org_id = ?',
-    params: [core.org],
-  });
-  const epoch =
-    Math.max(fence?.epoch ?? 0, Number(core.meta.get('raising') ?? 1), Number(core.meta.get('epoch') ?? 1)) +
-    1;
-  core.meta.set('raising', String(epoch));
-  const raised = await core.database.write([
-    {
-      sql: 'insert into fences (org_id, epoch) values (?, ?) on conflict do update set epoch = excluded.epoch',
-      params: [core.org, epoch],
-    },
-  ]);
-  if (raised.end !== 'done') throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
+/** Begins a term that no batch ever sent belongs to, and gives up what D1 lacks: the backup has no place for it. */
+async function begin(core: Core): Promise<string> {
+  const seen = await positionInD1(core);
+  if (seen === null) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
+  const term = newTerm();
+  const position = Math.max(seen.position, journal(core).last());
+  await beginTerm(core, seen, term, position);
   core.storage.transactionSync(() => {
-    core.meta.set('epoch', String(epoch));
-    for (const intent of intents(core).unsettled()) {
-      core.auditLog.append(intent.draft, 503, core.now());
-      intents(core).drop(intent.id);
-    }
+    dropIntents(core);
+    journal(core).begin(term, position, term);
   });
-  return epoch;
+  return term;
 }
 
 type Write = (statements: Statement[]) => Promise<void>;
 
-/** Writes batches that fail once another epoch has begun. */
-function writer(core: Core, request: string, epoch: number): Write {
-  let batch = 0;
+/** Writes batches that fail once another term has begun; each is a position of its own. */
+function writer(core: Core, term: string): Write {
   return async (statements) => {
-    const marker =
-      'insert into commits (id, org_id, holds, created_at) values (?, ?, (select epoch from fences where org_id = ?) = ?, ?)';
-    // Recorded first: until D1 has it, the adoption has not ended.
-    const mark = marks(core).next(core.now());
-    marks(core).took(mark);
-    const params = [`${request}:${epoch}:${++batch}`, core.org, core.org, epoch, mark];
-    const { end } = await core.database.write([...statements, { sql: marker, params }]);
+    const from = journal(core).position();
+    const after = journal(core).idOf(from) as string;
+    const record = crypto.randomUUID();
+    // Noted first: until D1 has it, the adoption has not ended.
+    journal(core).begin(term, from + 1, record);
+    const step = positionOf(core.org, { term, from, to: from + 1, after, record });
+    const { end } = await core.database.write([...statements, step]);
     if (end !== 'done') throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
   };
 }

@@ -3,10 +3,10 @@
 
 import { getTableColumns } from 'drizzle-orm';
 import { utf8 } from '../../crypto/bytes';
-import { kindOf, macOf, type RowKind, type RowTypes, tableName } from '../../db/rows';
+import { kindOf, macOf, type RowKind, type RowTypes } from '../../db/rows';
 import { ApiError, refuse } from '../../errors';
 import type { Call, LentKeys } from '../request/call';
-import type { Plan, Put } from './plan';
+import type { Put } from './plan';
 
 /**
  * The most rows that one part of a longer task changes, and their most total bytes: the gate does nothing
@@ -69,18 +69,6 @@ function authenticated<K extends RowKind>(
   from: number,
 ): Put {
   return { kind, row: { ...row, mac: macOf(rowKeyOf(call), kind, row) }, from } as unknown as Put;
-}
-
-/** Deletions of rows, for a plan. */
-export function removal(
-  org: string,
-  deletes: { kind: RowKind; id: string }[],
-): Required<Pick<Plan, 'deletes' | 'statements'>> {
-  const statements = [...new Set(deletes.map(({ kind }) => kind))].map((kind) => ({
-    sql: `delete from ${tableName(kind)} where org_id = ? and id in (select value from json_each(?))`,
-    params: [org, JSON.stringify(deletes.filter((row) => row.kind === kind).map(({ id }) => id))],
-  }));
-  return { deletes, statements };
 }
 
 /** The key for row MACs, which every change needs. */

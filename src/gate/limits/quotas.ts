@@ -4,12 +4,10 @@
 import { kindOf, type Lasting, type Passing, type RowKind, type Usage } from '../../db/rows';
 import type { CredentialRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
-import { intents } from '../journal/intents';
 import type { Plan, Put } from '../journal/plan';
-import { removal } from '../journal/writes';
 import type { Call } from '../request/call';
 import type { Stored } from '../rows/stored';
-import { quotaRootOf, rootOfCredential } from './quota-root';
+import { quotaRootOf } from './quota-root';
 
 export const MIB = 1024 ** 2;
 
@@ -59,12 +57,12 @@ export function passingOf(kind: RowKind): Passing | undefined {
  * none.
  */
 export function withinQuotas(call: Call<unknown>, made: Plan, now: number): Plan | Refusal {
-  const { core, ask } = call;
+  const { core } = call;
   const added = new Set((made.writes ?? []).filter(({ from }) => from === 0).map(({ kind }) => kind));
   for (const kind of added) {
     const quota = lastingOf(kind);
     // safety: lasting-rows-bounded
-    if (quota && core.rows.count(kind) + intents(core).adding(kind).length + newIn(made, kind) > quota.most)
+    if (quota && core.rows.count(kind) + newIn(made, kind) > quota.most)
       return refuse('LIMIT_REACHED', { message: quota.message });
     if (quota?.root && exceedsQuotaOf(call, kind, made, { count: quota.root }))
       return refuse('LIMIT_REACHED', { message: quota.message });
@@ -79,12 +77,7 @@ export function withinQuotas(call: Call<unknown>, made: Plan, now: number): Plan
     leaving.push(...found.map(({ id }) => ({ kind, id })));
   }
   if (leaving.length === 0) return made;
-  const { deletes, statements } = removal(ask.org, leaving);
-  return {
-    ...made,
-    deletes: [...(made.deletes ?? []), ...deletes],
-    statements: [...(made.statements ?? []), ...statements],
-  };
+  return { ...made, deletes: [...(made.deletes ?? []), ...leaving] };
 }
 
 /** Whether a root, of those whose rows a plan adds or makes longer, would have more than its quota. */
@@ -124,14 +117,9 @@ function wholeOfRoot(call: Call<unknown>, made: Plan): Refusal | null {
       .length ?? 0;
   if (minted === 0) return null;
   const root = quotaRootOf(core, caller);
-  const adding = intents(core).adding('credential').filter(isSession);
-  const own = adding.filter(({ dies_with }) => rootOfCredential(core, dies_with ?? '') === root);
   const { sessions } = core.rows;
   // safety: sessions-of-root-bounded
-  if (
-    sessions.of(root) + own.length + minted <= sessionQuotas.root &&
-    sessions.all() + adding.length + minted <= sessionQuotas.org
-  )
+  if (sessions.of(root) + minted <= sessionQuotas.root && sessions.all() + minted <= sessionQuotas.org)
     return null;
   return refuse('LIMIT_REACHED', {
     message:
@@ -177,10 +165,9 @@ function roomFor(
     });
     if (over.count <= 0 && over.bytes <= 0) continue;
     const finished = stored.finished(kind, root, now, MOST_LEAVING);
-    const busy = intents(core).touched();
     for (const one of finished) {
       if (over.count <= 0 && over.bytes <= 0) break;
-      if (busy.has(one.id) || changes.some(({ id }) => id === one.id)) continue;
+      if (changes.some(({ id }) => id === one.id)) continue;
       if (!leaving.has(one.id)) leaving.set(one.id, one);
       over.count -= one.count;
       over.bytes -= one.bytes;
@@ -192,14 +179,14 @@ function roomFor(
   return [...leaving.values()];
 }
 
-/** What the rows of a plan add, and those that other commits are writing. */
+/** What the rows of a plan add. */
 function changesOf({ core, caller }: Call<unknown>, kind: RowKind, { writes = [] }: Plan): Stored[] {
   const { rows } = core;
   const payer = quotaRootOf(core, caller);
-  const own = writes.filter((put) => put.kind === kind).map(({ row }) => ({ row, root: payer }));
-  return [...own, ...intents(core).writing(kind)].flatMap(({ row, root }) => {
+  return writes.flatMap(({ kind: own, row }) => {
+    if (own !== kind) return [];
     // Only the row of a secret does not say who created it.
-    const after = rows.stored.of(kind, row as never, kind === 'secret' ? root : undefined);
+    const after = rows.stored.of(kind, row as never, kind === 'secret' ? payer : undefined);
     if (!after) return [];
     const before = rows.get(kind, row.id);
     return before

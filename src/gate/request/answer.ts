@@ -5,7 +5,6 @@
 
 import type { FullNeed } from '../../auth/actions';
 import type { Caller } from '../../auth/authorize';
-import { parentIdOf } from '../../db/schema';
 import { type Refusal, refuse, statusOf } from '../../errors';
 import { type Draft, type DraftOf, noSubject } from '../audit/entry';
 import { reportViolation } from '../audit/integrity';
@@ -15,9 +14,7 @@ import type { Core } from '../core';
 import { spend, unproven } from '../identity/device-proofs';
 import type { Identity } from '../identity/identify';
 import { identify } from '../identity/identify';
-import { settle } from '../journal/commit';
-import { intents } from '../journal/intents';
-import { locks } from '../journal/locks';
+import { arrived, type Wait } from '../journal/waits';
 import { lastUsed } from '../limits/last-used';
 import { quotaRootOf } from '../limits/quota-root';
 import { type RateLimitState, rateLimit, SLACK, WINDOW } from '../limits/rate-limit';
@@ -30,7 +27,7 @@ import { permits } from './permits';
 import { storedResponses } from './stored-responses';
 
 /** The answer of a step; omitted fields are null. */
-type Answer = Pick<Reply, 'outcome'> & Partial<Omit<Reply, 'outcome' | 'd1_calls'>>;
+type Answer = Pick<Reply, 'outcome'> & Partial<Omit<Reply, 'outcome' | 'd1_calls'>> & { waits?: Wait };
 
 /** The operations of all domains by name, and what each action needs. */
 export interface Abilities {
@@ -45,19 +42,30 @@ export async function answer(shared: Core, { operations, actions }: Abilities, a
   const operation = operations[ask.operation];
   const need = actions[ask.action];
   if (!operation || !need) throw new Error(`no operation ${ask.operation} of ${ask.action}`);
-  const arrived: Arrived = { core, ask, operation, need, ...roomOf(core) };
+  const request: Arrived = { core, ask, operation, need, ...roomOf(core) };
   underWay.set(core.rows, (underWay.get(core.rows) ?? 0) + 1);
-  const answered = await answerOf(arrived).finally(() =>
+  const { waits, ...answered } = await answerOf(request).finally(() =>
     underWay.set(core.rows, (underWay.get(core.rows) ?? 1) - 1),
   );
-  // A job must not wait for itself.
-  // safety: no-reply-before-permits-end
-  if (operation.change && ask.bearer !== 'system') await permits(core).settled();
+  const [isInD1] = await Promise.all([
+    waits ? arrived(core, waits) : true,
+    // A job must not wait for itself.
+    // safety: no-reply-before-permits-end
+    operation.change && ask.bearer !== 'system' ? permits(core).settled() : undefined,
+  ]);
+  if (!isInD1 && waits?.must) answered.outcome = notInD1;
   return { rate_limit: null, credential: null, replay: null, ...answered, d1_calls: d1.calls };
 }
 
-const answerOf = async (arrived: Arrived): Promise<Answer> =>
-  (await unable(arrived)) ?? (await identified(arrived));
+const notInD1 = fail(
+  refuse('UNAVAILABLE', {
+    message:
+      'The database does not respond. The change has been made, and takes effect everywhere once it does: repeat the request with the same Idempotency-Key to get its response.',
+    retry_after: 5,
+  }),
+);
+
+const answerOf = async (request: Arrived): Promise<Answer> => unable(request) ?? identified(request);
 
 /** How many requests are under way, by the rows of a gate: each writes an entry in the end. */
 const underWay = new WeakMap<Core['rows'], number>();
@@ -70,21 +78,10 @@ function roomOf({ auditLog, rows }: Core): Pick<Arrived, 'isFull' | 'isReserveFu
 }
 
 /**
- * Answers that do not depend on the caller: while a change is in doubt, for a report of an integrity
- * violation, or when no audit entry can be written.
+ * Answers that do not depend on the caller: for a report of an integrity violation, or when no audit entry can
+ * be written.
  */
-async function unable({
-  core,
-  ask,
-  operation,
-  need,
-  isFull,
-  isReserveFull,
-}: Arrived): Promise<Answer | null> {
-  if (intents(core).unsettled().length) {
-    const settling = settle(core);
-    if (!isApart(core, ask, operation)) await settling;
-  }
+function unable({ core, ask, need, isFull, isReserveFull }: Arrived): Answer | null {
   if (ask.violation) {
     reportViolation(core, ask.violation, metBy(ask));
     // A ciphertext that cannot be decrypted is fetched again next time: D1 may have been repaired by then.
@@ -92,7 +89,7 @@ async function unable({
     return { outcome: ok(null, { status: 204 }) };
   }
   if (isFull && (!need.urgent || isReserveFull)) return { outcome: full };
-  if (ask.keys || !(await isWhole(core))) return null;
+  if (ask.keys || core.rows.get('org', core.org)?.deleted_at !== null) return null;
   reportViolation(core, { event: 'org_key_missing', resource: ask.org, status: 503 }, metBy(ask));
   return { outcome: fail(refuse('UNAVAILABLE', { retry_after: 60 })) };
 }
@@ -171,12 +168,7 @@ async function admitted(arrived: Arrived, who: Identity): Promise<Answer> {
   const { core, ask } = arrived;
   const call = callOf(arrived, who.caller);
   const draft: DraftOf = (about) => draftOf(ask, who.caller, { ...call.subject, ...about });
-  // safety: no-admission-during-panic
-  const inDoubt = who.links.some((id) => intents(core).isOpen(id))
-    ? refuse('UNAVAILABLE', { retry_after: 1 })
-    : null;
-  // safety: no-admission-in-doubt
-  const refusal = notAdmitted(core, ask, who) ?? inDoubt;
+  const refusal = notAdmitted(core, ask, who);
   if (!refusal) spend(core, ask, who.caller.device);
   const outcome: OperationOutcome = refusal ? fail(refusal) : await perform(call, draft);
   return record(arrived, who.caller, draft, outcome);
@@ -196,7 +188,7 @@ function record(
   outcome: OperationOutcome,
 ): Answer {
   const credential = caller.id || null;
-  const { audited, audit, reveals: _, replay, events = [], ...bare } = outcome;
+  const { audited, audit, reveals: _, replay, events = [], waits, ...bare } = outcome;
   if (isFull && bare.kind === 'refused') return { outcome: full, credential };
   const status = bare.kind === 'ok' ? bare.status : bare.kind === 'refused' ? statusOf(bare.refusal) : 0;
   if (!audited && status) {
@@ -212,33 +204,7 @@ function record(
   }
   if (ask.idempotency || operation.change) core.schedule.at('replays', core.now() + storedFor(ask));
   if (core.auditLog.size() >= SEGMENT) core.schedule.at('segments', core.now() + WINDOW + SLACK);
-  return { outcome: bare, credential, ...(replay && { replay }) };
-}
-
-/**
- * Whether changes in doubt do not affect this request: a read of a secret that is not in doubt need not wait
- * for D1.
- */
-function isApart(core: Core, { org, named, bearer }: Ask, { change }: Operation): boolean {
-  const { isOpen } = intents(core);
-  if (
-    change ||
-    named.secret === undefined ||
-    isOpen(named.secret) ||
-    isOpen(org) ||
-    typeof bearer === 'string' ||
-    'member' in bearer ||
-    'link' in bearer ||
-    'trust' in bearer
-  )
-    return false;
-  let link = core.rows.find('credential', bearer.kind, bearer.hash);
-  while (link && !isOpen(link.id)) {
-    const parent = parentIdOf(link);
-    if (parent === null) return true;
-    link = core.rows.get('credential', parent);
-  }
-  return false;
+  return { outcome: bare, credential, ...(replay && { replay }), ...(waits && { waits }) };
 }
 
 function draftOf(ask: Ask, caller: Caller, subject: Call['subject']): Draft {
@@ -256,13 +222,6 @@ function draftOf(ask: Ask, caller: Caller, subject: Call['subject']): Draft {
 }
 
 const metBy = ({ request: { id, ip, user_agent } }: Ask) => ({ request_id: id, ip, user_agent });
-
-/** Whether the org exists, and no change that deletes it is in progress: then it has a key. */
-const isWhole = (core: Core) =>
-  locks(core).run(
-    [core.org],
-    async () => core.rows.get('org', core.org)?.deleted_at === null && !intents(core).isOpen(core.org),
-  );
 
 const isAboutKeys = (outcome: Outcome) =>
   outcome.kind === 'refused' && outcome.refusal.code.startsWith('IDEMPOTENCY');

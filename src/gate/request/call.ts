@@ -12,6 +12,7 @@ import type { Subject } from '../audit/entry';
 import type { Core } from '../core';
 import type { Raised } from '../events/outbox';
 import type { Fact, Proposal } from '../journal/plan';
+import type { Wait } from '../journal/waits';
 import type { RateLimitState } from '../limits/rate-limit';
 import type { Outcome } from './outcome';
 
@@ -112,6 +113,8 @@ export type OperationOutcome = Outcome & {
   reveals?: SecretRow | Together | 'unheld';
   /** Events of a refusal or a read, raised in the turn of its audit entry. */
   events?: Raised[];
+  /** What the reply waits for. */
+  waits?: Wait;
   /** It is the stored response of an earlier request, with its encrypted one-time values. */
   replay?: NonNullable<Reply['replay']>;
 };

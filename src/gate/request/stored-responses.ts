@@ -21,11 +21,8 @@ export interface StoredResponses {
   save(keep: StoredResponse): void;
   /** Destroys the stored one-time values of a resource. */
   forget(resource: string): void;
-  /**
-   * Whether a root may store one more response under a key, in addition to those that commits are about to
-   * store.
-   */
-  hasRoom(root: string, storing?: readonly StoredResponse[]): boolean;
+  /** Whether a root may store one more response under a key. */
+  hasRoom(root: string): boolean;
   /** Deletes up to `limit` expired ones. Returns when the next expires, or null. */
   sweep(now: number, limit: number): number | null;
   /** Idempotency keys of running requests, with the start and the id of the request. */
@@ -82,10 +79,9 @@ export function createStoredResponses(sql: SqlStorage): StoredResponses {
         "update replays set one_time = json_remove(one_time, '$.sealed') where resource = ? and one_time is not null",
         resource,
       ),
-    hasRoom(root, storing = []) {
-      const sum = (all: readonly StoredResponse[]) => all.reduce((total, one) => total + sizeOf(one), 0);
-      const bytes = stored.of(root) + sum(storing.filter((one) => one.root === root));
-      return bytes < MOST_ROOT && (stored.all() + sum(storing) < MOST_ALL || bytes < LITTLE);
+    hasRoom(root) {
+      const bytes = stored.of(root);
+      return bytes < MOST_ROOT && (stored.all() < MOST_ALL || bytes < LITTLE);
     },
     sweep(now, limit) {
       stored.drop(

@@ -1,8 +1,9 @@
-// What waits in a gate: entries and events that have not moved on, deliveries that are due, changes in doubt.
+// What waits in a gate: entries and events that have not moved on, deliveries that are due, changes that D1
+// lacks.
 // It grows while D1, the queue or a receiver is away. Invariants: a count reads a bounded number of rows; a
 // gate warns of each kind at most once a minute.
 import type { Core } from '../core';
-import { intents } from '../journal/intents';
+import { journal } from '../journal/records';
 import { part } from '../part';
 
 export interface Backlog {
@@ -16,8 +17,10 @@ export interface Backlog {
   deliveries: number;
   /** How long the most overdue of them has been due, in seconds; 0 if none is. */
   deliveries_late_seconds: number;
-  /** Changes of which it is not known whether D1 has them. No other change is made meanwhile. */
-  changes_in_doubt: number;
+  /** Changes that D1 does not have yet. At 20,000, only those that end access are made. */
+  changes: number;
+  /** How long the oldest of them has waited, in seconds. */
+  changes_late_seconds: number;
 }
 
 /** From which count the log warns: none is reached while D1, the queue and receivers work. */
@@ -27,15 +30,14 @@ export const warnings: Readonly<Record<keyof Backlog, number>> = {
   events: 10_000,
   deliveries: 5000,
   deliveries_late_seconds: 900,
-  changes_in_doubt: 1,
+  changes: 2000,
+  changes_late_seconds: 60,
 };
 
 const MOST_COUNTED = 20_000;
 const BETWEEN_WARNINGS = 60_000;
 /** How often it is counted for warnings: tasks may run many times a second. */
 const BETWEEN_COUNTS = 10_000;
-/** How long a change may be in doubt before the log warns: most are settled within seconds. */
-const IN_DOUBT_FOR = 30_000;
 
 export interface Backlogs {
   of(now: number): Backlog;
@@ -55,13 +57,15 @@ export function createBacklogs(core: Core): Backlogs {
         MOST_COUNTED,
       )
       .one();
+    const { records, since } = journal(core).extent();
     return {
       audit_entries: auditLog.size(),
       audit_entries_refused: auditLog.held().length,
       events: outbox.head() - outbox.moved(),
       deliveries: due.n,
       deliveries_late_seconds: due.oldest === null ? 0 : Math.max(0, Math.floor((now - due.oldest) / 1000)),
-      changes_in_doubt: intents(core).unsettled().length,
+      changes: records,
+      changes_late_seconds: since === null ? 0 : Math.max(0, Math.floor((now - since) / 1000)),
     };
   };
   return {
@@ -70,13 +74,6 @@ export function createBacklogs(core: Core): Backlogs {
       if (now - counted < BETWEEN_COUNTS) return;
       counted = now;
       const found = of(now);
-      // In doubt for a moment is ordinary.
-      if (
-        !intents(core)
-          .unsettled()
-          .some(({ at }) => at < now - IN_DOUBT_FOR)
-      )
-        found.changes_in_doubt = 0;
       for (const [kind, count] of Object.entries(found) as [keyof Backlog, number][]) {
         if (count < warnings[kind] || now - (warned.get(kind) ?? Number.NEGATIVE_INFINITY) < BETWEEN_WARNINGS)
           continue;

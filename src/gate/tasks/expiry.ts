@@ -13,8 +13,6 @@ import type { Core, Declared } from '../core';
 import type { Raised } from '../events/outbox';
 import { credentialData, secretData } from '../events/raised';
 import { isAlive } from '../identity/lifetime';
-import { intents } from '../journal/intents';
-import { locks } from '../journal/locks';
 import { WINDOW } from '../limits/rate-limit';
 import type { Meta } from '../meta';
 import { part } from '../part';
@@ -32,30 +30,20 @@ interface Announcement {
 }
 
 /** One page of the run; the next follows immediately. */
-export async function tellExpiries(core: Core, now: number): Promise<number | null> {
+export function tellExpiries(core: Core, now: number): number | null {
   if (core.rows.get('org', core.org)?.deleted_at !== null) return null;
   if (core.auditLog.size() > CROWDED) return now + WINDOW;
-  const ids = expiries(core)
-    .due(now, PAGE)
-    .map(({ id }) => id);
-  // A concurrent change may set another expiry.
-  // safety: expiry-told-under-lock
-  return locks(core).run([...new Set(ids)], async () => {
-    if (intents(core).unsettled().length) return now + 5000;
-    core.storage.transactionSync(() => {
-      const request = newId('req', now);
-      for (const expiry of expiries(core)
-        .due(now, PAGE)
-        .filter(({ id }) => ids.includes(id))) {
-        // safety: expiry-told-once
-        expiries(core).announced(expiry);
-        const announcement =
-          expiry.kind === 'secret' ? ofSecret(core, expiry, now) : ofCredential(core, expiry, now);
-        if (announcement) announce(core, expiry.id, announcement, request, now);
-      }
-    });
-    return expiries(core).next();
+  core.storage.transactionSync(() => {
+    const request = newId('req', now);
+    for (const expiry of expiries(core).due(now, PAGE)) {
+      // safety: expiry-told-once
+      expiries(core).announced(expiry);
+      const announcement =
+        expiry.kind === 'secret' ? ofSecret(core, expiry, now) : ofCredential(core, expiry, now);
+      if (announcement) announce(core, expiry.id, announcement, request, now);
+    }
   });
+  return expiries(core).next();
 }
 
 const aheadOf = (expires_at: number, lead: number) => ({

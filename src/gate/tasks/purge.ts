@@ -1,7 +1,7 @@
-// Purging: deletes rows that have ended permanently, in D1 first, and leaves tombstones: secrets past their
-// restore period, credentials that ended long ago, expired grants, everything of a deleted organisation.
-// Invariants: each run is bounded and can be interrupted at any point; a row of a commit in doubt stays until
-// the commit is settled; what refuses the tokens of a deleted organisation stays.
+// Purging: deletes rows that have ended permanently, by a record of the journal, and leaves tombstones:
+// secrets past their restore period, credentials that ended long ago, expired grants, everything of a deleted
+// organisation. Invariants: each run is bounded and can be interrupted at any point; what refuses the tokens
+// of a deleted organisation stays.
 
 import { isBrief, isLocal } from '../../db/credential-kinds';
 import { REMEMBERED, type RowKind, rowKinds, tableName } from '../../db/rows';
@@ -9,8 +9,8 @@ import type { OrgRow } from '../../db/schema';
 import { ageAt } from '../audit/age';
 import type { Core } from '../core';
 import { emergencies } from '../events/emergencies';
-import { intents } from '../journal/intents';
-import { locks } from '../journal/locks';
+import { barred, mirror, noteRecorded } from '../journal/mirror';
+import { journal } from '../journal/records';
 import { lastUsed } from '../limits/last-used';
 import { WINDOW } from '../limits/rate-limit';
 import { storedResponses } from '../request/stored-responses';
@@ -27,21 +27,13 @@ export const BATCH = 200;
  * Purges overdue rows: permanently deleted secrets, long-ended credentials, expired grants, sessions that D1
  * keeps, tombstones.
  */
-export async function purgeRows(core: Core, now: number): Promise<number | null> {
-  const ids = core.rows.sweepable(now, BATCH, ageAt(core, now)).rows.map(({ id }) => id);
-  // Locked, because one of them may be changing.
-  return locks(core).run(ids, () => purgeLocked(core, now, new Set(ids)));
-}
-
-async function purgeLocked(core: Core, now: number, locked: ReadonlySet<string>): Promise<number | null> {
-  // A row of a commit in doubt stays until the commit is settled.
-  if (intents(core).unsettled().length) return now + 5000;
-  const rows = core.rows.sweepable(now, BATCH, ageAt(core, now)).rows.filter(({ id }) => locked.has(id));
+export function purgeRows(core: Core, now: number): number | null {
+  const { rows } = core.rows.sweepable(now, BATCH, ageAt(core, now));
   const isSession = ({ kind, id }: Sweepable) =>
     kind === 'credential' && isBrief(core.rows.get('credential', id)?.kind ?? 'api_key');
   const brief = rows.filter((row) => row.buried || isSession(row));
   const rest = rows.filter((row) => !brief.includes(row));
-  if (!(await purge(core, rest))) return now + 5000;
+  if (!purge(core, rest)) return now + 5000;
   core.storage.transactionSync(() => {
     const credentials = brief
       .filter(({ kind, buried }) => kind === 'credential' && !buried)
@@ -81,31 +73,37 @@ const follow = (core: Core, kind: RowKind, id: string): void =>
     action: null,
   });
 
-/** Deletes rows, in D1 first, and leaves tombstones. Returns whether it is done. */
-export async function purge(core: Core, rows: readonly { kind: RowKind; id: string }[]): Promise<boolean> {
+/** Deletes rows, and leaves tombstones. Returns whether it is done: not while no change can be made. */
+export function purge(core: Core, rows: readonly { kind: RowKind; id: string }[]): boolean {
   if (rows.length === 0) return true;
-  const idsOf = (kind: RowKind) => rows.filter((row) => row.kind === kind).map(({ id }) => id);
-  const purged = rowKinds().filter((kind) => idsOf(kind).length);
-  const statements = purged.map((kind) => ({
-    sql: `delete from ${tableName(kind)} where org_id = ? and id in (select value from json_each(?))`,
-    params: [core.org, JSON.stringify(idsOf(kind))],
-  }));
-  const versions = {
-    sql: 'delete from secret_versions where org_id = ? and secret_id in (select value from json_each(?))',
-    params: [core.org, JSON.stringify(idsOf('secret'))],
-  };
-  const done = await core.database.write([versions, ...statements]);
-  // safety: purged-in-database-first
-  if (done.end !== 'done') return false;
+  // safety: no-purge-while-barred
+  if (barred(core, false)) return false;
+  const now = core.now();
   core.storage.transactionSync(() => {
     for (const { kind, id } of rows) follow(core, kind, id);
-    leave(core, idsOf('credential'), core.now());
+    leave(
+      core,
+      rows.filter(({ kind }) => kind === 'credential').map(({ id }) => id),
+      now,
+    );
     for (const { kind, id } of rows) {
-      core.rows.bury(kind, id, core.now());
+      core.rows.bury(kind, id, now);
       ciphertexts(core).drop(id);
       storedResponses(core).forget(id);
     }
+    journal(core).append({
+      id: crypto.randomUUID(),
+      request: null,
+      at: now,
+      resource: null,
+      puts: [],
+      gone: rows.map(({ kind, id }) => ({ kind, id })),
+      versions: [],
+      trimmed: [],
+      statements: [],
+    });
   });
+  noteRecorded(core, now);
   return true;
 }
 
@@ -118,14 +116,12 @@ export function isPanicPurgeable(core: Core, now: number): boolean {
 }
 
 /** Purges credentials that a panic revoked, in batches: they have no end in their own rows. */
-export async function purgeEndedByPanic(core: Core, now: number): Promise<number | null> {
+export function purgeEndedByPanic(core: Core, now: number): number | null {
   if (!isPanicPurgeable(core, ageAt(core, now))) return null;
   const orgRow = core.rows.get('org', core.org) as OrgRow;
   const ids = core.rows.endedByPanic(orgRow, BATCH);
   const rows = ids.map((id) => ({ kind: 'credential', id }) as const);
-  // Locked, because one of them may be revoked concurrently.
-  const done = await locks(core).run(ids, () => purge(core, rows));
-  if (!done) return now + 5000;
+  if (!purge(core, rows)) return now + 5000;
   if (ids.length === BATCH) return now;
   core.meta.set('cleared', String(orgRow.generation));
   return null;
@@ -146,6 +142,9 @@ const cleared = () => rowKinds().filter((kind) => kind !== 'org' && kind !== 'cr
 
 /** Deletes the remaining data of a deleted organisation, in batches. */
 export async function endOrg(core: Core, now: number): Promise<number | null> {
+  // A record that comes later would bring rows back.
+  // safety: org-ends-after-its-records
+  if (!(await mirror(core).follow())) return now + 5000;
   for (const table of tables()) {
     const left = await core.database.all<{ one: number }>({
       sql: `select 1 one from ${table} where org_id = ? limit 1`,

@@ -1,6 +1,8 @@
 // Runs the tasks of a gate, by its schedule. Invariant: each task is bounded, can be interrupted at any
 // point, and simply runs again.
 import type { Core } from '../core';
+import { mirror } from '../journal/mirror';
+import { journal } from '../journal/records';
 import { WINDOW } from '../limits/rate-limit';
 import { backlogs } from './backlog';
 
@@ -27,6 +29,8 @@ export async function runTasks(core: Core, now = core.now()): Promise<void> {
       core.schedule.done(task, now + WINDOW);
     }
   }
+  // What the tasks recorded.
+  if (journal(core).extent().records > 0) await mirror(core).follow();
   backlogs(core).warn(core.org, core.now());
   core.schedule.arm();
 }

@@ -9,6 +9,7 @@ import { rootOfCredential } from '../../../src/gate/limits/quota-root';
 import { approvalIn, approve, newApprovalPolicy, newOffice, under } from '../../support/approvals';
 import { signIn } from '../../support/browser';
 import { newKey } from '../../support/credentials';
+import { faults } from '../../support/faults';
 import { inCore, inGate, keysOf } from '../../support/gate';
 import { newMember, newTeam } from '../../support/people';
 import { herokuConfig, TOKEN } from '../../support/syncs';
@@ -163,9 +164,10 @@ it('approval: what deciders are shown is encrypted at rest, is no row of D1, and
   const secret = await newSecret(o);
   await newApprovalPolicy(o, ['secret.update']);
   const ask = (description: string) => asked.patch(`/secrets/${secret.id}`, { value: 'x', description });
+  faults.lags = true;
   const { id } = approvalIn(await ask('words of the request'));
   const stored = await inGate(o, (_gate, state) =>
-    ['rows', 'approval_details', 'marks', 'replays'].map((table) =>
+    ['rows', 'approval_details', 'journal', 'replays'].map((table) =>
       JSON.stringify(state.storage.sql.exec(`select * from ${table}`).toArray()),
     ),
   );

@@ -339,21 +339,22 @@ describe('panic: while one is in progress', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('in doubt: no caller is admitted, old or new, before it is settled', async () => {
-    const o = await newOrg();
-    const { id } = await newSecret(o);
-    const { session } = await oneOfEach(o);
-    await session.get(`/secrets/${id}`);
-    // D1 takes the batch, and says nothing any more.
-    faults.d1 = 0;
-    faults.fail = (_, n) => (n === 1 ? 'after' : 'before');
-    expect((await panic(o)).status).toBe(503);
-    for (const one of [o, session]) expect((await one.get(`/secrets/${id}`)).status).toBe(503);
-    faults.fail = null;
-    await until(async () => (await session.get(`/secrets/${id}`)).status !== 503, 100);
-    expect([await alive(session), await alive(o)]).toEqual(['TOKEN_REVOKED', 200]);
-    expect(await problemOf(o)).toBe(null);
-  });
+  it.each(['before', 'after'] as const)(
+    'takes effect while D1 is away, when its batch ends %s',
+    async (fate) => {
+      const o = await newOrg();
+      const { id } = await newSecret(o);
+      const { session } = await oneOfEach(o);
+      await session.get(`/secrets/${id}`);
+      // D1 takes the batch, or not, and says nothing any more.
+      faults.d1 = 0;
+      faults.fail = (_, n) => (n === 1 ? fate : 'before');
+      expect((await panic(o)).status).toBe(200);
+      expect([await alive(session), await alive(o)]).toEqual(['TOKEN_REVOKED', 200]);
+      faults.fail = null;
+      expect(await problemOf(o)).toBe(null);
+    },
+  );
 });
 
 it('panic: one that revokes the API keys is atomic, whichever call fails', async () => {
@@ -392,15 +393,15 @@ it('panic: one that revokes the API keys is atomic, whichever call fails', async
   }
 });
 
-it('panic: ends ten thousand credentials with three rows written', async () => {
+it('panic: ends ten thousand credentials with a few rows written', async () => {
   const o = await newOrg();
   faults.asked.clear();
   await panic(o, { api_keys: true });
   const statements = [...faults.asked.keys()].filter((sql) => /^(insert|update)/.test(sql));
   expect(statements.map((sql) => sql.split(' ').slice(0, 3).join(' ')).sort()).toEqual([
-    'insert into commits',
     'insert into credentials',
     'insert into incidents',
+    'insert into journal_positions',
     'update orgs set',
   ]);
   const row = await inGate(o, ({ core }) => core.rows.get('credential', o.keyId) as CredentialRow);

@@ -25,6 +25,7 @@ import { inCore, keyring } from '../../support/gate';
 import { newIssuer, newTrust, newWorkload } from '../../support/issuers';
 import { newPasskey, type Spoil, spoiledAssertions } from '../../support/passkey';
 import { newMember } from '../../support/people';
+import { newLongSecret } from '../../support/planted';
 import { signInTerminal } from '../../support/terminal';
 import { MINUTE } from '../../support/time';
 import {
@@ -495,18 +496,18 @@ describe('panic: by a member', () => {
     const thief = newBrowser(browser.passkey);
     const owner = callerOf(o.id, browser.token);
     expect((await thief.refresh(browser.cookie)).status).toBe(200);
-    const { id } = await newSecret(o);
-    const { held, release } = holdNext();
-    const first = o.patch(`/secrets/${id}`, { description: 'first' });
+    const { id } = await newLongSecret(o);
+    const { held, release } = holdNext('read');
+    const first = o.patch(`/secrets/${id}`, { value: 'first' });
     await held();
     const before = faults.gate;
-    const second = thief.o.patch(`/secrets/${id}`, { description: 'second' });
+    const second = thief.o.patch(`/secrets/${id}`, { value: 'second' });
     await until(() => faults.gate > before);
     expect((await panic(owner)).status).toBe(200);
     release();
     expect((await first).status).toBe(200);
     expect(codeOf(await second)).toEqual([401, 'TOKEN_REVOKED']);
-    expect((await o.get(`/secrets/${id}`)).json.description).toBe('first');
+    expect((await o.get(`/secrets/${id}`)).json.value).toBe('first');
   });
 
   it('ends a session when its stolen cookie is used', async () => {

@@ -3,7 +3,7 @@
 import type { Domain } from '../../../src/domains/domain';
 import { refuse } from '../../../src/errors';
 import type { EventType } from '../../../src/gate/events/outbox';
-import { insertion, removal, revision } from '../../../src/gate/journal/writes';
+import { insertion, revision } from '../../../src/gate/journal/writes';
 import type { Operation } from '../../../src/gate/request/call';
 import { widget } from './rows';
 
@@ -30,9 +30,9 @@ const put: Operation<Input> = {
 const remove: Operation<Input> = {
   change: {
     locks: ({ input }) => [input.id],
-    plan: ({ core, ask, input }) =>
+    plan: ({ core, input }) =>
       core.rows.get('widget', input.id)
-        ? { status: 204, data: null, ...removal(ask.org, [{ kind: 'widget', id: input.id }]) }
+        ? { status: 204, data: null, deletes: [{ kind: 'widget', id: input.id }] }
         : refuse('NOT_FOUND'),
   },
 };

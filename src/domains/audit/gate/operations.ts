@@ -7,6 +7,7 @@ import type { Entry } from '../../../gate/audit/entry';
 import type { Filter } from '../../../gate/audit/filter';
 import { type Cut, cutOf, type Missing, missingEntries } from '../../../gate/audit/gaps';
 import { archive } from '../../../gate/audit/segments';
+import { mirror } from '../../../gate/journal/mirror';
 import { rateLimit } from '../../../gate/limits/rate-limit';
 import type { Operation, OperationOutcome } from '../../../gate/request/call';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
@@ -110,7 +111,8 @@ const verify: Operation<{ from: number }> = {
 const archiveLog: Operation<Record<string, never>> = {
   subject: ({ ask }) => ({ resource: ask.org }),
   async read({ core }): Promise<Outcome> {
-    const done = await archive(core, core.now());
+    const isFollowed = await mirror(core).follow();
+    const done = isFollowed ? await archive(core, core.now()) : null;
     return done ? ok(done) : fail(refuse('UNAVAILABLE', { retry_after: 5 }));
   },
 };

@@ -4,7 +4,6 @@
 import { type Caller, mustBeConfirmed } from '../../../auth/authorize';
 import { type Wanted, withinPermissions } from '../../../auth/delegation';
 import { covers, type ProviderScope, providerScopes } from '../../../auth/scopes';
-import { isBrief } from '../../../db/credential-kinds';
 import { idStart } from '../../../db/ids';
 import type { McpLimits } from '../../../db/mcp-limits';
 import { forms } from '../../../db/names';
@@ -15,7 +14,6 @@ import type { Core } from '../../../gate/core';
 import { accountableFor } from '../../../gate/identity/accountable';
 import { countLive, isAlive, isBlocked } from '../../../gate/identity/lifetime';
 import { lineageOf } from '../../../gate/identity/lineage';
-import { intents } from '../../../gate/journal/intents';
 import type { Plan } from '../../../gate/journal/plan';
 import { insertion, type New } from '../../../gate/journal/writes';
 import { wholeQuotas } from '../../../gate/limits/quotas';
@@ -147,11 +145,7 @@ export function issue(
   const unknown =
     unknownEnvironment(asked.environments, permissions.environments) ?? unusable(core, asked.device_id);
   if (unknown) return unknown;
-  const adding = intents(core)
-    .adding('credential')
-    .filter((one) => !isBrief(one.kind));
-  // safety: credentials-being-added-count
-  if (countLive(core, now) + adding.length >= wholeQuotas.credentials)
+  if (countLive(core, now) >= wholeQuotas.credentials)
     return refuse('LIMIT_REACHED', {
       message:
         'An organisation can have at most 10,000 live credentials. Revoke some that you no longer need.',

@@ -9,7 +9,7 @@ import { refuse } from '../../../errors';
 import type { Core } from '../../../gate/core';
 import type { Raised } from '../../../gate/events/outbox';
 import { isBlocked } from '../../../gate/identity/lifetime';
-import { insertion, removal, revision } from '../../../gate/journal/writes';
+import { insertion, revision } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
 import { found } from '../../../gate/request/outcome';
 import { type ListInput, listed } from '../../../gate/rows/listing';
@@ -153,8 +153,12 @@ const remove: Operation<Record<string, never>> = {
     plan(call) {
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');
-      const gone = removal(call.ask.org, [{ kind: 'device', id: row.id }]);
-      return { status: 204, data: null, ...gone, events: [raised('DEVICE_REMOVED', row)] };
+      return {
+        status: 204,
+        data: null,
+        deletes: [{ kind: 'device', id: row.id }],
+        events: [raised('DEVICE_REMOVED', row)],
+      };
     },
   },
 };

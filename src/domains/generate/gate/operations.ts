@@ -14,7 +14,6 @@ import { fail, ok, wants } from '../../../gate/request/outcome';
 import { environmentOf } from '../../../gate/request/target';
 import { unknownEnvironment } from '../../secrets/gate/reads';
 import { exceedsBulk, inOrder, partOf, rowsOf } from '../../secrets/gate/selection';
-import { inDoubt } from '../../secrets/gate/state';
 import { fetchVersions, keep, keyOf } from '../../secrets/gate/versions';
 import { type Delivered, readable } from '../../secrets/rules';
 import { READ } from '../actions';
@@ -197,8 +196,6 @@ async function generate(call: GenerateCall): Promise<OperationOutcome> {
     if (isRefusal(selected)) return fail(selected);
     const { environment, rows } = selected;
     if (exceedsBulk(rows)) return fail(refuse('RESULT_TOO_LARGE'));
-    const doubt = inDoubt(call, ...rows.map(({ id }) => id));
-    if (doubt) return fail(doubt);
     const end = ended(call, selected);
     if (end) return end;
     if ((input.made?.tries ?? 0) >= MOST_TRIES) return fail(refuse('UNAVAILABLE', { retry_after: 1 }));

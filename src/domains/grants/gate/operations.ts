@@ -13,7 +13,7 @@ import { isAlive, isGrantAlive } from '../../../gate/identity/lifetime';
 import { limitsShown } from '../../../gate/identity/limits-shown';
 import { lineageOf } from '../../../gate/identity/lineage';
 import type { Put } from '../../../gate/journal/plan';
-import { insertion, removal } from '../../../gate/journal/writes';
+import { insertion } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
 import { found } from '../../../gate/request/outcome';
 import { type ListInput, listed } from '../../../gate/rows/listing';
@@ -138,7 +138,7 @@ const remove: Operation<Record<string, never>> = {
     plan(call) {
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');
-      return { status: 204, data: null, ...removal(call.ask.org, [{ kind: 'grant', id: row.id }]) };
+      return { status: 204, data: null, deletes: [{ kind: 'grant', id: row.id }] };
     },
   },
 };

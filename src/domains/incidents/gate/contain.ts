@@ -12,7 +12,7 @@ import { type Refusal, refuse } from '../../../errors';
 import { callerOf } from '../../../gate/identity/caller';
 import { lineageOf } from '../../../gate/identity/lineage';
 import type { Plan } from '../../../gate/journal/plan';
-import { portion, removal, revision, rowKeyOf } from '../../../gate/journal/writes';
+import { portion, revision, rowKeyOf } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
 import { endedSessions } from '../../../gate/rows/ended-sessions';
 import { allLinks } from '../../shares/gate/links';
@@ -143,7 +143,7 @@ export const contain: Operation<ContainInput> = {
     },
     before: (call) => wantedRow(call),
     plan(call, now, { fetched }): Plan | Refusal {
-      const { core, ask, input } = call;
+      const { core, input } = call;
       const wanted = fetched as CredentialRow | null;
       // Once its row is gone, its incident still knows it.
       const credential = wanted ?? incidentOf(core, targetOf(call))?.credential;
@@ -171,7 +171,6 @@ export const contain: Operation<ContainInput> = {
         now,
       );
       const { incident } = record;
-      const ended = removal(ask.org, links);
       return {
         status: 200,
         data: {
@@ -184,8 +183,7 @@ export const contain: Operation<ContainInput> = {
           ...rows.map((row) => revision(call, 'credential', row, { revoked_at: now })),
           ...record.writes,
         ],
-        deletes: [...ended.deletes, ...record.deletes],
-        statements: [...ended.statements, ...record.statements],
+        deletes: [...links, ...record.deletes],
         audit: { resource: id, ...recordedIn(incident) },
         events: record.events,
       };

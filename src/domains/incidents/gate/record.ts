@@ -8,7 +8,7 @@ import { newId } from '../../../db/ids';
 import type { Contained, IncidentRow, Requester } from '../../../db/schema';
 import type { Core } from '../../../gate/core';
 import type { Plan } from '../../../gate/journal/plan';
-import { insertion, removal, revision } from '../../../gate/journal/writes';
+import { insertion, revision } from '../../../gate/journal/writes';
 import { quotaRootOf } from '../../../gate/limits/quota-root';
 import type { Call } from '../../../gate/request/call';
 
@@ -19,7 +19,7 @@ export const incidentQuotas = { org: 1000, root: 250 };
 export const LOCK = 'incidents';
 
 /** What a plan adds for an incident; null where there is no room for one. */
-export interface Recorded extends Required<Pick<Plan, 'writes' | 'deletes' | 'statements' | 'events'>> {
+export interface Recorded extends Required<Pick<Plan, 'writes' | 'deletes' | 'events'>> {
   incident: IncidentRow | null;
 }
 
@@ -62,7 +62,7 @@ export function opened(call: Call<unknown>, fields: Opening, now: number): Recor
   const root = quotaRootOf(core, caller);
   const gone = leaving(core, root);
   // safety: incidents-bounded
-  if (gone === null) return { incident: null, writes: [], deletes: [], statements: [], events: [] };
+  if (gone === null) return { incident: null, writes: [], deletes: [], events: [] };
   const put = insertion(call, 'incident', {
     org_id: ask.org,
     id: newId('inc', now),
@@ -74,11 +74,8 @@ export function opened(call: Call<unknown>, fields: Opening, now: number): Recor
     updated_at: now,
   });
   const incident = put.row as IncidentRow;
-  const removed = removal(
-    ask.org,
-    gone.map((id) => ({ kind: 'incident', id })),
-  );
-  return { incident, writes: [put], ...removed, events: [openedEvent(incident, caller)] };
+  const deletes = gone.map((id) => ({ kind: 'incident', id }) as const);
+  return { incident, writes: [put], deletes, events: [openedEvent(incident, caller)] };
 }
 
 export interface Containing {
@@ -114,7 +111,7 @@ export function contained(
   const spared = before.spared.filter((one) => own.has(one));
   const reopens = before.status === 'closed' && ends;
   const isSame = !reopens && widest === before.since && spared.length === before.spared.length;
-  if (isSame) return { incident: before, writes: [], deletes: [], statements: [], events: [] };
+  if (isSame) return { incident: before, writes: [], deletes: [], events: [] };
   const put = revision(call, 'incident', before, {
     since: widest,
     spared,
@@ -126,7 +123,6 @@ export function contained(
     incident,
     writes: [put],
     deletes: [],
-    statements: [],
     events: reopens ? [openedEvent(incident, call.caller)] : [],
   };
 }

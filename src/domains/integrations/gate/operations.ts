@@ -7,7 +7,7 @@ import type { IntegrationRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { bringers, withTies } from '../../../gate/approvals/ties';
 import { markOfAgent } from '../../../gate/identity/accountable';
-import { insertion, removal, revision } from '../../../gate/journal/writes';
+import { insertion, revision } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
 import { fail, found, type Outcome, ok, wants } from '../../../gate/request/outcome';
 import { environmentOf, slugOf } from '../../../gate/request/target';
@@ -206,7 +206,7 @@ const remove: Operation<Record<string, never>> = {
     plan(call) {
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');
-      return { status: 204, data: null, ...removal(call.ask.org, [{ kind: 'integration', id: row.id }]) };
+      return { status: 204, data: null, deletes: [{ kind: 'integration', id: row.id }] };
     },
   },
 };

@@ -11,7 +11,7 @@ import { keeperOf, kept } from '../../../gate/approvals/ties';
 import type { Core } from '../../../gate/core';
 import { isAlive } from '../../../gate/identity/lifetime';
 import type { Plan, Put } from '../../../gate/journal/plan';
-import { portion, removal, revision } from '../../../gate/journal/writes';
+import { portion, revision } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
 import { descendants } from '../../../gate/rows/descendants';
 import { askers, find, isLastOwner } from './member';
@@ -78,9 +78,7 @@ export const remove: Operation<{ revoke: boolean }> = {
         ],
         describes: `remove the member ${row?.name ?? ''}`,
       };
-      return row
-        ? { ...plan, ...removal(ask.org, belongings(core, row)), resource: row.id, destroyed: [row.id] }
-        : plan;
+      return row ? { ...plan, deletes: belongings(core, row), resource: row.id, destroyed: [row.id] } : plan;
     },
   },
 };

@@ -4,8 +4,7 @@
 import { reachesEnvironment } from '../../../auth/authorize';
 import type { EnvironmentRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
-import { intents } from '../../../gate/journal/intents';
-import { insertion, removal, revision } from '../../../gate/journal/writes';
+import { insertion, revision } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
 import { found, type Outcome, ok } from '../../../gate/request/outcome';
 import { environmentOf, MOST_ENVIRONMENTS } from '../../../gate/request/target';
@@ -85,14 +84,12 @@ const remove: Operation<Record<string, never>> = {
       if (!row) return refuse('NOT_FOUND');
       if (core.rows.get('org', ask.org)?.default_environment === row.id)
         return refuse('ENVIRONMENT_IS_DEFAULT');
-      // safety: environment-not-being-filled
-      if (core.rows.named(row.id, '', '', 1).length || intents(core).concerns(row.id).filling)
-        return refuse('ENVIRONMENT_NOT_EMPTY');
+      if (core.rows.named(row.id, '', '', 1).length) return refuse('ENVIRONMENT_NOT_EMPTY');
       const describes = `delete the environment "${row.slug}", which takes it off the policies that name it`;
       return {
         status: 204,
         data: null,
-        ...removal(ask.org, [{ kind: 'environment', id: row.id }]),
+        deletes: [{ kind: 'environment', id: row.id }],
         describes,
       };
     },

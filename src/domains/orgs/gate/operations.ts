@@ -3,7 +3,7 @@
 
 import { isWithin } from '../../../auth/addresses';
 import { mustBeConfirmed } from '../../../auth/authorize';
-import { fences, type MemberRow, type OrgRow, orgKeys } from '../../../db/schema';
+import { journalPositions, type MemberRow, type OrgRow, orgKeys } from '../../../db/schema';
 import { insertOf } from '../../../db/statements';
 import { invalid, refuse } from '../../../errors';
 import { withTies } from '../../../gate/approvals/ties';
@@ -11,7 +11,8 @@ import { genesis } from '../../../gate/audit/chain';
 import { acceptClock } from '../../../gate/audit/clock';
 import { missingEntries, noteCut } from '../../../gate/audit/gaps';
 import { countLive } from '../../../gate/identity/lifetime';
-import { intents } from '../../../gate/journal/intents';
+import { mirror } from '../../../gate/journal/mirror';
+import { journal } from '../../../gate/journal/records';
 import { restore } from '../../../gate/journal/restore';
 import { insertion, revision, rowKeyOf } from '../../../gate/journal/writes';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
@@ -84,7 +85,13 @@ const createOrg: Operation<FoundInput> = {
         },
         writes: [put, ...environments, owner, key],
         statements: [
-          insertOf(fences, { org_id: org, epoch: 1 }),
+          insertOf(journalPositions, {
+            org_id: org,
+            term: journal(core).term(),
+            position: 0,
+            record: '',
+            holds: 1,
+          }),
           insertOf(orgKeys, { org_id: org, ...input.wrapped, created_at: now }),
         ],
         resource: org,
@@ -158,7 +165,7 @@ const restoreDatabase: Operation<{ reason: string }> = {
     const { core, ask } = call;
     const org = core.rows.get('org', ask.org);
     if (!org || org.deleted_at !== null) return fail(refuse('NOT_FOUND'));
-    if (intents(core).isPaused)
+    if (mirror(core).isAdopting)
       return fail(
         refuse('CONFLICT', {
           message:

@@ -151,9 +151,6 @@ const remove: Operation<Record<string, never>> = {
       return {
         status: 204,
         data: null,
-        statements: [
-          { sql: 'delete from passkeys where org_id = ? and id = ?', params: [call.ask.org, row.id] },
-        ],
         deletes: [{ kind: 'passkey', id: row.id }],
       };
     },

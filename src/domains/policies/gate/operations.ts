@@ -9,7 +9,7 @@ import { stepsOf } from '../../../gate/approvals/policies';
 import type { Core } from '../../../gate/core';
 import { markOfAgent } from '../../../gate/identity/accountable';
 import { limitsShown } from '../../../gate/identity/limits-shown';
-import { insertion, removal, revision } from '../../../gate/journal/writes';
+import { insertion, revision } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
 import { found } from '../../../gate/request/outcome';
 import { environmentOf } from '../../../gate/request/target';
@@ -228,7 +228,7 @@ const remove: Operation<Record<string, never>> = {
       return {
         status: 204,
         data: null,
-        ...removal(call.ask.org, [{ kind: 'policy', id: row.id }]),
+        deletes: [{ kind: 'policy', id: row.id }],
         describes,
       };
     },

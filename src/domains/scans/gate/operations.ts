@@ -8,9 +8,8 @@ import { isAlive } from '../../../gate/identity/lifetime';
 import { lineageOf } from '../../../gate/identity/lineage';
 import { quotaRootOf } from '../../../gate/limits/quota-root';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
-import { fail, ok, wants } from '../../../gate/request/outcome';
+import { ok, wants } from '../../../gate/request/outcome';
 import { slugOf } from '../../../gate/request/target';
-import { inDoubt } from '../../secrets/gate/state';
 import { readableVersion } from '../../secrets/rules';
 import { allLinks, shownBy } from '../../shares/gate/links';
 import type { FoundToken, KnownToken, ScanInput, ScanPart } from '../payloads';
@@ -136,8 +135,6 @@ function scan(call: Call<ScanInput>): OperationOutcome {
   const secrets = secretsWith(call, input.fingerprints, now);
   const tokens = tokensOf(call, input.tokens, now);
   const ids = Object.values(secrets).flatMap((all) => all.map(({ id }) => id));
-  const doubt = inDoubt(call, ...ids, ...tokens.flatMap(({ id }) => id ?? []));
-  if (doubt) return fail(doubt);
   // The Worker computes places only for digests that are values.
   if (ids.length && input.places === null) return wants('value', { fingerprints: Object.keys(secrets) });
   return {

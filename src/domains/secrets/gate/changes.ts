@@ -7,9 +7,7 @@ import { RESTORABLE } from '../../../db/rows';
 import type { SecretRow, SecretType, VersionRow } from '../../../db/schema';
 import { invalid, type Refusal, refuse } from '../../../errors';
 import { mayReveal } from '../../../gate/approvals/hold';
-import { intents } from '../../../gate/journal/intents';
 import type { Plan } from '../../../gate/journal/plan';
-import { removal } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
 import { wants } from '../../../gate/request/outcome';
 import { environmentOf, slugOf } from '../../../gate/request/target';
@@ -248,7 +246,7 @@ export const remove: Operation<DeleteInput> = {
   change: {
     locks: (call) => [target(call), ...linksOf(call.core, target(call)).map(({ id }) => id)],
     plan(call, now) {
-      const { core, ask, input } = call;
+      const { core, input } = call;
       const row = core.rows.get('secret', target(call));
       if (!row || (row.deleted_at !== null && (!input.permanent || row.deleted_at + RESTORABLE <= now)))
         return refuse('NOT_FOUND');
@@ -257,33 +255,21 @@ export const remove: Operation<DeleteInput> = {
       const taken = row.deleted_at === null ? { former_name: row.name } : {};
       // Restoring the secret does not restore its links.
       // safety: deletion-ends-links
-      const links = removal(
-        ask.org,
-        linksOf(core, row.id).map(({ id }) => ({ kind: 'share', id })),
-      );
+      const links = linksOf(core, row.id).map(({ id }) => ({ kind: 'share', id }) as const);
       // It can be restored from D1. Its cached ciphertexts and the generated values in stored responses are
       // deleted.
       if (!input.permanent) {
         const plan = changed(call, row, { deleted_at: now }, now);
         // safety: soft-delete-destroys-stored-values
         return withAudit(
-          { ...plan, ...links, status: 204, data: null, etag: undefined, destroyed: [row.id] },
+          { ...plan, deletes: links, status: 204, data: null, etag: undefined, destroyed: [row.id] },
           taken,
         );
       }
       return {
         status: 204,
         data: null,
-        statements: [
-          ...links.statements,
-          // safety: purge-deletes-versions
-          {
-            sql: 'delete from secret_versions where org_id = ? and secret_id = ?',
-            params: [ask.org, row.id],
-          },
-          { sql: 'delete from secrets where org_id = ? and id = ?', params: [ask.org, row.id] },
-        ],
-        deletes: [{ kind: 'secret', id: row.id }, ...links.deletes],
+        deletes: [{ kind: 'secret', id: row.id }, ...links],
         destroyed: [row.id],
         environments: [row.environment_id],
         audit: taken,
@@ -309,8 +295,6 @@ export const restore: Operation<Record<string, never>> = {
       if (row.deleted_at === null) return refuse('CONFLICT', { message: 'This secret is not deleted.' });
       // safety: secret-name-unique-on-restore
       if (core.rows.find('secret', row.environment_id, row.name)) return refuse('SECRET_NAME_TAKEN');
-      if (intents(core).concerns(row.environment_id).leaving)
-        return refuse('UNAVAILABLE', { retry_after: 1 });
       return changed(call, row, { deleted_at: null }, now);
     },
   },

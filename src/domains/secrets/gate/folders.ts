@@ -38,8 +38,6 @@ interface Limits {
 export interface Below {
   folders: string[];
   rows: SecretRow[];
-  /** For each folder, the secret for which it is listed. */
-  witnesses: string[];
   /**
    * Where the next page begins: `/` for folders or `=` for secrets, followed by the name after which it
    * continues.
@@ -108,7 +106,6 @@ function takeFolders(walk: Walk, from: string): string | null {
         at = row ? folder + LAST : found.name;
         size = SEARCHED / 8;
         if (row) page.folders.push(folder);
-        if (row) page.witnesses.push(row.id);
       }
       if (walk.left <= 0) return at;
     }
@@ -147,7 +144,7 @@ function takeSecrets(walk: Walk, from: string): string | null {
 
 /** One page of the folders and secrets directly below a prefix. */
 export function below(core: Core, place: Place, limits: Limits, after: string | null): Below {
-  const page: Below = { folders: [], rows: [], witnesses: [], next: null };
+  const page: Below = { folders: [], rows: [], next: null };
   const walk = { ...limits, core, place, page, left: MOST_COST, judged: 0 };
   const start = after ?? '/';
   const isInSecrets = start.startsWith('=');

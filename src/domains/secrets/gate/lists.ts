@@ -15,7 +15,6 @@ import { rotationOut, secretOut } from '../wire';
 import { type Below, below, type Place, reader } from './folders';
 import { unknownEnvironment } from './reads';
 import { prefixesOf } from './selection';
-import { inDoubt } from './state';
 
 export interface ListInput {
   limit: number;
@@ -204,9 +203,7 @@ export function list(call: Call<ListInput>): Outcome {
     input.by_folder && environment
       ? below(core, placeOf(call, environment.id), { limit: input.limit, steps, matches }, input.after)
       : rowsOfPage(call, environment, matches, steps);
-  const { rows, next, folders, witnesses = [] } = page;
-  const doubt = inDoubt(call, ...witnesses, ...rows.map(({ id }) => id));
-  if (doubt) return fail(doubt);
+  const { rows, next, folders } = page;
   const items = rows.map((row) => ({
     ...secretOut(row, slugOf(core, row.environment_id), now),
     ...(input.id !== null && { rotation: rotationOut(rotationOf(core, row, now), now) }),

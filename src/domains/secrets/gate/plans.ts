@@ -6,7 +6,7 @@ import { macOf } from '../../../db/rows';
 import type { EnvironmentRow, SecretRow, VersionRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import type { Core } from '../../../gate/core';
-import { intents } from '../../../gate/journal/intents';
+import { caughtUp } from '../../../gate/journal/mirror';
 import type { Plan } from '../../../gate/journal/plan';
 import { insertion, revision, rowKeyOf } from '../../../gate/journal/writes';
 import { type Call, isRefusal } from '../../../gate/request/call';
@@ -75,8 +75,6 @@ export function begin(
   now: number,
 ): Plan | Refusal {
   const { core, ask } = call;
-  // safety: environment-not-being-deleted
-  if (intents(core).concerns(environment.id).leaving) return refuse('UNAVAILABLE', { retry_after: 1 });
   const limit = limits(core, value_sealed.length, 1);
   if (limit) return limit;
   const put = insertion(call, 'secret', {
@@ -130,6 +128,7 @@ export interface Kept {
  */
 export async function keptOf({ core, ask }: Call<unknown>, row: SecretRow | null): Promise<Kept | null> {
   if (!row || oldestAfter(row) === row.oldest_version) return null;
+  await caughtUp(core);
   const [found] = await core.database.all<{ bytes: number }>({
     sql: 'select coalesce(sum(octet_length(value_sealed)), 0) bytes from secret_versions where org_id = ? and secret_id = ? and version >= ?',
     params: [ask.org, row.id, oldestAfter(row)],
@@ -144,6 +143,7 @@ export async function keptOfAll(
 ): Promise<Map<string, Kept>> {
   const trimming = rows.filter((row) => oldestAfter(row) !== row.oldest_version);
   if (trimming.length === 0) return new Map();
+  await caughtUp(core);
   const found = await core.database.all<{ id: string; bytes: number }>({
     sql: `select w.value ->> 0 id, (select coalesce(sum(octet_length(value_sealed)), 0) from secret_versions
       where org_id = ? and secret_id = w.value ->> 0 and version >= w.value ->> 1) bytes from json_each(?) w`,

@@ -5,13 +5,12 @@ import { reaches } from '../../../auth/authorize';
 import type { SecretRow, VersionRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { isNotModified } from '../../../etag';
-import { intents } from '../../../gate/journal/intents';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
 import { fail, ok } from '../../../gate/request/outcome';
 import { environmentOf, slugOf } from '../../../gate/request/target';
 import { ciphertexts } from '../../../gate/rows/ciphertexts';
 import { type Delivered, etagOf, hasVersion, type Readable, readable, revokedVersion } from '../rules';
-import { inDoubt, subjectOf } from './state';
+import { subjectOf } from './state';
 import { keep, versionOf } from './versions';
 
 interface ReadInput {
@@ -64,7 +63,7 @@ async function read(
     const row = find();
     if (!row) return fail((fetched && call.recheck()) ?? missing());
     // safety: read-rechecked-after-fetch
-    const refusal = inDoubt(call, row.id) ?? readable(row, now) ?? (fetched && call.recheck());
+    const refusal = readable(row, now) ?? (fetched && call.recheck());
     if (refusal) return fail(refusal);
     const number = input.version ?? row.version;
     if (!hasVersion(row, number))
@@ -127,10 +126,7 @@ function unknownPart({ core, ask, caller }: Call<unknown>): Refusal {
   const name = ask.named.name as string;
   const environment = environmentOf(core, ask.named.environment);
   if (!environment) return unknownEnvironment(ask.named.environment);
-  const hasIt = (id: string) => {
-    const row = core.rows.find('secret', id, name);
-    return row !== null && !intents(core).isOpen(row.id);
-  };
+  const hasIt = (id: string) => core.rows.find('secret', id, name) !== null;
   const elsewhere = core.rows
     .after('environment', '', MOST_SEARCHED)
     // safety: hint-within-permissions

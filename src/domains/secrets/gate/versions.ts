@@ -9,8 +9,8 @@ import { sqlite } from '../../../db/statements';
 import { ApiError, refuse } from '../../../errors';
 import { reportViolation } from '../../../gate/audit/integrity';
 import type { Core } from '../../../gate/core';
-import { intents } from '../../../gate/journal/intents';
-import { locks } from '../../../gate/journal/locks';
+import { caughtUp } from '../../../gate/journal/mirror';
+import { journal } from '../../../gate/journal/records';
 import { rowKeyOf } from '../../../gate/journal/writes';
 import type { Call } from '../../../gate/request/call';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
@@ -38,11 +38,18 @@ async function rightVersions(
   // versions.
   const query =
     'select v.* from json_each(?1) w cross join secret_versions v on v.org_id = ?2 and v.secret_id = w.value ->> 0 and v.version = w.value ->> 1';
-  const found = await core.database.all<Record<string, unknown>>({
-    sql: query,
-    params: [JSON.stringify(wanted.map(({ secret, version }) => [secret, version])), ask.org],
-  });
-  const versions = found.map((raw) => fromD1<VersionRow>(secretVersions, raw));
+  // What D1 does not have yet is in the journal; what has left the journal is in D1.
+  // safety: unmirrored-version-read
+  const here = wanted.flatMap(({ secret, version }) => journal(core).version(secret, version) ?? []);
+  const isHere = new Set(here.map(({ secret_id, version }) => keyOf(secret_id, version)));
+  const rest = wanted.filter(({ secret, version }) => !isHere.has(keyOf(secret, version)));
+  const found = rest.length
+    ? await core.database.all<Record<string, unknown>>({
+        sql: query,
+        params: [JSON.stringify(rest.map(({ secret, version }) => [secret, version])), ask.org],
+      })
+    : [];
+  const versions = [...here, ...found.map((raw) => fromD1<VersionRow>(secretVersions, raw))];
   return new Map(
     versions.filter(isRight(call)).map((version) => [keyOf(version.secret_id, version.version), version]),
   );
@@ -70,7 +77,7 @@ export async function fetchWhole(
   const broken: string[] = [];
   for (const one of wanted) {
     const key = keyOf(one.secret, one.version);
-    if (!right.has(key) && (await isBroken(call, one))) broken.push(key);
+    if (!right.has(key) && isBroken(call, one)) broken.push(key);
   }
   return { right: [...right.values()], broken };
 }
@@ -85,9 +92,9 @@ const isRight = (call: Call<unknown>) => {
  * Whether D1 does not have a version as it was written, which is reported as an integrity violation; false if
  * a concurrent change destroyed it.
  */
-async function isBroken({ core, ask }: Call<unknown>, { secret, version }: WantedVersion): Promise<boolean> {
-  const row = await locks(core).run([secret], async () => core.rows.get('secret', secret));
-  if (row === null || !hasVersion(row, version) || intents(core).isOpen(secret)) return false;
+function isBroken({ core, ask }: Call<unknown>, { secret, version }: WantedVersion): boolean {
+  const row = core.rows.get('secret', secret);
+  if (row === null || !hasVersion(row, version)) return false;
   const { id: request_id, ip, user_agent } = ask.request;
   reportViolation(
     core,
@@ -101,15 +108,14 @@ async function isBroken({ core, ask }: Call<unknown>, { secret, version }: Wante
 /**
  * Refuses a version that D1 does not have as it was written: 500, or 503 if a concurrent change destroyed it.
  */
-async function miss(call: Call<unknown>, wanted: WantedVersion): Promise<never> {
-  throw new ApiError(
-    (await isBroken(call, wanted)) ? refuse('INTERNAL') : refuse('UNAVAILABLE', { retry_after: 1 }),
-  );
+function miss(call: Call<unknown>, wanted: WantedVersion): never {
+  throw new ApiError(isBroken(call, wanted) ? refuse('INTERNAL') : refuse('UNAVAILABLE', { retry_after: 1 }));
 }
 
 /** One version, from the cache or D1. Check the row again after this. */
 export async function versionOf(call: Call<unknown>, secret: string, version: number): Promise<VersionRow> {
-  const kept = ciphertexts(call.core).get(secret, version, call.core.now());
+  const { core } = call;
+  const kept = ciphertexts(core).get(secret, version, core.now());
   if (kept) return kept;
   const [fetched] = await fetchVersions(call, [{ secret, version }]);
   return fetched as VersionRow;
@@ -135,6 +141,7 @@ export interface VersionsInput {
 export async function versions(call: Call<VersionsInput>): Promise<Outcome> {
   const { core, ask, input } = call;
   const id = ask.named.secret as string;
+  await caughtUp(core);
   const row = core.rows.get('secret', id);
   if (!row || row.deleted_at !== null) return fail(refuse('NOT_FOUND'));
   const newest = Math.min(row.version, input.after === null ? row.version : Number(input.after) - 1);
@@ -158,7 +165,7 @@ export async function versions(call: Call<VersionsInput>): Promise<Outcome> {
   for (let number = newest, at = 0; number >= row.oldest_version && at <= input.limit; number--) {
     if (!hasVersion(row, number)) continue;
     const version = found[at++];
-    if (version?.version !== number || !right(version)) await miss(call, { secret: id, version: number });
+    if (version?.version !== number || !right(version)) miss(call, { secret: id, version: number });
   }
   // safety: versions-rechecked-after-fetch
   const refusal = call.recheck();

@@ -10,9 +10,8 @@ import type { Grantee, GrantRow, SecretRow, ShareRow, VersionRow } from '../../.
 import { type Refusal, refuse } from '../../../errors';
 import type { Core } from '../../../gate/core';
 import { isGrantAlive } from '../../../gate/identity/lifetime';
-import { intents } from '../../../gate/journal/intents';
 import type { Plan, Proposal } from '../../../gate/journal/plan';
-import { removal, revision } from '../../../gate/journal/writes';
+import { revision } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/request/call';
 import { fail, type More, ok, wants } from '../../../gate/request/outcome';
 import { slugOf } from '../../../gate/request/target';
@@ -231,7 +230,7 @@ const revoke: Operation<Record<string, never>> = {
         const grant = core.rows.get('grant', id);
         if (!grant || !isOf(grant, row) || !isGrantAlive(core, grant)) return refuse('NOT_FOUND');
       }
-      return { status: 204, data: null, ...removal(ask.org, [{ kind, id }]) };
+      return { status: 204, data: null, deletes: [{ kind, id }] };
     },
   },
 };
@@ -279,12 +278,11 @@ const view: Operation<ViewInput> = {
     // safety: views-counted-under-lock
     locks: ({ input }) => [input.id],
     plan(call, now): Proposal {
-      const { core, ask, input } = call;
+      const { input } = call;
       const found = viewed(call, now);
-      if (!found || intents(core).isOpen(found.secret.id))
-        return refuse(found ? 'UNAVAILABLE' : 'SHARE_GONE', found ? { retry_after: 1 } : {});
+      if (!found) return refuse('SHARE_GONE');
       const { link, secret } = found;
-      const end = removal(ask.org, [{ kind: 'share', id: link.id }]);
+      const end = { deletes: [{ kind: 'share' as const, id: link.id }] };
       if (link.passphrase !== null) {
         if (input.passphrase === null)
           return input.sent

@@ -11,7 +11,7 @@ import type { Core } from '../../../gate/core';
 import { permissionsOfGrant } from '../../../gate/identity/caller';
 import { isGrantAlive } from '../../../gate/identity/lifetime';
 import type { Put } from '../../../gate/journal/plan';
-import { insertion, removal, revision } from '../../../gate/journal/writes';
+import { insertion, revision } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
 import { fail, found, type Outcome } from '../../../gate/request/outcome';
 import { type ListInput, listed } from '../../../gate/rows/listing';
@@ -63,19 +63,19 @@ const remove: Operation<Record<string, never>> = {
     locks: (call) => [target(call)],
     revises: find,
     plan(call) {
-      const { core, ask } = call;
+      const { core } = call;
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');
       return {
         status: 204,
         data: null,
         describes: `delete the team ${row.name}`,
-        ...removal(ask.org, [
+        deletes: [
           { kind: 'team', id: row.id },
           ...membersOfTeam(core, row.id).map(({ id }) => ({ kind: 'team_member', id }) as const),
           // safety: team-deletion-deletes-grants
           ...core.rows.within('grant', row.id).map(({ id }) => ({ kind: 'grant', id }) as const),
-        ]),
+        ],
       };
     },
   },
@@ -183,7 +183,7 @@ const removeMember: Operation<Record<string, never>> = {
         status: 204,
         data: null,
         writes,
-        ...removal(ask.org, [{ kind: 'team_member', id }]),
+        deletes: [{ kind: 'team_member', id }],
         describes,
       };
     },

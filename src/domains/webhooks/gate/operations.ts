@@ -4,7 +4,7 @@
 import { idStart } from '../../../db/ids';
 import type { WebhookRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
-import { insertion, removal, revision } from '../../../gate/journal/writes';
+import { insertion, revision } from '../../../gate/journal/writes';
 import type { Operation } from '../../../gate/request/call';
 import { found, wants } from '../../../gate/request/outcome';
 import { type ListInput, listed } from '../../../gate/rows/listing';
@@ -92,7 +92,7 @@ const remove: Operation<Record<string, never>> = {
       return {
         status: 204,
         data: null,
-        ...removal(call.ask.org, [{ kind: 'webhook', id: row.id }]),
+        deletes: [{ kind: 'webhook', id: row.id }],
         destroyed: [row.id],
       };
     },

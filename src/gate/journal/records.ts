@@ -1,0 +1,222 @@
+// The journal: every change of an organisation, in the order in which its gate decided them. A record is
+// written in the turn that decides the change, and leaves once D1 has it (mirror.ts). Invariants: a record
+// never changes; records have no gaps; within a term a number is never given twice; a record that spans
+// several table rows is written and deleted as a whole.
+
+import type { RowKind } from '../../db/rows';
+import type { VersionRow } from '../../db/schema';
+import type { Statement } from '../../db/statements';
+import type { Meta } from '../meta';
+import { part } from '../part';
+import type { Put } from './plan';
+
+/** What D1 has to know of a change. */
+export interface ChangeRecord {
+  /** A random id: a number can be given again by a gate whose storage was put back from a copy. */
+  id: string;
+  /** The request that decided it, or null for a task. */
+  request: string | null;
+  at: number;
+  /** What it was about. */
+  resource: string | null;
+  puts: Put[];
+  gone: { kind: RowKind; id: string }[];
+  versions: VersionRow[];
+  /** Versions of a secret destroyed because newer ones were added, up to and including this one. */
+  trimmed: { secret: string; version: number }[];
+  /** Further statements, which come first. */
+  statements: Statement[];
+}
+
+export interface JournalRecord extends ChangeRecord {
+  n: number;
+}
+
+/** How much a journal holds. */
+export interface Extent {
+  records: number;
+  bytes: number;
+  /** When its oldest record was decided; null if it is empty. */
+  since: number | null;
+}
+
+export interface Journal {
+  /** A random id. The numbers of another term mean nothing. Null until a gate has one. */
+  term(): string | null;
+  /** Begins a term: D1 has its records up to `position`, the last of them `record`; the journal is empty. */
+  begin(term: string, position: number, record: string): void;
+  /** Writes a record, in the turn that decides the change. Returns its number. */
+  append(record: ChangeRecord): number;
+  /** The number of the last record, and of the last one that D1 has. */
+  last(): number;
+  position(): number;
+  /** The id of a record that D1 lacks, or of the last one that it has; null of others. */
+  idOf(n: number): string | null;
+  /** The first records that D1 lacks: at most so many, and so many bytes, but at least one. */
+  next(records: number, bytes: number): JournalRecord[];
+  /** D1 has the records up to this one. */
+  advance(position: number): void;
+  extent(): Extent;
+  /** A version of a secret whose record D1 lacks. */
+  version(secret: string, version: number): VersionRow | null;
+  /** Whether a record that D1 lacks changes or removes a row of this id. */
+  concerns(id: string): boolean;
+}
+
+/** UTF-16 units of a record per table row, which holds 2 MB: a unit takes up to three bytes. */
+const PART = 600_000;
+
+/** Splits a text without breaking a character. */
+function partsOf(text: string): string[] {
+  const parts: string[] = [];
+  for (let at = 0; at < text.length; ) {
+    const isSplit = /[\uD800-\uDBFF]/.test(text[at + PART - 1] ?? '');
+    const end = at + PART - (isSplit ? 1 : 0);
+    parts.push(text.slice(at, end));
+    at = end;
+  }
+  return parts;
+}
+
+/** The records after a number, one at a time. */
+function* recordsAfter(sql: SqlStorage, after: number): Generator<JournalRecord & { bytes: number }> {
+  let at = 0;
+  let text = '';
+  const record = () => ({ ...(JSON.parse(text) as ChangeRecord), n: at, bytes: text.length });
+  for (const { n, body } of sql.exec<{ n: number; body: string }>(
+    'select n, body from journal where n > ? order by n, part',
+    after,
+  )) {
+    if (n !== at && text) yield record();
+    text = n === at ? text + body : body;
+    at = n;
+  }
+  if (text) yield record();
+}
+
+/** Numbers by key, in ascending order. */
+function createIndex() {
+  const numbers = new Map<string, number>();
+  return {
+    note(key: string, n: number) {
+      numbers.delete(key);
+      numbers.set(key, n);
+    },
+    get: (key: string) => numbers.get(key),
+    forgetThrough(position: number) {
+      for (const [key, n] of numbers) {
+        if (n > position) break;
+        numbers.delete(key);
+      }
+    },
+  };
+}
+
+const versionKey = (secret: string, version: number) => `${secret}.${version}`;
+
+/** What is known of the records that D1 lacks, without reading them. */
+function createContents() {
+  const records = new Map<number, { id: string; at: number; bytes: number }>();
+  const rows = createIndex();
+  const versions = createIndex();
+  let bytes = 0;
+  return {
+    note(n: number, record: ChangeRecord, size: number) {
+      records.set(n, { id: record.id, at: record.at, bytes: size });
+      bytes += size;
+      for (const { row } of record.puts) rows.note(row.id, n);
+      for (const { id } of record.gone) rows.note(id, n);
+      for (const { secret_id, version } of record.versions) versions.note(versionKey(secret_id, version), n);
+    },
+    forgetThrough(position: number) {
+      for (const [n, { bytes: size }] of records) {
+        if (n > position) break;
+        records.delete(n);
+        bytes -= size;
+      }
+      rows.forgetThrough(position);
+      versions.forgetThrough(position);
+    },
+    idOf: (n: number) => records.get(n)?.id ?? null,
+    /** The numbers of the last records that change a row, or make a version. */
+    ofRow: (id: string) => rows.get(id),
+    ofVersion: (secret: string, version: number) => versions.get(versionKey(secret, version)),
+    extent: (): Extent => ({
+      records: records.size,
+      bytes,
+      since: records.values().next().value?.at ?? null,
+    }),
+  };
+}
+
+export function createJournal(sql: SqlStorage, meta: Meta): Journal {
+  sql.exec(
+    'create table if not exists journal (n integer not null, part integer not null, body text not null, primary key (n, part)) without rowid',
+  );
+  let [position, record] = JSON.parse(meta.get('position') ?? '[0,""]') as [number, string];
+  let last = position;
+  const contents = createContents();
+  for (const { bytes, ...kept } of recordsAfter(sql, position)) {
+    contents.note(kept.n, kept, bytes);
+    last = kept.n;
+  }
+  const idOf = (n: number) => (n === position ? record : contents.idOf(n));
+  const stand = (at: number, id: string) => {
+    [position, record] = [at, id];
+    meta.set('position', JSON.stringify([at, id]));
+  };
+  const advance = (to: number) => {
+    stand(to, idOf(to) ?? '');
+    sql.exec('delete from journal where n <= ?', to);
+    contents.forgetThrough(to);
+  };
+  return {
+    term: () => meta.get('term'),
+    begin(term, from, id) {
+      sql.exec('delete from journal');
+      contents.forgetThrough(last);
+      last = from;
+      meta.set('term', term);
+      stand(from, id);
+    },
+    append(change) {
+      const body = JSON.stringify(change);
+      last++;
+      // safety: record-durable
+      for (const [at, text] of partsOf(body).entries())
+        sql.exec('insert into journal values (?, ?, ?)', last, at, text);
+      contents.note(last, change, body.length);
+      return last;
+    },
+    last: () => last,
+    position: () => position,
+    idOf,
+    next: (most, mostBytes) => firstOf(recordsAfter(sql, position), most, mostBytes),
+    advance,
+    extent: contents.extent,
+    version(secret, version) {
+      const n = contents.ofVersion(secret, version);
+      const [kept] = n === undefined ? [] : firstOf(recordsAfter(sql, n - 1), 1, 0);
+      return kept?.versions.find((one) => one.secret_id === secret && one.version === version) ?? null;
+    },
+    concerns: (id) => contents.ofRow(id) !== undefined,
+  };
+}
+
+/** The first of these records: at most so many, and so many bytes, but at least one. */
+function firstOf(
+  records: Iterable<JournalRecord & { bytes: number }>,
+  most: number,
+  mostBytes: number,
+): JournalRecord[] {
+  const found: JournalRecord[] = [];
+  let size = 0;
+  for (const { bytes, ...record } of records) {
+    size += bytes;
+    if (found.length && (found.length >= most || size > mostBytes)) break;
+    found.push(record);
+  }
+  return found;
+}
+
+export const journal = part(({ storage, meta }) => createJournal(storage.sql, meta));

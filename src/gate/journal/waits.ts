@@ -1,0 +1,45 @@
+// What a reply waits for, besides the gate's own storage: D1, where a gate that loses its storage must not
+// revive what has ended, and where the Worker reads a row before it asks any gate. Everything else is answered
+// at once. Invariant: a wait decides nothing; the change stands, and a repeat finds it.
+
+import { kindOf } from '../../db/rows';
+import type { Core } from '../core';
+import { mirror } from './mirror';
+import type { Plan, Put } from './plan';
+
+/** A record that D1 should have before the reply leaves. */
+export interface Wait {
+  for: number;
+  patience: number;
+  /** Whether the reply is 503 otherwise: the Worker would not know what was changed. */
+  must?: true;
+}
+
+/** How long the end of access waits for D1, in milliseconds. */
+export const ENDS_WITHIN = 2000;
+/** How long rows wait that Workers read first. */
+const READ_FIRST = 10_000;
+
+/** How the reply to a plan waits that has not been carried out yet; null if it does not. */
+export function patienceFor(
+  { rows }: Core,
+  { writes = [], deletes = [], statements = [] }: Plan,
+): Omit<Wait, 'for'> | null {
+  const isReadFirst =
+    statements.length > 0 ||
+    writes.some(
+      ({ kind, row }) => kindOf(kind).isReadFirst?.(row as never, rows.get(kind, row.id) as never) ?? false,
+    );
+  // safety: read-first-waits
+  if (isReadFirst) return { patience: READ_FIRST, must: true };
+  // safety: endings-wait
+  return deletes.length > 0 || writes.some(mayEnd) ? { patience: ENDS_WITHIN } : null;
+}
+
+/** Whether a row may end access or narrow it. New rows and new values cannot. */
+const mayEnd = ({ kind, row, from }: Put): boolean =>
+  from > 0 && (kind !== 'secret' || row.deleted_at !== null || row.revoked_at !== null);
+
+/** Waits. Returns whether D1 has the record. */
+export const arrived = (core: Core, wait: Wait): Promise<boolean> =>
+  mirror(core).reached(wait.for, wait.patience);

@@ -1,0 +1,312 @@
+// The journal: the gate decides alone, and D1 follows. Nothing acknowledged is lost from the gate, D1 ends as
+// with changes one at a time, and no record is taken twice, whatever happens to D1 and the gate in between.
+import { afterEach, describe, expect, it } from 'vitest';
+import { BOUND, mirror } from '../../src/gate/journal/mirror';
+import { journal } from '../../src/gate/journal/records';
+import { ciphertexts } from '../../src/gate/rows/ciphertexts';
+import { runTasks } from '../../src/gate/tasks/run';
+import { problemOf } from '../model/invariants';
+import { newKey, newSession } from '../support/credentials';
+import { type Fate, faults, holdNext, reset } from '../support/faults';
+import { copyStorage, evict, inCore, inGate, loseStorage, putBackStorage } from '../support/gate';
+import { newMember } from '../support/people';
+import { newLongSecret } from '../support/planted';
+import { type Caller, codeOf, db, newOrg, newSecret, useWorld } from '../support/world';
+
+useWorld();
+
+const bound = { ...BOUND };
+afterEach(() => void Object.assign(BOUND, bound));
+
+const lagOf = (o: Caller) => inCore(o, (core) => journal(core).last() - journal(core).position());
+const follow = (o: Caller) => inCore(o, (core) => mirror(core).follow());
+/** An organisation whose D1 follows only when a test lets it. */
+async function lagging() {
+  const o = await newOrg();
+  faults.lags = true;
+  faults.isAlarmHeld = true;
+  return o;
+}
+
+describe('journal: while D1 is away', () => {
+  it('reads and changes go on, and D1 gets them once it is back', async () => {
+    const o = await lagging();
+    const { id } = await newSecret(o, { value: 'one' });
+    await follow(o);
+    faults.fail = () => 'before';
+    expect((await o.patch(`/secrets/${id}`, { value: 'two' })).json.version).toBe(2);
+    const key = await newKey(o);
+    const session = await newSession(key.o);
+    const made = await newSecret(key.o, { value: 'made' });
+    expect((await session.o.get(`/secrets/${made.id}`)).json.value).toBe('made');
+    await evict(o);
+    expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ version: 2, value: 'two' });
+    expect((await o.patch(`/secrets/${id}`, { value: 'three' })).json.version).toBe(3);
+    expect(await lagOf(o)).toBe(4);
+    faults.fail = null;
+    expect(await problemOf(o)).toBe(null);
+    expect(await lagOf(o)).toBe(0);
+  });
+
+  it('what ends access is answered after a short wait, and is not undone by the loss of the gate once D1 has it', async () => {
+    const o = await lagging();
+    const key = await newKey(o);
+    const child = await newSession(key.o);
+    await follow(o);
+    faults.fail = () => 'before';
+    expect((await o.del(`/api-keys/${key.id}`)).status).toBe(204);
+    for (const one of [key.o, child.o])
+      expect(codeOf(await one.get('/secrets'))).toEqual([401, 'TOKEN_REVOKED']);
+    await evict(o);
+    expect(codeOf(await key.o.get('/secrets'))).toEqual([401, 'TOKEN_REVOKED']);
+    faults.fail = null;
+    await follow(o);
+    await loseStorage(o);
+    expect(codeOf(await key.o.get('/secrets'))).toEqual([401, 'TOKEN_REVOKED']);
+  });
+
+  it('what Workers read first is 503, stands, and is found by a repeat', async () => {
+    const o = await lagging();
+    faults.fail = (kind) => (kind === 'batch' ? 'before' : null);
+    const key = { 'Idempotency-Key': 'invite' };
+    const body = { email: 'bea@example.com', name: 'Bea', role: 'viewer' };
+    expect(codeOf(await o.post('/members', body, key))).toEqual([503, 'UNAVAILABLE']);
+    reset();
+    const again = await o.post('/members', body, key);
+    expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
+    expect((await o.get('/members')).json.data).toHaveLength(2);
+    expect(await problemOf(o)).toBe(null);
+  });
+
+  it('bounds: past what a journal holds only what ends access is changed', async () => {
+    const o = await lagging();
+    const key = await newKey(o);
+    await follow(o);
+    faults.fail = () => 'before';
+    BOUND.records = 2;
+    for (const name of ['A', 'B']) await newSecret(o, { name });
+    const refused = await o.post('/secrets', { name: 'C', type: 'generic', value: 'v' });
+    expect([codeOf(refused), refused.json.error.retry_after]).toEqual([[503, 'UNAVAILABLE'], 30]);
+    expect((await o.get('/secrets/by-name/A')).status).toBe(200);
+    expect((await o.del(`/api-keys/${key.id}`)).status).toBe(204);
+    faults.fail = null;
+    await follow(o);
+    expect((await o.post('/secrets', { name: 'C', type: 'generic', value: 'v' })).status).toBe(201);
+    expect(await problemOf(o)).toBe(null);
+  });
+
+  it('a value is read from the journal when its ciphertext has left the cache', async () => {
+    const o = await lagging();
+    const { id } = await newSecret(o, { value: 'one' });
+    const other = await newSecret(o, { value: 'other' });
+    await o.patch(`/secrets/${id}`, { value: 'two' });
+    await inCore(o, (core) => ciphertexts(core).clear());
+    faults.fail = () => 'before';
+    expect((await o.get(`/secrets/${id}?version=1`)).json.value).toBe('one');
+    expect((await o.get('/environments/production/values')).json.values).toEqual({
+      [(await o.get(`/secrets/${id}`)).json.name]: 'two',
+      [other.name]: 'other',
+    });
+  });
+});
+
+describe('journal: queries of D1', () => {
+  it('a list of versions has those that D1 lacked', async () => {
+    const o = await lagging();
+    const { id } = await newSecret(o);
+    await o.patch(`/secrets/${id}`, { value: 'two' });
+    const { data } = (await o.get(`/secrets/${id}/versions`)).json;
+    expect(data.map(({ version }: { version: number }) => version)).toEqual([2, 1]);
+  });
+
+  it('a version that destroys the oldest one counts those that D1 lacked', async () => {
+    const o = await lagging();
+    const { id } = await newLongSecret(o);
+    for (const value of ['one more', 'and a longer one']) await o.patch(`/secrets/${id}`, { value });
+    expect(await problemOf(o)).toBe(null);
+  });
+
+  it('a backup of the log waits until D1 has everything', async () => {
+    const o = await lagging();
+    await newSecret(o);
+    await o.post('/audit-log/archive', {});
+    const { token } = o;
+    expect(token).toBeTruthy();
+    expect(await inCore(o, async (core) => mirror(core).reached(journal(core).last(), 5000))).toBe(true);
+  });
+});
+
+describe('journal: a batch', () => {
+  const fates: Fate[] = ['before', 'after', 'late', 'reset before', 'reset after', 'reset late'];
+  it.each(fates.flatMap((fate) => [1, 2, 3].map((n) => [fate, n] as const)))(
+    'fault: that ends %s, at D1 call %i, is taken once',
+    async (fate, nth) => {
+      const o = await lagging();
+      const { id } = await newSecret(o, { value: 'one' });
+      await o.patch(`/secrets/${id}`, { value: 'two' });
+      const { id: key } = await newKey(o);
+      faults.d1 = 0;
+      faults.fail = (_, n) => (n === nth ? fate : null);
+      await follow(o).catch(() => {});
+      await o.patch(`/secrets/${id}`, { value: 'three' });
+      await o.patch(`/api-keys/${key}`, { name: 'renamed' });
+      await follow(o).catch(() => {});
+      const { orphans } = faults;
+      for (const land of orphans.splice(0)) await land().catch(() => {});
+      faults.fail = null;
+      expect(await problemOf(o)).toBe(null);
+      expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ version: 3, value: 'three' });
+      // What arrives late, again.
+      for (const land of orphans) await land().catch(() => {});
+      expect(await problemOf(o)).toBe(null);
+    },
+  );
+
+  it('that arrives after further records were sent takes no effect', async () => {
+    const o = await lagging();
+    const { id } = await newSecret(o, { value: 'one' });
+    faults.fail = (kind) => (kind === 'batch' ? 'late' : null);
+    expect(await follow(o)).toBe(false);
+    const [late] = faults.orphans.splice(0);
+    faults.fail = null;
+    await o.patch(`/secrets/${id}`, { value: 'two' });
+    await follow(o);
+    await expect(late?.()).rejects.toThrow('constraint');
+    expect(await problemOf(o)).toBe(null);
+  });
+
+  it('carries many records, and names that are given up and taken', async () => {
+    const o = await lagging();
+    const a = await newSecret(o, { name: 'A' });
+    const b = await newSecret(o, { name: 'B' });
+    await follow(o);
+    for (const [id, name] of [
+      [a.id, 'T'],
+      [b.id, 'A'],
+      [a.id, 'B'],
+    ] as const)
+      expect((await o.patch(`/secrets/${id}`, { name })).status).toBe(200);
+    await o.del(`/secrets/${b.id}`);
+    await newSecret(o, { name: 'A' });
+    for (let n = 0; n < 20; n++) await newSecret(o);
+    const { id, slug } = (await o.post('/environments', { name: 'short' })).json;
+    const inside = await newSecret(o, { environment: slug });
+    await o.del(`/secrets/${inside.id}?permanent=true`);
+    await o.del(`/environments/${id}`);
+    await follow(o);
+    expect(await problemOf(o)).toBe(null);
+    for (let n = 0; n < 30; n++) await newSecret(o);
+    faults.d1 = 0;
+    await follow(o);
+    expect(faults.d1).toBe(1);
+    expect(await problemOf(o)).toBe(null);
+  });
+
+  it('is sent by the alarm where nothing waits for it', async () => {
+    const o = await lagging();
+    await newSecret(o);
+    expect(await lagOf(o)).toBe(1);
+    await inCore(o, (core) => runTasks(core, core.now() + 2000));
+    expect(await lagOf(o)).toBe(0);
+  });
+
+  it('is sent before the reply leaves, where access ends', async () => {
+    const o = await lagging();
+    const key = await newKey(o);
+    const { held, release } = holdNext('batch');
+    let isAnswered = false;
+    const revoking = o.del(`/api-keys/${key.id}`).then(({ status }) => {
+      isAnswered = true;
+      return status;
+    });
+    await held();
+    expect(isAnswered).toBe(false);
+    // It has taken effect in the gate; the repeat of whoever lost the reply waits too.
+    expect(codeOf(await key.o.get('/secrets'))).toEqual([401, 'TOKEN_REVOKED']);
+    release();
+    expect(await revoking).toBe(204);
+    expect(await lagOf(o)).toBe(0);
+  });
+});
+
+describe('journal: a gate whose storage is lost or older', () => {
+  it('begins a new term from what D1 has received; what had not arrived is gone, and said to be', async () => {
+    const o = await lagging();
+    const { id } = await newSecret(o, { value: 'one' });
+    await follow(o);
+    await o.patch(`/secrets/${id}`, { value: 'two' });
+    const lost = await newSecret(o);
+    const before = await inCore(o, (core) => journal(core).term());
+    await loseStorage(o);
+    expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ version: 1, value: 'one' });
+    expect(codeOf(await o.get(`/secrets/${lost.id}`))).toEqual([404, 'NOT_FOUND']);
+    expect(await inCore(o, (core) => journal(core).term())).not.toBe(before);
+    const { data } = (await o.get('/audit-log?action=integrity.alarm')).json;
+    expect(data[0]).toMatchObject({ reason: 'gate_loaded_from_database' });
+    expect(await problemOf(o)).toBe(null);
+  });
+
+  it('gives numbers again, and is found by the records: nothing of it is taken for D1', async () => {
+    const o = await lagging();
+    await follow(o);
+    const copy = await copyStorage(o);
+    await newSecret(o);
+    await follow(o);
+    await putBackStorage(o, copy);
+    faults.fail = () => 'before';
+    // D1 is away, and the storage was written lately.
+    await newSecret(o);
+    faults.fail = null;
+    expect(await follow(o)).toBe(false);
+    expect(await inGate(o, (gate) => gate.vitals())).toBe('behind');
+    expect(codeOf(await o.get('/secrets'))).toEqual([503, 'UNAVAILABLE']);
+  });
+
+  it('keeps its records through evictions, in several table rows where one is long', async () => {
+    const o = await lagging();
+    await follow(o);
+    const data = Object.fromEntries(
+      Array.from({ length: 400 }, (_, n) => [`${'LONG_NAME_'.repeat(15)}${n}`, `ä${'v'.repeat(1500)}${n}`]),
+    );
+    faults.fail = () => 'before';
+    const body = { source: 'svc', onConflict: 'fail', data };
+    expect((await o.post('/integrations/import', body)).status).toBe(200);
+    const parts = () =>
+      inGate(o, (_gate, { storage }) => storage.sql.exec('select count(*) n from journal').one().n);
+    expect(await parts()).toBeGreaterThan(1);
+    await evict(o);
+    expect(await lagOf(o)).toBe(1);
+    faults.fail = null;
+    expect(await problemOf(o)).toBe(null);
+    expect(await parts()).toBe(0);
+  });
+});
+
+it('journal: usage says how far D1 is behind', async () => {
+  const o = await lagging();
+  await follow(o);
+  await newMember(o);
+  await newSecret(o);
+  const { changes, changes_late_seconds } = (await o.get('')).json.usage.backlog;
+  expect([changes, changes_late_seconds]).toEqual([1, 0]);
+});
+
+it('journal: D1 has its position once, and nothing of earlier releases', async () => {
+  const o = await newOrg();
+  await newSecret(o);
+  const { results } = await db
+    .prepare('select term, position, holds from journal_positions where org_id = ?')
+    .bind(o.id)
+    .all();
+  expect(results).toEqual([
+    {
+      term: await inCore(o, (core) => journal(core).term()),
+      position: await inCore(o, (core) => journal(core).position()),
+      holds: 1,
+    },
+  ]);
+  for (const table of ['fences', 'commits'])
+    expect(await db.prepare(`select count(*) n from ${table} where org_id = ?`).bind(o.id).first('n')).toBe(
+      0,
+    );
+});
