@@ -12,6 +12,7 @@ import { locks } from '../gate/journal/locks';
 import { isBehind, newTerm, standing } from '../gate/journal/position';
 import { journal } from '../gate/journal/records';
 import { recover } from '../gate/journal/recover';
+import { isInDoubt } from '../gate/journal/take-over';
 import { vitalsOf } from '../gate/journal/vitals';
 import { openParts } from '../gate/part';
 import { answer } from '../gate/request/answer';
@@ -36,11 +37,11 @@ const olderThanDatabase = (org: string) =>
     retry_after: 60,
   });
 
-/** The gate's storage was last written long ago, so it may be a copy, and D1 is away. */
+/** The gate's storage may be a copy, or a change that an earlier release made is in doubt, and D1 is away. */
 const notCompared = () =>
   refuse('UNAVAILABLE', {
     message:
-      'The database does not respond, and this organisation was at rest for hours. It is not served until both can be compared.',
+      'The database does not respond, and must be compared with what this organisation has stored before it is served.',
     retry_after: 5,
   });
 
@@ -139,9 +140,9 @@ export class Gate
         d1_calls: 0,
       });
     }
-    const behind = await isBehind(this.core);
+    const behind = await isBehind(this.core, isInDoubt(this.core));
     // safety: stale-gate-waits-for-database
-    if (behind === null && standing(this.core).isStale())
+    if (behind === null && this.needsComparison())
       return writeReply({
         outcome: fail(notCompared()),
         rate_limit: null,
@@ -172,6 +173,12 @@ export class Gate
     if (this.isOwn || org === null) return false;
     this.isOwn = this.env.GATE.idFromName(org).equals(this.ctx.id);
     return !this.isOwn;
+  }
+
+  /** Whether nothing may be answered before D1 was asked where it stands. */
+  private needsComparison(): boolean {
+    // safety: no-answer-in-doubt
+    return standing(this.core).isStale() || isInDoubt(this.core);
   }
 
   /** A gate whose storage could not be opened ends, so that the next call begins another one. */
@@ -223,8 +230,7 @@ export class Gate
     if (this.isOfAnother()) throw new Error('storage of another organisation');
     // It would send old values, and delete by old rows.
     const behind = await isBehind(this.core);
-    if (behind === null && standing(this.core).isStale())
-      return this.ctx.storage.setAlarm(Date.now() + 60_000);
+    if (behind === null && this.needsComparison()) return this.ctx.storage.setAlarm(Date.now() + 60_000);
     // safety: older-gate-runs-no-tasks
     if (behind) throw new Error('storage older than the database');
     await runTasks(this.core);

@@ -268,7 +268,7 @@ describe('journal: a gate whose storage is lost or older', () => {
     const data = Object.fromEntries(
       Array.from({ length: 400 }, (_, n) => [`${'LONG_NAME_'.repeat(15)}${n}`, `ä${'v'.repeat(1500)}${n}`]),
     );
-    faults.fail = () => 'before';
+    faults.fail = (kind) => (kind === 'batch' ? 'before' : null);
     const body = { source: 'svc', onConflict: 'fail', data };
     expect((await o.post('/integrations/import', body)).status).toBe(200);
     const parts = () =>

@@ -61,6 +61,7 @@ export function compare(
   const own = journal(core);
   // safety: older-gate-by-position, older-gate-by-sequence
   if (position > own.last() || sequence > core.auditLog.head().sequence) return 'behind';
+  if (own.term() === null) return 'diverged';
   // The first record of an organisation begins it in D1 too.
   if (term === null && own.position() === 0) return 'follows';
   if (term !== own.term() || position < own.position()) return 'diverged';

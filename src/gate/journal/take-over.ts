@@ -34,6 +34,9 @@ interface Intent {
   trimmed: { secret: string; version: number }[];
 }
 
+/** Whether a change is in doubt that an earlier release made: until it is settled, nothing is answered. */
+export const isInDoubt = (core: Core): boolean => journal(core).term() === null && intentsIn(core).length > 0;
+
 function intentsIn({ storage: { sql } }: Core): Intent[] {
   const has = (table: string) =>
     sql.exec("select 1 from sqlite_master where type = 'table' and name = ?", table).toArray().length > 0;
@@ -71,7 +74,7 @@ export const takeOver = (core: Core): Promise<boolean | null> =>
     // Kept, so that a batch whose reply is lost is known by it.
     meta.set('next_term', term);
     if (before.term !== term) {
-      await core.database.write([
+      const { end } = await core.database.write([
         {
           sql: `insert into journal_positions (org_id, term, position, record, holds)
             values (?, ?, 0, ?, (select epoch in (?, ?) from fences where org_id = ?))`,
@@ -82,7 +85,8 @@ export const takeOver = (core: Core): Promise<boolean | null> =>
       ]);
       const after = await stateOf(core);
       if (after === null) return null;
-      if (after.term !== term) return false;
+      // Without a reply it may still arrive: it is found by its term then.
+      if (after.term !== term) return end === 'refused' ? false : null;
     }
     const present = await markersOf(core, open);
     if (present === null) return null;

@@ -8,7 +8,7 @@ import type { Core } from '../core';
 import type { Vitals } from '../request/call';
 import { backlogs } from '../tasks/backlog';
 import { mirror } from './mirror';
-import { compared, noteBehind, standing } from './position';
+import { compared, isBehind, noteBehind, standing } from './position';
 
 export async function vitalsOf(core: Core): Promise<Vitals> {
   backlogs(core).warn(core.org, core.now());
@@ -23,6 +23,7 @@ export async function vitalsOf(core: Core): Promise<Vitals> {
 
 /** How D1 differs. An unresponsive D1 is no difference: the health check tests D1 itself. */
 async function difference(core: Core): Promise<'behind' | 'diverged' | null> {
+  await isBehind(core, true);
   const { isAdopting, isPaused } = mirror(core);
   if (standing(core).isBehind) return 'behind';
   if (isAdopting) return null;

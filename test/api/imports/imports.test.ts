@@ -521,7 +521,7 @@ describe('import: repeats, races and faults', () => {
       let answer = await ask();
       const { orphans } = faults;
       reset();
-      // The gate has started anew, from an intent that takes several rows.
+      // The gate has started anew, from a record that takes several rows.
       if (answer.status === 503) answer = await ask();
       for (const land of orphans) await land().catch(() => {});
       faults.clock = Date.now() + 61_000;
@@ -529,6 +529,7 @@ describe('import: repeats, races and faults', () => {
       expect(answer.json.created).toHaveLength(1200);
       faults.clock = null;
       expect(await inCore(o, ({ rows }) => rows.count('secret'))).toBe(1200);
+      expect(await problemOf(o)).toBe(null);
       const { n } = (await db
         .prepare('select count(*) n from secret_versions where org_id = ?')
         .bind(o.id)
@@ -536,7 +537,6 @@ describe('import: repeats, races and faults', () => {
         n: number;
       };
       expect(n).toBe(1200);
-      expect(await problemOf(o)).toBe(null);
       expect(await inCore(o, (core) => journal(core).extent().records)).toBe(0);
     },
   );
