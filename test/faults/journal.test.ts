@@ -1,11 +1,15 @@
 // The journal: the gate decides alone, and D1 follows. Nothing acknowledged is lost from the gate, D1 ends as
 // with changes one at a time, and no record is taken twice, whatever happens to D1 and the gate in between.
 import { afterEach, describe, expect, it } from 'vitest';
+import type { OrgRow } from '../../src/db/schema';
 import { BOUND, mirror } from '../../src/gate/journal/mirror';
+import { beginTerm, type Position, positionInD1 } from '../../src/gate/journal/position';
 import { journal } from '../../src/gate/journal/records';
+import { revision } from '../../src/gate/journal/writes';
 import { ciphertexts } from '../../src/gate/rows/ciphertexts';
 import { runTasks } from '../../src/gate/tasks/run';
 import { problemOf } from '../model/invariants';
+import { change } from '../support/browser';
 import { newKey, newSession } from '../support/credentials';
 import { type Fate, faults, holdNext, reset } from '../support/faults';
 import { copyStorage, evict, inCore, inGate, loseStorage, putBackStorage } from '../support/gate';
@@ -226,6 +230,47 @@ describe('journal: a batch', () => {
     release();
     expect(await revoking).toBe(204);
     expect(await lagOf(o)).toBe(0);
+  });
+});
+
+describe('journal: what is repeated', () => {
+  it.each<Record<string, string>>([{}, { 'Idempotency-Key': 'end' }])(
+    'the repeat of a revocation waits as the first one does: %o',
+    async (headers) => {
+      const o = await lagging();
+      const key = await newKey(o);
+      await follow(o);
+      faults.fail = () => 'before';
+      expect((await o.del(`/api-keys/${key.id}`, undefined, headers)).status).toBe(204);
+      faults.fail = null;
+      expect(await lagOf(o)).toBe(1);
+      expect((await o.del(`/api-keys/${key.id}`, undefined, headers)).status).toBe(204);
+      expect(await lagOf(o)).toBe(0);
+    },
+  );
+
+  it('a term that begins late, after another, takes no effect', async () => {
+    const o = await lagging();
+    await follow(o);
+    await inCore(o, async (core) => {
+      const seen = (await positionInD1(core)) as Position;
+      await beginTerm(core, seen, 'first', seen.position);
+      await expect(beginTerm(core, seen, 'late', seen.position)).rejects.toThrow('UNAVAILABLE');
+      expect(await positionInD1(core)).toMatchObject({ term: 'first' });
+    });
+  });
+
+  it('a row that D1 could not take is refused, and nothing changes', async () => {
+    const o = await newOrg();
+    const put = (name: string) =>
+      change(o.id, (call) => ({
+        status: 200,
+        data: null,
+        writes: [revision(call, 'org', call.core.rows.get('org', o.id) as OrgRow, { name })],
+      }));
+    await expect(put('x'.repeat(2_000_000))).rejects.toThrow('too large for the database');
+    await put('short');
+    expect(await problemOf(o)).toBe(null);
   });
 });
 

@@ -1,5 +1,5 @@
-// The mutants of changes: locks, marks, batches, the fence, settling and idempotency. index.mjs says what a
-// mutant is.
+// The mutants of changes: locks, idempotency, and storage that was put back from a copy. index.mjs says what
+// a mutant is.
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the edits quote source.
 
@@ -10,7 +10,6 @@ export const mutants = [
   // ---------------------------------------------------------------- one change at a time
   ...checks({
     'row-locks-wait': 'faults/changes: fifty writers on one secret make versions 2 to 51',
-    'no-change-in-doubt': 'model/histories: a keyed create in doubt',
   }),
   {
     name: 'the creator of a credential is not locked during the creation',
@@ -25,77 +24,13 @@ export const mutants = [
     notice: 'faults/changes: revocation: a request whose caller is revoked while it waits',
   },
   {
-    name: 'a secret is created in an environment that is being deleted',
-    tag: 'environment-not-being-deleted',
-    change: 'remove',
-    notice: 'faults/changes: an environment and a secret in it are never deleted and created together',
-  },
-  {
-    name: 'an environment is deleted into which a secret is being created',
-    tag: 'environment-not-being-filled',
-    change: { from: 'intents(core).concerns(row.id).filling', to: 'false' },
-    notice: 'faults/changes: an environment and a secret in it are never deleted and created together',
-  },
-  {
     name: 'policies change while a change is checked against them',
     tag: 'policies-stand-while-judged',
     change: { from: '!need.governs', to: 'true' },
     notice: 'model/histories: a secret is created while a naming policy that forbids its name is enabled',
   },
 
-  // ---------------------------------------------------------------- marks
-  ...checks({
-    'intent-before-batch':
-      'faults/changes: it takes effect, while D1 stays unavailable, is settled by the next call',
-    'intent-durable': 'faults/changes: and whose gate is evicted is settled by the next gate',
-  }),
-  {
-    name: 'a secret in doubt is read',
-    tag: 'no-read-in-doubt',
-    change: 'never',
-    notice: 'faults/changes: it takes effect, while D1 stays unavailable, is settled by the next call',
-  },
-  {
-    name: 'a credential whose end is in doubt is admitted',
-    tag: 'no-admission-in-doubt',
-    change: { from: ' ?? inDoubt', to: '' },
-    notice: 'faults/changes: revocation: refuses the credential whose end is in doubt',
-  },
-
   // ---------------------------------------------------------------- the batch and its marker
-  {
-    name: 'a batch lands under any epoch',
-    tag: 'batch-epoch-guard',
-    change: { from: '(select epoch from fences where org_id = ?) = ?', to: '(? <> ?)' },
-    notice: 'faults/changes: and arrives after it was settled as undone takes no effect',
-  },
-  {
-    name: 'a batch lands on any row',
-    tag: 'batch-row-guards',
-    change: { from: 'guard.sql', to: '`1 or ${guard.sql}`' },
-    notice: 'faults/tampering: is refused with an integrity violation',
-  },
-  {
-    name: 'another row under the planned revision passes for the planned one',
-    tag: 'batch-row-mac',
-    change: {
-      from: 'mac from ${table} where org_id = ? and id = ?) = ?`, params: [org, row.id, row.mac]',
-      to: 'revision from ${table} where org_id = ? and id = ?) = ?`, params: [org, row.id, row.revision]',
-    },
-    notice: 'faults/tampering: a row raised to the revision that comes next',
-  },
-  {
-    name: 'a row is changed from any revision',
-    tag: 'update-from-planned-revision',
-    change: { from: ', revision: from', to: '' },
-    notice: 'faults/tampering: is refused with an integrity violation',
-  },
-  {
-    name: 'many rows are changed though one of them is another',
-    tag: 'batch-rows-counted',
-    change: { from: '1) = ?', to: '1) <= ?' },
-    notice: 'api/members/members: integrity: ends none of many credentials if one was altered',
-  },
   {
     name: 'many rows are looked for by walking the organisation',
     tag: 'bulk-update-by-index',
@@ -112,22 +47,6 @@ export const mutants = [
     notice: 'api/members/members: ends very many credentials in one batch, and reports how many remain',
   },
   {
-    name: 'a marker may say that its guards do not hold',
-    file: 'migrations/0000_foundation.sql',
-    change: { from: 'CHECK("commits"."holds" = 1)', to: 'CHECK("commits"."holds" >= 0)' },
-    notice: 'faults/tampering: is refused with an integrity violation',
-  },
-  {
-    name: 'one commit may have two markers',
-    file: 'migrations/0000_foundation.sql',
-    change: {
-      from: 'CREATE TABLE `commits` (\n\t`id` text PRIMARY KEY NOT NULL',
-      to: 'CREATE TABLE `commits` (\n\t`id` text NOT NULL',
-    },
-    notice: 'faults/sweep: to create a key',
-    survives: 'a batch that lands twice meets a row that has moved on, or a raised epoch',
-  },
-  {
     name: 'a failure with an unknown outcome counts as not applied',
     tag: 'refused-by-constraint-only',
     change: { from: "why.includes('constraint failed') || isTooLarge(why)", to: 'true' },
@@ -135,30 +54,6 @@ export const mutants = [
   },
 
   // ---------------------------------------------------------------- the fence
-  {
-    name: 'an absent marker is believed without raising the epoch',
-    tag: ['epoch-raised', 'epoch-raise-confirmed'],
-    change: 'remove',
-    notice: 'faults/changes: and arrives after it was settled as undone takes no effect',
-  },
-  {
-    name: 'an absent marker is believed though the epoch could not be raised',
-    tag: 'epoch-raise-confirmed',
-    change: { from: 'return null', to: '' },
-    notice: 'faults/changes: and may still arrive does not count as undone while the epoch',
-  },
-  {
-    name: 'an unavailable database is reported as altered',
-    tag: 'outage-is-no-violation',
-    change: 'remove',
-    notice: 'faults/changes: is not reported as an integrity violation',
-  },
-  {
-    name: 'a gate that lost its storage continues under the old epoch',
-    tag: 'recovery-raises-epoch',
-    change: { from: ' + 1', to: '' },
-    notice: 'faults/lifecycle: ignores batches of its earlier life that arrive later',
-  },
   {
     name: 'an organisation that does not exist gets a gate',
     tag: 'reset-of-existing-org',
@@ -170,44 +65,6 @@ export const mutants = [
     tag: 'newer-storage-not-reset',
     change: { from: 'if (this.isNewer)', to: 'if (false as boolean)' },
     notice: 'faults/gate-reset: storage of a newer release stays',
-  },
-  {
-    name: 'a gate continues under an epoch that it did not raise itself',
-    tag: 'epoch-raised-by-this-gate',
-    change: { from: " || core.meta.get('raising') !== String(current)", to: '' },
-    notice: 'faults/tampering: a fence raised by one',
-  },
-
-  // ---------------------------------------------------------------- settling
-  {
-    name: 'an unsettled change is settled as applied without regard to D1',
-    tag: 'intent-settled-by-marker',
-    change: { from: 'present.has(intent.id)', to: 'true' },
-    notice: 'faults/changes: it takes effect, while D1 stays unavailable, is settled by the next call',
-  },
-  {
-    name: 'an unsettled change is settled as not applied without regard to D1',
-    tag: 'intent-settled-by-marker',
-    change: { from: 'present.has(intent.id)', to: 'false' },
-    notice: 'faults/changes: it takes effect, while D1 stays unavailable, is settled by the next call',
-  },
-  {
-    name: 'a batch without a reply counts as applied without regard to D1',
-    tag: 'lost-reply-settled-by-marker',
-    change: 'always',
-    notice: 'faults/changes: before it takes effect is 503, did nothing, and can be repeated',
-  },
-  {
-    name: 'a batch without a reply counts as not applied without regard to D1',
-    tag: 'lost-reply-settled-by-marker',
-    change: 'never',
-    notice: 'faults/changes: after it took effect is found and answered as done',
-  },
-  {
-    name: 'markers are cleared away while a commit is in doubt',
-    tag: 'markers-kept-in-doubt',
-    change: { from: 'intents(core).unsettled().length === 0', to: '!intents(core).held' },
-    notice: 'faults/lifecycle: for more than a day, because D1 takes batches but answers no query',
   },
 
   // ---------------------------------------------------------------- once
@@ -324,37 +181,6 @@ export const mutants = [
     tag: 'older-gate-runs-no-tasks',
     change: 'remove',
     notice: 'faults/rollback: restore: a gate whose storage is older than D1 refuses everything',
-  },
-  {
-    name: 'a gate with older storage is not found by its last commit',
-    tag: 'older-gate-by-mark',
-    change: { from: '(mark ?? 0) > marks(core).given()', to: 'false' },
-    notice: 'faults/rollback: restore: a gate whose storage is older than D1 refuses everything',
-  },
-  {
-    name: 'a gate with older storage is not found by its audit log',
-    tag: 'older-gate-by-sequence',
-    change: { from: '(sequence ?? 0) > core.auditLog.head().sequence', to: 'false' },
-    notice: 'faults/rollback: restore: a gate whose storage is older than D1 is found by its audit log',
-  },
-  {
-    name: 'a gate that has not compared itself with D1 makes changes',
-    tag: 'no-change-by-older-gate',
-    change: { from: ' || marks(call.core).isBehind !== false', to: '' },
-    notice: 'faults/rollback: restore: a gate whose storage is older than D1 serves reads while D1 is away',
-  },
-  {
-    name: 'retention deletes the newest marker',
-    tag: 'newest-mark-kept',
-    change: { from: ' and created_at < (select max(created_at) from commits where org_id = ?1)', to: '' },
-    notice: 'faults/rollback: restore: a gate whose storage is older than D1 is found days after',
-  },
-  {
-    name: 'D1 may be an older copy of itself',
-    tag: 'batch-mark-guard',
-    change: { from: 'MARK_GUARD, ', to: "'? is not ?', " },
-    notice:
-      'faults/rollback: restore: a gate whose storage is older than D1 is told from D1 put back under a running gate',
   },
   {
     name: 'D1 is not told that a session token was revoked',

@@ -79,12 +79,6 @@ export const mutants = [
       'api/devices/dpop: when its member is removed, and is not valid again if the device is to be assigned to another',
   },
   {
-    name: 'a credential whose device is being blocked is admitted',
-    tag: 'device-in-doubt',
-    change: { from: 'device === null ?', to: 'device !== undefined ?' },
-    notice: 'api/devices/dpop: blocked in a commit in doubt',
-  },
-  {
     name: 'credentials that ended with a device count as active',
     tag: 'count-by-device',
     change: { from: 'sum - n', to: 'sum' },

@@ -24,12 +24,6 @@ export const mutants = [
       'api/events/feed: shows events oldest first, numbered without gaps, page by page, and continues where a page ended',
   },
   {
-    name: 'an expiry raises an event while a change of it is in progress',
-    tag: 'expiry-told-under-lock',
-    change: { from: '[...new Set(ids)]', to: '[]' },
-    notice: 'api/events/expiry: a change in progress comes first',
-  },
-  {
     name: 'the expiry of a deleted secret raises an event',
     tag: 'only-live-secrets-expire',
     change: { from: ' || row.deleted_at !== null || row.revoked_at !== null', to: '' },

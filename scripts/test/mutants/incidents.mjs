@@ -104,12 +104,6 @@ export const mutants = [
     notice: 'faults/lifecycle: revocation: a credential stays revoked after the clock is set back',
   },
   {
-    name: 'callers are admitted while a panic is in doubt',
-    tag: 'no-admission-during-panic',
-    change: { from: 'intents(core).isOpen(id)', to: 'id !== ask.org && intents(core).isOpen(id)' },
-    notice: 'api/incidents/panic: in doubt: no caller is admitted, old or new, before it is settled',
-  },
-  {
     name: 'a session that has left the gate forgets the panic',
     tag: 'panic-ends-removed-sessions',
     change: { from: '(isGone ? 0 : null)', to: 'null' },

@@ -14,6 +14,7 @@ import { mutants as egress } from './egress.mjs';
 import { mutants as events } from './events.mjs';
 import { mutants as files } from './files.mjs';
 import { mutants as incidents } from './incidents.mjs';
+import { mutants as journal } from './journal.mjs';
 import { mutants as limits } from './limits.mjs';
 import { mutants as people } from './people.mjs';
 import { mutants as platforms } from './platforms.mjs';
@@ -48,6 +49,7 @@ export const mutants = [
   ...events,
   ...files,
   ...incidents,
+  ...journal,
   ...limits,
   ...people,
   ...platforms,

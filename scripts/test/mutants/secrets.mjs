@@ -91,12 +91,6 @@ export const mutants = [
     notice: 'faults/changes: create, rename and restore give a name to only one secret',
   },
   {
-    name: 'a secret is purged in the gate though D1 still holds its ciphertexts',
-    tag: 'purged-in-database-first',
-    change: 'remove',
-    notice: 'faults/lifecycle: purge: a deleted secret leaves D1, though D1 was unavailable',
-  },
-  {
     name: 'a deleted secret is purged before seven days are over',
     tag: 'restore-period-kept',
     change: { from: 'RESTORABLE', to: '6 * DAY' },
@@ -140,12 +134,6 @@ export const mutants = [
     tag: 'adopted-secret-mac',
     change: { from: " || stored.mac !== macOf(key, 'secret', stored)", to: '' },
     notice: 'faults/restore: accepts no row that the organisation never wrote',
-  },
-  {
-    name: 'changes are accepted while a backup is adopted',
-    tag: 'no-change-during-adoption',
-    change: { from: 'open.isPaused || ', to: '' },
-    notice: 'faults/restore: concurrency: no change happens during the adoption',
   },
 
   // ---------------------------------------------------------------- generated values, and what is counted

@@ -19,8 +19,6 @@ export const mutants = [
     'passing-rows-bounded': 'api/shares/ends: an organisation has 1,000 links',
     'deliveries-kept-bounded':
       'api/webhooks/delivery: webhooks: past the quotas of an endpoint and of the organisation',
-    'responses-being-stored-count':
-      'api/limits/quotas: of changes at once no more are stored than there is room for',
     'open-rows-bounded': 'api/limits/quotas: of unfinished ones a root has a bound too',
     'sync-names-bounded': 'api/limits/quotas: of the oldest targets of a root are forgotten past its quota',
     'sync-names-end-with-connection':
@@ -114,24 +112,6 @@ export const mutants = [
     tag: 'stored-row-keeps-root',
     change: { from: 'rootOf(kind, row.id) ?? ', to: '' },
     notice: 'api/limits/quotas: a row keeps its root after the credential that made it is forgotten',
-  },
-  {
-    name: 'secrets that are being added do not count',
-    tag: 'secrets-being-added-count',
-    change: { from: " + intents(core).adding('secret').length", to: '' },
-    notice: 'api/limits/quotas: secrets: many created at once do not exceed the limit',
-  },
-  {
-    name: 'bytes that are being added do not count',
-    tag: 'secret-bytes-being-added-count',
-    change: { from: 'sum + growth(row)', to: 'sum' },
-    notice: 'api/limits/quotas: bytes: many rotations at once do not exceed the limit',
-  },
-  {
-    name: 'credentials that are being added do not count',
-    tag: 'credentials-being-added-count',
-    change: { from: ' + adding.length', to: '' },
-    notice: 'api/limits/quotas: credentials: many created at once, by several, do not exceed the limit',
   },
   {
     name: 'a link passes a policy that holds reads',

@@ -1,7 +1,7 @@
 // Takes over a gate that release 0.5.0 or an earlier one left: its changes waited for D1, each with an intent
-// in the gate (the tables `marks` and `mark_parts`) and a marker in D1 (`commits`), under an epoch (`fences`).
-// Invariant: the epoch is raised first, so that what D1 does not have then will never take effect; only after
-// that does the journal begin.
+// in the gate (the tables `marks` and `mark_parts`) and a marker in D1 (`commits`), under an epoch
+// (`fences`). Invariant: the epoch is raised first, so that what D1 does not have then will never take
+// effect; only after that does the journal begin.
 
 import type { RowKind } from '../../db/rows';
 import type { ApprovalDetails } from '../approvals/details';
