@@ -275,7 +275,7 @@ it('backup: the gates move their audit entries to the database first, or it says
   assert.match(
     refused.said,
     new RegExp(
-      `newest audit entries of 1 of 2 organisations, which were not archived:\\n +${orgs[0]}: 500 INTERNAL no`,
+      `newest changes and audit entries of 1 of 2 organisations, which were not archived:\\n +${orgs[0]}: 500 INTERNAL no`,
     ),
   );
   const { archived, not_archived, left } = JSON.parse(refused.stdout);
@@ -287,7 +287,7 @@ it('backup: the gates move their audit entries to the database first, or it says
   assert.deepEqual(counts(spared), [1, 1]);
   assert.match(
     spared.said,
-    new RegExp(`Left out as asked, so without their newest audit entries: ${orgs[0]}`),
+    new RegExp(`Left out as asked, so without their newest changes and audit entries: ${orgs[0]}`),
   );
 
   const names = [...orgs, 'org_gone'];

@@ -62,7 +62,7 @@ it('backup, restore --adopt, gate: one broken gate of two hurts one organisation
   assert.match(
     made.said,
     new RegExp(
-      `The backup is complete, except for the newest audit entries of 1 of 2 .*\\n +${bad.id}: 503 UNAVAILABLE`,
+      `The backup is complete, except for the newest changes and audit entries of 1 of 2 .*\\n +${bad.id}: 503 UNAVAILABLE`,
     ),
   );
   const { archived, not_archived, left } = JSON.parse(made.stdout);

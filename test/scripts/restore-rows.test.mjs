@@ -46,7 +46,7 @@ async function vault() {
     );
   const others = () =>
     inDatabase((db) =>
-      ['secrets', 'orgs', 'credentials', 'fences', 'commits', 'audit_segments'].map((table) =>
+      ['secrets', 'orgs', 'credentials', 'journal_positions', 'audit_segments'].map((table) =>
         db.prepare(`SELECT * FROM ${table} ORDER BY 1, 2`).all(),
       ),
     );

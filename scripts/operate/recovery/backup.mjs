@@ -30,7 +30,7 @@ Writes the whole database of a vault to one SQL file, encrypted as stored.
                   repeated
   --incomplete    back up what is left of a database that lacks tables, columns or indexes
   --remote        back up the deployment instead of the vault of npm start
-  --url URL       where the service answers, to include the newest audit entries
+  --url URL       where the service answers, to include the newest changes
   --json          print one JSON object
   --help          print this
 
@@ -103,7 +103,7 @@ await run(async () => {
 }, USAGE);
 
 /**
- * Names the organisations whose newest audit entries are not in the backup.
+ * Names the organisations whose newest changes and audit entries may not be in the backup.
  * @param {number} total @param {string[]} missing @param {Awaited<ReturnType<typeof archive>>} archived
  *   @param {string[]} except
  */
@@ -113,12 +113,13 @@ function tellMissing(total, missing, { left, why, remedy }, except) {
   const say = (/** @type {string} */ text) => process.stderr.write(`${text}\n`);
   if (others.length)
     say(
-      `The newest audit entries of ${others.length} of ${total} organisations are only in their gates and not in this backup: ${why}. To include them, ${remedy} and create the backup again.`,
+      `The newest changes and audit entries of ${others.length} of ${total} organisations are only in their gates and not in this backup: ${why}. To include them, ${remedy} and create the backup again.`,
     );
-  if (except.length) say(`Left out as asked, so without their newest audit entries: ${except.join(', ')}`);
+  if (except.length)
+    say(`Left out as asked, so without their newest changes and audit entries: ${except.join(', ')}`);
   if (left.length)
     say(
-      `The backup is complete, except for the newest audit entries of ${left.length} of ${total} organisations, which were not archived:\n${linesOf(left)}\n${BAD_GATE}`,
+      `The backup is complete, except for the newest changes and audit entries of ${left.length} of ${total} organisations, which were not archived:\n${linesOf(left)}\n${BAD_GATE}`,
     );
 }
 

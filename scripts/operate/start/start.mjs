@@ -416,7 +416,8 @@ function end(code) {
   if (!child) return finish();
   child.once('exit', finish);
   setTimeout(finish, STOP_WITHIN);
-  killGroup('SIGTERM');
+  // The runtime goes on for a moment: see serve.mjs.
+  child.kill('SIGTERM');
 }
 
 function onSignal() {

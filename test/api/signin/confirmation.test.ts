@@ -28,17 +28,7 @@ import { newMember } from '../../support/people';
 import { newLongSecret } from '../../support/planted';
 import { signInTerminal } from '../../support/terminal';
 import { MINUTE } from '../../support/time';
-import {
-  type Answer,
-  type Caller,
-  callerOf,
-  codeOf,
-  db,
-  newSecret,
-  send,
-  useWorld,
-  whoami,
-} from '../../support/world';
+import { type Answer, type Caller, callerOf, codeOf, db, send, useWorld, whoami } from '../../support/world';
 
 useWorld();
 
