@@ -54,7 +54,9 @@ export interface KindOfRow<Row> {
   added?: readonly (keyof Row & string)[];
   /** When a row may be deleted, in D1 too; null if it stays. Without, rows stay until they are removed. */
   sweepAt?(row: Row): number | null;
-  /** Whether Workers read what changed of a row in D1, before they ask a gate. `before`: null if it is new. */
+  /**
+   * Whether Workers read what changed of a row in D1, before they ask a gate. `before`: null if it is new.
+   */
   isReadFirst?(row: Row, before: Row | null): boolean;
   /**
    * Who made a row: a member, a credential or a connection. Rows of kinds without it are not counted by root.

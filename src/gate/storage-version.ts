@@ -47,6 +47,8 @@ const steps: ((sql: SqlStorage) => void)[] = [
     sql.exec('insert into outbox select row_number() over (order by id), id, type, at, data from unnumbered');
     sql.exec('drop table unnumbered');
   },
+  // 6: the journal, which an earlier release would ignore: it would write to D1 itself.
+  () => {},
 ];
 
 export const STORAGE_VERSION = steps.length + 1;

@@ -9,9 +9,10 @@ import type { Env } from '../env';
 import { ApiError, refuse } from '../errors';
 import { type Core, createCore } from '../gate/core';
 import { locks } from '../gate/journal/locks';
-import { isBehind, newTerm, standing } from '../gate/journal/position';
+import { newTerm } from '../gate/journal/position';
 import { journal } from '../gate/journal/records';
 import { recover } from '../gate/journal/recover';
+import { isBehind, needsComparison } from '../gate/journal/start';
 import { isInDoubt } from '../gate/journal/take-over';
 import { vitalsOf } from '../gate/journal/vitals';
 import { openParts } from '../gate/part';
@@ -142,7 +143,7 @@ export class Gate
     }
     const behind = await isBehind(this.core, isInDoubt(this.core));
     // safety: stale-gate-waits-for-database
-    if (behind === null && this.needsComparison())
+    if (behind === null && needsComparison(this.core))
       return writeReply({
         outcome: fail(notCompared()),
         rate_limit: null,
@@ -173,12 +174,6 @@ export class Gate
     if (this.isOwn || org === null) return false;
     this.isOwn = this.env.GATE.idFromName(org).equals(this.ctx.id);
     return !this.isOwn;
-  }
-
-  /** Whether nothing may be answered before D1 was asked where it stands. */
-  private needsComparison(): boolean {
-    // safety: no-answer-in-doubt
-    return standing(this.core).isStale() || isInDoubt(this.core);
   }
 
   /** A gate whose storage could not be opened ends, so that the next call begins another one. */
@@ -230,7 +225,7 @@ export class Gate
     if (this.isOfAnother()) throw new Error('storage of another organisation');
     // It would send old values, and delete by old rows.
     const behind = await isBehind(this.core);
-    if (behind === null && this.needsComparison()) return this.ctx.storage.setAlarm(Date.now() + 60_000);
+    if (behind === null && needsComparison(this.core)) return this.ctx.storage.setAlarm(Date.now() + 60_000);
     // safety: older-gate-runs-no-tasks
     if (behind) throw new Error('storage older than the database');
     await runTasks(this.core);

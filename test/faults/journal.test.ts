@@ -61,6 +61,14 @@ describe('journal: while D1 is away', () => {
     expect((await o.del(`/api-keys/${key.id}`)).status).toBe(204);
     for (const one of [key.o, child.o])
       expect(codeOf(await one.get('/secrets'))).toEqual([401, 'TOKEN_REVOKED']);
+    const [entry, late] = (await o.get('/audit-log?limit=4')).json.data
+      .reverse()
+      .filter(({ action }: { action: string }) => ['api_key.revoke', 'database.late'].includes(action));
+    expect(late).toMatchObject({
+      action: 'database.late',
+      actor: { kind: 'system' },
+      request_id: entry.request_id,
+    });
     await evict(o);
     expect(codeOf(await key.o.get('/secrets'))).toEqual([401, 'TOKEN_REVOKED']);
     faults.fail = null;
@@ -203,6 +211,15 @@ describe('journal: a batch', () => {
     faults.d1 = 0;
     await follow(o);
     expect(faults.d1).toBe(1);
+    faults.fail = (kind) => (kind === 'batch' ? 'before' : null);
+    for (let keys = 0; keys < 3; keys++) {
+      const key = await newKey(o);
+      for (let n = 0; n < 70; n++) await newSecret(key.o);
+    }
+    faults.fail = null;
+    faults.d1 = 0;
+    await follow(o);
+    expect(faults.d1).toBe(2);
     expect(await problemOf(o)).toBe(null);
   });
 

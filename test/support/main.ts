@@ -29,7 +29,9 @@ export class Gate extends RealGate {
     return faults.catalogue ?? super.catalogue();
   }
 
-  /** D1 follows before the reply, so that tests find in it what was changed; `faults.lags` lets it be late. */
+  /**
+   * D1 follows before the reply, so that tests find in it what was changed; `faults.lags` lets it be late.
+   */
   override async call(ask: Ask) {
     const reply = await super.call(ask);
     const lag = this.core ? journal(this.core).last() - journal(this.core).position() : 0;

@@ -171,9 +171,12 @@ export const mutants = [
   },
 
   // ---------------------------------------------------------------- gates of earlier releases
-  ...checks({
-    'no-answer-in-doubt': 'faults/take-over: in doubt about a change while D1 is away is not served',
-  }),
+  {
+    name: 'a gate that does not know whether its caller has ended answers',
+    tag: 'no-answer-in-doubt',
+    change: { from: ' || isInDoubt(core)', to: '' },
+    notice: 'faults/take-over: in doubt about a change while D1 is away is not served',
+  },
   {
     name: 'an older gate of an earlier release is taken over',
     tag: 'older-gate-by-mark',

@@ -21,8 +21,8 @@ import { isInD1 } from './batch';
 import { locks } from './locks';
 import { barred, noteRecorded } from './mirror';
 import type { Plan, Proposal } from './plan';
-import { isBehind } from './position';
 import { type ChangeRecord, journal } from './records';
+import { isBehind } from './start';
 import { ENDS_WITHIN, patienceFor } from './waits';
 
 /** A change, as a commit carries it out. */
@@ -170,7 +170,7 @@ function carryOut(call: Call<unknown>, made: Plan, draft: Draft, now: number): O
   // safety: events-follow-from-rows
   const events = raisedBy(core, made, ask.action);
   const record = recordOf(made, draft, now);
-  const patience = patienceFor(core, made);
+  const patience = patienceFor(core, made, need.urgent ?? false);
   const n = core.storage.transactionSync(() => {
     takeEffect(core, { plan: made, at: now, root: payer, draft, events, keep });
     // safety: recorded-with-effect
@@ -178,7 +178,7 @@ function carryOut(call: Call<unknown>, made: Plan, draft: Draft, now: number): O
   });
   if (n === null) return { ...outcome, audited: true };
   noteRecorded(core, now);
-  return { ...outcome, audited: true, ...(patience && { waits: { for: n, ...patience } }) };
+  return { ...outcome, audited: true, ...(patience && { waits: { for: n, isOwn: true, ...patience } }) };
 }
 
 /** What D1 has to know of a plan; null for session tokens, which are in the gate alone. */

@@ -1,6 +1,6 @@
-// Locks by name, in memory: a change holds its rows exclusively until D1 has responded. Invariants: locks are
-// acquired in one order, so no two holders wait for each other; waiters are served in order of arrival. Locks
-// disappear together with the gate's memory and their holders.
+// Locks by name, in memory: a change holds its rows exclusively from what it fetches until it is decided.
+// Invariants: locks are acquired in one order, so no two holders wait for each other; waiters are served in
+// order of arrival. Locks disappear together with the gate's memory and their holders.
 
 import { part } from '../part';
 

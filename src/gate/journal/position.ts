@@ -1,7 +1,6 @@
 // Where D1 stands: which term of the journal it follows, up to which record, and whether that is what this
-// gate left there. Invariants: only the gate that begins a term knows it; a gate with older storage than D1
-// finds that out before its first answer, if D1 responds; if D1 does not, only storage that was written
-// lately is served from.
+// gate left there. Invariants: only the gate that begins a term knows it; what D1 takes meanwhile is no
+// difference.
 
 import { ApiError, refuse } from '../../errors';
 import { lastAlive } from '../audit/age';
@@ -9,14 +8,6 @@ import { reportViolation } from '../audit/integrity';
 import type { Core } from '../core';
 import { part } from '../part';
 import { journal } from './records';
-import { takeOver } from './take-over';
-
-/**
- * How long the first request of a gate that starts waits for D1, and how often D1 is asked again; in
- * milliseconds.
- */
-const PATIENCE = 1500;
-const AGAIN = 5000;
 
 /**
  * How long before a start the storage may have been written last, if D1 is away. A gate that lives writes
@@ -139,41 +130,12 @@ export function noteStopped(
 
 const NOTHING = { request: null, resource: null };
 
-/** Asks D1 whether this gate is behind it. Null if D1 does not respond. */
-async function ask(core: Core): Promise<boolean | null> {
-  if (journal(core).term() === null && (await takeOver(core)) === null) return null;
-  const is = await compared(core);
-  if (is === null) return null;
-  if (is === 'diverged' && core.meta.get(ADOPTING) === null) noteStopped(core, is, journal(core).position());
-  if (is === 'behind') noteBehind(core);
-  else standing(core).isBehind ??= false;
-  return standing(core).isBehind;
-}
-
-/**
- * Whether this gate is behind D1, as after a copy of its storage was put back. Asked once; without an answer,
- * again later. `again`: at once, for a change.
- */
-export async function isBehind(core: Core, again = false): Promise<boolean | null> {
-  const known = standing(core);
-  if (known.isBehind !== null) return known.isBehind;
-  if (!known.asking && !again && Date.now() - known.askedAt < AGAIN) return null;
-  known.askedAt = Date.now();
-  known.asking ??= ask(core).finally(() => {
-    known.asking = null;
-  });
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<null>((done) => {
-    timer = setTimeout(done, PATIENCE, null);
-  });
-  return Promise.race([known.asking, late]).finally(() => clearTimeout(timer));
-}
-
 export const newTerm = (): string => crypto.randomUUID();
 
 /**
- * Begins a term in D1, with its own id as that of the record before it: nothing of an earlier one can take effect there any more. `seen`: the position that
- * the caller has read. Throws UNAVAILABLE if D1 has another one by then, or does not respond.
+ * Begins a term in D1, with its own id as that of the record before it: nothing of an earlier one can take
+ * effect there any more. `seen`: the position that the caller has read. Throws UNAVAILABLE if D1 has another
+ * one by then, or does not respond.
  */
 export async function beginTerm(core: Core, seen: Position, term: string, position: number): Promise<void> {
   const [holds, ...params] =

@@ -78,14 +78,15 @@ function partsOf(text: string): string[] {
   return parts;
 }
 
-/** The records after a number, one at a time. */
-function* recordsAfter(sql: SqlStorage, after: number): Generator<JournalRecord & { bytes: number }> {
+/** The records after a number and up to another one, one at a time. */
+function* recordsIn(sql: SqlStorage, after: number, to: number): Generator<JournalRecord> {
   let at = 0;
   let text = '';
-  const record = () => ({ ...(JSON.parse(text) as ChangeRecord), n: at, bytes: text.length });
+  const record = () => ({ ...(JSON.parse(text) as ChangeRecord), n: at });
   for (const { n, body } of sql.exec<{ n: number; body: string }>(
-    'select n, body from journal where n > ? order by n, part',
+    'select n, body from journal where n > ? and n <= ? order by n, part',
     after,
+    to,
   )) {
     if (n !== at && text) yield record();
     text = n === at ? text + body : body;
@@ -121,7 +122,7 @@ function createContents() {
   const versions = createIndex();
   let bytes = 0;
   return {
-    note(n: number, record: ChangeRecord, size: number) {
+    note(n: number, record: ChangeRecord, size = JSON.stringify(record).length) {
       records.set(n, { id: record.id, at: record.at, bytes: size });
       bytes += size;
       for (const { row } of record.puts) rows.note(row.id, n);
@@ -138,6 +139,19 @@ function createContents() {
       versions.forgetThrough(position);
     },
     idOf: (n: number) => records.get(n)?.id ?? null,
+    /** The last of the first records that are at most so many, and so many bytes; null if there is none. */
+    lastOf(most: number, mostBytes: number): number | null {
+      let last: number | null = null;
+      let count = 0;
+      let size = 0;
+      for (const [n, one] of records) {
+        count++;
+        size += one.bytes;
+        if (last !== null && (count > most || size > mostBytes)) break;
+        last = n;
+      }
+      return last;
+    },
     /** The numbers of the last records that change a row, or make a version. */
     ofRow: (id: string) => rows.get(id),
     ofVersion: (secret: string, version: number) => versions.get(versionKey(secret, version)),
@@ -156,8 +170,8 @@ export function createJournal(sql: SqlStorage, meta: Meta): Journal {
   let [position, record] = JSON.parse(meta.get('position') ?? '[0,""]') as [number, string];
   let last = position;
   const contents = createContents();
-  for (const { bytes, ...kept } of recordsAfter(sql, position)) {
-    contents.note(kept.n, kept, bytes);
+  for (const kept of recordsIn(sql, position, Number.MAX_SAFE_INTEGER)) {
+    contents.note(kept.n, kept);
     last = kept.n;
   }
   const idOf = (n: number) => (n === position ? record : contents.idOf(n));
@@ -191,32 +205,16 @@ export function createJournal(sql: SqlStorage, meta: Meta): Journal {
     last: () => last,
     position: () => position,
     idOf,
-    next: (most, mostBytes) => firstOf(recordsAfter(sql, position), most, mostBytes),
+    next: (most, mostBytes) => [...recordsIn(sql, position, contents.lastOf(most, mostBytes) ?? position)],
     advance,
     extent: contents.extent,
     version(secret, version) {
       const n = contents.ofVersion(secret, version);
-      const [kept] = n === undefined ? [] : firstOf(recordsAfter(sql, n - 1), 1, 0);
+      const [kept] = n === undefined ? [] : recordsIn(sql, n - 1, n);
       return kept?.versions.find((one) => one.secret_id === secret && one.version === version) ?? null;
     },
     concerns: (id) => contents.ofRow(id) !== undefined,
   };
-}
-
-/** The first of these records: at most so many, and so many bytes, but at least one. */
-function firstOf(
-  records: Iterable<JournalRecord & { bytes: number }>,
-  most: number,
-  mostBytes: number,
-): JournalRecord[] {
-  const found: JournalRecord[] = [];
-  let size = 0;
-  for (const { bytes, ...record } of records) {
-    size += bytes;
-    if (found.length && (found.length >= most || size > mostBytes)) break;
-    found.push(record);
-  }
-  return found;
 }
 
 export const journal = part(({ storage, meta }) => createJournal(storage.sql, meta));

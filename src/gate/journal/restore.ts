@@ -22,8 +22,9 @@ import { type Report, reportOf } from './adoption';
 import { isInD1, positionOf } from './batch';
 import { governingKinds, takeNewer } from './merge';
 import { mirror } from './mirror';
-import { ADOPTING, beginTerm, isBehind, newTerm, positionInD1, standing } from './position';
+import { ADOPTING, beginTerm, newTerm, positionInD1, standing } from './position';
 import { journal } from './records';
+import { isBehind } from './start';
 import { dropIntents } from './take-over';
 
 const PAGE = 200;
@@ -59,7 +60,10 @@ export async function restore(core: Core, key: Uint8Array, request: string, by: 
   }
 }
 
-/** Begins a term that no batch ever sent belongs to, and gives up what D1 lacks: the backup has no place for it. */
+/**
+ * Begins a term that no batch ever sent belongs to, and gives up what D1 lacks: the backup has no place for
+ * it.
+ */
 async function begin(core: Core): Promise<string> {
   const seen = await positionInD1(core);
   if (seen === null) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));

@@ -99,9 +99,10 @@ export const takeOver = (core: Core): Promise<boolean | null> =>
     return true;
   });
 
-function forgetIntents({ storage: { sql }, meta }: Core): void {
+function forgetIntents({ storage: { sql }, meta, schedule }: Core): void {
   for (const table of ['marks', 'mark_parts']) sql.exec(`drop table if exists ${table}`);
-  for (const key of ['epoch', 'raising', 'mark', 'next_term']) meta.forget(key);
+  for (const key of ['epoch', 'raising', 'mark', 'last_change', 'next_term']) meta.forget(key);
+  schedule.done('settle', null);
 }
 
 /** Gives up what was in doubt: the database that is adopted has no marker of it. */

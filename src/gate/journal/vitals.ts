@@ -8,7 +8,9 @@ import type { Core } from '../core';
 import type { Vitals } from '../request/call';
 import { backlogs } from '../tasks/backlog';
 import { mirror } from './mirror';
-import { compared, isBehind, noteBehind, standing } from './position';
+import { compared, noteBehind, noteStopped, standing } from './position';
+import { journal } from './records';
+import { isBehind } from './start';
 
 export async function vitalsOf(core: Core): Promise<Vitals> {
   backlogs(core).warn(core.org, core.now());
@@ -30,5 +32,6 @@ async function difference(core: Core): Promise<'behind' | 'diverged' | null> {
   if (standing(core).stopped || isPaused()) return 'diverged';
   const found = await compared(core);
   if (found === 'behind') noteBehind(core);
+  if (found === 'diverged') noteStopped(core, found, journal(core).position());
   return found === 'follows' || mirror(core).isAdopting ? null : found;
 }

@@ -1,6 +1,6 @@
 // What a reply waits for, besides the gate's own storage: D1, where a gate that loses its storage must not
-// revive what has ended, and where the Worker reads a row before it asks any gate. Everything else is answered
-// at once. Invariant: a wait decides nothing; the change stands, and a repeat finds it.
+// revive what has ended, and where the Worker reads a row before it asks any gate. Everything else is
+// answered at once. Invariant: a wait decides nothing; the change stands, and a repeat finds it.
 
 import { kindOf } from '../../db/rows';
 import type { Core } from '../core';
@@ -13,6 +13,8 @@ export interface Wait {
   patience: number;
   /** Whether the reply is 503 otherwise: the Worker would not know what was changed. */
   must?: true;
+  /** Whether it is the record of this request, and not of an earlier one. */
+  isOwn?: true;
 }
 
 /** How long the end of access waits for D1, in milliseconds. */
@@ -20,20 +22,24 @@ export const ENDS_WITHIN = 2000;
 /** How long rows wait that Workers read first. */
 const READ_FIRST = 10_000;
 
-/** How the reply to a plan waits that has not been carried out yet; null if it does not. */
+/**
+ * How the reply to a plan waits that has not been carried out yet; null if it does not. `isUrgent`: what ends
+ * access or recovers an organisation must not depend on D1.
+ */
 export function patienceFor(
   { rows }: Core,
   { writes = [], deletes = [], statements = [] }: Plan,
-): Omit<Wait, 'for'> | null {
+  isUrgent: boolean,
+): Pick<Wait, 'patience' | 'must'> | null {
   const isReadFirst =
     statements.length > 0 ||
     writes.some(
       ({ kind, row }) => kindOf(kind).isReadFirst?.(row as never, rows.get(kind, row.id) as never) ?? false,
     );
   // safety: read-first-waits
-  if (isReadFirst) return { patience: READ_FIRST, must: true };
+  if (isReadFirst && !isUrgent) return { patience: READ_FIRST, must: true };
   // safety: endings-wait
-  return deletes.length > 0 || writes.some(mayEnd) ? { patience: ENDS_WITHIN } : null;
+  return isUrgent || deletes.length > 0 || writes.some(mayEnd) ? { patience: ENDS_WITHIN } : null;
 }
 
 /** Whether a row may end access or narrow it. New rows and new values cannot. */

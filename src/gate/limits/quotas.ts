@@ -1,6 +1,6 @@
 // The quotas of an organisation: how much of each kind of row it stores, and each root in it. Every commit is
-// checked against them here. Invariants: rows that commits are still adding count, so no race exceeds a
-// quota; where finished rows count, the oldest of them leave in the commit that needs their room.
+// checked against them here, in the turn in which it takes effect, so no race exceeds a quota. Invariant:
+// where finished rows count, the oldest of them leave in the commit that needs their room.
 import { kindOf, type Lasting, type Passing, type RowKind, type Usage } from '../../db/rows';
 import type { CredentialRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';

@@ -6,7 +6,7 @@
 import type { FullNeed } from '../../auth/actions';
 import type { Caller } from '../../auth/authorize';
 import { type Refusal, refuse, statusOf } from '../../errors';
-import { type Draft, type DraftOf, noSubject } from '../audit/entry';
+import { type Draft, type DraftOf, noSubject, SYSTEM_ACTOR } from '../audit/entry';
 import { reportViolation } from '../audit/integrity';
 import { MOST_ENTRIES, RESERVE } from '../audit/log';
 import { SEGMENT } from '../audit/segments';
@@ -54,7 +54,28 @@ export async function answer(shared: Core, { operations, actions }: Abilities, a
     operation.change && ask.bearer !== 'system' ? permits(core).settled() : undefined,
   ]);
   if (!isInD1 && waits?.must) answered.outcome = notInD1;
+  else if (!isInD1 && waits?.isOwn) noteLate(core, ask);
   return { rate_limit: null, credential: null, replay: null, ...answered, d1_calls: d1.calls };
+}
+
+/**
+ * Notes that a reply went without D1. The entry of the change cannot say so: it is written as the change is
+ * decided.
+ */
+function noteLate(core: Core, ask: Ask): void {
+  core.auditLog.append(
+    {
+      actor: SYSTEM_ACTOR,
+      action: 'database.late',
+      resource: ask.org,
+      environment: null,
+      version: null,
+      reason: 'answered before the database had it',
+      ...metBy(ask),
+    },
+    200,
+    core.now(),
+  );
 }
 
 const notInD1 = fail(
@@ -78,8 +99,8 @@ function roomOf({ auditLog, rows }: Core): Pick<Arrived, 'isFull' | 'isReserveFu
 }
 
 /**
- * Answers that do not depend on the caller: for a report of an integrity violation, or when no audit entry can
- * be written.
+ * Answers that do not depend on the caller: for a report of an integrity violation, or when no audit entry
+ * can be written.
  */
 function unable({ core, ask, need, isFull, isReserveFull }: Arrived): Answer | null {
   if (ask.violation) {

@@ -1,7 +1,7 @@
 // The table of stored responses (idempotency.ts says which, and for how long). They arrive encrypted.
 // Invariants: the storage of a root and of an organisation is bounded; expired responses are deleted
 // promptly. The table keeps its original name, `replays`.
-/** A response to be stored, encrypted before anything is written, so it can be part of an intent. */
+/** A response to be stored, encrypted before anything is written. */
 export interface StoredResponse {
   key: string;
   request: string;
