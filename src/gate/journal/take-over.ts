@@ -37,15 +37,16 @@ interface Intent {
 /** Whether a change is in doubt that an earlier release made: until it is settled, nothing is answered. */
 export const isInDoubt = (core: Core): boolean => journal(core).term() === null && intentsIn(core).length > 0;
 
+const has = (sql: SqlStorage, table: string): boolean =>
+  sql.exec("select 1 from sqlite_master where type = 'table' and name = ?", table).toArray().length > 0;
+
 function intentsIn({ storage: { sql } }: Core): Intent[] {
-  const has = (table: string) =>
-    sql.exec("select 1 from sqlite_master where type = 'table' and name = ?", table).toArray().length > 0;
-  if (!has('marks')) return [];
+  if (!has(sql, 'marks')) return [];
   return sql
     .exec<{ id: string; body: string }>('select id, body from marks order by id')
     .toArray()
     .map(({ id, body }) => {
-      const rest = has('mark_parts')
+      const rest = has(sql, 'mark_parts')
         ? sql.exec<{ body: string }>('select body from mark_parts where id = ? order by part', id).toArray()
         : [];
       return JSON.parse([body, ...rest.map((one) => one.body)].join('')) as Intent;
@@ -100,7 +101,8 @@ export const takeOver = (core: Core): Promise<boolean | null> =>
   });
 
 function forgetIntents({ storage: { sql }, meta, schedule }: Core): void {
-  for (const table of ['marks', 'mark_parts']) sql.exec(`drop table if exists ${table}`);
+  // Emptied, not dropped: SQLite drops none while a cursor is open.
+  for (const table of ['marks', 'mark_parts']) if (has(sql, table)) sql.exec(`delete from ${table}`);
   for (const key of ['epoch', 'raising', 'mark', 'last_change', 'next_term']) meta.forget(key);
   schedule.done('settle', null);
 }
