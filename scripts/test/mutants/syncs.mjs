@@ -84,6 +84,12 @@ export const mutants = [
     notice: 'api/syncs/connections: sync: it runs only on its environments',
   },
   {
+    name: 'the result of a dry run is stored for other session tokens of the key',
+    tag: 'dry-run-made-again',
+    change: { from: 'dryRun === true', to: 'dryRun === undefined' },
+    notice: 'api/syncs/syncs: idempotency: a dry run is made again under the same key, for whoever asks',
+  },
+  {
     name: 'a dry run compares values that a policy holds',
     tag: 'held-values-not-compared',
     change: { from: 'held.has(row.name)', to: 'false' },
