@@ -226,6 +226,29 @@ export const mutants = [
     notice: 'api/syncs/prune: sync: of two environments on one target the last writer owns a name',
   },
   {
+    name: 'a name that was found equal at the target is not known to hold its secret',
+    tag: 'found-names-hold-their-secrets',
+    change: {
+      from: "'insert into sync_names values (?, ?, ?, ?, ?)",
+      to: "'insert into sync_names select ?, ?, ?, ?, ? where false",
+    },
+    notice:
+      'api/syncs/limits: sync: a name that was found equal at the target holds the value of its secret too',
+  },
+  {
+    name: 'prune deletes a name that was found equal at the target',
+    tag: 'found-names-not-pruned',
+    change: { from: 'digest !== FOUND', to: 'digest !== null' },
+    notice:
+      'api/syncs/prune: sync: a name that was found equal where values are read one by one is not deleted',
+  },
+  {
+    name: 'the record of a connection counts for whoever ran it',
+    tag: 'record-of-connection-kept',
+    change: { from: 'integration_id === null', to: 'true' },
+    notice: 'api/syncs/limits: sync: whoever runs a connection does not push what it wrote out of the record',
+  },
+  {
     name: 'prune deletes a name that another environment wants',
     tag: 'last-writer-owns',
     change: { from: 'and environment <> ?', to: 'and ? is null' },

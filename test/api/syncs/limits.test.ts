@@ -1,6 +1,7 @@
 // A credential's limits in integrations: what lies outside its environments and names is neither shown, sent,
 // pruned nor changed, with stored connections too.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { nameQuotas } from '../../../src/domains/syncs/gate/store';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import {
   circleciConfig,
@@ -294,6 +295,49 @@ describe('sync: connections outside the limits', () => {
     expect(short(await synced(o, run))).toEqual(['app-KEY updated']);
     expect((await o.del(`/secrets/${own.id}`)).status).toBe(204);
     expect(short(await synced(agent.o, { ...run, prune: true }))).toEqual(['app-KEY deleted']);
+  });
+
+  it('sync: a name that was found equal at the target holds the value of its secret too, and is not pruned', async () => {
+    const o = await newOrg();
+    const victim = await newSecret(o, { name: 'app.KEY', value: 'genuine' });
+    targets.heroku = { app_KEY: 'genuine' };
+    const run = { platform: undefined, config: undefined, integrationId: await connect(o) };
+    expect(short(await synced(o, run))).toEqual(['app.KEY unchanged']);
+    const key = await newKey(o, { scopes: ['integrations:sync', 'secrets:write'], secrets: ['app-*'] });
+    await newSecret(key.o, { name: 'app-KEY', value: 'forged' });
+    for (const names of [undefined, ['app-KEY']])
+      expect(short(await synced(key.o, { ...run, names }))).toEqual(['app-KEY failed NAME_COLLISION']);
+    await o.del(`/secrets/${victim.id}`);
+    await syncAll(o);
+    expect(short(await synced(o, { ...run, names: ['app.KEY'], prune: true }))).toEqual([
+      'app.KEY skipped NOT_FOUND',
+    ]);
+    expect(targets.heroku).toEqual({ app_KEY: 'genuine' });
+  });
+
+  it('sync: whoever runs a connection does not push what it wrote out of the record', async () => {
+    const o = await newOrg();
+    await newSecret(o, { name: 'app.KEY', value: 'genuine' });
+    const run = { platform: undefined, config: undefined, integrationId: await connect(o) };
+    expect(short(await synced(o, run))).toEqual(['app.KEY created']);
+    const key = await newKey(o, {
+      scopes: ['integrations:sync', 'secrets:read', 'secrets:write'],
+      secrets: ['app-*'],
+    });
+    await newSecret(key.o, { name: 'app-OTHER', value: 'x' });
+    await synced(key.o, run);
+    const before = { ...nameQuotas.root };
+    nameQuotas.root.places = 1;
+    try {
+      const config = { ...circleciConfig, projectSlug: 'gh/demo/other' };
+      await synced(key.o, { platform: 'circleci', config });
+    } finally {
+      Object.assign(nameQuotas.root, before);
+    }
+    await newSecret(key.o, { name: 'app-KEY', value: 'forged' });
+    expect(short(await synced(key.o, { ...run, names: ['app-KEY'] }))).toEqual([
+      'app-KEY failed NAME_COLLISION',
+    ]);
   });
 
   it('notify: a credential with limits removes no connection that receives events of the whole organisation', async () => {

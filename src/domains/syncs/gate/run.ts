@@ -342,6 +342,16 @@ export interface EndInput extends Working {
   retryAfter: number | null;
 }
 
+/**
+ * Whose quota the record of written names counts for: that of the connection's creator, so that whoever runs
+ * it cannot push the record out with targets of their own.
+ */
+const rootOfRecord = ({ rows }: Core, { id, integration_id }: SyncRow): string =>
+  // safety: record-of-connection-kept
+  (integration_id === null ? null : rows.rootOf('integration', integration_id)) ??
+  rows.rootOf('sync', id) ??
+  '';
+
 /** Ends a sync. */
 export const end: Operation<EndInput> = {
   subject: ({ core, input }) => {
@@ -363,7 +373,7 @@ export const end: Operation<EndInput> = {
         if (input.problem) syncs(core).fail(row.id, input.problem, 'all');
         syncs(core).settle(
           recordedAt(row),
-          { root: core.rows.rootOf('sync', row.id) ?? '', integration: row.integration_id },
+          { root: rootOfRecord(core, row), integration: row.integration_id },
           now,
         );
         // An automatic sync starts again, to where the connection leads now.
