@@ -18,6 +18,10 @@ export const mutants = [
       'vendors/stops: nothing is sent to circleci after the reply to what stops a sync',
     'written-names-noted':
       'api/syncs/syncs: sync: prune deletes names written by this service from this environment, and nothing else',
+    'tries-end-with-connection':
+      'api/syncs/connections: sync: nothing is kept of tries once the connection or the environment is gone',
+    'tries-end-with-environment':
+      'api/syncs/connections: sync: nothing is kept of tries once the connection or the environment is gone',
     'sync-steps-marked':
       'api/syncs/attacks: sync: a lease is held by one consumer, and the next consumer knows which steps were handed out',
   }),
