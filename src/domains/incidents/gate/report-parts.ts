@@ -4,6 +4,7 @@
 import { reaches, reachesEnvironment } from '../../../auth/authorize';
 import { covers } from '../../../auth/scopes';
 import { type CredentialRow, parentIdOf, type SecretRow } from '../../../db/schema';
+import { isNewValueHeld } from '../../../gate/approvals/hold';
 import { missingEntries } from '../../../gate/audit/gaps';
 import { secretData } from '../../../gate/events/raised';
 import { lineageOf } from '../../../gate/identity/lineage';
@@ -118,7 +119,8 @@ function secrets({ core }: Call<unknown>, environments: string[], after: string)
   };
 }
 
-function named({ core, caller }: Call<unknown>, ids: string[]): NamedSecret[] {
+function named(call: Call<unknown>, ids: string[]): NamedSecret[] {
+  const { core, caller } = call;
   const now = core.now();
   return ids.flatMap((id) => {
     const row = core.rows.get('secret', id);
@@ -134,6 +136,9 @@ function named({ core, caller }: Call<unknown>, ids: string[]): NamedSecret[] {
         isActive,
         generated: row.generated !== null,
         version: row.version,
+        // safety: preview-rotates-as-act
+        isBarred:
+          !reaches(caller, ['secrets:rotate'], row.environment_id, row.name) || isNewValueHeld(call, row),
       },
     ];
   });
