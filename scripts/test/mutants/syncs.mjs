@@ -253,6 +253,12 @@ export const mutants = [
     notice: 'api/syncs/limits: sync: whoever runs a connection does not push what it wrote out of the record',
   },
   {
+    name: 'a server that the config chose puts words into an error',
+    tag: 'codes-of-chosen-hosts-documented',
+    change: { from: 'codes.find((one) => one === code) ?? null', to: 'codes && (code as string)' },
+    notice: 'vendors/kubernetes: sync: kubernetes repeats no code that its vendor does not document',
+  },
+  {
     name: 'prune deletes a name that another environment wants',
     tag: 'last-writer-owns',
     change: { from: 'and environment <> ?', to: 'and ? is null' },
