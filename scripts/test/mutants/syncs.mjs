@@ -240,13 +240,6 @@ export const mutants = [
       'api/syncs/limits: sync: a name that was found equal at the target holds the value of its secret too',
   },
   {
-    name: 'prune deletes a name that was found equal at the target',
-    tag: 'found-names-not-pruned',
-    change: { from: 'digest !== FOUND', to: 'digest !== null' },
-    notice:
-      'api/syncs/prune: sync: a name that was found equal where values are read one by one is not deleted',
-  },
-  {
     name: 'the record of a connection counts for whoever ran it',
     tag: 'record-of-connection-kept',
     change: { from: 'integration_id === null', to: 'true' },
@@ -275,6 +268,12 @@ export const mutants = [
     tag: 'removal-only-last-written',
     change: { from: '!isOurs(current)', to: 'false' },
     notice: 'vendors/apply: a value that somebody else has written since is not deleted',
+  },
+  {
+    name: 'prune deletes bytes of somebody else',
+    tag: 'removal-only-last-written',
+    change: { from: '!begun', to: 'false' },
+    notice: 'vendors/apply: sync apply: what has no text to compare is not deleted',
   },
   {
     name: 'the credentials of a request are stored',

@@ -22,7 +22,7 @@ import { endOf } from '../../../gate/identity/lifetime';
 import { lineageOf } from '../../../gate/identity/lineage';
 import { readable } from '../../secrets/rules';
 import { recordedAt } from '../place';
-import { FOUND, syncs } from './store';
+import { syncs } from './store';
 
 /** The most secrets of one sync, and the most matching steps. */
 export const MOST_SECRETS = 10_000;
@@ -305,10 +305,6 @@ export function prunable(
   return syncs(core)
     .owned(recordedAt(sync))
     .filter(
-      ({ name, digest }) =>
-        // safety: found-names-not-pruned
-        digest !== FOUND &&
-        !(names && !names.includes(name)) &&
-        isLost(core, callers, environment_id, name, now),
+      ({ name }) => !(names && !names.includes(name)) && isLost(core, callers, environment_id, name, now),
     );
 }

@@ -337,8 +337,11 @@ function progress(sql: SqlStorage, all: Query): Pick<Syncs, 'plan' | 'steps' | '
   };
 }
 
-/** In place of a digest: the name was found with the value of its secret, and others wrote it. */
-export const FOUND = '';
+/**
+ * In place of a digest: the name was found with the value of its secret, and others wrote it. It is the
+ * digest of no value, so a prune takes it for theirs.
+ */
+const FOUND = '';
 
 /** Which environment was the last to write a name to a target. `place` in the table is the target. */
 function owners(sql: SqlStorage, all: Query) {
