@@ -22,6 +22,8 @@ export const mutants = [
       'api/syncs/connections: sync: nothing is kept of tries once the connection or the environment is gone',
     'tries-end-with-environment':
       'api/syncs/connections: sync: nothing is kept of tries once the connection or the environment is gone',
+    'record-only-by-those-let-in':
+      'api/syncs/limits: sync: whoever runs a connection does not push what it wrote out of the record',
     'sync-steps-marked':
       'api/syncs/attacks: sync: a lease is held by one consumer, and the next consumer knows which steps were handed out',
   }),

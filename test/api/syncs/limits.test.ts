@@ -326,6 +326,9 @@ describe('sync: connections outside the limits', () => {
     });
     await newSecret(key.o, { name: 'app-OTHER', value: 'x' });
     await synced(key.o, run);
+    // The same target in a request of their own, without the credential for it.
+    const wrong = { ...herokuConfig, token: 'another' };
+    expect(short(await synced(key.o, { config: wrong }))).toEqual(['app-OTHER failed TARGET_AUTH']);
     const before = { ...nameQuotas.root };
     nameQuotas.root.places = 1;
     try {

@@ -342,15 +342,29 @@ export interface EndInput extends Working {
   retryAfter: number | null;
 }
 
+/** What a sync did that a target allowed: whoever cannot get that far has nothing to record there. */
+const DONE: Result['action'][] = ['created', 'updated', 'unchanged', 'deleted'];
+
 /**
- * Whose quota the record of written names counts for: that of the connection's creator, so that whoever runs
- * it cannot push the record out with targets of their own.
+ * Records whose quota the names at a target count for: that of the connection's creator, so that whoever runs
+ * it cannot push the record out with targets of their own. Nor can who names the target without its
+ * credential.
  */
-const rootOfRecord = ({ rows }: Core, { id, integration_id }: SyncRow): string =>
+function settle(core: Core, row: SyncRow, now: number): void {
+  const { rows } = core;
+  const { id, integration_id } = row;
+  // safety: record-only-by-those-let-in
+  if (
+    !syncs(core)
+      .results(id)
+      .some(({ action }) => DONE.includes(action))
+  )
+    return;
   // safety: record-of-connection-kept
-  (integration_id === null ? null : rows.rootOf('integration', integration_id)) ??
-  rows.rootOf('sync', id) ??
-  '';
+  const owner = integration_id === null ? null : rows.rootOf('integration', integration_id);
+  const by = { root: owner ?? rows.rootOf('sync', id) ?? '', integration: integration_id };
+  syncs(core).settle(recordedAt(row), by, now);
+}
 
 /** Ends a sync. */
 export const end: Operation<EndInput> = {
@@ -371,11 +385,7 @@ export const end: Operation<EndInput> = {
         if (isNew)
           syncs(core).plan(row.id, recordedAt(row), { steps: [], results: input.results, missing: [] });
         if (input.problem) syncs(core).fail(row.id, input.problem, 'all');
-        syncs(core).settle(
-          recordedAt(row),
-          { root: rootOfRecord(core, row), integration: row.integration_id },
-          now,
-        );
+        settle(core, row, now);
         // An automatic sync starts again, to where the connection leads now.
         if (row.credential === null && row.integration_id !== null && isRepointed(core, row))
           syncs(core).due(row.integration_id, row.environment_id, now);
