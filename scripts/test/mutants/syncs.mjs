@@ -110,7 +110,7 @@ export const mutants = [
   {
     name: 'secrets outside the reach are sent',
     tag: 'sync-within-reach',
-    change: { from: 'row && within(name) ?', to: 'row ?' },
+    change: { from: 'row && reached(name) ?', to: 'row ?' },
     notice: 'api/syncs/syncs: the scopes are judged in their order',
   },
   {
@@ -159,7 +159,7 @@ export const mutants = [
   {
     name: 'prune goes beyond the reach',
     tag: 'prune-within-reach',
-    change: { from: 'callers.every((caller) => reaches(caller, READ, environment, name))', to: 'true' },
+    change: { from: 'reached(name)', to: 'true' },
     notice:
       'api/syncs/limits: sync: a run of a stored connection sends, shows and prunes only what its requester reaches',
   },
@@ -252,6 +252,12 @@ export const mutants = [
     tag: 'codes-of-chosen-hosts-documented',
     change: { from: 'codes.find((one) => one === code) ?? null', to: 'codes && (code as string)' },
     notice: 'vendors/kubernetes: sync: kubernetes repeats no code that its vendor does not document',
+  },
+  {
+    name: 'names whose secrets are gone are compared with patterns without a bound',
+    tag: 'sync-steps-bounded',
+    change: { from: 'steps.take(environment, name) &&', to: '' },
+    notice: 'api/syncs/limits: bounds: however many secrets are gone, their names are compared',
   },
   {
     name: 'prune deletes a name that another environment wants',

@@ -1,8 +1,11 @@
 // A credential's limits in integrations: what lies outside its environments and names is neither shown, sent,
 // pruned nor changed, with stored connections too.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { nobody, type PermissionSet } from '../../../src/auth/authorize';
+import { ownedBy, prunable } from '../../../src/domains/syncs/gate/select';
 import { nameQuotas } from '../../../src/domains/syncs/gate/store';
 import { newAgent, newKey, newSession } from '../../support/credentials';
+import { inCore } from '../../support/gate';
 import {
   circleciConfig,
   herokuConfig,
@@ -313,6 +316,34 @@ describe('sync: connections outside the limits', () => {
       'app.KEY skipped NOT_FOUND',
     ]);
     expect(targets.heroku).toEqual({ app_KEY: 'genuine' });
+  });
+
+  it('bounds: however many secrets are gone, their names are compared with patterns for a bounded time', async () => {
+    const o = await newOrg();
+    const MANY = 1000;
+    const permissions: [PermissionSet] = [
+      {
+        scopes: ['secrets:read'],
+        environments: null,
+        secrets: [...Array.from({ length: 99 }, (_, n) => `${n}*`.padEnd(40, 'a')), 'n*'],
+        expires_at: null,
+      },
+    ];
+    const found = await inCore(o, (core) => {
+      const environment_id = core.rows.within('environment', '')[0]?.id as string;
+      const sync = { platform: 'heroku', environment_id, place: `there:${environment_id}`, names: null };
+      for (let n = 0; n < MANY; n++)
+        core.storage.sql.exec(
+          'insert into sync_names values (?, ?, ?, ?, ?)',
+          ...['there', `T${n}`, `n${n}`.padEnd(250, 'a'), 'digest', environment_id],
+        );
+      const callers = [{ ...nobody, permissions }];
+      return [
+        prunable(core, callers, sync, core.now()).length,
+        ownedBy(core, callers, sync, core.now()).filter(({ isTaken }) => !isTaken).length,
+      ];
+    });
+    for (const n of found) expect([n > 0, n < MANY]).toEqual([true, true]);
   });
 
   it('sync: whoever runs a connection does not push what it wrote out of the record', async () => {

@@ -138,7 +138,8 @@ function named(call: Call<unknown>, ids: string[]): NamedSecret[] {
         version: row.version,
         // safety: preview-rotates-as-act
         isBarred:
-          !reaches(caller, ['secrets:rotate'], row.environment_id, row.name) || isNewValueHeld(call, row),
+          row.generated !== null &&
+          (!reaches(caller, ['secrets:rotate'], row.environment_id, row.name) || isNewValueHeld(call, row)),
       },
     ];
   });

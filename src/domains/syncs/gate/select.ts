@@ -37,6 +37,19 @@ export interface Selected {
   skipped: Result[];
 }
 
+/**
+ * Whether all callers can read secrets with a name in an environment. Past the most matching steps, no name
+ * counts as reached: names may be long and many, and so may patterns.
+ */
+function reachOfAll(callers: readonly Caller[], environment: string): (name: string) => boolean {
+  const judges = callers.map((caller) => ({ caller, steps: stepsFor(caller, READ, MOST_STEPS) }));
+  return (name) =>
+    judges.every(
+      // safety: sync-steps-bounded
+      ({ caller, steps }) => steps.take(environment, name) && reaches(caller, READ, environment, name),
+    );
+}
+
 /** The named secrets, or all; a refusal if there are too many. */
 export function select(
   { rows }: Pick<Core, 'rows'>,
@@ -44,15 +57,11 @@ export function select(
   { environment_id, names }: Pick<SyncRow, 'environment_id' | 'names'>,
   now: number,
 ): Selected | Refusal {
-  const judges = callers.map((caller) => ({ caller, steps: stepsFor(caller, READ, MOST_STEPS) }));
-  const within = (name: string) =>
-    judges.every(
-      ({ caller, steps }) => steps.take(environment_id, name) && reaches(caller, READ, environment_id, name),
-    );
+  const reached = reachOfAll(callers, environment_id);
   const selected: Selected = { rows: [], skipped: [] };
   const consider = (name: string, row: SecretRow | null) => {
     // safety: sync-within-reach
-    const refusal = row && within(name) ? readable(row, now) : refuse('NOT_FOUND');
+    const refusal = row && reached(name) ? readable(row, now) : refuse('NOT_FOUND');
     if (!refusal && row) selected.rows.push(row);
     else if (names && refusal) selected.skipped.push(skipped(name, refusal));
   };
@@ -269,27 +278,31 @@ export function mayRead(caller: Caller, environment: string | null): Refusal | n
  * The names that this service was the last to write to a place, and whether their secrets are still active or
  * outside the callers' reach.
  */
-export const ownedBy = (
+export function ownedBy(
   core: Core,
   callers: readonly Caller[],
   sync: Pick<SyncRow, 'platform' | 'environment_id' | 'place'>,
   now: number,
-): Owned[] =>
-  syncs(core)
+): Owned[] {
+  const isLost = lostIn(core, callers, sync.environment_id, now);
+  return syncs(core)
     .owned(recordedAt(sync))
-    .map((one) => ({ ...one, isTaken: !isLost(core, callers, sync.environment_id, one.name, now) }));
+    .map((one) => ({ ...one, isTaken: !isLost(one.name) }));
+}
 
 /** Whether a secret is gone (deleted, renamed, expired or revoked) and the callers could reach its name. */
-const isLost = (
+function lostIn(
   core: Core,
   callers: readonly Caller[],
   environment: string,
-  name: string,
   now: number,
-): boolean =>
-  readable(core.rows.find('secret', environment, name), now) !== null &&
-  // safety: prune-within-reach
-  callers.every((caller) => reaches(caller, READ, environment, name));
+): (name: string) => boolean {
+  const reached = reachOfAll(callers, environment);
+  return (name) =>
+    readable(core.rows.find('secret', environment, name), now) !== null &&
+    // safety: prune-within-reach
+    reached(name);
+}
 
 /**
  * Names at a place whose secrets are gone from the environment (deleted, renamed, expired or revoked),
@@ -302,9 +315,9 @@ export function prunable(
   now: number,
 ): Owned[] {
   const { environment_id, names } = sync;
+  const wanted = names && new Set(names);
+  const isLost = lostIn(core, callers, environment_id, now);
   return syncs(core)
     .owned(recordedAt(sync))
-    .filter(
-      ({ name }) => !(names && !names.includes(name)) && isLost(core, callers, environment_id, name, now),
-    );
+    .filter(({ name }) => (wanted?.has(name) ?? true) && isLost(name));
 }
