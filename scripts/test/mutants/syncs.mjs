@@ -24,6 +24,8 @@ export const mutants = [
       'api/syncs/connections: sync: nothing is kept of tries once the connection or the environment is gone',
     'record-only-by-those-let-in':
       'api/syncs/limits: sync: whoever runs a connection does not push what it wrote out of the record',
+    'sync-record-bounded':
+      'api/syncs/limits: bounds: however many names are recorded, the rows of a bounded number of secrets',
     'sync-steps-marked':
       'api/syncs/attacks: sync: a lease is held by one consumer, and the next consumer knows which steps were handed out',
   }),
@@ -159,7 +161,7 @@ export const mutants = [
   {
     name: 'prune goes beyond the reach',
     tag: 'prune-within-reach',
-    change: { from: 'reached(name)', to: 'true' },
+    change: { from: '&& reached(name)', to: '' },
     notice:
       'api/syncs/limits: sync: a run of a stored connection sends, shows and prunes only what its requester reaches',
   },

@@ -331,7 +331,13 @@ describe('sync: connections outside the limits', () => {
     ];
     const found = await inCore(o, (core) => {
       const environment_id = core.rows.within('environment', '')[0]?.id as string;
-      const sync = { platform: 'heroku', environment_id, place: `there:${environment_id}`, names: null };
+      const sync = {
+        platform: 'heroku',
+        environment_id,
+        place: `there:${environment_id}`,
+        names: null,
+        selected: [],
+      };
       for (let n = 0; n < MANY; n++)
         core.storage.sql.exec(
           'insert into sync_names values (?, ?, ?, ?, ?)',
@@ -344,6 +350,28 @@ describe('sync: connections outside the limits', () => {
       ];
     });
     for (const n of found) expect([n > 0, n < MANY]).toEqual([true, true]);
+  });
+
+  it('bounds: however many names are recorded, the rows of a bounded number of secrets are looked at', async () => {
+    const o = await newOrg();
+    await newSecret(o, { name: 'EXPIRED', ttlSeconds: 60 });
+    const MANY = 10_500;
+    const found = await inCore(o, (core) => {
+      const environment_id = core.rows.within('environment', '').find(({ slug }) => slug === 'production')
+        ?.id as string;
+      const sync = { platform: 'heroku', environment_id, place: `there:${environment_id}`, names: null };
+      for (let n = 0; n < MANY; n++)
+        core.storage.sql.exec(
+          'insert into sync_names values (?, ?, ?, ?, ?)',
+          ...['there', `T${n}`, 'EXPIRED', 'digest', environment_id],
+        );
+      const permissions: [PermissionSet] = [
+        { scopes: ['secrets:read'], environments: null, secrets: null, expires_at: null },
+      ];
+      const later = core.now() + 3_600_000;
+      return prunable(core, [{ ...nobody, permissions }], { ...sync, selected: [] }, later).length;
+    });
+    expect([found > 0, found < MANY]).toEqual([true, true]);
   });
 
   it('sync: whoever runs a connection does not push what it wrote out of the record', async () => {

@@ -177,6 +177,7 @@ export const values: Operation<ValuesInput> = {
       return unaudited({ ...none, stop: again?.stop ?? revoked } satisfies ValuesPage);
     if (input.after === null) core.auditLog.append(entryOf(call, row, rows), 200, now);
     const isFirst = input.after === null;
+    const recorded = { ...row, selected: selected.rows };
     return unaudited({
       stop: null,
       items,
@@ -184,9 +185,9 @@ export const values: Operation<ValuesInput> = {
       results: isFirst
         ? [...selected.skipped, ...selected.rows.filter(({ id }) => back.has(id)).map(heldResult)]
         : [],
-      owned: isFirst ? ownedBy(core, callers, row, now) : [],
+      owned: isFirst ? ownedBy(core, callers, recorded, now) : [],
       ownedElsewhere: isFirst ? syncs(core).ownedElsewhere(recordedAt(row)) : [],
-      prunable: isFirst && row.prune ? prunable(core, callers, row, now) : [],
+      prunable: isFirst && row.prune ? prunable(core, callers, recorded, now) : [],
     } satisfies ValuesPage);
   },
 };

@@ -274,49 +274,56 @@ export function mayRead(caller: Caller, environment: string | null): Refusal | n
     : refuse('NOT_FOUND', { message: 'There is no such environment.' });
 }
 
+/** A sync whose record of names is judged, with the secrets that it selects. */
+type Recorded = Pick<SyncRow, 'platform' | 'environment_id' | 'place' | 'names'> & {
+  selected: readonly SecretRow[];
+};
+
 /**
  * The names that this service was the last to write to a place, and whether their secrets are still active or
  * outside the callers' reach.
  */
-export function ownedBy(
-  core: Core,
-  callers: readonly Caller[],
-  sync: Pick<SyncRow, 'platform' | 'environment_id' | 'place'>,
-  now: number,
-): Owned[] {
-  const isLost = lostIn(core, callers, sync.environment_id, now);
+export function ownedBy(core: Core, callers: readonly Caller[], sync: Recorded, now: number): Owned[] {
+  const isLost = lostIn(core, callers, sync, now);
   return syncs(core)
     .owned(recordedAt(sync))
     .map((one) => ({ ...one, isTaken: !isLost(one.name) }));
 }
 
-/** Whether a secret is gone (deleted, renamed, expired or revoked) and the callers could reach its name. */
+/** The most rows of secrets that one judgement of a record looks at, besides those selected. */
+const MOST_LOOKED_AT = 10_000;
+
+/**
+ * Whether a secret is gone (deleted, renamed, expired or revoked) and the callers could reach its name. Past
+ * what one request may look at, none counts as gone.
+ */
 function lostIn(
   core: Core,
   callers: readonly Caller[],
-  environment: string,
+  { environment_id, selected }: Recorded,
   now: number,
 ): (name: string) => boolean {
-  const reached = reachOfAll(callers, environment);
-  return (name) =>
-    readable(core.rows.find('secret', environment, name), now) !== null &&
-    // safety: prune-within-reach
-    reached(name);
+  const reached = reachOfAll(callers, environment_id);
+  const here = new Set(core.rows.names(environment_id));
+  const active = new Set(selected.map(({ name }) => name));
+  let left = MOST_LOOKED_AT;
+  const isGone = (name: string) => {
+    if (!here.has(name)) return true;
+    // safety: sync-record-bounded
+    if (active.has(name) || left-- <= 0) return false;
+    return readable(core.rows.find('secret', environment_id, name), now) !== null;
+  };
+  // safety: prune-within-reach
+  return (name) => isGone(name) && reached(name);
 }
 
 /**
  * Names at a place whose secrets are gone from the environment (deleted, renamed, expired or revoked),
  * limited to `names` if given and to the callers' reach.
  */
-export function prunable(
-  core: Core,
-  callers: readonly Caller[],
-  sync: Pick<SyncRow, 'platform' | 'environment_id' | 'names' | 'place'>,
-  now: number,
-): Owned[] {
-  const { environment_id, names } = sync;
-  const wanted = names && new Set(names);
-  const isLost = lostIn(core, callers, environment_id, now);
+export function prunable(core: Core, callers: readonly Caller[], sync: Recorded, now: number): Owned[] {
+  const wanted = sync.names && new Set(sync.names);
+  const isLost = lostIn(core, callers, sync, now);
   return syncs(core)
     .owned(recordedAt(sync))
     .filter(({ name }) => (wanted?.has(name) ?? true) && isLost(name));
