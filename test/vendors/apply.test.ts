@@ -144,6 +144,16 @@ it('sync apply: a value that somebody else has written since is not deleted, nor
   expect(short((await apply(target, [removal('B')])).results)).toEqual(['B deleted']);
 });
 
+it('sync apply: what has no text to compare is not deleted, unless an interrupted consumer began to delete it', async () => {
+  const { reading, calls } = memory({});
+  const removal = (fields: Partial<Work>) =>
+    work('A', { kind: 'remove', remote: { target: 'A' }, value: null, isOurs: () => true, ...fields });
+  expect(await foreseen(reading, [removal({})])).toEqual([]);
+  expect((await apply(reading, [removal({})])).foreign).toEqual(['A']);
+  expect(calls.filter((call) => call.startsWith('remove'))).toEqual([]);
+  expect(short((await apply(reading, [removal({ begun: true })])).results)).toEqual(['A deleted']);
+});
+
 it('sync apply: a name without a result in a batch has failed, and an error fails each of its names', async () => {
   const list = async () => [];
   const some = await apply({ list, write: async () => new Map([['N00', { action: 'created' }]]) }, [

@@ -300,3 +300,12 @@ it('sync: the fake aws-secrets-manager refuses what the vendor would', async () 
     'IncompleteSignatureException',
   ]);
 });
+
+it('sync: aws-secrets-manager does not prune what somebody else has replaced with bytes', async () => {
+  const fake = await running(startAwsSecretsManager());
+  const first = await sync(awsSecretsManager, each, fake, { A: 'a' });
+  fake.seed('app/A', null);
+  const pruned = await sync(awsSecretsManager, each, fake, {}, { owned: first.owned, gone: ['A'] });
+  expect([pruned.results, pruned.owned]).toEqual([[], []]);
+  expect(fake.secrets.get('app/A')?.deleted === false).toBe(true);
+});

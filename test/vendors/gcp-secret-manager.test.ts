@@ -278,3 +278,12 @@ it('sync: the fake gcp-secret-manager refuses what the vendor would', async () =
     await post('/v1/projects/demo-project/secrets/A:addVersion', { payload: { data: '', dataCrc32c: '0' } }),
   ).toBe(400);
 });
+
+it('sync: gcp-secret-manager does not prune what somebody else has replaced with bytes', async () => {
+  const fake = await running(startGcpSecretManager());
+  const first = await sync(gcpSecretManager, configOf(fake), fake, { A: 'a' });
+  fake.secrets.get('A')?.versions.push({ data: Buffer.from([0xff, 0xfe]), state: 'ENABLED' });
+  const pruned = await sync(gcpSecretManager, configOf(fake), fake, {}, { owned: first.owned, gone: ['A'] });
+  expect([pruned.results, pruned.owned]).toEqual([[], []]);
+  expect(fake.secrets.has('A')).toBe(true);
+});

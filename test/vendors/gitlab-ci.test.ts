@@ -314,3 +314,14 @@ it('sync: the server in place of gitlab-ci is strict', async () => {
   expect(await send('DELETE', '/A?filter%5Benvironment_scope%5D=staging')).toBe(404);
   expect(await send('DELETE', '/A?filter%5Benvironment_scope%5D=production')).toBe(204);
 });
+
+it('sync: gitlab-ci repeats no code that its vendor does not document, such as a value of an earlier sync', async () => {
+  const fake = await running(startGitlabCi());
+  for (const [error, message] of [
+    ['ValueOfEarlier', 'The target answered with status 400.'],
+    ['invalid_request', 'The target answered with status 400 (invalid_request).'],
+  ] as const) {
+    fake.interrupt = () => ({ status: 400, body: { error } });
+    expect((await sync(gitlabCi, config, fake, { A: 'another' })).results).toMatchObject([{ message }]);
+  }
+});

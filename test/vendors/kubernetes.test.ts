@@ -199,3 +199,14 @@ it('sync: the fake kubernetes refuses what the vendor would', async () => {
   expect(await post(secret)).toBe(409);
   expect((await fetch(`${url}/a`, { method: 'PATCH', headers, body: '{"data":{}}' })).status).toBe(415);
 });
+
+it('sync: kubernetes repeats no code that its vendor does not document, such as a value of an earlier sync', async () => {
+  const fake = await running(startKubernetes());
+  for (const [reason, message] of [
+    ['ValueOfEarlier', 'The target answered with status 400.'],
+    ['BadRequest', 'The target answered with status 400 (BadRequest).'],
+  ] as const) {
+    fake.interrupt = () => ({ status: 400, body: { reason } });
+    expect((await sync(kubernetes, config, fake, { A: 'another' })).results).toMatchObject([{ message }]);
+  }
+});

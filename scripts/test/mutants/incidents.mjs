@@ -169,6 +169,12 @@ export const mutants = [
       'api/incidents/connections: contain: counts what others, and automatic syncs, send through a connection that it changed',
   },
   {
+    name: 'a dry run of a containment rotates what a policy holds',
+    tag: 'preview-rotates-as-act',
+    change: { from: 'isNewValueHeld(call, row)', to: 'false' },
+    notice: 'api/incidents/preview: a dry run says what is not rotated',
+  },
+  {
     name: 'a dry run of a containment leaves out what is alive',
     tag: 'preview-lists-living',
     change: { from: '(dry_run && one.alive) || ', to: '' },

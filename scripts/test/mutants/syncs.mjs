@@ -18,6 +18,14 @@ export const mutants = [
       'vendors/stops: nothing is sent to circleci after the reply to what stops a sync',
     'written-names-noted':
       'api/syncs/syncs: sync: prune deletes names written by this service from this environment, and nothing else',
+    'tries-end-with-connection':
+      'api/syncs/connections: sync: nothing is kept of tries once the connection or the environment is gone',
+    'tries-end-with-environment':
+      'api/syncs/connections: sync: nothing is kept of tries once the connection or the environment is gone',
+    'record-only-by-those-let-in':
+      'api/syncs/limits: sync: whoever runs a connection does not push what it wrote out of the record',
+    'sync-record-bounded':
+      'api/syncs/limits: bounds: however many names are recorded, the rows of a bounded number of secrets',
     'sync-steps-marked':
       'api/syncs/attacks: sync: a lease is held by one consumer, and the next consumer knows which steps were handed out',
   }),
@@ -84,6 +92,12 @@ export const mutants = [
     notice: 'api/syncs/connections: sync: it runs only on its environments',
   },
   {
+    name: 'the result of a dry run is stored for other session tokens of the key',
+    tag: 'dry-run-made-again',
+    change: { from: 'dryRun === true', to: 'dryRun === undefined' },
+    notice: 'api/syncs/syncs: idempotency: a dry run is made again under the same key, for whoever asks',
+  },
+  {
     name: 'a dry run compares values that a policy holds',
     tag: 'held-values-not-compared',
     change: { from: 'held.has(row.name)', to: 'false' },
@@ -98,7 +112,7 @@ export const mutants = [
   {
     name: 'secrets outside the reach are sent',
     tag: 'sync-within-reach',
-    change: { from: 'row && within(name) ?', to: 'row ?' },
+    change: { from: 'row && reached(name) ?', to: 'row ?' },
     notice: 'api/syncs/syncs: the scopes are judged in their order',
   },
   {
@@ -147,7 +161,7 @@ export const mutants = [
   {
     name: 'prune goes beyond the reach',
     tag: 'prune-within-reach',
-    change: { from: 'callers.every((caller) => reaches(caller, READ, environment, name))', to: 'true' },
+    change: { from: '&& reached(name)', to: '' },
     notice:
       'api/syncs/limits: sync: a run of a stored connection sends, shows and prunes only what its requester reaches',
   },
@@ -220,6 +234,34 @@ export const mutants = [
     notice: 'api/syncs/prune: sync: of two environments on one target the last writer owns a name',
   },
   {
+    name: 'a name that was found equal at the target is not known to hold its secret',
+    tag: 'found-names-hold-their-secrets',
+    change: {
+      from: "'insert into sync_names values (?, ?, ?, ?, ?)",
+      to: "'insert into sync_names select ?, ?, ?, ?, ? where false",
+    },
+    notice:
+      'api/syncs/limits: sync: a name that was found equal at the target holds the value of its secret too',
+  },
+  {
+    name: 'the record of a connection counts for whoever ran it',
+    tag: 'record-of-connection-kept',
+    change: { from: 'integration_id === null', to: 'true' },
+    notice: 'api/syncs/limits: sync: whoever runs a connection does not push what it wrote out of the record',
+  },
+  {
+    name: 'a server that the config chose puts words into an error',
+    tag: 'codes-of-chosen-hosts-documented',
+    change: { from: 'codes.find((one) => one === code) ?? null', to: 'codes && (code as string)' },
+    notice: 'vendors/kubernetes: sync: kubernetes repeats no code that its vendor does not document',
+  },
+  {
+    name: 'names whose secrets are gone are compared with patterns without a bound',
+    tag: 'sync-steps-bounded',
+    change: { from: 'steps.take(environment, name) &&', to: '' },
+    notice: 'api/syncs/limits: bounds: however many secrets are gone, their names are compared',
+  },
+  {
     name: 'prune deletes a name that another environment wants',
     tag: 'last-writer-owns',
     change: { from: 'and environment <> ?', to: 'and ? is null' },
@@ -236,6 +278,12 @@ export const mutants = [
     tag: 'removal-only-last-written',
     change: { from: '!isOurs(current)', to: 'false' },
     notice: 'vendors/apply: a value that somebody else has written since is not deleted',
+  },
+  {
+    name: 'prune deletes bytes of somebody else',
+    tag: 'removal-only-last-written',
+    change: { from: '!begun', to: 'false' },
+    notice: 'vendors/apply: sync apply: what has no text to compare is not deleted',
   },
   {
     name: 'the credentials of a request are stored',

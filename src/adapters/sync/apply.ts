@@ -59,12 +59,15 @@ export async function foreseen(target: Target, steps: Work[]): Promise<Result[]>
 /** In place of a result: the name is not deleted. */
 const FOREIGN = 'foreign';
 
-/** Whether the value at the target is not the one that this service wrote last. */
-async function isForeign(target: Target, { target: name, remote, isOurs }: Work): Promise<boolean> {
-  if (!isOurs || !('read' in target) || !readsEach(target)) return false;
-  const current = await target.read?.(remote ?? { target: name });
+/**
+ * Whether the value at the target is not the one that this service wrote last: another text, or none, as of
+ * bytes or a disabled version. What an interrupted consumer began to delete may have no value any more.
+ */
+async function isForeign(target: Target, { target: name, remote, isOurs, begun }: Work): Promise<boolean> {
+  if (!isOurs || !('read' in target) || !target.read || !readsEach(target)) return false;
+  const current = await target.read(remote ?? { target: name });
   // safety: removal-only-last-written
-  return typeof current === 'string' && !isOurs(current);
+  return current === null ? !begun : !isOurs(current);
 }
 
 async function applyEach(

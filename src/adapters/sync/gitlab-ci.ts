@@ -6,7 +6,7 @@ import { type Put, type Remote, syncAdapter, TargetError, Token, type Written } 
 import type { Client } from './client';
 import { entry, paging, text } from './listing';
 import { environmentName } from './names';
-import { array, path } from './shapes';
+import { array, documented, path } from './shapes';
 import { upsert } from './upsert';
 
 const Path = z
@@ -41,6 +41,9 @@ const config = z
 /** What GitLab can mask in logs if values are not expanded: at least 8 characters without white space. */
 const MASKABLE = /^[^ \t\n\v\f\r]{8,}$/u;
 
+/** Errors of tokens, in the words of https://www.rfc-editor.org/rfc/rfc6750#section-3.1. */
+const ERRORS = ['invalid_request', 'invalid_token', 'insufficient_scope'];
+
 /** Marks the handle of a hidden row, which must stay masked. */
 const HIDDEN = 'hidden';
 
@@ -60,7 +63,7 @@ export const gitlabCi = syncAdapter({
   redeploy: false,
   vendor: ({ token }) => ({
     headers: { 'PRIVATE-TOKEN': token },
-    code: (body) => (body as { error?: unknown } | null | undefined)?.error,
+    code: (body) => documented(ERRORS, (body as { error?: unknown } | null | undefined)?.error),
   }),
   open(client, { host, projectId, groupId, scope, protected: isProtected }) {
     const owner =

@@ -16,7 +16,7 @@ import {
   type Written,
 } from './adapter';
 import { checked } from './names';
-import { path, shaped } from './shapes';
+import { documented, path, shaped } from './shapes';
 
 const MOST = 1024 * KB;
 
@@ -38,6 +38,13 @@ const Secret = z.object({
   data: z.record(z.string(), z.string().nullable()).nullish(),
 });
 
+/** https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#StatusReason */
+const REASONS = [
+  ...['Unauthorized', 'Forbidden', 'NotFound', 'AlreadyExists', 'Conflict', 'Gone', 'Invalid', 'BadRequest'],
+  ...['MethodNotAllowed', 'NotAcceptable', 'RequestEntityTooLarge', 'UnsupportedMediaType', 'Expired'],
+  ...['ServerTimeout', 'Timeout', 'TooManyRequests', 'InternalError', 'ServiceUnavailable', 'StoreReadError'],
+];
+
 const NO_NAMESPACE: Problem = { code: 'TARGET_NOT_FOUND', message: 'The namespace does not exist.' };
 const FULL: Problem = {
   code: 'VALUE_TOO_LARGE',
@@ -56,7 +63,7 @@ export const kubernetes = syncAdapter({
   redeploy: true,
   vendor: ({ token }) => ({
     headers: { Authorization: `Bearer ${token}` },
-    code: (body) => (body as { reason?: unknown } | undefined | null)?.reason,
+    code: (body) => documented(REASONS, (body as { reason?: unknown } | undefined | null)?.reason),
   }),
   open(client, { apiServer, namespace, secretName }) {
     const secrets = `${apiServer.replace(/\/+$/, '')}/api/v1/namespaces/${path(namespace)}/secrets`;

@@ -27,3 +27,11 @@ export function shaped<T>(schema: z.ZodType<T>, value: unknown): T {
 /** A path of segments, each encoded. */
 export const path = (...segments: (string | number)[]): string =>
   segments.map((segment) => encodeURIComponent(segment)).join('/');
+
+/**
+ * A code that the vendor documents; null for any other text. A server that the config chooses may answer with
+ * what it was sent in an earlier sync.
+ */
+export const documented = (codes: readonly string[], code: unknown): string | null =>
+  // safety: codes-of-chosen-hosts-documented
+  codes.find((one) => one === code) ?? null;

@@ -79,6 +79,8 @@ export interface NamedSecret {
   isActive: boolean;
   /** Whether this service generated its current value. */
   generated: boolean;
+  /** Whether the caller may not rotate it, or only with an approval. An earlier release does not say. */
+  isBarred?: boolean;
 }
 
 /** Connections and syncs that are there and that the caller may see. */

@@ -23,8 +23,8 @@ interface Rotation {
 
 /** Whether a generated value may replace the current one. */
 // safety: only-generated-replaced
-const isReplaceable = ({ isActive, generated, type }: NamedSecret) =>
-  isActive && generated && canGenerate(type);
+const isReplaceable = ({ isActive, generated, type, isBarred = false }: NamedSecret) =>
+  isActive && generated && canGenerate(type) && !isBarred;
 
 /** The newest version of each secret that was read or written. */
 export function seenBy({ read, written }: ExposureReport): Map<string, number> {

@@ -142,6 +142,18 @@ export function holdingReads(core: Pick<Core, 'rows'>, row: SecretRow, callers: 
   return policies.filter((policy) => binds(core, policy, callers));
 }
 
+/** Whether a policy holds a new value of a secret by a caller. */
+export const isNewValueHeld = ({ core, caller }: Call<unknown>, row: SecretRow): boolean =>
+  effectsOf([{ kind: 'secret', before: row, after: { ...row, version: row.version + 1 } }], caller.id).some(
+    (effect) =>
+      policiesOf(core, 'approval').some(
+        (policy) =>
+          binds(core, policy, [caller]) &&
+          holds(policy, effect) &&
+          !isBypassed(caller.kind, policy, [effect]),
+      ),
+  );
+
 /** Whether a caller without an approval may read a secret now, and which policies that bypasses. */
 export function mayReveal(
   { core, caller }: Call<unknown>,

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isAlive } from '../../../src/gate/identity/lifetime';
 import { formerMakers } from '../../../src/gate/rows/former-makers';
+import { newApprovalPolicy } from '../../support/approvals';
 import { newSignedIn } from '../../support/browser';
 import {
   contain,
@@ -107,6 +108,38 @@ describe('contain: preview', () => {
     expect(incident_id).toBe(null);
     expect((await contain(o, key.id, body)).json).toMatchObject(same);
     expect((await o.get(`/secrets/${read.id}`)).json.version).toBe(2);
+  });
+
+  it('a dry run says what is not rotated, because a policy holds it or it is beyond the caller', async () => {
+    const o = await newOrg();
+    const agent = await newAgent(o, { scopes: ['secrets:read'] });
+    const made: Record<string, string> = {};
+    for (const [name, environment] of [
+      ['open', 'development'],
+      ['held', 'development'],
+      ['beyond', 'production'],
+    ] as const) {
+      made[name] = (await newSecret(o, { ...GENERATED, name, environment })).id;
+      await agent.o.get(`/secrets/${made[name]}`);
+    }
+    await newApprovalPolicy(o, ['secret.rotate'], {
+      applies_to: { names: ['held'] },
+    });
+    const environments = ['development'];
+    await o.patch(`/agent-credentials/${agent.id}`, { environments });
+    const caller = await newKey(o, {
+      scopes: ['tokens:write', 'secrets:list', 'secrets:rotate'],
+      environments,
+    });
+    const act = async (dry_run: boolean) => {
+      const { json } = await contain(caller.o, agent.id, { rotate: 'generated', dry_run });
+      return [json.rotated, json.rotation_due].map((list) =>
+        sorted(list.map(({ secret_id }: { secret_id: string }) => secret_id)),
+      );
+    };
+    const foreseen = await act(true);
+    expect(foreseen).toEqual([[made.open], sorted([made.held as string, made.beyond as string])]);
+    expect(await act(false)).toEqual(foreseen);
   });
 
   it('a dry run is refused as the containment would be, and is not replayed', async () => {

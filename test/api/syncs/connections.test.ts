@@ -5,6 +5,7 @@ import { GATHERED } from '../../../src/domains/syncs/gate/task';
 import { signIn } from '../../support/browser';
 import { newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
+import { inCore } from '../../support/gate';
 import {
   circleciConfig,
   herokuConfig,
@@ -411,6 +412,34 @@ describe('sync: automatic', () => {
       await syncAll(o);
     }
     expect(await list(o)).toHaveLength(15);
+  });
+
+  it('sync: nothing is kept of tries once the connection or the environment is gone', async () => {
+    const o = await newOrg();
+    const environment = (await o.post('/environments', { name: 'Brief', slug: 'brief' })).json.id;
+    const id = await connect(o, { auto: true, environments: ['brief', 'production'] });
+    const brief = await newSecret(o, { name: 'ALPHA', value: 'a', environment: 'brief' });
+    targets.before = () => new Response('', { status: 503 });
+    later(GATHERED);
+    await syncAll(o);
+    const left = () =>
+      inCore(o, ({ storage }) =>
+        ["meta where key like 'sync_tries:%'", 'sync_due'].map(
+          (table) => storage.sql.exec<{ n: number }>(`select count(*) n from ${table}`).one().n,
+        ),
+      );
+    expect(await left()).toEqual([1, 1]);
+    await o.del(`/secrets/${brief.id}`);
+    expect((await o.del(`/environments/${environment}`)).status).toBe(204);
+    expect(await left()).toEqual([0, 0]);
+    await newSecret(o, { name: 'ALPHA', value: 'a' });
+    targets.before = async () => {
+      await o.del(`/integrations/${id}`);
+      return new Response('', { status: 503 });
+    };
+    later(GATHERED);
+    await syncAll(o);
+    expect(await left()).toEqual([0, 0]);
   });
 
   it('sync: a week without a queue is caught up with', async () => {

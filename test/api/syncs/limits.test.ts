@@ -1,7 +1,11 @@
 // A credential's limits in integrations: what lies outside its environments and names is neither shown, sent,
 // pruned nor changed, with stored connections too.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { nobody, type PermissionSet } from '../../../src/auth/authorize';
+import { ownedBy, prunable } from '../../../src/domains/syncs/gate/select';
+import { nameQuotas } from '../../../src/domains/syncs/gate/store';
 import { newAgent, newKey, newSession } from '../../support/credentials';
+import { inCore } from '../../support/gate';
 import {
   circleciConfig,
   herokuConfig,
@@ -294,6 +298,108 @@ describe('sync: connections outside the limits', () => {
     expect(short(await synced(o, run))).toEqual(['app-KEY updated']);
     expect((await o.del(`/secrets/${own.id}`)).status).toBe(204);
     expect(short(await synced(agent.o, { ...run, prune: true }))).toEqual(['app-KEY deleted']);
+  });
+
+  it('sync: a name that was found equal at the target holds the value of its secret too, and is not pruned', async () => {
+    const o = await newOrg();
+    const victim = await newSecret(o, { name: 'app.KEY', value: 'genuine' });
+    targets.heroku = { app_KEY: 'genuine' };
+    const run = { platform: undefined, config: undefined, integrationId: await connect(o) };
+    expect(short(await synced(o, run))).toEqual(['app.KEY unchanged']);
+    const key = await newKey(o, { scopes: ['integrations:sync', 'secrets:write'], secrets: ['app-*'] });
+    await newSecret(key.o, { name: 'app-KEY', value: 'forged' });
+    for (const names of [undefined, ['app-KEY']])
+      expect(short(await synced(key.o, { ...run, names }))).toEqual(['app-KEY failed NAME_COLLISION']);
+    await o.del(`/secrets/${victim.id}`);
+    await syncAll(o);
+    expect(short(await synced(o, { ...run, names: ['app.KEY'], prune: true }))).toEqual([
+      'app.KEY skipped NOT_FOUND',
+    ]);
+    expect(targets.heroku).toEqual({ app_KEY: 'genuine' });
+  });
+
+  it('bounds: however many secrets are gone, their names are compared with patterns for a bounded time', async () => {
+    const o = await newOrg();
+    const MANY = 1000;
+    const permissions: [PermissionSet] = [
+      {
+        scopes: ['secrets:read'],
+        environments: null,
+        secrets: [...Array.from({ length: 99 }, (_, n) => `${n}*`.padEnd(40, 'a')), 'n*'],
+        expires_at: null,
+      },
+    ];
+    const found = await inCore(o, (core) => {
+      const environment_id = core.rows.within('environment', '')[0]?.id as string;
+      const sync = {
+        platform: 'heroku',
+        environment_id,
+        place: `there:${environment_id}`,
+        names: null,
+        selected: [],
+      };
+      for (let n = 0; n < MANY; n++)
+        core.storage.sql.exec(
+          'insert into sync_names values (?, ?, ?, ?, ?)',
+          ...['there', `T${n}`, `n${n}`.padEnd(250, 'a'), 'digest', environment_id],
+        );
+      const callers = [{ ...nobody, permissions }];
+      return [
+        prunable(core, callers, sync, core.now()).length,
+        ownedBy(core, callers, sync, core.now()).filter(({ isTaken }) => !isTaken).length,
+      ];
+    });
+    for (const n of found) expect([n > 0, n < MANY]).toEqual([true, true]);
+  });
+
+  it('bounds: however many names are recorded, the rows of a bounded number of secrets are looked at', async () => {
+    const o = await newOrg();
+    await newSecret(o, { name: 'EXPIRED', ttlSeconds: 60 });
+    const MANY = 10_500;
+    const found = await inCore(o, (core) => {
+      const environment_id = core.rows.within('environment', '').find(({ slug }) => slug === 'production')
+        ?.id as string;
+      const sync = { platform: 'heroku', environment_id, place: `there:${environment_id}`, names: null };
+      for (let n = 0; n < MANY; n++)
+        core.storage.sql.exec(
+          'insert into sync_names values (?, ?, ?, ?, ?)',
+          ...['there', `T${n}`, 'EXPIRED', 'digest', environment_id],
+        );
+      const permissions: [PermissionSet] = [
+        { scopes: ['secrets:read'], environments: null, secrets: null, expires_at: null },
+      ];
+      const later = core.now() + 3_600_000;
+      return prunable(core, [{ ...nobody, permissions }], { ...sync, selected: [] }, later).length;
+    });
+    expect([found > 0, found < MANY]).toEqual([true, true]);
+  });
+
+  it('sync: whoever runs a connection does not push what it wrote out of the record', async () => {
+    const o = await newOrg();
+    await newSecret(o, { name: 'app.KEY', value: 'genuine' });
+    const run = { platform: undefined, config: undefined, integrationId: await connect(o) };
+    expect(short(await synced(o, run))).toEqual(['app.KEY created']);
+    const key = await newKey(o, {
+      scopes: ['integrations:sync', 'secrets:read', 'secrets:write'],
+      secrets: ['app-*'],
+    });
+    await newSecret(key.o, { name: 'app-OTHER', value: 'x' });
+    await synced(key.o, run);
+    // The same target in a request of their own, without the credential for it.
+    const wrong = { ...herokuConfig, token: 'another' };
+    expect(short(await synced(key.o, { config: wrong }))).toEqual(['app-OTHER failed TARGET_AUTH']);
+    const before = { ...nameQuotas.root };
+    nameQuotas.root.places = 1;
+    try {
+      const config = { ...circleciConfig, projectSlug: 'gh/demo/other' };
+      await synced(key.o, { platform: 'circleci', config });
+    } finally {
+      Object.assign(nameQuotas.root, before);
+    }
+    await newSecret(key.o, { name: 'app-KEY', value: 'forged' });
+    expect(short(await synced(key.o, { ...run, names: ['app-KEY'] }))).toEqual([
+      'app-KEY failed NAME_COLLISION',
+    ]);
   });
 
   it('notify: a credential with limits removes no connection that receives events of the whole organisation', async () => {

@@ -156,3 +156,23 @@ it('sync: two environments on one target run one after the other, so that no pla
   ]);
   expect(targets.circleci).toEqual({ SHARED: 'SHARED of staging' });
 });
+
+it('sync: a name that was found equal where values are read one by one is not deleted', async () => {
+  const o = await newOrg();
+  const { remove } = await filled(o, 'production', 'ALPHA');
+  let value: object = { SecretString: 'ALPHA of production' };
+  const asked: string[] = [];
+  targets.before = ({ headers }) => {
+    const operation = headers.get('x-amz-target')?.split('.')[1] ?? '';
+    asked.push(operation);
+    return Response.json(operation === 'ListSecrets' ? { SecretList: [{ Name: 'ALPHA' }] } : value);
+  };
+  const keys = { accessKeyId: 'AKIA', secretAccessKey: 'x', region: 'eu-west-1' };
+  const run = { platform: 'aws-secrets-manager', config: { ...keys, prefix: '' }, prune: true };
+  expect(short(await synced(o, run))).toEqual(['ALPHA unchanged']);
+  await remove('ALPHA');
+  // It has no text any more that could be compared.
+  value = { SecretBinary: 'AAAA' };
+  expect(short(await synced(o, run))).toEqual([]);
+  expect(asked).not.toContain('DeleteSecret');
+});

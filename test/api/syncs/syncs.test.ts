@@ -1,7 +1,7 @@
 // Syncs over HTTP and through the queue: what is written, what stays, who may, and what of it is told.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { problemOf } from '../../model/invariants';
-import { newAgent, newKey } from '../../support/credentials';
+import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inGate } from '../../support/gate';
 import {
@@ -178,6 +178,19 @@ describe('sync: dry runs', () => {
       'BETA deleted',
     ]);
     expect(targets.heroku).toHaveProperty('BETA');
+  });
+
+  it('idempotency: a dry run is made again under the same key, for whoever asks', async () => {
+    const { o } = await filled('dev_ONE', 'ALPHA');
+    const scopes = ['integrations:sync', 'secrets:read'];
+    const key = await newKey(o, { scopes });
+    const session = await newSession(key.o, { scopes, secrets: ['dev_*'], ttlSeconds: 600 });
+    const dry = (token: string) =>
+      o.as(token).post('/integrations/sync', { ...body, dryRun: true }, { 'Idempotency-Key': 'dry' });
+    expect(short((await dry(key.token)).json)).toEqual(['ALPHA created', 'dev_ONE created']);
+    const narrower = await dry(session.token);
+    expect(short(narrower.json)).toEqual(['dev_ONE created']);
+    expect(narrower.headers.get('idempotency-replayed')).toBe(null);
   });
 
   it('sync: a dry run tries once, and tells why the target refuses', async () => {

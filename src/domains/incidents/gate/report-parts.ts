@@ -4,6 +4,7 @@
 import { reaches, reachesEnvironment } from '../../../auth/authorize';
 import { covers } from '../../../auth/scopes';
 import { type CredentialRow, parentIdOf, type SecretRow } from '../../../db/schema';
+import { isNewValueHeld } from '../../../gate/approvals/hold';
 import { missingEntries } from '../../../gate/audit/gaps';
 import { secretData } from '../../../gate/events/raised';
 import { lineageOf } from '../../../gate/identity/lineage';
@@ -11,6 +12,7 @@ import { payerOf, rootOfCredential } from '../../../gate/limits/quota-root';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
 import { ok } from '../../../gate/request/outcome';
 import { slugOf } from '../../../gate/request/target';
+import { pause } from '../../../gate/request/yielding';
 import { endedSessions } from '../../../gate/rows/ended-sessions';
 import { actions as integrationNeeds } from '../../integrations/actions';
 import { sees } from '../../integrations/gate/reach';
@@ -118,25 +120,36 @@ function secrets({ core }: Call<unknown>, environments: string[], after: string)
   };
 }
 
-function named({ core, caller }: Call<unknown>, ids: string[]): NamedSecret[] {
-  const now = core.now();
-  return ids.flatMap((id) => {
-    const row = core.rows.get('secret', id);
-    if (!row) return [];
-    const mayList = reaches(caller, ['secrets:list', 'secrets:read'], row.environment_id, row.name);
-    const isActive = statusOf(row, now) === 'active';
-    return [
-      {
-        id,
-        name: mayList ? row.name : null,
-        type: row.type,
-        etag: etagOf(row),
-        isActive,
-        generated: row.generated !== null,
-        version: row.version,
-      },
-    ];
-  });
+/** Names that are compared with patterns before other requests are served. */
+const COMPARED = 100;
+
+async function named(call: Call<unknown>, ids: string[]): Promise<NamedSecret[]> {
+  const found: NamedSecret[] = [];
+  for (const [at, id] of ids.entries()) {
+    if (at > 0 && at % COMPARED === 0) await pause();
+    const row = call.core.rows.get('secret', id);
+    if (row) found.push(namedOf(call, row));
+  }
+  return found;
+}
+
+function namedOf(call: Call<unknown>, row: SecretRow): NamedSecret {
+  const { core, caller } = call;
+  const { id, environment_id, name, type, version, generated } = row;
+  const mayList = reaches(caller, ['secrets:list', 'secrets:read'], environment_id, name);
+  return {
+    id,
+    name: mayList ? name : null,
+    type,
+    etag: etagOf(row),
+    isActive: statusOf(row, core.now()) === 'active',
+    generated: generated !== null,
+    version,
+    // safety: preview-rotates-as-act
+    isBarred:
+      generated !== null &&
+      (!reaches(caller, ['secrets:rotate'], environment_id, name) || isNewValueHeld(call, row)),
+  };
 }
 
 /** What the lists of connections and syncs would show this caller. */
@@ -201,7 +214,7 @@ export const part: Operation<Part> = {
       } satisfies LogPart);
     }
     if (input.part === 'secrets') return answer(secrets(call, input.environments, input.after));
-    if (input.part === 'named') return answer(named(call, input.ids));
+    if (input.part === 'named') return answer(await named(call, input.ids));
     if (input.part === 'connections') return answer(connections(call, input));
     if (input.part === 'due') {
       // The event has an audit entry of its own, so neither exists without the other.

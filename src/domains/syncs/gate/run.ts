@@ -177,6 +177,7 @@ export const values: Operation<ValuesInput> = {
       return unaudited({ ...none, stop: again?.stop ?? revoked } satisfies ValuesPage);
     if (input.after === null) core.auditLog.append(entryOf(call, row, rows), 200, now);
     const isFirst = input.after === null;
+    const recorded = { ...row, selected: selected.rows };
     return unaudited({
       stop: null,
       items,
@@ -184,9 +185,9 @@ export const values: Operation<ValuesInput> = {
       results: isFirst
         ? [...selected.skipped, ...selected.rows.filter(({ id }) => back.has(id)).map(heldResult)]
         : [],
-      owned: isFirst ? ownedBy(core, callers, row, now) : [],
+      owned: isFirst ? ownedBy(core, callers, recorded, now) : [],
       ownedElsewhere: isFirst ? syncs(core).ownedElsewhere(recordedAt(row)) : [],
-      prunable: isFirst && row.prune ? prunable(core, callers, row, now) : [],
+      prunable: isFirst && row.prune ? prunable(core, callers, recorded, now) : [],
     } satisfies ValuesPage);
   },
 };
@@ -342,6 +343,30 @@ export interface EndInput extends Working {
   retryAfter: number | null;
 }
 
+/** What a sync did that a target allowed: whoever cannot get that far has nothing to record there. */
+const DONE: Result['action'][] = ['created', 'updated', 'unchanged', 'deleted'];
+
+/**
+ * Records whose quota the names at a target count for: that of the connection's creator, so that whoever runs
+ * it cannot push the record out with targets of their own. Nor can who names the target without its
+ * credential.
+ */
+function settle(core: Core, row: SyncRow, now: number): void {
+  const { rows } = core;
+  const { id, integration_id } = row;
+  // safety: record-only-by-those-let-in
+  if (
+    !syncs(core)
+      .results(id)
+      .some(({ action }) => DONE.includes(action))
+  )
+    return;
+  // safety: record-of-connection-kept
+  const owner = integration_id === null ? null : rows.rootOf('integration', integration_id);
+  const by = { root: owner ?? rows.rootOf('sync', id) ?? '', integration: integration_id };
+  syncs(core).settle(recordedAt(row), by, now);
+}
+
 /** Ends a sync. */
 export const end: Operation<EndInput> = {
   subject: ({ core, input }) => {
@@ -361,11 +386,7 @@ export const end: Operation<EndInput> = {
         if (isNew)
           syncs(core).plan(row.id, recordedAt(row), { steps: [], results: input.results, missing: [] });
         if (input.problem) syncs(core).fail(row.id, input.problem, 'all');
-        syncs(core).settle(
-          recordedAt(row),
-          { root: core.rows.rootOf('sync', row.id) ?? '', integration: row.integration_id },
-          now,
-        );
+        settle(core, row, now);
         // An automatic sync starts again, to where the connection leads now.
         if (row.credential === null && row.integration_id !== null && isRepointed(core, row))
           syncs(core).due(row.integration_id, row.environment_id, now);

@@ -37,6 +37,19 @@ export interface Selected {
   skipped: Result[];
 }
 
+/**
+ * Whether all callers can read secrets with a name in an environment. Past the most matching steps, no name
+ * counts as reached: names may be long and many, and so may patterns.
+ */
+function reachOfAll(callers: readonly Caller[], environment: string): (name: string) => boolean {
+  const judges = callers.map((caller) => ({ caller, steps: stepsFor(caller, READ, MOST_STEPS) }));
+  return (name) =>
+    judges.every(
+      // safety: sync-steps-bounded
+      ({ caller, steps }) => steps.take(environment, name) && reaches(caller, READ, environment, name),
+    );
+}
+
 /** The named secrets, or all; a refusal if there are too many. */
 export function select(
   { rows }: Pick<Core, 'rows'>,
@@ -44,15 +57,11 @@ export function select(
   { environment_id, names }: Pick<SyncRow, 'environment_id' | 'names'>,
   now: number,
 ): Selected | Refusal {
-  const judges = callers.map((caller) => ({ caller, steps: stepsFor(caller, READ, MOST_STEPS) }));
-  const within = (name: string) =>
-    judges.every(
-      ({ caller, steps }) => steps.take(environment_id, name) && reaches(caller, READ, environment_id, name),
-    );
+  const reached = reachOfAll(callers, environment_id);
   const selected: Selected = { rows: [], skipped: [] };
   const consider = (name: string, row: SecretRow | null) => {
     // safety: sync-within-reach
-    const refusal = row && within(name) ? readable(row, now) : refuse('NOT_FOUND');
+    const refusal = row && reached(name) ? readable(row, now) : refuse('NOT_FOUND');
     if (!refusal && row) selected.rows.push(row);
     else if (names && refusal) selected.skipped.push(skipped(name, refusal));
   };
@@ -265,46 +274,57 @@ export function mayRead(caller: Caller, environment: string | null): Refusal | n
     : refuse('NOT_FOUND', { message: 'There is no such environment.' });
 }
 
+/** A sync whose record of names is judged, with the secrets that it selects. */
+type Recorded = Pick<SyncRow, 'platform' | 'environment_id' | 'place' | 'names'> & {
+  selected: readonly SecretRow[];
+};
+
 /**
  * The names that this service was the last to write to a place, and whether their secrets are still active or
  * outside the callers' reach.
  */
-export const ownedBy = (
-  core: Core,
-  callers: readonly Caller[],
-  sync: Pick<SyncRow, 'platform' | 'environment_id' | 'place'>,
-  now: number,
-): Owned[] =>
-  syncs(core)
+export function ownedBy(core: Core, callers: readonly Caller[], sync: Recorded, now: number): Owned[] {
+  const isLost = lostIn(core, callers, sync, now);
+  return syncs(core)
     .owned(recordedAt(sync))
-    .map((one) => ({ ...one, isTaken: !isLost(core, callers, sync.environment_id, one.name, now) }));
+    .map((one) => ({ ...one, isTaken: !isLost(one.name) }));
+}
 
-/** Whether a secret is gone (deleted, renamed, expired or revoked) and the callers could reach its name. */
-const isLost = (
+/** The most rows of secrets that one judgement of a record looks at, besides those selected. */
+const MOST_LOOKED_AT = 10_000;
+
+/**
+ * Whether a secret is gone (deleted, renamed, expired or revoked) and the callers could reach its name. Past
+ * what one request may look at, none counts as gone.
+ */
+function lostIn(
   core: Core,
   callers: readonly Caller[],
-  environment: string,
-  name: string,
+  { environment_id, selected }: Recorded,
   now: number,
-): boolean =>
-  readable(core.rows.find('secret', environment, name), now) !== null &&
+): (name: string) => boolean {
+  const reached = reachOfAll(callers, environment_id);
+  const here = new Set(core.rows.names(environment_id));
+  const active = new Set(selected.map(({ name }) => name));
+  let left = MOST_LOOKED_AT;
+  const isGone = (name: string) => {
+    if (!here.has(name)) return true;
+    // safety: sync-record-bounded
+    if (active.has(name) || left-- <= 0) return false;
+    return readable(core.rows.find('secret', environment_id, name), now) !== null;
+  };
   // safety: prune-within-reach
-  callers.every((caller) => reaches(caller, READ, environment, name));
+  return (name) => isGone(name) && reached(name);
+}
 
 /**
  * Names at a place whose secrets are gone from the environment (deleted, renamed, expired or revoked),
  * limited to `names` if given and to the callers' reach.
  */
-export function prunable(
-  core: Core,
-  callers: readonly Caller[],
-  sync: Pick<SyncRow, 'platform' | 'environment_id' | 'names' | 'place'>,
-  now: number,
-): Owned[] {
-  const { environment_id, names } = sync;
+export function prunable(core: Core, callers: readonly Caller[], sync: Recorded, now: number): Owned[] {
+  const wanted = sync.names && new Set(sync.names);
+  const isLost = lostIn(core, callers, sync, now);
   return syncs(core)
     .owned(recordedAt(sync))
-    .filter(
-      ({ name }) => !(names && !names.includes(name)) && isLost(core, callers, environment_id, name, now),
-    );
+    .filter(({ name }) => (wanted?.has(name) ?? true) && isLost(name));
 }

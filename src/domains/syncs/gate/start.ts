@@ -238,7 +238,7 @@ function dryRun(
     };
   }
   if (items && isRefusal(items)) return items;
-  const about = { platform, environment_id, place, names: input.names };
+  const about = { platform, environment_id, place, names: input.names, selected: selected.rows };
   return wants('value', {
     integration,
     place,

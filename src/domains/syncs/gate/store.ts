@@ -39,8 +39,8 @@ export interface Syncs {
   /** When a job may be requested: after the lease, and after the previous request. */
   askAt(sync: string): number;
   /**
-   * Stores a plan. Names that the listing lacks are no longer ours; names that it leaves unchanged are no
-   * longer another environment's.
+   * Stores a plan. Names that the listing lacks are no longer ours; names that it leaves unchanged hold their
+   * secrets from now on, and are no longer another environment's.
    */
   plan(sync: string, place: Place, plan: { steps: Step[]; results: Result[]; missing: string[] }): void;
   /** The remaining steps: writes first, then deletions. */
@@ -57,7 +57,10 @@ export interface Syncs {
   fail(sync: string, problem: { code: string; message: string }, which: 'all' | 'not begun'): void;
   results(sync: string): Result[];
   count(sync: string): number;
-  /** The names that this service was the last to write to a target, from this environment. */
+  /**
+   * The names that this service was the last to write to a target, from this environment, or found there with
+   * the values of their secrets.
+   */
   owned(place: Place): Owned[];
   /** And from other environments. */
   ownedElsewhere(place: Place): string[];
@@ -275,15 +278,13 @@ function results(sql: SqlStorage, all: Query): Pick<Syncs, 'fail' | 'results' | 
 
 /** The remaining plans, and which names are ours. */
 function progress(sql: SqlStorage, all: Query): Pick<Syncs, 'plan' | 'steps' | 'begin' | 'drop' | 'report'> {
-  const { note, forget, yieldTo } = owners(sql, all);
+  const { note, find, forget, yieldTo } = owners(sql, all);
   return {
     plan(sync, place, { steps, results, missing }) {
       // safety: missing-names-not-ours
       for (const target of missing) forget(place, target);
-      const unchanged = results.flatMap(({ action, targetName }) =>
-        action === 'unchanged' && targetName !== null ? [targetName] : [],
-      );
-      for (const target of unchanged) yieldTo(place, target);
+      for (const { action, targetName: target, name } of results)
+        if (action === 'unchanged' && target !== null) find(place, { target, name });
       sql.exec('delete from sync_steps where sync = ?', sync);
       sql.exec('delete from sync_results where sync = ?', sync);
       for (const { name, target, kind, remote, digest } of steps)
@@ -329,16 +330,39 @@ function progress(sql: SqlStorage, all: Query): Pick<Syncs, 'plan' | 'steps' | '
         // safety: written-names-noted
         if (action === 'created' || action === 'updated')
           note(place, { target: targetName as string, name, digest });
+        if (action === 'unchanged') find(place, { target: targetName as string, name });
         if (kind === 'remove') forget(place, targetName as string);
       }
     },
   };
 }
 
+/**
+ * In place of a digest: the name was found with the value of its secret, and others wrote it. It is the
+ * digest of no value, so a prune takes it for theirs.
+ */
+const FOUND = '';
+
 /** Which environment was the last to write a name to a target. `place` in the table is the target. */
 function owners(sql: SqlStorage, all: Query) {
   const key = ({ folds }: Place, target: string) => (folds ? target.toUpperCase() : target);
+  // safety: last-writer-owns
+  const yieldTo = (place: Place, target: string) =>
+    sql.exec(
+      'delete from sync_names where place = ? and target = ? and environment <> ?',
+      ...[place.target, key(place, target), place.environment],
+    );
   return {
+    yieldTo,
+    /** The name already had the value of this secret. If others wrote it, it is not ours to delete. */
+    find(place: Place, { target, name }: Pick<Owned, 'target' | 'name'>) {
+      yieldTo(place, target);
+      // safety: found-names-hold-their-secrets
+      sql.exec(
+        'insert into sync_names values (?, ?, ?, ?, ?) on conflict do update set name = excluded.name',
+        ...[place.target, key(place, target), name, FOUND, place.environment],
+      );
+    },
     note: (place: Place, { target, name, digest }: Owned) =>
       sql.exec(
         'insert or replace into sync_names values (?, ?, ?, ?, ?)',
@@ -350,12 +374,6 @@ function owners(sql: SqlStorage, all: Query) {
       ),
     forget: (place: Place, target: string) =>
       sql.exec('delete from sync_names where place = ? and target = ?', place.target, key(place, target)),
-    // safety: last-writer-owns
-    yieldTo: (place: Place, target: string) =>
-      sql.exec(
-        'delete from sync_names where place = ? and target = ? and environment <> ?',
-        ...[place.target, key(place, target), place.environment],
-      ),
     owned: ({ target, environment }: Place) =>
       // safety: pruned-by-its-environment
       all<Owned & Record<string, string>>(

@@ -4,7 +4,7 @@
 
 import type { SyncRow } from '../../../db/schema';
 import type { Core, Declared } from '../../../gate/core';
-import { forgetTries } from './again';
+import { forgetTries, forgetTriesIn } from './again';
 import { syncs, targetIn } from './store';
 
 /** How long changes of secrets wait for others, to be synced together. */
@@ -19,7 +19,12 @@ export const follows: Declared['follows'] = {
     syncs(core).forgetIntegration(id);
     forgetTries(core, id);
   },
-  environment: (core, { id, after }) => void (after === null && syncs(core).forgetEnvironment(id)),
+  environment(core, { id, after }) {
+    if (after !== null) return;
+    syncs(core).forgetEnvironment(id);
+    // safety: tries-end-with-environment
+    forgetTriesIn(core, id);
+  },
 };
 
 /** A sync is started, cancelled or ended. */
