@@ -5,7 +5,7 @@ import { faults } from '../support/faults';
 import { inCore, inGate, runTasksLater } from '../support/gate';
 import { healthz, lines, schedule, useHealth, verdict } from '../support/health';
 import { HOUR } from '../support/time';
-import { type Caller, db, newOrg, newSecret } from '../support/world';
+import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send } from '../support/world';
 
 useHealth();
 
@@ -125,6 +125,42 @@ describe('health: rows that D1 and a gate do not both have', () => {
     await mend();
     await schedule();
     expect((await healthz()).failing).not.toContain('rows');
+  });
+
+  it.each([
+    ['the newest', 'max'],
+    ['the oldest', 'min'],
+  ])('is degraded without %s segment of the audit log, until it is mended or told', async (_what, which) => {
+    const o = await newOrg();
+    const archive = () => send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP });
+    for (let n = 0; n < 3; n++) {
+      await newSecret(o);
+      expect((await archive()).status).toBe(200);
+    }
+    await schedule();
+    expect((await healthz()).failing).toEqual([]);
+    const lose = () =>
+      take(
+        'audit_segments',
+        `org_id = ?1 and first_sequence = (select ${which}(first_sequence) from audit_segments where org_id = ?1)`,
+        o.id,
+      );
+    const mend = await lose();
+    await schedule();
+    const { text, ...found } = await healthz();
+    expect([found.is, found.failing]).toEqual(['degraded', ['rows']]);
+    expect(text).toContain('npm run restore -- FILE --rows');
+    expect(told(o)[0]?.rows).toEqual([expect.stringMatching(/^audit_segments \d+$/)]);
+    await mend();
+    await schedule();
+    expect((await healthz()).failing).toEqual([]);
+    await lose();
+    await schedule();
+    expect((await healthz()).failing).toEqual(['rows']);
+    const reason = 'no backup has them';
+    await send('POST', `/api/v1/orgs/${o.id}/adopt`, { token: BOOTSTRAP, body: { reason } });
+    await schedule();
+    expect((await healthz()).failing).toEqual([]);
   });
 
   it('is found beyond the first page, a page in each run', async () => {

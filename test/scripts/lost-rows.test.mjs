@@ -98,6 +98,8 @@ it('lost rows: doctor --deep names each, backup --verify some, and restore --row
     'DELETE FROM audit_segments WHERE first_sequence = (SELECT max(first_sequence) FROM audit_segments)',
   ).run();
   assert.match((await rowsOf()).text, /audit_segments \d+: the entries \d+ to \d+ are missing/);
+  db.prepare('DELETE FROM audit_segments').run();
+  assert.match((await rowsOf()).text, /audit_segments 1: the entries 1 to \d+ are missing/);
   assert.equal((await run('restore', ['d.sql', '--rows'])).status, 0);
   assert.equal((await call('GET', '/audit-log/verify')).json.ok, true);
   const after = await rowsOf();
