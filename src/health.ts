@@ -104,7 +104,7 @@ async function tryAll(env: Env, { masterKeys }: Settings, version: string, now: 
     answered(storedIn(env)),
     answered(Promise.resolve(gateOf(env).pulse())),
   ]);
-  const seen = readSurvey(pulse?.survey);
+  const seen = readSurvey(pulse);
   const judged: Judged[] = [
     judge('database', stored !== null, 'The database does not answer.', true),
     ...(stored
@@ -242,12 +242,7 @@ const refusing = ({ behind, another }: Survey['found']): string[] => [...behind,
 
 /** What the last survey knows of gates. `isOther`: the database was restored since. */
 const surveyed = ({ found, all, rows, apart }: Survey, isOther: boolean): Judged[] => [
-  judge(
-    'organisation_rows',
-    found.row.length === 0,
-    `The database has lost the row of ${many(found.row.length)}: a lost gate of theirs cannot begin again. Restore the database from a backup. The log names them (org_row_missing).`,
-    false,
-  ),
+  rowsOfOrgs(found, all.lost),
   judge(
     'gates',
     found.gate.length === 0,
@@ -283,12 +278,23 @@ const surveyed = ({ found, all, rows, apart }: Survey, isOther: boolean): Judged
   ),
 ];
 
+/** Whether D1 has the organisations themselves. */
+const rowsOfOrgs = ({ row, lost }: Survey['found'], isAll: boolean): Judged =>
+  judge(
+    'organisation_rows',
+    row.length + lost.length === 0,
+    lost.length
+      ? `The database lacks ${many(lost.length)} that it had, and whose gates are there: it is that of another vault, or has lost them. If it is that of another vault, put the right one back. Otherwise see "Organisations that the database lost" in docs/operations/backup-and-restore.md. The log names them (org_row_missing).`
+      : `The database has lost the row of ${many(row.length)}: a lost gate of theirs cannot begin again. Run npm run restore -- --adopt --only ORG --reason TEXT for each: its gate writes the row back. The log names them (org_row_missing).`,
+    isAll,
+  );
+
 /** Where a database that awaits adoption is the reason, that is told instead. */
 const rowsCheck = (orgs: string[]): Judged =>
   judge(
     'rows',
     orgs.length === 0,
-    `Rows of ${many(orgs.length)} differ between the database and the gates: they were lost, altered or put back in the database. The log names them (rows_differ). Run npm run restore -- FILE --rows with a backup that holds them, then npm run doctor -- --deep, which says what is left.`,
+    `Rows of ${many(orgs.length)} differ between the database and the gates: they were lost, altered or put back in the database. The log names them (rows_differ). Run npm run restore -- FILE --rows with a backup that holds them, which brings secrets and audit entries back, then npm run restore -- --adopt --reason TEXT, which writes back what else the gates have. npm run doctor -- --deep says what is left.`,
     false,
   );
 
@@ -337,7 +343,8 @@ export async function probeCame(env: Env): Promise<void> {
 export async function watch(env: Env, scheduled: number, now = Date.now()): Promise<void> {
   const settings = settingsOf(env);
   if ('problem' in settings) throw new Error('misconfigured');
-  const { sent, came, survey: before } = await gateOf(env).pulse();
+  const pulse = await gateOf(env).pulse();
+  const { sent, came } = pulse;
   if (sent !== null && !isDelivering(sent, came, now))
     console.warn(
       JSON.stringify({
@@ -347,7 +354,7 @@ export async function watch(env: Env, scheduled: number, now = Date.now()): Prom
       }),
     );
   // Each happens whatever becomes of the other.
-  const surveying = survey(env, settings.masterKeys, readSurvey(before), now, scheduled).then(
+  const surveying = survey(env, settings.masterKeys, readSurvey(pulse), now, scheduled).then(
     async (after) => {
       await gateOf(env).surveyed(JSON.stringify(after));
       last = null; // what this isolate knows is older

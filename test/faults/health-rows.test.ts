@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { faults } from '../support/faults';
-import { inCore, inGate, runTasksLater } from '../support/gate';
+import { inCore, inGate, loseStorage, runTasksLater } from '../support/gate';
 import { healthz, lines, schedule, useHealth, verdict } from '../support/health';
 import { HOUR } from '../support/time';
 import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send } from '../support/world';
@@ -26,6 +26,105 @@ describe('health: the row of an organisation', () => {
       .prepare(put)
       .bind(...Object.values(row as object))
       .run();
+    await schedule();
+    expect(await verdict()).toEqual([200, 'ok', []]);
+  });
+});
+
+describe('health: organisations that the database had', () => {
+  const adopt = (o: Caller) =>
+    send('POST', `/api/v1/orgs/${o.id}/adopt`, { token: BOOTSTRAP, body: { reason: 'it is this one' } });
+  const ALL = ['orgs', 'org_keys', 'fences', 'environments', 'members', 'credentials', 'commits'];
+  /** Takes what D1 has of an organisation away. Returns how to put it back. */
+  async function takeAway(o: Caller, tables = ALL) {
+    const owner = (table: string) => (table === 'orgs' ? 'id' : 'org_id');
+    const taken = await Promise.all(
+      tables.map((table) =>
+        db
+          .prepare(`select * from ${table} where ${owner(table)} = ?`)
+          .bind(o.id)
+          .all(),
+      ),
+    );
+    await db.batch(
+      tables.map((table) => db.prepare(`delete from ${table} where ${owner(table)} = ?`).bind(o.id)),
+    );
+    const puts = taken.flatMap(({ results }, at) =>
+      results.map((row) =>
+        db
+          .prepare(
+            `insert into ${tables[at]} (${Object.keys(row)}) values (${Object.keys(row).map(() => '?')})`,
+          )
+          .bind(...Object.values(row)),
+      ),
+    );
+    return () => db.batch(puts);
+  }
+
+  it('is down with the database of another vault that has the same master keys, until the right one is back', async () => {
+    const mine = [await newOrg(), await newOrg()];
+    await schedule();
+    // An organisation of the other vault: no gate of this one knows it.
+    const other = await newOrg();
+    await loseStorage(other);
+    const putBack = await Promise.all(mine.map((o) => takeAway(o)));
+    await schedule();
+    const { text, ...found } = await healthz();
+    expect([found.status, found.failing]).toEqual([503, ['organisation_rows']]);
+    expect(text).toContain('2 organisations that it had');
+    for (const o of mine) {
+      expect(text).not.toContain(o.id);
+      expect(lines()).toContainEqual(expect.objectContaining({ event: 'org_row_missing', org: o.id }));
+    }
+    // It is still told after a restart, and in later runs.
+    await schedule(2);
+    expect(await verdict()).toEqual([503, 'down', ['organisation_rows']]);
+    for (const put of putBack) await put();
+    await schedule();
+    expect(await verdict()).toEqual([200, 'ok', []]);
+  });
+
+  it('is down without any organisation, although the deployment key is there', async () => {
+    const o = await newOrg();
+    await schedule();
+    await takeAway(o);
+    await schedule();
+    expect(await verdict()).toEqual([503, 'down', ['organisation_rows']]);
+  });
+
+  it('is degraded without one, until the database is adopted', async () => {
+    const o = await newOrg();
+    const stays = await newOrg();
+    await schedule();
+    await takeAway(o);
+    await schedule();
+    expect(await verdict()).toEqual([200, 'degraded', ['organisation_rows']]);
+    expect((await adopt(stays)).status).toBe(200);
+    expect(await verdict()).toEqual([200, 'ok', []]);
+    await schedule(2);
+    expect(await verdict()).toEqual([200, 'ok', []]);
+  });
+
+  it('is ok after one was deleted, and after its gate was lost too', async () => {
+    const deleted = await newOrg();
+    const lost = await newOrg();
+    await newOrg();
+    await schedule();
+    expect((await deleted.del('', { confirm: (await deleted.get('')).json.name })).status).toBe(204);
+    await takeAway(lost);
+    await loseStorage(lost);
+    await schedule(2);
+    expect(await verdict()).toEqual([200, 'ok', []]);
+  });
+
+  it('has its row written back by its gate when it adopts the database', async () => {
+    const o = await newOrg();
+    await schedule();
+    await takeAway(o, ['orgs']);
+    await schedule();
+    const { text } = await healthz();
+    expect(text).toContain('npm run restore -- --adopt --only ORG');
+    expect((await adopt(o)).status).toBe(200);
     await schedule();
     expect(await verdict()).toEqual([200, 'ok', []]);
   });
