@@ -106,3 +106,64 @@ it('lost rows: doctor --deep names each, backup --verify some, and restore --row
   assert.doesNotMatch(after.text, /secrets sec_/);
   db.close();
 });
+
+it('lost rows: an organisation whose own row is lost gets it back from its gate, and all of it from a backup too', {
+  timeout: 300_000,
+}, async () => {
+  const dir = copyOfProject();
+  const service = await startService(dir);
+  const run = (/** @type {string} */ command, /** @type {string[]} */ args) =>
+    runCommand(dir, command, args, { PORT: String(service.port) });
+  const owner = { email: 'you@example.com', name: 'You' };
+  const found = async (/** @type {string} */ name) =>
+    (await service.call('POST', '/orgs', service.variable('BOOTSTRAP_TOKEN'), { name, owner })).json;
+  const acme = await found('Acme');
+  await found('Globex');
+  const { id } = acme.org;
+  const call = (
+    /** @type {string} */ method,
+    /** @type {string} */ at,
+    /** @type {any} */ body = undefined,
+  ) => service.call(method, `/orgs/${id}${at}`, acme.api_key.token, body);
+  await call('POST', '/secrets', { name: 'ONE', type: 'generic', value: 'of Acme' });
+  assert.equal((await run('backup', ['--output', 'b.sql'])).status, 0);
+  const db = new DatabaseSync(/** @type {string} */ (vaultFile(path.join(dir, '.wrangler', 'state'))), {
+    timeout: 10_000,
+  });
+  const rows = () => db.prepare('SELECT * FROM orgs WHERE id = ?').all(id);
+  const before = rows();
+  const adopt = ['--adopt', '--reason', 'rows were lost'];
+
+  db.prepare('DELETE FROM orgs WHERE id = ?').run(id);
+  const others = await run('restore', adopt);
+  assert.match(others.said, /1 organisation has adopted/, 'the database does not list it');
+  assert.deepEqual(rows(), []);
+  assert.match((await run('restore', ['b.sql', '--only', id])).said, /^Use: /m);
+  const unknown = await run('restore', [...adopt, '--only', 'org_0000000000000000000000']);
+  assert.equal(unknown.status, 1, unknown.said);
+  assert.match(unknown.said, /did not accept.*\n +org_0000000000000000000000: 404/);
+  const mended = await run('restore', [...adopt, '--only', id]);
+  assert.equal(mended.status, 0, mended.said);
+  assert.deepEqual(rows(), before);
+
+  // All of it: the commands of the pages, in the order of the page.
+  const tables = ['orgs', 'org_keys', 'secrets', 'secret_versions', 'environments', 'members', 'credentials'];
+  const [key] = db.prepare('SELECT * FROM org_keys WHERE org_id = ?').all(id);
+  for (const table of [...tables, 'audit_segments', 'fences', 'commits'])
+    db.prepare(`DELETE FROM ${table} WHERE ${table === 'orgs' ? 'id' : 'org_id'} = ?`).run(id);
+  db.prepare(`INSERT INTO org_keys (${Object.keys(key)}) VALUES (${Object.keys(key).map(() => '?')})`).run(
+    .../** @type {any[]} */ (Object.values(key)),
+  );
+  const put = await run('restore', ['b.sql', '--rows']);
+  assert.equal(put.status, 0, put.said);
+  assert.match(put.said, /ONE/);
+  const again = await run('restore', [...adopt, '--only', id]);
+  assert.equal(again.status, 0, again.said);
+  assert.equal((await call('PATCH', '', { name: 'Acme again' })).status, 200);
+  assert.equal((await call('GET', '/secrets/by-name/ONE')).json.value, 'of Acme');
+  assert.equal((await call('GET', '/audit-log/verify')).json.ok, true);
+  const whole = await run('doctor', ['--deep', '--json']);
+  const checks = JSON.parse(whole.stdout).checks.filter(({ check }) => check === 'rows');
+  assert.equal(checks.at(-1).verdict, 'ok', JSON.stringify(checks));
+  db.close();
+});

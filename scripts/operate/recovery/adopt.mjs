@@ -3,6 +3,7 @@
 
 import { ExpectedError } from '../../shared/expected-error.mjs';
 import { harmless } from '../../shared/terminal.mjs';
+import { readHealth } from '../vault/health.mjs';
 import { BAD_GATE, eachOrg, linesOf } from './each-org.mjs';
 
 /** How long accepting the database may take for one organisation, in milliseconds. */
@@ -10,11 +11,19 @@ const WITHIN = 300_000;
 /** How many losses of an organisation are shown; the audit log has all that fit. */
 const MOST_SHOWN = 20;
 
-/** @param {{ url: string, token?: string }} service @param {string} reason @param {string[]} except */
-export async function adoptAll(service, reason, except) {
+/**
+ * @param {{ url: string, token?: string }} service @param {string} reason
+ * @param {{ except: string[], only: string[] }} which
+ */
+export async function adoptAll(service, reason, { except, only }) {
   if (!reason.trim())
     throw new ExpectedError(
       '--reason is missing: say why; it is stored in the audit log of each organisation',
+    );
+  const lacking = only.length ? undefined : await lackingOrgs(service.url);
+  if (lacking)
+    process.stderr.write(
+      `${lacking}\nWith this, organisations that the database does not have are given up.\n`,
     );
   const what = 'organisations that accept the database:';
   const { orgs, done, left } = await eachOrg({
@@ -22,6 +31,7 @@ export async function adoptAll(service, reason, except) {
     path: '/adopt',
     body: { reason },
     except,
+    only,
     what,
     within: WITHIN,
   });
@@ -33,6 +43,17 @@ export async function adoptAll(service, reason, except) {
   }
   if (except.length) process.stderr.write(`Left out as asked: ${except.join(', ')}\n`);
   return { adopted: Object.fromEntries(done), left, message: messageOf(orgs.length, done) };
+}
+
+/** What the service says of organisations that its database lost. @param {string} url */
+async function lackingOrgs(url) {
+  const body = await fetch(new URL('/healthz', url), {
+    redirect: 'error',
+    signal: AbortSignal.timeout(10_000),
+  })
+    .then((answer) => answer.json())
+    .catch(() => undefined);
+  return readHealth(body)?.checks.find(({ name, ok }) => name === 'organisation_rows' && !ok)?.message;
 }
 
 /** @param {number} total @param {Map<string, any>} done */
