@@ -13,6 +13,40 @@ useWorld();
 const marksOf = (o: Caller) =>
   inGate(o, (_gate, state) => state.storage.sql.exec('select count(*) n from marks').one().n);
 
+/** What is said of a change that may have taken effect. */
+const IN_DOUBT = /not known whether .* took effect\. Repeat it with the same Idempotency-Key/;
+
+describe('fault: a change that takes effect and cannot be answered', () => {
+  const secret = { name: 'ONCE', type: 'generic', value: 'v' };
+
+  it('is told as in doubt on a full disk, and a repeat under its key makes it only once', async () => {
+    const o = await newOrg();
+    const full = (sql: string) => inGate(o, (_gate, { storage }) => void storage.sql.exec(sql));
+    await full(
+      "create trigger full before insert on audit begin select raise(abort, 'database or disk is full'); end",
+    );
+    const key = { 'Idempotency-Key': 'only-once' };
+    const doubtful = await o.post('/secrets', secret, key);
+    expect([doubtful.status, doubtful.json.error.code]).toEqual([503, 'UNAVAILABLE']);
+    expect(doubtful.json.error.message).toMatch(IN_DOUBT);
+    await full('drop trigger full');
+    expect((await o.post('/secrets', secret, key)).status).toBe(201);
+    expect((await o.get('/secrets')).json.data).toHaveLength(1);
+  });
+
+  it('is told as in doubt if the reply of the gate is lost; a read is not', async () => {
+    const o = await newOrg();
+    faults.rpc = () => ({ fate: 'after', retryable: false });
+    const doubtful = await o.post('/secrets', secret);
+    const read = await o.get('/secrets');
+    faults.rpc = null;
+    expect([doubtful.status, read.status]).toEqual([503, 503]);
+    expect(doubtful.json.error.message).toMatch(IN_DOUBT);
+    expect(read.json.error.message).not.toMatch(IN_DOUBT);
+    expect((await o.post('/secrets', secret)).json.error.code).toBe('SECRET_NAME_TAKEN');
+  });
+});
+
 describe('fault: a change whose D1 batch fails', () => {
   it('before it takes effect is 503, did nothing, and can be repeated', async () => {
     const o = await newOrg();
@@ -26,6 +60,7 @@ describe('fault: a change whose D1 batch fails', () => {
       1,
     ]);
     expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ version: 1, value: 'one' });
+    expect(refused.json.error.message).not.toMatch(IN_DOUBT);
     expect((await o.patch(`/secrets/${id}`, { value: 'two' })).json.version).toBe(2);
     expect(await marksOf(o)).toBe(0);
   });
@@ -51,6 +86,7 @@ describe('fault: a change whose D1 batch fails', () => {
       faults.fail = (kind) => (kind === 'batch' && ++batches === 1 ? how : 'before');
       const doubtful = await o.patch(`/secrets/${id}`, { value: 'two' }, { 'Idempotency-Key': 'x' });
       expect(doubtful.status).toBe(503);
+      expect(doubtful.json.error.message).toMatch(IN_DOUBT);
       // What is in doubt is told neither way; everything else goes on.
       expect((await o.get(`/secrets/${id}`)).status).toBe(503);
       expect((await o.get(`/secrets/${other.id}`)).json.value).toBe('other');

@@ -3,7 +3,7 @@
 // of the API contract; whatever is revealed or changed was checked against the approval policies first.
 
 import { type Caller, mayAct } from '../../auth/authorize';
-import { ApiError, type Refusal, refuse, statusOf } from '../../errors';
+import { ApiError, changeInDoubt, type Refusal, refuse, statusOf } from '../../errors';
 import { governed, governedRead, mayRevealAll, unidentified } from '../approvals/hold';
 import { type DraftOf, noSubject, type Subject } from '../audit/entry';
 import { identifyAgain } from '../identity/identify';
@@ -119,7 +119,7 @@ async function change(
   draft: DraftOf,
 ): Promise<OperationOutcome> {
   const fetched = await inTurns(call.core, payerOf(call), () => change.before?.(call));
-  return commit(call, draft, {
+  const outcome = await commit(call, draft, {
     locks: () => [...change.locks(call), ...approvalLocks(call)],
     fetch: () => change.locked?.(call),
     plan(now, locked) {
@@ -129,6 +129,9 @@ async function change(
     revises: () => change.revises?.(call) ?? null,
     govern: (made, now) => governed(call, made, now),
   });
+  // Its audit entry is written once the commit is settled.
+  const isInDoubt = outcome.kind === 'refused' && outcome.audited && outcome.refusal.code === 'UNAVAILABLE';
+  return isInDoubt ? { ...outcome, refusal: changeInDoubt(outcome.refusal.retry_after ?? 2) } : outcome;
 }
 
 /** Reads. A read that an approval policy holds needs an approval, which is then used up. */
