@@ -43,7 +43,7 @@ const ROWLESS = 'SELECT org_id AS id FROM org_keys WHERE org_id NOT IN (SELECT i
 /** Which organisations have lost their row. @param {string[]} rowless */
 export const lostRows = (rowless) =>
   rowless.length > 0
-    ? `${rowless.length} ${rowless.length === 1 ? 'organisation has' : 'organisations have'} a key and no row in the table orgs (${some(rowless)}): if you did not delete them, restore the database from a backup; if you did, delete their rows of org_keys`
+    ? `${rowless.length} ${rowless.length === 1 ? 'organisation has' : 'organisations have'} a key and no row in the table orgs (${some(rowless)}): if you did not delete them, npm run restore -- --adopt --only ORG --reason TEXT has the gate of each write its row back; if you did, delete their rows of org_keys`
     : undefined;
 
 /**
