@@ -1,6 +1,6 @@
-// Organisations that D1 once had and that the survey remembers: whether D1 has lost them, or is that of another
-// vault. Invariants: one that was deleted is not taken for lost; while some are lost, no others are learnt, so
-// that those of another vault are not taken for our own.
+// Organisations that D1 once had and that the survey remembers: whether D1 has lost them, or is that of
+// another vault. Invariants: one that was deleted is not taken for lost; while some are lost, no others are
+// learnt, so that those of another vault are not taken for our own.
 import type { Env } from './env';
 import { compared } from './row-walk';
 
