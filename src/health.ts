@@ -294,7 +294,7 @@ const rowsCheck = (orgs: string[]): Judged =>
   judge(
     'rows',
     orgs.length === 0,
-    `Rows of ${many(orgs.length)} differ between the database and the gates: they were lost, altered or put back in the database. The log names them (rows_differ). Run npm run restore -- FILE --rows with a backup that holds them, which brings secrets and audit entries back, then npm run restore -- --adopt --reason TEXT, which writes credentials, environments and people back. npm run doctor -- --deep says what is left.`,
+    `Rows of ${many(orgs.length)} differ between the database and the gates: they were lost, altered or put back in the database. The log names them (rows_differ). Run npm run restore -- FILE --rows with a backup that holds them, which brings secrets and audit entries back, then npm run restore -- --adopt --reason TEXT, which has the gates write all other rows back. npm run doctor -- --deep says what is left.`,
     false,
   );
 

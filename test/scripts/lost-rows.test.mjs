@@ -104,6 +104,15 @@ it('lost rows: doctor --deep names each, backup --verify some, and restore --row
   assert.equal((await call('GET', '/audit-log/verify')).json.ok, true);
   const after = await rowsOf();
   assert.doesNotMatch(after.text, /secrets sec_/);
+  // The gates have all other rows, and what is encrypted in them.
+  assert.match(after.text, /has the gates write all other rows back/);
+  const adopted = await run('restore', ['--adopt', '--reason', 'rows were lost']);
+  assert.equal(adopted.status, 0, adopted.said);
+  assert.equal((await rowsOf()).verdict, 'ok');
+  db.prepare("UPDATE webhooks SET url_sealed = ''").run();
+  assert.match((await rowsOf()).text, /webhooks whk_\w+.*: its URL or signing secret does not open/);
+  await run('restore', ['--adopt', '--reason', 'rows were emptied']);
+  assert.equal((await rowsOf()).verdict, 'ok');
   db.close();
 });
 
