@@ -127,7 +127,7 @@ it('lost rows: an organisation whose own row is lost gets it back from its gate,
   const found = async (/** @type {string} */ name) =>
     (await service.call('POST', '/orgs', service.variable('BOOTSTRAP_TOKEN'), { name, owner })).json;
   const acme = await found('Acme');
-  await found('Globex');
+  const globex = (await found('Globex')).org.id;
   const { id } = acme.org;
   const call = (
     /** @type {string} */ method,
@@ -174,5 +174,22 @@ it('lost rows: an organisation whose own row is lost gets it back from its gate,
   const whole = await run('doctor', ['--deep', '--json']);
   const checks = JSON.parse(whole.stdout).checks.filter(({ check }) => check === 'rows');
   assert.equal(checks.at(-1).verdict, 'ok', JSON.stringify(checks));
+
+  // One that is to stay lost is not looked for any more.
+  for (const table of [...tables, 'fences', 'commits'])
+    db.prepare(`DELETE FROM ${table} WHERE ${table === 'orgs' ? 'id' : 'org_id'} = ?`).run(globex);
   db.close();
+  const keysCheck = async () => {
+    const { stdout } = await run('doctor', ['--json']);
+    return JSON.parse(stdout).checks.find(({ check }) => check === 'keys');
+  };
+  assert.match((await keysCheck()).message, new RegExp(`lost an organisation with row and key .${globex}`));
+  assert.match((await run('gate', ['give-up', globex, '--yes'])).said, /nothing was changed/, 'it runs');
+  await service.stop();
+  assert.match((await run('gate', ['give-up', id, '--yes'])).said, /its gate stays.*nothing was changed/);
+  assert.match((await run('gate', ['give-up', globex])).said, /Nothing was changed: pass --yes/);
+  const given = await run('gate', ['give-up', globex, '--yes']);
+  assert.equal(given.status, 0, given.said);
+  assert.match(given.said, /are now in .*set-aside/);
+  assert.equal((await keysCheck()).verdict, 'ok');
 });

@@ -3,8 +3,7 @@
 
 import { ExpectedError } from '../../shared/expected-error.mjs';
 import { harmless } from '../../shared/terminal.mjs';
-import { readHealth } from '../vault/health.mjs';
-import { BAD_GATE, eachOrg, linesOf } from './each-org.mjs';
+import { BAD_GATE, eachOrg, linesOf, problemsWith } from './each-org.mjs';
 
 /** How long accepting the database may take for one organisation, in milliseconds. */
 const WITHIN = 300_000;
@@ -20,7 +19,7 @@ export async function adoptAll(service, reason, { except, only }) {
     throw new ExpectedError(
       '--reason is missing: say why; it is stored in the audit log of each organisation',
     );
-  const lacking = only.length ? undefined : await lackingOrgs(service.url);
+  const [lacking] = only.length ? [] : await problemsWith(service.url, ['organisation_rows']);
   if (lacking)
     process.stderr.write(
       `${lacking}\nWith this, organisations that the database does not have are given up.\n`,
@@ -43,17 +42,6 @@ export async function adoptAll(service, reason, { except, only }) {
   }
   if (except.length) process.stderr.write(`Left out as asked: ${except.join(', ')}\n`);
   return { adopted: Object.fromEntries(done), left, message: messageOf(orgs.length, done) };
-}
-
-/** What the service says of organisations that its database lost. @param {string} url */
-async function lackingOrgs(url) {
-  const body = await fetch(new URL('/healthz', url), {
-    redirect: 'error',
-    signal: AbortSignal.timeout(10_000),
-  })
-    .then((answer) => answer.json())
-    .catch(() => undefined);
-  return readHealth(body)?.checks.find(({ name, ok }) => name === 'organisation_rows' && !ok)?.message;
 }
 
 /** @param {number} total @param {Map<string, any>} done */

@@ -3,6 +3,7 @@
 // an `ExpectedError`.
 import { ExpectedError } from '../../shared/expected-error.mjs';
 import { harmless } from '../../shared/terminal.mjs';
+import { readHealth } from '../vault/health.mjs';
 import { bootstrapCaller, orgsOf, progress } from '../vault/vault.mjs';
 
 /** How long one organisation may answer 503 before the others go on without it, in milliseconds. */
@@ -24,6 +25,18 @@ export async function answers(url) {
   } catch {
     return false;
   }
+}
+
+/** What the service says of its database, by these checks. @param {string} url @param {string[]} names */
+export async function problemsWith(url, names) {
+  const body = await fetch(new URL('/healthz', url), {
+    redirect: 'error',
+    signal: AbortSignal.timeout(10_000),
+  })
+    .then((answer) => answer.json())
+    .catch(() => undefined);
+  const failing = readHealth(body)?.checks.filter(({ name, ok }) => !ok && names.includes(name)) ?? [];
+  return failing.map(({ message }) => message);
 }
 
 /**

@@ -59,7 +59,7 @@ export function goneOf(db, ids) {
 /** Of which organisations only a gate is left. @param {string[]} gone */
 export const lostOrgs = (gone) =>
   gone.length > 0
-    ? `the database has lost ${gone.length === 1 ? 'an organisation' : `${gone.length} organisations`} with row and key (${some(gone)}), and the gates beside it have them: restore the database from a backup`
+    ? `the database has lost ${gone.length === 1 ? 'an organisation' : `${gone.length} organisations`} with row and key (${some(gone)}), and the gates beside it have them: if it is the database of another vault, put the right one back; otherwise see "Organisations that the database lost" in docs/operations/backup-and-restore.md`
     : undefined;
 
 const some = (/** @type {string[]} */ ids) =>
