@@ -113,6 +113,21 @@ it('lost rows: doctor --deep names each, backup --verify some, and restore --row
   assert.match((await rowsOf()).text, /webhooks whk_\w+.*: its URL or signing secret does not open/);
   await run('restore', ['--adopt', '--reason', 'rows were emptied']);
   assert.equal((await rowsOf()).verdict, 'ok');
+  // A value that no backup has, and the gate still has: its row comes back, and the value is stored again.
+  const late = (await call('POST', '/secrets', { name: 'LATE', type: 'generic', value: 'late' })).json.id;
+  db.prepare('DELETE FROM secrets WHERE id = ?').run(late);
+  db.prepare('DELETE FROM secret_versions WHERE secret_id = ?').run(late);
+  const part = await run('restore', ['d.sql', '--rows']);
+  assert.equal(part.status, 1, part.said);
+  assert.match(part.said, /the row of \S+: sec_\w+ \(LATE\) restored/);
+  assert.match(part.said, /\(LATE\) version 1: the backup does not have it/);
+  assert.equal((await run('restore', ['--adopt', '--reason', 'went back'])).status, 0);
+  const { value } = (await call('GET', `/secrets/${late}`)).json;
+  assert.equal(value, 'late');
+  assert.equal((await call('POST', `/secrets/${late}/rotate`, { value })).json.version, 2);
+  assert.match((await rowsOf()).text, /\(LATE\) version 1: its stored value is missing/);
+  assert.equal((await call('DELETE', `/secrets/${late}?permanent=true`)).status, 204);
+  assert.equal((await rowsOf()).verdict, 'ok');
   db.close();
 });
 
