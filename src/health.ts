@@ -110,7 +110,12 @@ async function tryAll(env: Env, { masterKeys }: Settings, version: string, now: 
     ...(stored
       ? [tablesCheck(stored), ...(stored.keys ? keyChecks(masterKeys, stored.keys, seen) : [])]
       : []),
-    judge('gate', pulse !== null, 'The gate of the health check does not answer.', true),
+    judge(
+      'gate',
+      pulse !== null,
+      'The gate of the health check does not answer. If requests are answered, only this gate is broken: see "The gates of the service itself" in docs/operations/gates.md.',
+      true,
+    ),
     ...(pulse
       ? [
           ...surveyed(seen, isRestored(seen, stored?.keys?.fence ?? null)),

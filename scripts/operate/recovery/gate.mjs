@@ -11,17 +11,20 @@ import { claimState, gateFile, isInUse, setAside, vaultFile } from '../vault/sta
 import { bootstrapCaller, deployedService, localUrl, run, stateDir, variable } from '../vault/vault.mjs';
 import { acceptClock } from './accept-clock.mjs';
 import { giveUp } from './give-up.mjs';
+import { isOwnGate, resetOwnGate } from './own-gates.mjs';
 
 const USAGE = `Use: npm run gate -- reset ORG --reason TEXT [options]
      npm run gate -- accept-clock --reason TEXT [options]
      npm run gate -- give-up ORG [--yes]
+     npm run gate -- reset health|deployment [--yes]
   --remote   the deployment instead of the vault of npm start; needs BOOTSTRAP_TOKEN in the environment
   --url URL  where the service answers
   --yes      without asking
   --json     print one JSON object
 reset is for an organisation whose gate is broken: gate_unreachable in the log names it. accept-clock is for a clock that was ahead and
 was put right: all organisations go on by it, and /healthz is ok. give-up is for an organisation that the database of npm start does not
-have any more: it sets its gate aside while the service is stopped.`;
+have any more: it sets its gate aside while the service is stopped. So does reset with the gates of npm start itself: health is that of
+the health check, deployment remembers the Idempotency-Keys of POST /orgs.`;
 
 /** @param {string} org */
 const losses = (
@@ -50,6 +53,8 @@ await run(async () => {
   if (values.help) return void process.stdout.write(`${USAGE}\n`);
   const [command, org, ...more] = positionals;
   const isClock = command === 'accept-clock' && org === undefined;
+  if (command === 'reset' && isOwnGate(org) && !values.remote && !values.url && more.length === 0)
+    return resetOwnGate(org ?? '', stateDir(), values.yes);
   if (
     !isClock &&
     (!['reset', 'give-up'].includes(command ?? '') || !/^org_[0-9A-Za-z]{22}$/.test(org ?? '') || more.length)
