@@ -1,7 +1,7 @@
 // `npm run gate`: `reset ORG` gives an organisation a new gate, which begins from the database;
-// `accept-clock` and `give-up` are in files of their own. Invariants: what is lost is said before anything is changed; only
-// the named organisation is touched; a local gate's files are set aside, never deleted; the reason is in the
-// organisation's audit log.
+// `accept-clock`, `give-up` and the gates of the service itself are in files of their own. Invariants: what
+// is lost is said before anything is changed; only the named organisation is touched; a local gate's files
+// are set aside, never deleted; the reason is in the organisation's audit log.
 import fs from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { ExpectedError } from '../../shared/expected-error.mjs';

@@ -1,6 +1,6 @@
 // `npm run gate -- give-up ORG`: sets the gate of an organisation aside that the local database does not have
-// any more, so that nothing looks for it. Invariants: the gate of an organisation that the database has stays;
-// its files are set aside, never deleted.
+// any more, so that nothing looks for it. Invariants: the gate of an organisation that the database has
+// stays; its files are set aside, never deleted.
 import fs from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { ExpectedError } from '../../shared/expected-error.mjs';

@@ -1,5 +1,5 @@
-// `npm run gate -- reset health`, and `deployment`: sets a gate of the local service itself aside, which belongs
-// to no organisation. Invariants: what is lost is said first; its files are set aside, never deleted.
+// `npm run gate -- reset health`, and `deployment`: sets a gate of the local service itself aside, which
+// belongs to no organisation. Invariants: what is lost is said first; its files are set aside, never deleted.
 import fs from 'node:fs';
 import { ExpectedError } from '../../shared/expected-error.mjs';
 import { agrees, isAsked } from '../../shared/terminal.mjs';
