@@ -50,6 +50,8 @@ export interface Survey {
   hadOrgs: boolean;
   /** Organisations that D1 had, the next to look at first; a survey of an earlier release lacks them. */
   known: string[];
+  /** The mark of the vault's deployment key, once it has organisations. */
+  mark: string | null;
   /** Whether all organisations that the last run looked at had a trouble. */
   all: Record<'key' | 'lost' | 'gate', boolean>;
   /** The organisations known to have a trouble. */
@@ -64,6 +66,7 @@ const none: Survey = {
   gates: '',
   hadOrgs: false,
   known: [],
+  mark: null,
   all: { key: false, lost: false, gate: false },
   found: { key: [], row: [], lost: [], gate: [], behind: [], another: [], adoption: [], clock: [] },
 };
@@ -81,7 +84,13 @@ export function readSurvey(pulse: Pick<Pulse, 'survey' | 'adopted'> | null): Sur
     found: { ...none.found, ...kept.found },
   };
   if ((pulse?.adopted ?? 0) < read.at) return read;
-  return { ...read, known: [], all: { ...read.all, lost: false }, found: { ...read.found, lost: [] } };
+  return {
+    ...read,
+    known: [],
+    mark: null,
+    all: { ...read.all, lost: false },
+    found: { ...read.found, lost: [] },
+  };
 }
 
 /** An organisation and its wrapped key; without a `master_id` the key is missing. */
@@ -168,7 +177,7 @@ export async function survey(
     ])
   ).map(({ results }) => results as unknown[]) as [Keyed[], Keyed[], Keyed[], Keyed[], Listed[], Listed[]];
   const exist = new Set(known.map(({ id }) => id));
-  const earlier = await lookForKnown(env, before.known, found.lost);
+  const earlier = await lookForKnown(env, masters, before.known, found.lost);
   const opened = unique([...keyed, ...known.filter(({ id }) => found.key.includes(id))]);
   // Those not looked at in this run come first, so each gets its turn.
   const due = again.filter((id) => exist.has(id));
@@ -207,6 +216,7 @@ export async function survey(
     fence,
     hadOrgs: before.hadOrgs || keyed.length > 0,
     known: remembered(earlier, keyed),
+    mark: before.mark ?? (keyed.length ? earlier.mark : null),
     all: { key: isAll('key', opened), lost: earlier.isAll, gate: isAll('gate', asked) },
     found: { ...failed, ...Object.fromEntries(ofGates.map((trouble) => [trouble, kept(trouble)])) },
   };

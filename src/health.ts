@@ -21,7 +21,14 @@ import {
   type Survey,
   survey,
 } from './health-survey';
-import { DATABASE_LOST, DEPLOYMENT_KEY_MISSING, opens, type WrappedKey, whyClosed } from './keys/keyring';
+import {
+  DATABASE_LOST,
+  DEPLOYMENT_KEY_MISSING,
+  markOf,
+  opens,
+  type WrappedKey,
+  whyClosed,
+} from './keys/keyring';
 import { unequal } from './row-walk';
 
 /** How long a result is reused, and how long one that is not `ok`. */
@@ -214,13 +221,14 @@ const tablesCheck = ({ lacking, keys }: Stored): Judged =>
 function keyChecks(
   masters: MasterKey[],
   { deployment, sample, hasOrgs }: StoredKeys,
-  { found, all, hadOrgs }: Survey,
+  { found, all, hadOrgs, mark }: Survey,
 ): Judged[] {
   // A new vault gets its key with the first request.
   const isOpen = deployment
     ? opens(masters, 'deployment key', 'deployment', deployment)
     : !hasOrgs && !hadOrgs;
   const missing = hasOrgs ? DEPLOYMENT_KEY_MISSING : DATABASE_LOST;
+  const isOther = deployment !== null && isOpen && mark !== null && markOf(masters, deployment) !== mark;
   const closed = sample.filter((org) => !opensOrg(masters, org));
   const known = new Set([...found.key, ...closed.map(({ id }) => id)]);
   // Where the survey knows of some, it knows better than a sample whether it is all.
@@ -229,9 +237,11 @@ function keyChecks(
     judge('keys', isOpen, deployment ? whyClosed(masters, deployment) : missing, true),
     judge(
       'organisations',
-      known.size === 0,
-      `${isAll ? 'No key of an organisation opens' : `The keys of ${many(known.size)} do not open`}: requests of ${isAll ? 'every organisation' : 'these'} are refused. The log names them (org_key_does_not_open). Restore org_keys, or the original MASTER_KEYS.`,
-      isAll,
+      known.size === 0 && !isOther,
+      isOther
+        ? 'The deployment key is that of another vault, so every credential is refused: the database, or its row of deployment_keys, was exchanged. Put the right one back: see "A missing deployment key" in docs/operations/keys.md. If another vault was restored on purpose, run npm run restore -- --adopt --reason TEXT.'
+        : `${isAll ? 'No key of an organisation opens' : `The keys of ${many(known.size)} do not open`}: requests of ${isAll ? 'every organisation' : 'these'} are refused. The log names them (org_key_does_not_open). Restore org_keys, or the original MASTER_KEYS.`,
+      isAll || isOther,
     ),
   ];
 }

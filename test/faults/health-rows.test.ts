@@ -1,6 +1,8 @@
 // /healthz over a database that has lost or altered rows which the gates have, or the row of an organisation.
 
+import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
+import { wrap } from '../../src/keys/keyring';
 import { faults } from '../support/faults';
 import { inCore, inGate, loseStorage, runTasksLater } from '../support/gate';
 import { healthz, lines, schedule, useHealth, verdict } from '../support/health';
@@ -82,6 +84,36 @@ describe('health: organisations that the database had', () => {
     for (const put of putBack) await put();
     await schedule();
     expect(await verdict()).toEqual([200, 'ok', []]);
+  });
+
+  it('is down with the deployment key of another vault, until the right one is back or the database is adopted', async () => {
+    const o = await newOrg();
+    await schedule();
+    const put = ({ master_id, key_sealed }: { master_id: string; key_sealed: string }) =>
+      db
+        .prepare('update deployment_keys set master_id = ?, key_sealed = ?')
+        .bind(master_id, key_sealed)
+        .run();
+    const own = (await db.prepare('select * from deployment_keys').first()) as Parameters<typeof put>[0];
+    const { MASTER_KEYS } = env as unknown as { MASTER_KEYS: string };
+    const [id = '', key = ''] = MASTER_KEYS.split(',')[0]?.split(':') ?? [];
+    const master = { id, key: new Uint8Array(Buffer.from(key, 'base64')) };
+    const other = wrap([master], 'deployment key', 'deployment', new Uint8Array(32).fill(7));
+    for (const after of ['before', 'after'] as const) {
+      await put(other);
+      if (after === 'after') await schedule();
+      const { text, ...found } = await healthz();
+      expect([after, found.status, found.failing]).toEqual([after, 503, ['organisations']]);
+      expect(text).toContain('that of another vault');
+      await put(own);
+      expect(await verdict()).toEqual([200, 'ok', []]);
+    }
+    await put(other);
+    faults.isolate++;
+    expect((await adopt(o)).status).toBe(200);
+    await schedule();
+    expect(await verdict()).toEqual([200, 'ok', []]);
+    await put(own);
   });
 
   it('is down without any organisation, although the deployment key is there', async () => {
