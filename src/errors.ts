@@ -426,7 +426,8 @@ export const catalogue = {
   UNAVAILABLE: {
     status: 503,
     message: 'The service cannot process this request right now.',
-    cause: 'A part of the service that this request needs, such as the database, does not respond.',
+    cause:
+      'A part of the service that this request needs, such as the database, does not respond. A change may have taken effect all the same: the message says if that is not known.',
     remedy:
       'Repeat the request after the number of seconds in Retry-After. Repeat a POST with the same Idempotency-Key.',
   },
@@ -473,6 +474,14 @@ export const statusOf = ({ code, status }: Refusal): number => status ?? catalog
 
 /** Creates a refusal, with the catalogue's message unless another one is given. */
 export const refuse = (code: Code, more: Omit<Refusal, 'code'> = {}): Refusal => ({ code, ...more });
+
+/** 503 for a change of which the outcome is not known: a repeat under its key finds out. */
+export const changeInDoubt = (retry_after: number): Refusal =>
+  refuse('UNAVAILABLE', {
+    message:
+      'It is not known whether this request took effect. Repeat it with the same Idempotency-Key, or check the state before you repeat it.',
+    retry_after,
+  });
 
 /**
  * 401 for every token that this deployment does not accept, whether it is malformed, mistyped or no longer

@@ -5,7 +5,9 @@
 // never to a response.
 
 import type { Env, MasterKey } from './env';
+import type { Pulse } from './gate/request/call';
 import { opens, type WrappedKey } from './keys/keyring';
+import { lookForKnown, remembered } from './known-orgs';
 import { noWalk, ROWS_A_RUN, type RowWalk, unequal, walkRows } from './row-walk';
 
 /** Organisations of which one run opens the key, asks the gate, and looks at again. */
@@ -18,8 +20,10 @@ const APART = 15 * 60_000;
 const ANSWERS_WITHIN = 10_000;
 
 /** What is wrong with an organisation. */
-export const troubles = ['key', 'row', 'gate', 'behind', 'another', 'adoption', 'clock'] as const;
+export const troubles = ['key', 'row', 'lost', 'gate', 'behind', 'another', 'adoption', 'clock'] as const;
 export type Trouble = (typeof troubles)[number];
+/** Those that a gate tells when it is asked. */
+const ofGates = ['gate', 'behind', 'another', 'adoption', 'clock'] as const;
 
 /** How far D1 follows the gate of an organisation. */
 export interface OrgPosition {
@@ -45,8 +49,12 @@ export interface Survey {
   rows?: RowWalk;
   /** Whether D1 ever had an organisation: an empty one is then a lost one. */
   hadOrgs: boolean;
+  /** Organisations that D1 had, the next to look at first; a survey of an earlier release lacks them. */
+  known: string[];
+  /** The mark of the vault's deployment key, once it has organisations. */
+  mark: string | null;
   /** Whether all organisations that the last run looked at had a trouble. */
-  all: Record<'key' | 'gate', boolean>;
+  all: Record<'key' | 'lost' | 'gate', boolean>;
   /** The organisations known to have a trouble. */
   found: Record<Trouble, string[]>;
 }
@@ -58,14 +66,32 @@ const none: Survey = {
   orgRows: '',
   gates: '',
   hadOrgs: false,
-  all: { key: false, gate: false },
-  found: { key: [], row: [], gate: [], behind: [], another: [], adoption: [], clock: [] },
+  known: [],
+  mark: null,
+  all: { key: false, lost: false, gate: false },
+  found: { key: [], row: [], lost: [], gate: [], behind: [], another: [], adoption: [], clock: [] },
 };
 
-/** A survey as it was kept; one of an earlier release lacks later troubles. */
-export function readSurvey(text: string | null | undefined): Survey {
-  const kept = text ? (JSON.parse(text) as Survey) : none;
-  return { ...none, ...kept, found: { ...none.found, ...kept.found } };
+/**
+ * The last survey; one of an earlier release lacks later fields. A database that was adopted since is the
+ * right one: organisations that it does not have are given up.
+ */
+export function readSurvey(pulse: Pick<Pulse, 'survey' | 'adopted'> | null): Survey {
+  const kept = pulse?.survey ? (JSON.parse(pulse.survey) as Survey) : none;
+  const read = {
+    ...none,
+    ...kept,
+    all: { ...none.all, ...kept.all },
+    found: { ...none.found, ...kept.found },
+  };
+  if ((pulse?.adopted ?? 0) < read.at) return read;
+  return {
+    ...read,
+    known: [],
+    mark: null,
+    all: { ...read.all, lost: false },
+    found: { ...read.found, lost: [] },
+  };
 }
 
 /** An organisation and its wrapped key; without a `master_id` the key is missing. */
@@ -152,7 +178,7 @@ export async function survey(
     ])
   ).map(({ results }) => results as unknown[]) as [Keyed[], Keyed[], Keyed[], Keyed[], Listed[], Listed[]];
   const exist = new Set(known.map(({ id }) => id));
-
+  const earlier = await lookForKnown(env, masters, before.known, found.lost);
   const opened = unique([...keyed, ...known.filter(({ id }) => found.key.includes(id))]);
   // Those not looked at in this run come first, so each gets its turn.
   const due = again.filter((id) => exist.has(id));
@@ -167,13 +193,17 @@ export async function survey(
   const failed: Survey['found'] = {
     key: opened.filter((org) => !opensOrg(masters, org)).map(({ id }) => id),
     row: unique([...listed, ...relisted].filter(({ has_row }) => !has_row)).map(({ id }) => id),
+    lost: earlier.lost,
     gate: asked.filter((_, at) => vitals[at] === 'silent' || vitals[at] === 'newer'),
     behind: asked.filter((_, at) => vitals[at] === 'behind'),
     another: asked.filter((_, at) => vitals[at] === 'another'),
     adoption: asked.filter((_, at) => vitals[at] === 'diverged'),
     clock: asked.filter((_, at) => vitals[at] === 'clock'),
   };
-  const unseen = (trouble: Trouble) => found[trouble].filter((id) => exist.has(id) && !asked.includes(id));
+  const kept = (trouble: Trouble) => [
+    ...found[trouble].filter((id) => exist.has(id) && !asked.includes(id)),
+    ...failed[trouble],
+  ];
   const isAll = (trouble: Trouble, seen: unknown[]) =>
     seen.length > 0 && failed[trouble].length === seen.length;
 
@@ -186,16 +216,10 @@ export async function survey(
     rows,
     position,
     hadOrgs: before.hadOrgs || keyed.length > 0,
-    all: { key: isAll('key', opened), gate: isAll('gate', asked) },
-    found: {
-      key: failed.key,
-      row: failed.row,
-      gate: [...unseen('gate'), ...failed.gate],
-      behind: [...unseen('behind'), ...failed.behind],
-      another: [...unseen('another'), ...failed.another],
-      adoption: [...unseen('adoption'), ...failed.adoption],
-      clock: [...unseen('clock'), ...failed.clock],
-    },
+    known: remembered(earlier, keyed),
+    mark: before.mark ?? (keyed.length ? earlier.mark : null),
+    all: { key: isAll('key', opened), lost: earlier.isAll, gate: isAll('gate', asked) },
+    found: { ...failed, ...Object.fromEntries(ofGates.map((trouble) => [trouble, kept(trouble)])) },
   };
   tell(result);
   return bounded(result);
@@ -218,6 +242,7 @@ async function vitalsOf(env: Env, org: string): Promise<string> {
 const EVENTS: Record<Trouble, string> = {
   key: 'org_key_does_not_open',
   row: 'org_row_missing',
+  lost: 'org_row_missing',
   gate: 'gate_unreachable',
   behind: 'gate_behind',
   another: 'gate_of_another',

@@ -21,7 +21,14 @@ import {
   type Survey,
   survey,
 } from './health-survey';
-import { DATABASE_LOST, DEPLOYMENT_KEY_MISSING, opens, type WrappedKey, whyClosed } from './keys/keyring';
+import {
+  DATABASE_LOST,
+  DEPLOYMENT_KEY_MISSING,
+  markOf,
+  opens,
+  type WrappedKey,
+  whyClosed,
+} from './keys/keyring';
 import { unequal } from './row-walk';
 
 /** How long a result is reused, and how long one that is not `ok`. */
@@ -104,13 +111,18 @@ async function tryAll(env: Env, { masterKeys }: Settings, version: string, now: 
     answered(storedIn(env)),
     answered(Promise.resolve(gateOf(env).pulse())),
   ]);
-  const seen = readSurvey(pulse?.survey);
+  const seen = readSurvey(pulse);
   const judged: Judged[] = [
     judge('database', stored !== null, 'The database does not answer.', true),
     ...(stored
       ? [tablesCheck(stored), ...(stored.keys ? keyChecks(masterKeys, stored.keys, seen) : [])]
       : []),
-    judge('gate', pulse !== null, 'The gate of the health check does not answer.', true),
+    judge(
+      'gate',
+      pulse !== null,
+      'The gate of the health check does not answer. If requests are answered, only this gate is broken: see "The gates of the service itself" in docs/operations/gates.md.',
+      true,
+    ),
     ...(pulse
       ? [
           ...surveyed(seen, isRestored(seen, stored?.keys?.position ?? null)),
@@ -209,13 +221,14 @@ const tablesCheck = ({ lacking, keys }: Stored): Judged =>
 function keyChecks(
   masters: MasterKey[],
   { deployment, sample, hasOrgs }: StoredKeys,
-  { found, all, hadOrgs }: Survey,
+  { found, all, hadOrgs, mark }: Survey,
 ): Judged[] {
   // A new vault gets its key with the first request.
   const isOpen = deployment
     ? opens(masters, 'deployment key', 'deployment', deployment)
     : !hasOrgs && !hadOrgs;
   const missing = hasOrgs ? DEPLOYMENT_KEY_MISSING : DATABASE_LOST;
+  const isOther = deployment !== null && isOpen && mark !== null && markOf(masters, deployment) !== mark;
   const closed = sample.filter((org) => !opensOrg(masters, org));
   const known = new Set([...found.key, ...closed.map(({ id }) => id)]);
   // Where the survey knows of some, it knows better than a sample whether it is all.
@@ -224,9 +237,11 @@ function keyChecks(
     judge('keys', isOpen, deployment ? whyClosed(masters, deployment) : missing, true),
     judge(
       'organisations',
-      known.size === 0,
-      `${isAll ? 'No key of an organisation opens' : `The keys of ${many(known.size)} do not open`}: requests of ${isAll ? 'every organisation' : 'these'} are refused. The log names them (org_key_does_not_open). Restore org_keys, or the original MASTER_KEYS.`,
-      isAll,
+      known.size === 0 && !isOther,
+      isOther
+        ? 'The deployment key is that of another vault, so every credential is refused: the database, or its row of deployment_keys, was exchanged. Put the right one back: see "A missing deployment key" in docs/operations/keys.md. If another vault was restored on purpose, run npm run restore -- --adopt --reason TEXT.'
+        : `${isAll ? 'No key of an organisation opens' : `The keys of ${many(known.size)} do not open`}: requests of ${isAll ? 'every organisation' : 'these'} are refused. The log names them (org_key_does_not_open). Restore org_keys, or the original MASTER_KEYS.`,
+      isAll || isOther,
     ),
   ];
 }
@@ -242,12 +257,7 @@ const refusing = ({ behind, another }: Survey['found']): string[] => [...behind,
 
 /** What the last survey knows of gates. `isOther`: the database was restored since. */
 const surveyed = ({ found, all, rows, apart }: Survey, isOther: boolean): Judged[] => [
-  judge(
-    'organisation_rows',
-    found.row.length === 0,
-    `The database has lost the row of ${many(found.row.length)}: a lost gate of theirs cannot begin again. Restore the database from a backup. The log names them (org_row_missing).`,
-    false,
-  ),
+  rowsOfOrgs(found, all.lost),
   judge(
     'gates',
     found.gate.length === 0,
@@ -283,12 +293,23 @@ const surveyed = ({ found, all, rows, apart }: Survey, isOther: boolean): Judged
   ),
 ];
 
+/** Whether D1 has the organisations themselves. */
+const rowsOfOrgs = ({ row, lost }: Survey['found'], isAll: boolean): Judged =>
+  judge(
+    'organisation_rows',
+    row.length + lost.length === 0,
+    lost.length
+      ? `The database lacks ${many(lost.length)} that it had, and whose gates are there: it is that of another vault, or has lost them. If it is that of another vault, put the right one back. Otherwise see "Organisations that the database lost" in docs/operations/backup-and-restore.md. The log names them (org_row_missing).`
+      : `The database has lost the row of ${many(row.length)}: a lost gate of theirs cannot begin again. Run npm run restore -- --adopt --only ORG --reason TEXT for each: its gate writes the row back. The log names them (org_row_missing).`,
+    isAll,
+  );
+
 /** Where a database that awaits adoption is the reason, that is told instead. */
 const rowsCheck = (orgs: string[]): Judged =>
   judge(
     'rows',
     orgs.length === 0,
-    `Rows of ${many(orgs.length)} differ between the database and the gates: they were lost, altered or put back in the database. The log names them (rows_differ). Run npm run restore -- FILE --rows with a backup that holds them, then npm run doctor -- --deep, which says what is left.`,
+    `Rows of ${many(orgs.length)} differ between the database and the gates: they were lost, altered or put back in the database. The log names them (rows_differ). Run npm run restore -- FILE --rows with a backup that holds them, which brings secrets and audit entries back, then npm run restore -- --adopt --reason TEXT, which has the gates write all other rows back. npm run doctor -- --deep says what is left.`,
     false,
   );
 
@@ -337,7 +358,8 @@ export async function probeCame(env: Env): Promise<void> {
 export async function watch(env: Env, scheduled: number, now = Date.now()): Promise<void> {
   const settings = settingsOf(env);
   if ('problem' in settings) throw new Error('misconfigured');
-  const { sent, came, survey: before } = await gateOf(env).pulse();
+  const pulse = await gateOf(env).pulse();
+  const { sent, came } = pulse;
   if (sent !== null && !isDelivering(sent, came, now))
     console.warn(
       JSON.stringify({
@@ -347,7 +369,7 @@ export async function watch(env: Env, scheduled: number, now = Date.now()): Prom
       }),
     );
   // Each happens whatever becomes of the other.
-  const surveying = survey(env, settings.masterKeys, readSurvey(before), now, scheduled).then(
+  const surveying = survey(env, settings.masterKeys, readSurvey(pulse), now, scheduled).then(
     async (after) => {
       await gateOf(env).surveyed(JSON.stringify(after));
       last = null; // what this isolate knows is older

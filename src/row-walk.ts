@@ -79,7 +79,7 @@ const isSame = (a: Spot, b: Spot) =>
   a.org === b.org && a.from?.kind === b.from?.kind && a.from?.after === b.from?.after;
 
 /** What a gate says; null if it does not answer. */
-async function compared(env: Env, { org, from }: Spot): Promise<Agreement | null> {
+export async function compared(env: Env, { org, from }: Spot): Promise<Agreement | null> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<null>((done) => {
     timer = setTimeout(() => done(null), ANSWERS_WITHIN);

@@ -59,6 +59,9 @@ function parse(sealed: string) {
   return { salt: bytes.subarray(1, 1 + SALT), body: bytes.subarray(1 + SALT) };
 }
 
+/** Whether this can be an `encrypt` result: all that somebody without its key can say. */
+export const isSealed = (sealed: string): boolean => parse(sealed) !== null;
+
 /** Decrypts an `encrypt` result; null if any bit of it, the key, the purpose or the context differs. */
 export function decrypt(
   root: Uint8Array,

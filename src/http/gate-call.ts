@@ -1,7 +1,7 @@
 // Calls a gate over a fresh stub, and repeats once if the platform says that this may help. A repeat is
 // harmless: a change is recognised by its request id.
 import type { Env } from '../env';
-import { ApiError, refuse } from '../errors';
+import { ApiError, changeInDoubt, refuse } from '../errors';
 import type { Ask, Reply } from '../gate/request/call';
 import { readReply, writeAsk } from '../gate/request/rollout';
 import type { Trace } from './context';
@@ -40,7 +40,7 @@ export async function callGate(
             why: error instanceof Error ? error.message.slice(0, 200) : 'unknown',
           }),
         );
-        throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
+        throw new ApiError(changes ? changeInDoubt(1) : refuse('UNAVAILABLE', { retry_after: 1 }));
       }
     } finally {
       trace.gate_ms += Date.now() - started;

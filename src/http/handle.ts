@@ -8,6 +8,7 @@ import { hmacHex } from '../crypto/digest';
 import { idBytes, newId } from '../db/ids';
 import { forms } from '../db/names';
 import { fromCursor } from '../db/page';
+import type { Env } from '../env';
 import { ApiError, type IntegrityViolation, type Refusal, refuse, statusOf } from '../errors';
 import { revisionTag } from '../etag';
 import type { Ask, Named, Reply } from '../gate/request/call';
@@ -125,10 +126,18 @@ async function resolveOrg(
   // A repeated request creates the same organisation.
   const proposed = newId('org');
   const key = idempotencyKey === null ? null : hmacHex(deployment.digest, tuple('found', idempotencyKey));
-  const org = key === null ? proposed : await env.GATE.getByName('deployment').reserve(key, proposed);
+  const org = key === null ? proposed : await reserved(env, key, proposed);
   const keys = org === proposed ? null : await keyring.org(org);
   return keys ? { org, keys, wrapped: null } : { org, ...keyring.create(org) };
 }
+
+/** The organisation of an Idempotency-Key, which the gate of the deployment remembers. */
+const reserved = (env: Env, key: string, proposed: string): Promise<string> =>
+  Promise.resolve(env.GATE.getByName('deployment').reserve(key, proposed)).catch((error: unknown) => {
+    const why = error instanceof Error ? error.message.slice(0, 200) : 'unknown';
+    console.error(JSON.stringify({ level: 'error', event: 'gate_unreachable', org: 'deployment', why }));
+    throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
+  });
 
 /** Decrypts a list's cursor, encrypts values and creates tokens: the input for the gate. */
 async function prepare(

@@ -3,8 +3,8 @@
 // only as what it is: its purpose, its owner and the master key's id are authenticated.
 import { asc, eq, gt, sql } from 'drizzle-orm';
 import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1';
-import { randomBytes } from '../crypto/bytes';
-import { hkdf } from '../crypto/digest';
+import { randomBytes, utf8 } from '../crypto/bytes';
+import { hkdf, hmacHex } from '../crypto/digest';
 import { decrypt, encrypt, type Purpose } from '../crypto/envelope';
 import { deploymentKeys, orgKeys } from '../db/schema';
 import { unavailable } from '../db/unavailable';
@@ -76,6 +76,12 @@ const opened = (
  */
 export const opens = (masters: MasterKey[], purpose: Purpose, owner: string, wrapped: WrappedKey): boolean =>
   opened(masters, purpose, owner, wrapped) !== null;
+
+/** What tells a deployment key from that of another vault, and nothing else; null if it does not open. */
+export function markOf(masters: MasterKey[], wrapped: WrappedKey): string | null {
+  const root = opened(masters, 'deployment key', 'deployment', wrapped);
+  return root && hmacHex(deriveDeployment(root).digest, utf8('svc/v1/vault'));
+}
 
 /** Unwraps a key; throws MISCONFIGURED if no configured master key decrypts it. */
 export function unwrap(

@@ -256,12 +256,23 @@ export class Gate
     if (this.core.meta.get('pulse') !== String(at))
       throw new Error('storage does not return what was written');
     const time = (key: string) => (this.core.meta.get(key) === null ? null : Number(this.core.meta.get(key)));
-    return { sent: time('probe:sent'), came: time('probe:came'), survey: this.core.meta.get('survey') };
+    return {
+      sent: time('probe:sent'),
+      came: time('probe:came'),
+      survey: this.core.meta.get('survey'),
+      adopted: time('adopted'),
+    };
   }
 
   /** On the gate of the health check: keeps the last survey. */
   async surveyed(survey: string): Promise<void> {
     this.core.meta.set('survey', survey);
+  }
+
+  /** On the gate of the health check: an organisation has adopted the database. */
+  async adopted(): Promise<void> {
+    this.mustBeWhole();
+    this.core.meta.set('adopted', String(Date.now()));
   }
 
   /** On the gate of the health check: whether a survey has seen an organisation. */

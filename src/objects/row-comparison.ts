@@ -1,17 +1,19 @@
-// Whether D1 holds the rows of an organisation's gate, and no others, a page at a time: for the survey of the
-// health check. Invariants: it changes nothing; a change that is under way, or a row that has ended, is never
-// taken for a difference; it tells ids, never contents.
+// Whether D1 holds the rows of an organisation's gate and the segments of its audit log, and no other rows, a
+// page at a time: for the survey of the health check. Invariants: it changes nothing; a change that is under
+// way, or a row that has ended, is never taken for a difference; it tells ids, never contents.
 
 import { isBrief } from '../db/credential-kinds';
 import { type RowKind, type RowTypes, readable, rowKinds, sweepAt, tableName } from '../db/rows';
 import type { CredentialRow, SecretRow } from '../db/schema';
 import { hasVersion } from '../domains/secrets/rules';
+import { segmentEndsAfter } from '../gate/audit/checkpoints';
+import { cutOf, missingEntries } from '../gate/audit/gaps';
 import type { Core } from '../gate/core';
 import { isInD1 } from '../gate/journal/batch';
 import { mirror } from '../gate/journal/mirror';
 import { journal } from '../gate/journal/records';
 
-/** Where a comparison goes on: after this row of a kind. */
+/** Where a comparison goes on: after this row of a kind, or after the segment that ends there. */
 export interface Place {
   kind: string;
   after: string;
@@ -33,13 +35,14 @@ const PAGE = 500;
 const TOLD = 20;
 /** How long a difference must last: D1 may have a change before the gate knows that it has. */
 const LASTING = 1000;
+/** The place among segments of the audit log, which follow the rows. */
+const SEGMENTS = 'audit_segments';
 
 export async function agreementOf(core: Core, from: Place | null): Promise<Agreement> {
-  const page = pageFrom(core, from);
-  const first = await look(core, page);
+  const first = await look(core, from);
   if (first.differ.size === 0) return { differ: [], next: first.next };
   await new Promise((done) => setTimeout(done, LASTING));
-  const second = await look(core, page);
+  const second = await look(core, from);
   const lasting = [...second.differ].filter(([place, { state }]) => first.differ.get(place)?.state === state);
   return { differ: lasting.slice(0, TOLD).map(([, { table, id }]) => ({ table, id })), next: first.next };
 }
@@ -73,14 +76,26 @@ interface Look {
 /** A row in D1: its id, its MAC, and whether the current version of a secret is there. */
 type There = [id: string, mac: string, whole: 0 | 1];
 
-async function look(core: Core, page: Page): Promise<Look> {
+async function look(core: Core, from: Place | null): Promise<Look> {
+  const isAmongRows = from?.kind !== SEGMENTS;
+  const found: Look = isAmongRows
+    ? await lookAtRows(core, pageFrom(core, from))
+    : { differ: new Map(), next: null };
+  if (found.next || !isComparable(core)) return found;
+  return lookAtSegments(core, isAmongRows ? 0 : Number(from.after), found);
+}
+
+/** An adoption changes both. */
+const isComparable = (core: Core): boolean =>
+  !mirror(core).isPaused() && core.rows.get('org', core.org)?.deleted_at === null;
+
+async function lookAtRows(core: Core, page: Page): Promise<Look> {
   const found: Look = { differ: new Map(), next: null };
   const [stored] = await core.database.all<Record<string, string>>({
     sql: `select ${page.kinds.map((kind, at) => `(${rowsOf(kind, at === 0)}) as "${kind}"`).join(', ')}`,
     params: [core.org, page.after, PAGE],
   });
-  // An adoption changes both.
-  if (!stored || mirror(core).isPaused() || core.rows.get('org', core.org)?.deleted_at !== null) return found;
+  if (!stored || !isComparable(core)) return found;
   for (const [at, kind] of page.kinds.entries()) {
     const here = core.rows.after(kind, at === 0 ? page.after : '', PAGE);
     const there = JSON.parse(stored[kind] ?? '[]') as There[];
@@ -100,6 +115,31 @@ async function look(core: Core, page: Page): Promise<Look> {
   }
   const next = rowKinds()[rowKinds().indexOf(page.kinds.at(-1) as RowKind) + 1];
   return { ...found, next: next ? { kind: next, after: '' } : null };
+}
+
+/** The segments that moved to D1 and are not there, apart from those that the log says are missing. */
+async function lookAtSegments(core: Core, begin: number, found: Look): Promise<Look> {
+  const after = Math.max(cutOf(core)?.sequence ?? 0, begin);
+  const ends = segmentEndsAfter(core, after, PAGE);
+  const last = ends.at(-1);
+  if (!last) return found;
+  const stored = await core.database.all<{ to: number; hash: string }>({
+    sql: `select last_sequence "to", last_hash hash from ${SEGMENTS} where org_id = ? and first_sequence > ? and first_sequence <= ?`,
+    params: [core.org, after, last.sequence],
+  });
+  if (!isComparable(core)) return found;
+  const there = new Map(stored.map(({ to, hash }) => [to, hash]));
+  const missing = missingEntries(core);
+  for (const [at, { sequence, hash }] of ends.entries()) {
+    const isTold = missing.some(({ from, to }) => from <= sequence && sequence <= to);
+    // Retention may have cut the log meanwhile.
+    const isCut = sequence <= (cutOf(core)?.sequence ?? 0);
+    // safety: lost-segments-told
+    if (there.get(sequence) === hash || isTold || isCut) continue;
+    const id = String((ends[at - 1]?.sequence ?? after) + 1);
+    found.differ.set(`${SEGMENTS} ${id}`, { table: SEGMENTS, id, state: `${there.get(sequence)}` });
+  }
+  return { ...found, next: ends.length === PAGE ? { kind: SEGMENTS, after: String(last.sequence) } : null };
 }
 
 /** The rows of a kind in D1, as one JSON array. The table is one of the schema's names. */

@@ -5,11 +5,45 @@ import { ciphertexts } from '../../src/gate/rows/ciphertexts';
 import { problemOf } from '../model/invariants';
 import { newKey, newSession } from '../support/credentials';
 import { faults, holdNext, until } from '../support/faults';
-import { inCore } from '../support/gate';
+import { inCore, inGate } from '../support/gate';
 import { newLongSecret } from '../support/planted';
 import { type Answer, type Caller, newOrg, newSecret, useWorld } from '../support/world';
 
 useWorld();
+
+/** What is said of a change that may have taken effect. */
+const IN_DOUBT = /not known whether .* took effect\. Repeat it with the same Idempotency-Key/;
+
+describe('fault: a change that takes effect and cannot be answered', () => {
+  const secret = { name: 'ONCE', type: 'generic', value: 'v' };
+
+  it('is told as in doubt on a full disk, and a repeat under its key makes it only once', async () => {
+    const o = await newOrg();
+    const full = (sql: string) => inGate(o, (_gate, { storage }) => void storage.sql.exec(sql));
+    await full(
+      "create trigger full before insert on audit begin select raise(abort, 'database or disk is full'); end",
+    );
+    const key = { 'Idempotency-Key': 'only-once' };
+    const doubtful = await o.post('/secrets', secret, key);
+    expect([doubtful.status, doubtful.json.error.code]).toEqual([503, 'UNAVAILABLE']);
+    expect(doubtful.json.error.message).toMatch(IN_DOUBT);
+    await full('drop trigger full');
+    expect((await o.post('/secrets', secret, key)).status).toBe(201);
+    expect((await o.get('/secrets')).json.data).toHaveLength(1);
+  });
+
+  it('is told as in doubt if the reply of the gate is lost; a read is not', async () => {
+    const o = await newOrg();
+    faults.rpc = () => ({ fate: 'after', retryable: false });
+    const doubtful = await o.post('/secrets', secret);
+    const read = await o.get('/secrets');
+    faults.rpc = null;
+    expect([doubtful.status, read.status]).toEqual([503, 503]);
+    expect(doubtful.json.error.message).toMatch(IN_DOUBT);
+    expect(read.json.error.message).not.toMatch(IN_DOUBT);
+    expect((await o.post('/secrets', secret)).json.error.code).toBe('SECRET_NAME_TAKEN');
+  });
+});
 
 describe('fault: a request in flight', () => {
   it('that the Worker repeats after a lost reply is known by its id: done once, audited once', async () => {

@@ -1,11 +1,13 @@
 // /healthz over a database that has lost or altered rows which the gates have, or the row of an organisation.
 
+import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
+import { wrap } from '../../src/keys/keyring';
 import { faults } from '../support/faults';
-import { inCore, inGate, runTasksLater } from '../support/gate';
+import { inCore, inGate, loseStorage, runTasksLater } from '../support/gate';
 import { healthz, lines, schedule, useHealth, verdict } from '../support/health';
 import { HOUR } from '../support/time';
-import { type Caller, db, newOrg, newSecret } from '../support/world';
+import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send } from '../support/world';
 
 useHealth();
 
@@ -26,6 +28,135 @@ describe('health: the row of an organisation', () => {
       .prepare(put)
       .bind(...Object.values(row as object))
       .run();
+    await schedule();
+    expect(await verdict()).toEqual([200, 'ok', []]);
+  });
+});
+
+describe('health: organisations that the database had', () => {
+  const adopt = (o: Caller) =>
+    send('POST', `/api/v1/orgs/${o.id}/adopt`, { token: BOOTSTRAP, body: { reason: 'it is this one' } });
+  const ALL = ['orgs', 'org_keys', 'fences', 'environments', 'members', 'credentials', 'commits'];
+  /** Takes what D1 has of an organisation away. Returns how to put it back. */
+  async function takeAway(o: Caller, tables = ALL) {
+    const owner = (table: string) => (table === 'orgs' ? 'id' : 'org_id');
+    const taken = await Promise.all(
+      tables.map((table) =>
+        db
+          .prepare(`select * from ${table} where ${owner(table)} = ?`)
+          .bind(o.id)
+          .all(),
+      ),
+    );
+    await db.batch(
+      tables.map((table) => db.prepare(`delete from ${table} where ${owner(table)} = ?`).bind(o.id)),
+    );
+    const puts = taken.flatMap(({ results }, at) =>
+      results.map((row) =>
+        db
+          .prepare(
+            `insert into ${tables[at]} (${Object.keys(row)}) values (${Object.keys(row).map(() => '?')})`,
+          )
+          .bind(...Object.values(row)),
+      ),
+    );
+    return () => db.batch(puts);
+  }
+
+  it('is down with the database of another vault that has the same master keys, until the right one is back', async () => {
+    const mine = [await newOrg(), await newOrg()];
+    await schedule();
+    // An organisation of the other vault: no gate of this one knows it.
+    const other = await newOrg();
+    await loseStorage(other);
+    const putBack = await Promise.all(mine.map((o) => takeAway(o)));
+    await schedule();
+    const { text, ...found } = await healthz();
+    expect([found.status, found.failing]).toEqual([503, ['organisation_rows']]);
+    expect(text).toContain('2 organisations that it had');
+    for (const o of mine) {
+      expect(text).not.toContain(o.id);
+      expect(lines()).toContainEqual(expect.objectContaining({ event: 'org_row_missing', org: o.id }));
+    }
+    // It is still told after a restart, and in later runs.
+    await schedule(2);
+    expect(await verdict()).toEqual([503, 'down', ['organisation_rows']]);
+    for (const put of putBack) await put();
+    await schedule();
+    expect(await verdict()).toEqual([200, 'ok', []]);
+  });
+
+  it('is down with the deployment key of another vault, until the right one is back or the database is adopted', async () => {
+    const o = await newOrg();
+    await schedule();
+    const put = ({ master_id, key_sealed }: { master_id: string; key_sealed: string }) =>
+      db
+        .prepare('update deployment_keys set master_id = ?, key_sealed = ?')
+        .bind(master_id, key_sealed)
+        .run();
+    const own = (await db.prepare('select * from deployment_keys').first()) as Parameters<typeof put>[0];
+    const { MASTER_KEYS } = env as unknown as { MASTER_KEYS: string };
+    const [id = '', key = ''] = MASTER_KEYS.split(',')[0]?.split(':') ?? [];
+    const master = { id, key: new Uint8Array(Buffer.from(key, 'base64')) };
+    const other = wrap([master], 'deployment key', 'deployment', new Uint8Array(32).fill(7));
+    for (const after of ['before', 'after'] as const) {
+      await put(other);
+      if (after === 'after') await schedule();
+      const { text, ...found } = await healthz();
+      expect([after, found.status, found.failing]).toEqual([after, 503, ['organisations']]);
+      expect(text).toContain('that of another vault');
+      await put(own);
+      expect(await verdict()).toEqual([200, 'ok', []]);
+    }
+    await put(other);
+    faults.isolate++;
+    expect((await adopt(o)).status).toBe(200);
+    await schedule();
+    expect(await verdict()).toEqual([200, 'ok', []]);
+    await put(own);
+  });
+
+  it('is down without any organisation, although the deployment key is there', async () => {
+    const o = await newOrg();
+    await schedule();
+    await takeAway(o);
+    await schedule();
+    expect(await verdict()).toEqual([503, 'down', ['organisation_rows']]);
+  });
+
+  it('is degraded without one, until the database is adopted', async () => {
+    const o = await newOrg();
+    const stays = await newOrg();
+    await schedule();
+    await takeAway(o);
+    await schedule();
+    expect(await verdict()).toEqual([200, 'degraded', ['organisation_rows']]);
+    expect((await adopt(stays)).status).toBe(200);
+    expect(await verdict()).toEqual([200, 'ok', []]);
+    await schedule(2);
+    expect(await verdict()).toEqual([200, 'ok', []]);
+  });
+
+  it('is ok after one was deleted, and after its gate was lost too', async () => {
+    const deleted = await newOrg();
+    const lost = await newOrg();
+    await newOrg();
+    await schedule();
+    expect((await deleted.del('', { confirm: (await deleted.get('')).json.name })).status).toBe(204);
+    await takeAway(lost);
+    await loseStorage(lost);
+    await schedule(2);
+    expect(await verdict()).toEqual([200, 'ok', []]);
+  });
+
+  it('has its row written back by its gate when it adopts the database', async () => {
+    const o = await newOrg();
+    await schedule();
+    await takeAway(o, ['orgs']);
+    await schedule();
+    const { text } = await healthz();
+    expect(text).toContain('npm run restore -- --adopt --only ORG');
+    expect((await adopt(o)).status).toBe(200);
     await schedule();
     expect(await verdict()).toEqual([200, 'ok', []]);
   });
@@ -125,6 +256,42 @@ describe('health: rows that D1 and a gate do not both have', () => {
     await mend();
     await schedule();
     expect((await healthz()).failing).not.toContain('rows');
+  });
+
+  it.each([
+    ['the newest', 'max'],
+    ['the oldest', 'min'],
+  ])('is degraded without %s segment of the audit log, until it is mended or told', async (_what, which) => {
+    const o = await newOrg();
+    const archive = () => send('POST', `/api/v1/orgs/${o.id}/audit-log/archive`, { token: BOOTSTRAP });
+    for (let n = 0; n < 3; n++) {
+      await newSecret(o);
+      expect((await archive()).status).toBe(200);
+    }
+    await schedule();
+    expect((await healthz()).failing).toEqual([]);
+    const lose = () =>
+      take(
+        'audit_segments',
+        `org_id = ?1 and first_sequence = (select ${which}(first_sequence) from audit_segments where org_id = ?1)`,
+        o.id,
+      );
+    const mend = await lose();
+    await schedule();
+    const { text, ...found } = await healthz();
+    expect([found.is, found.failing]).toEqual(['degraded', ['rows']]);
+    expect(text).toContain('npm run restore -- FILE --rows');
+    expect(told(o)[0]?.rows).toEqual([expect.stringMatching(/^audit_segments \d+$/)]);
+    await mend();
+    await schedule();
+    expect((await healthz()).failing).toEqual([]);
+    await lose();
+    await schedule();
+    expect((await healthz()).failing).toEqual(['rows']);
+    const reason = 'no backup has them';
+    await send('POST', `/api/v1/orgs/${o.id}/adopt`, { token: BOOTSTRAP, body: { reason } });
+    await schedule();
+    expect((await healthz()).failing).toEqual([]);
   });
 
   it('is found beyond the first page, a page in each run', async () => {

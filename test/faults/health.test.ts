@@ -136,7 +136,7 @@ describe('health: down, because nobody can be served', () => {
     }
     expect(events()).toContain('database_lost');
     await schedule();
-    expect(await verdict()).toEqual([503, 'down', ['keys']]);
+    expect(await verdict()).toEqual([503, 'down', ['keys', 'organisation_rows']]);
     expect((await db.prepare('select * from deployment_keys').all()).results).toEqual([]);
   });
 

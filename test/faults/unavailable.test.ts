@@ -1,6 +1,7 @@
 // Reads of the Worker while D1 does not answer: 503 with a time, and a log without statements and values.
 import { beforeEach, expect, it, vi } from 'vitest';
 import { faults } from '../support/faults';
+import { evict, inGate } from '../support/gate';
 import { BOOTSTRAP, type Caller, newOrg, newSecret, send, useWorld } from '../support/world';
 
 useWorld();
@@ -44,4 +45,24 @@ it.each<
       true,
     ]);
   expect(logged.join('\n')).not.toMatch(/Failed query|params|select /i);
+});
+
+it('gate of the deployment: while it is broken, POST /orgs with an Idempotency-Key is 503, and the log names it', async () => {
+  const DEPLOYMENT = { id: 'deployment' } as Caller;
+  const inStorage = (sql: string) =>
+    inGate(DEPLOYMENT, (_gate, { storage }) => void storage.sql.exec(sql)).then(() => evict(DEPLOYMENT));
+  const create = (key: string) =>
+    send('POST', '/api/v1/orgs', {
+      token: BOOTSTRAP,
+      body: { name: 'Acme', owner: { email: 'you@example.com', name: 'You' } },
+      headers: { 'Idempotency-Key': key },
+    });
+  await inStorage('alter table meta rename to lost; create table meta (other text)');
+  const refused = await create('one');
+  await inStorage('drop table meta; alter table lost rename to meta');
+  expect([refused.status, refused.json.error.code]).toEqual([503, 'UNAVAILABLE']);
+  expect(logged.map((line) => JSON.parse(line))).toContainEqual(
+    expect.objectContaining({ level: 'error', event: 'gate_unreachable', org: 'deployment' }),
+  );
+  expect((await create('one')).status).toBe(201);
 });

@@ -250,9 +250,12 @@ function messages(queue, path, given) {
   }
   const leased = (list) => list.map(({ lease_id: id }) => queue.messages.find(({ lease }) => lease === id));
   if (path.endsWith('/messages/ack')) {
-    queue.messages = queue.messages.filter((one) => !leased(given.acks).includes(one));
-    for (const one of leased(given.retries)) one.lease = null;
-    return { result: { ackCount: given.acks.length, retryCount: given.retries.length, warnings: [] } };
+    // A lease that has ended acknowledges nothing.
+    const acked = leased(given.acks).filter((one) => one !== undefined);
+    const ackCount = acked.length;
+    queue.messages = queue.messages.filter((one) => !acked.includes(one));
+    for (const one of leased(given.retries)) if (one) one.lease = null;
+    return { result: { ackCount, retryCount: given.retries.length, warnings: [] } };
   }
   if (!queue.consumers.some(({ type }) => type === 'http_pull'))
     return { status: 405, code: 11007, message: 'HTTP pull is not enabled' };

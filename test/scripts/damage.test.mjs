@@ -7,9 +7,11 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openEverything } from '../../scripts/operate/vault/every-row.mjs';
+import { openEverything, openKeys, rowsOf } from '../../scripts/operate/vault/every-row.mjs';
 import { parseMasterKeys } from '../../scripts/operate/vault/master-keys.mjs';
+import { applyMigrations } from '../../scripts/operate/vault/migrate.mjs';
 import { vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
+import { fromSource } from '../../scripts/operate/vault/worker-source.mjs';
 import { putState, releases } from './fixtures.mjs';
 import { copyOfProject, env, project, runCommand as run } from './service.mjs';
 
@@ -142,6 +144,51 @@ it('doctor: --deep looks at each table whose rows have a MAC or a ciphertext', a
   assert.deepEqual(
     protectedTables.filter((table) => !asked.has(table)),
     [],
+  );
+});
+
+it('doctor: --deep names a row whose ciphertext was emptied or taken away', async () => {
+  const { state, file, masters } = vault(fs.mkdtempSync(path.join(os.tmpdir(), 'emptied-')));
+  await applyMigrations(state);
+  const db = new DatabaseSync(file);
+  after(() => db.close());
+  const { source, keys } = await openKeys(rowsOf(db), masters);
+  const [org, mine] = [...keys][0];
+  const { encrypt } = await fromSource("export { encrypt } from './src/crypto/envelope';");
+  const url = encrypt(mine.value, 'webhook URL', [org, 'whk_lost', '{}'], Buffer.from('x'));
+  const secret = encrypt(mine.value, 'webhook secret', [org, 'whk_lost'], Buffer.from('x'));
+  /** A row as the service would store it, with these columns. @param {any} kind @param {any} given */
+  const insert = (kind, given) => {
+    const table = source.tableName(kind);
+    const columns = /** @type {any[]} */ (db.prepare(`SELECT * FROM pragma_table_info('${table}')`).all());
+    const raw = Object.fromEntries(
+      columns.map(({ name, type, notnull }) => [name, !notnull ? null : type === 'INTEGER' ? 0 : '{}']),
+    );
+    Object.assign(raw, { org_id: org }, given);
+    raw.mac = source.macOf(mine.row, kind, source.readable(kind, raw));
+    db.prepare(`INSERT INTO ${table} (${Object.keys(raw)}) VALUES (${Object.keys(raw).map(() => '?')})`).run(
+      .../** @type {any[]} */ (Object.values(raw)),
+    );
+  };
+  const sealed = Buffer.alloc(60, 1).toString('base64');
+  insert('share', { id: 'shr_whole', value_sealed: sealed });
+  insert('share', { id: 'shr_emptied', value_sealed: '' });
+  insert('share', { id: 'shr_cut', value_sealed: sealed.slice(0, 16) });
+  insert('integration', { id: 'int_emptied', config: '{}', credentials_sealed: '' });
+  insert('integration', { id: 'int_lost', config: '{}', credentials_sealed: null });
+  insert('sync', { id: 'syn_stored', status: 'queued', integration_id: 'int_x' });
+  insert('sync', { id: 'syn_ended', status: 'completed', config: '{}', finished_at: 1 });
+  insert('sync', { id: 'syn_lost', status: 'queued', config: '{}' });
+  const late = Date.now() + 3_600_000;
+  insert('webhook', { id: 'whk_lost', url_sealed: url, secret_sealed: secret, old_secret_until: late });
+  insert('webhook', { id: 'whk_empty', url_sealed: url, secret_sealed: '' });
+  const { faults } = await openEverything(db, masters);
+  assert.deepEqual(
+    faults
+      .map(({ id }) => id)
+      .filter((id) => /^(shr|int|syn|whk)_/.test(id))
+      .sort(),
+    ['int_emptied', 'int_lost', 'shr_cut', 'shr_emptied', 'syn_lost', 'whk_empty', 'whk_lost'],
   );
 });
 

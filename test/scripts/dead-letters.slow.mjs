@@ -76,6 +76,32 @@ it('dead letters: are counted and come back, sent again, and dropped', { timeout
   });
 });
 
+it('dead letters: those that the platform did not remove are not counted as removed', {
+  timeout: 300_000,
+}, async () => {
+  const { account, deadLetters, dead } = await withLetters([job('sync'), job('rotate'), job('deliver')]);
+  // Somebody took longer than the lease to answer.
+  const endLeases = (/** @type {number} */ kept) => {
+    account.broken = ({ path }) => {
+      if (path.endsWith('/messages/ack'))
+        for (const one of account.queues.get('secrets-vault-dead').messages.slice(0, kept)) one.lease = null;
+      return false;
+    };
+  };
+  endLeases(2);
+  const dropped = await deadLetters(['--remote', '--drop', '--yes', '--json']);
+  assert.equal(dropped.code, 1, dropped.said);
+  assert.match(dropped.said, /did not remove 2 of them/);
+  const { removed, left } = JSON.parse(dropped.out);
+  assert.deepEqual([removed, left], [1, 2]);
+  assert.equal(dead().length, 2);
+  endLeases(0);
+  assert.match(
+    (await deadLetters(['--remote', '--replay'])).out,
+    /^2 sent again or no longer needed, 0 left\.$/m,
+  );
+});
+
 it('dead letters: none is lost if sending again is refused or cut off', { timeout: 300_000 }, async () => {
   const letters = [job('sync'), job('rotate')];
   const { account, deadLetters, live, dead } = await withLetters(letters);

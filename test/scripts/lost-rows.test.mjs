@@ -98,9 +98,113 @@ it('lost rows: doctor --deep names each, backup --verify some, and restore --row
     'DELETE FROM audit_segments WHERE first_sequence = (SELECT max(first_sequence) FROM audit_segments)',
   ).run();
   assert.match((await rowsOf()).text, /audit_segments \d+: the entries \d+ to \d+ are missing/);
+  db.prepare('DELETE FROM audit_segments').run();
+  assert.match((await rowsOf()).text, /audit_segments 1: the entries 1 to \d+ are missing/);
   assert.equal((await run('restore', ['d.sql', '--rows'])).status, 0);
   assert.equal((await call('GET', '/audit-log/verify')).json.ok, true);
   const after = await rowsOf();
   assert.doesNotMatch(after.text, /secrets sec_/);
+  // The gates have all other rows, and what is encrypted in them.
+  assert.match(after.text, /has the gates write all other rows back/);
+  const adopted = await run('restore', ['--adopt', '--reason', 'rows were lost']);
+  assert.equal(adopted.status, 0, adopted.said);
+  assert.equal((await rowsOf()).verdict, 'ok');
+  db.prepare("UPDATE webhooks SET url_sealed = ''").run();
+  assert.match((await rowsOf()).text, /webhooks whk_\w+.*: its URL or signing secret does not open/);
+  await run('restore', ['--adopt', '--reason', 'rows were emptied']);
+  assert.equal((await rowsOf()).verdict, 'ok');
+  // A value that no backup has, and the gate still has: its row comes back, and the value is stored again.
+  const late = (await call('POST', '/secrets', { name: 'LATE', type: 'generic', value: 'late' })).json.id;
+  db.prepare('DELETE FROM secrets WHERE id = ?').run(late);
+  db.prepare('DELETE FROM secret_versions WHERE secret_id = ?').run(late);
+  const part = await run('restore', ['d.sql', '--rows']);
+  assert.equal(part.status, 1, part.said);
+  assert.match(part.said, /the row of \S+: sec_\w+ \(LATE\) restored/);
+  assert.match(part.said, /\(LATE\) version 1: the backup does not have it/);
+  assert.equal((await run('restore', ['--adopt', '--reason', 'went back'])).status, 0);
+  const { value } = (await call('GET', `/secrets/${late}`)).json;
+  assert.equal(value, 'late');
+  assert.equal((await call('POST', `/secrets/${late}/rotate`, { value })).json.version, 2);
+  assert.match((await rowsOf()).text, /\(LATE\) version 1: its stored value is missing/);
+  assert.equal((await call('DELETE', `/secrets/${late}?permanent=true`)).status, 204);
+  assert.equal((await rowsOf()).verdict, 'ok');
   db.close();
+});
+
+it('lost rows: an organisation whose own row is lost gets it back from its gate, and all of it from a backup too', {
+  timeout: 300_000,
+}, async () => {
+  const dir = copyOfProject();
+  const service = await startService(dir);
+  const run = (/** @type {string} */ command, /** @type {string[]} */ args) =>
+    runCommand(dir, command, args, { PORT: String(service.port) });
+  const owner = { email: 'you@example.com', name: 'You' };
+  const found = async (/** @type {string} */ name) =>
+    (await service.call('POST', '/orgs', service.variable('BOOTSTRAP_TOKEN'), { name, owner })).json;
+  const acme = await found('Acme');
+  const globex = (await found('Globex')).org.id;
+  const { id } = acme.org;
+  const call = (
+    /** @type {string} */ method,
+    /** @type {string} */ at,
+    /** @type {any} */ body = undefined,
+  ) => service.call(method, `/orgs/${id}${at}`, acme.api_key.token, body);
+  await call('POST', '/secrets', { name: 'ONE', type: 'generic', value: 'of Acme' });
+  assert.equal((await run('backup', ['--output', 'b.sql'])).status, 0);
+  const db = new DatabaseSync(/** @type {string} */ (vaultFile(path.join(dir, '.wrangler', 'state'))), {
+    timeout: 10_000,
+  });
+  const rows = () => db.prepare('SELECT * FROM orgs WHERE id = ?').all(id);
+  const before = rows();
+  const adopt = ['--adopt', '--reason', 'rows were lost'];
+
+  db.prepare('DELETE FROM orgs WHERE id = ?').run(id);
+  const others = await run('restore', adopt);
+  assert.match(others.said, /1 organisation has adopted/, 'the database does not list it');
+  assert.deepEqual(rows(), []);
+  assert.match((await run('restore', ['b.sql', '--only', id])).said, /^Use: /m);
+  const unknown = await run('restore', [...adopt, '--only', 'org_0000000000000000000000']);
+  assert.equal(unknown.status, 1, unknown.said);
+  assert.match(unknown.said, /did not accept.*\n +org_0000000000000000000000: 404/);
+  const mended = await run('restore', [...adopt, '--only', id]);
+  assert.equal(mended.status, 0, mended.said);
+  assert.deepEqual(rows(), before);
+
+  // All of it: the commands of the pages, in the order of the page.
+  const tables = ['orgs', 'org_keys', 'secrets', 'secret_versions', 'environments', 'members', 'credentials'];
+  const [key] = db.prepare('SELECT * FROM org_keys WHERE org_id = ?').all(id);
+  for (const table of [...tables, 'audit_segments', 'fences', 'commits'])
+    db.prepare(`DELETE FROM ${table} WHERE ${table === 'orgs' ? 'id' : 'org_id'} = ?`).run(id);
+  db.prepare(`INSERT INTO org_keys (${Object.keys(key)}) VALUES (${Object.keys(key).map(() => '?')})`).run(
+    .../** @type {any[]} */ (Object.values(key)),
+  );
+  const put = await run('restore', ['b.sql', '--rows']);
+  assert.equal(put.status, 0, put.said);
+  assert.match(put.said, /ONE/);
+  const again = await run('restore', [...adopt, '--only', id]);
+  assert.equal(again.status, 0, again.said);
+  assert.equal((await call('PATCH', '', { name: 'Acme again' })).status, 200);
+  assert.equal((await call('GET', '/secrets/by-name/ONE')).json.value, 'of Acme');
+  assert.equal((await call('GET', '/audit-log/verify')).json.ok, true);
+  const whole = await run('doctor', ['--deep', '--json']);
+  const checks = JSON.parse(whole.stdout).checks.filter(({ check }) => check === 'rows');
+  assert.equal(checks.at(-1).verdict, 'ok', JSON.stringify(checks));
+
+  // One that is to stay lost is not looked for any more.
+  for (const table of [...tables, 'fences', 'commits'])
+    db.prepare(`DELETE FROM ${table} WHERE ${table === 'orgs' ? 'id' : 'org_id'} = ?`).run(globex);
+  db.close();
+  const keysCheck = async () => {
+    const { stdout } = await run('doctor', ['--json']);
+    return JSON.parse(stdout).checks.find(({ check }) => check === 'keys');
+  };
+  assert.match((await keysCheck()).message, new RegExp(`lost an organisation with row and key .${globex}`));
+  assert.match((await run('gate', ['give-up', globex, '--yes'])).said, /nothing was changed/, 'it runs');
+  await service.stop();
+  assert.match((await run('gate', ['give-up', id, '--yes'])).said, /its gate stays.*nothing was changed/);
+  assert.match((await run('gate', ['give-up', globex])).said, /Nothing was changed: pass --yes/);
+  const given = await run('gate', ['give-up', globex, '--yes']);
+  assert.equal(given.status, 0, given.said);
+  assert.match(given.said, /are now in .*set-aside/);
+  assert.equal((await keysCheck()).verdict, 'ok');
 });

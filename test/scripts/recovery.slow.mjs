@@ -254,3 +254,66 @@ it('restore --rows: a running service reads what was restored at once', { timeou
   });
   assert.equal(made.status, 201, 'the gate accepts changes');
 });
+
+it('gate: a damaged gate of the health check is told, and set aside', { timeout: 200_000 }, async () => {
+  const dir = copyOfProject();
+  let service = await startService(dir);
+  const org = await newOrg(service, 'Acme');
+  await service.stop();
+  const file = gateFile(path.join(dir, '.wrangler', 'state'), 'health');
+  for (const end of ['-wal', '-shm']) fs.rmSync(file + end, { force: true });
+  const reset = (/** @type {string[]} */ ...more) => run(dir, 'gate', ['reset', 'health', ...more]);
+  assert.match((await reset()).said, /Lost with the gate health: .*Nothing was changed: pass --yes/s);
+  fs.writeFileSync(file, Buffer.alloc(65_536, 0x5a));
+  const done = await reset('--yes');
+  assert.equal(done.status, 0, done.said);
+  assert.match(done.said, /are now in .*set-aside/);
+  service = await startService(dir);
+  const health = await (await fetch(`${service.base}/healthz`)).json();
+  assert.deepEqual(
+    health.checks.find(({ name }) => name === 'gate'),
+    { name: 'gate', ok: true },
+  );
+  const read = await service.call('GET', `${org.at}/secrets/by-name/S`, org.key);
+  assert.equal(read.json.value, 'of Acme');
+  assert.match((await reset('--yes')).said, /nothing was changed/, 'it runs');
+  await service.stop();
+});
+
+it('backup: says what the service says that its database has lost, and exits with 1', {
+  timeout: 400_000,
+}, async () => {
+  const dir = copyOfProject();
+  const service = await startService(dir);
+  const lost = await newOrg(service, 'Lost');
+  await newOrg(service, 'Other');
+  const health = async () => (await (await fetch(`${service.base}/healthz`)).json()).status;
+  const until = async (/** @type {string} */ status) => {
+    while ((await health()) !== status) await new Promise((done) => setTimeout(done, 1000));
+  };
+  await until('ok');
+  const db = new DatabaseSync(/** @type {string} */ (vaultFile(path.join(dir, '.wrangler', 'state'))), {
+    timeout: 10_000,
+  });
+  db.prepare('DELETE FROM orgs WHERE id = ?').run(lost.id);
+  db.close();
+  await until('degraded');
+  const at = ['--url', service.base];
+  const made = await run(dir, 'backup', ['--output', 'b.sql', ...at]);
+  assert.equal(made.status, 1, made.said);
+  assert.match(made.said, /the service says of it:\n +The database has lost the row of 1 organisation/);
+  assert.ok(fs.existsSync(path.join(dir, 'b.sql')));
+  const mended = await run(dir, 'restore', [
+    '--adopt',
+    '--only',
+    lost.id,
+    '--reason',
+    'its row was lost',
+    ...at,
+  ]);
+  assert.equal(mended.status, 0, mended.said);
+  // The service has not looked again yet.
+  const again = await run(dir, 'backup', ['--output', 'c.sql', ...at]);
+  assert.equal(again.status, 0, again.said);
+  await service.stop();
+});

@@ -41,7 +41,13 @@ describe('domains', () => {
     );
     // What the service itself does, as a job or a scheduled task.
     expect(unrouted).toEqual([
-      ...['database.late', 'secret.rotation_due', 'secret.auto_rotate', 'audit.checkpoint', 'secret.expiring'],
+      ...[
+        'database.late',
+        'secret.rotation_due',
+        'secret.auto_rotate',
+        'audit.checkpoint',
+        'secret.expiring',
+      ],
       ...['secret.expired', 'credential.expiring', 'webhook.deliver', 'webhook.disable'],
       ...['integration.deliver', 'integration.sync_auto', 'integration.sync_run', 'integration.sync_end'],
     ]);

@@ -70,6 +70,7 @@ function configureLeaf(leaf: Program, command: Command, host: Host, result: Resu
   leaf.optionsGroup('Common options:');
   for (const [flags, description] of Object.entries(commonOptions(command)))
     leaf.addOption(optionOf(flags, { description }));
+  refuseFlags(leaf);
   if (command.passThrough) leaf.passThroughOptions();
   leaf.addHelpText('after', afterHelp(command, helpWidth(host)));
   leaf.action(async (...given: unknown[]) => {
@@ -130,6 +131,19 @@ function optionOf(flags: string, { description, choices, parse, repeat, empty }:
       ? [...((before as unknown[]) ?? []), ...(parse === list ? (value as string[]) : [value])]
       : value;
   });
+}
+
+/** Refuses `--` and options of the command as the value of an option: its own value was left out. */
+function refuseFlags({ options }: Program): void {
+  const flags = ['--', ...options.map(({ long }) => long)];
+  for (const option of options) {
+    const { long, parseArg } = option;
+    if (!parseArg) continue;
+    option.argParser((text: string, before: unknown) => {
+      if (flags.includes(text)) throw usage(`${long} requires a value.`);
+      return parseArg(text, before);
+    });
+  }
 }
 
 /** Errors of commander name the command whose help explains them. */

@@ -27,7 +27,7 @@ export const VALUE_OPTIONS: Record<string, string | OptionSpec> = {
 };
 
 export const VALUE_NOTE =
-  'The final line break of a single-line value from stdin is removed, because echo adds one. A multi-line value is stored unchanged.';
+  'The final line break of a single-line value from stdin is removed, because echo adds one. A multi-line value is stored unchanged. White space alone is refused without --raw.';
 
 /** Refuses values in arguments, and options that cannot be combined. */
 export function checkValueOptions(
@@ -43,15 +43,20 @@ export function checkValueOptions(
 
 /** The value from a prompt or stdin. */
 export async function givenValue(context: Context, name: string, raw: boolean): Promise<string> {
-  if (canAsk(context.host)) return askSecret(context.host, `Value of ${name}:`);
-  if (context.host.stdin.isTTY) throw usage('A value is required.', 'Pass it on stdin: svc set NAME < FILE');
-  const text = await readStdin(context.host, 'The value');
-  const value = raw ? text : withoutEchoedBreak(text);
+  const { host } = context;
+  const isAsked = canAsk(host);
+  if (!isAsked && host.stdin.isTTY)
+    throw usage('A value is required.', 'Pass it on stdin: svc set NAME < FILE');
+  const text = isAsked ? await askSecret(host, `Value of ${name}:`) : await readStdin(host, 'The value');
+  const value = raw || isAsked ? text : withoutEchoedBreak(text);
   if (value === '')
     throw usage(
-      'stdin is empty.',
+      isAsked ? 'The value is empty.' : 'stdin is empty.',
       'Pass the value on stdin: svc set NAME < FILE. To store an empty value: svc set NAME --empty',
     );
+  // A variable of a script that is not set, between spaces.
+  if (!raw && value.trim() === '')
+    throw usage('The value is only white space.', 'To store it as it is, pass it on stdin with --raw');
   return value;
 }
 

@@ -55,6 +55,14 @@ describe('options', () => {
     await refused(['set', 'A', '--tag', 'a=1', '--tag', 'a=2'], /^error: --tag has a twice/, { stdin: 'x' });
   });
 
+  it('options: one does not take -- or another option for its value', async () => {
+    await refused(['run', '--allow-reserved', '--', 'true'], /^error: --allow-reserved requires a value/);
+    await refused(['run', '--only', '--listed', '--', 'true'], /^error: --only requires a value/);
+    await refused(['get', 'A', '--env', '--profile'], /^error: --env requires a value/);
+    await refused(['run', '--prefix', '--'], /^error: --prefix requires a value/);
+    await ok(['set', 'DASHES', '--description', '--other'], { stdin: 'x' });
+  });
+
   it('options: a list that is given twice has the entries of both', async () => {
     const key = await json([
       'key',

@@ -53,6 +53,20 @@ describe('secrets', () => {
     expect(list.stdout).not.toContain('postgres');
   });
 
+  it('set: white space alone is refused as a value, unless --raw says that it is one', async () => {
+    for (const stdin of [' ', '   \n', '\n\n', '\t']) {
+      const refused = await machine.svc(['set', 'SPACES'], { stdin });
+      expect([refused.code, refused.stderr]).toEqual([
+        2,
+        expect.stringMatching(/only white space[\s\S]*--raw/),
+      ]);
+    }
+    expect((await machine.svc(['get', 'SPACES'])).code).toBe(5);
+    await machine.svc(['set', 'SPACES', '--raw'], { stdin: '  ' });
+    expect((await machine.svc(['get', 'SPACES'])).stdout).toBe('  ');
+    expect((await machine.svc(['rotate', 'SPACES', '--yes'], { stdin: ' ' })).code).toBe(2);
+  });
+
   it('set: a multi-line value keeps its final line break, and --raw always keeps it', async () => {
     await machine.svc(['set', 'PEM'], { stdin: 'a\nb\n' });
     expect((await machine.svc(['get', 'PEM'])).stdout).toBe('a\nb\n');

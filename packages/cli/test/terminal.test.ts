@@ -38,6 +38,11 @@ describe.skipIf(!hasScript)('terminal', () => {
     expect((await machine.svc(['get', 'TYPED'])).stdout).toBe('horse-staple');
   });
 
+  it('set: nothing typed at the prompt is not stored as a value', async () => {
+    const { code, screen } = await atTerminal(['set', 'NOTHING'], [['Value of NOTHING', '\r']]);
+    expect([code, screen]).toEqual([2, expect.stringContaining('The value is empty')]);
+  });
+
   it('prompt: a paste of several lines is refused, and does not reach the shell', async () => {
     const { code, screen } = await atTerminal(['set', 'PASTED'], [['Value of PASTED', 'one\recho two\r']]);
     expect(code).toBe(2);

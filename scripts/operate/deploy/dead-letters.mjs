@@ -161,13 +161,21 @@ function bodyOf(body) {
   return typeof body === 'object' ? body : null;
 }
 
-/** Removes messages for good (`acks`), or gives their leases back (`retries`). */
+/**
+ * Removes messages for good (`acks`), or gives their leases back (`retries`). Returns how many the platform
+ * removed: not those whose lease has ended, which come back.
+ */
 async function settle(call, id, { acks = [], retries = [] }) {
-  for (let at = 0; at < Math.max(acks.length, retries.length); at += BATCH)
-    await call('POST', `/${id}/messages/ack`, {
-      acks: acks.slice(at, at + BATCH),
+  let removed = 0;
+  for (let at = 0; at < Math.max(acks.length, retries.length); at += BATCH) {
+    const some = acks.slice(at, at + BATCH);
+    const done = await call('POST', `/${id}/messages/ack`, {
+      acks: some,
       retries: retries.slice(at, at + BATCH),
     });
+    removed += done?.ackCount ?? some.length;
+  }
+  return removed;
 }
 
 // ---------------------------------------------------------------- what is done with them
@@ -185,8 +193,11 @@ function isJob(body) {
 
 async function act({ replay, drop, yes, json }, call, ids, letters) {
   const before = countOf(letters);
+  let gone = 0;
+  let tried = 0;
   const removed = async (some) => {
-    await settle(call, ids.dead, { acks: some.map(({ lease_id }) => ({ lease_id })) });
+    gone += await settle(call, ids.dead, { acks: some.map(({ lease_id }) => ({ lease_id })) });
+    tried += some.length;
     for (const letter of some) letter.gone = true;
   };
   if (replay) {
@@ -206,8 +217,9 @@ async function act({ replay, drop, yes, json }, call, ids, letters) {
     await removed(letters);
   return {
     found: before,
-    removed: letters.filter(({ gone }) => gone).length,
-    left: letters.filter(({ gone }) => !gone).length,
+    removed: gone,
+    left: letters.length - gone,
+    kept: tried - gone,
     letters,
   };
 }
@@ -238,7 +250,13 @@ function countOf(letters) {
     .map((one) => ({ ...one, newest: new Date(one.newest).toISOString() }));
 }
 
-function tell({ json, replay, drop }, { queue, worker, found, removed, left, letters }) {
+function tell({ json, replay, drop }, { queue, worker, found, removed, left, kept, letters }) {
+  if (kept) {
+    process.exitCode = 1;
+    process.stderr.write(
+      `The platform did not remove ${kept} of them, because their lease of two minutes had ended: they come back. Run this again.\n`,
+    );
+  }
   if (json) return process.stdout.write(`${JSON.stringify({ queue, found, removed, left })}\n`);
   for (const { kind, org, count, newest } of found)
     process.stdout.write(

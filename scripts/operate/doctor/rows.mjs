@@ -17,11 +17,8 @@ const REMEDIES = {
   event_segments: 'events that were not delivered are lost, and nothing needs to be done',
   org_keys: 'docs/operations/keys.md says how to put keys back',
   deployment_keys: 'docs/operations/keys.md says how to put keys back',
-  signing_keys: 'delete the row: the service makes another key, and people sign in again',
-  webhooks: `set the URLs and credentials of webhooks, connections and syncs again, see ${PAGE}`,
-  integrations: `set the URLs and credentials of webhooks, connections and syncs again, see ${PAGE}`,
-  syncs: `set the URLs and credentials of webhooks, connections and syncs again, see ${PAGE}`,
-  '': `restore secrets first if some are named, then npm run restore -- --adopt --reason TEXT writes what decides about access back, see ${PAGE}`,
+  signing_keys: 'delete the row: the service makes another key, and programs mint their JWTs again',
+  '': `restore secrets first if some are named, then npm run restore -- --adopt --reason TEXT has the gates write all other rows back, see ${PAGE}`,
 };
 
 /** What to do about faults. @param {import('../vault/every-row.mjs').Unopened[]} faults */

@@ -13,7 +13,7 @@ const WITHIN = 15_000;
 const NEXT = {
   database:
     'the lines of the runtime in the log say why: a full disk, a damaged or read-only file, or another process that has locked it',
-  gate: 'the lines of the runtime in the log say why, such as a full disk',
+  gate: 'the lines of the runtime in the log say why, such as a full disk. If its file is damaged, stop the service and run npm run gate -- reset health',
   gates: 'if it stays with one, see docs/operations/gates.md',
   schedule:
     'within a minute of a start this is normal; otherwise restart the service, or check triggers.crons of the Worker',

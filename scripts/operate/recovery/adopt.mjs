@@ -3,18 +3,26 @@
 
 import { ExpectedError } from '../../shared/expected-error.mjs';
 import { harmless } from '../../shared/terminal.mjs';
-import { BAD_GATE, eachOrg, linesOf } from './each-org.mjs';
+import { BAD_GATE, eachOrg, linesOf, problemsWith } from './each-org.mjs';
 
 /** How long accepting the database may take for one organisation, in milliseconds. */
 const WITHIN = 300_000;
 /** How many losses of an organisation are shown; the audit log has all that fit. */
 const MOST_SHOWN = 20;
 
-/** @param {{ url: string, token?: string }} service @param {string} reason @param {string[]} except */
-export async function adoptAll(service, reason, except) {
+/**
+ * @param {{ url: string, token?: string }} service @param {string} reason
+ * @param {{ except: string[], only: string[] }} which
+ */
+export async function adoptAll(service, reason, { except, only }) {
   if (!reason.trim())
     throw new ExpectedError(
       '--reason is missing: say why; it is stored in the audit log of each organisation',
+    );
+  const [lacking] = only.length ? [] : await problemsWith(service.url, ['organisation_rows']);
+  if (lacking)
+    process.stderr.write(
+      `${lacking}\nWith this, organisations that the database does not have are given up.\n`,
     );
   const what = 'organisations that accept the database:';
   const { orgs, done, left } = await eachOrg({
@@ -22,6 +30,7 @@ export async function adoptAll(service, reason, except) {
     path: '/adopt',
     body: { reason },
     except,
+    only,
     what,
     within: WITHIN,
   });

@@ -9,6 +9,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ExpectedError } from '../../shared/expected-error.mjs';
 import { parseArgs } from '../../shared/npm-options.mjs';
 import { closedLines, requireOpenKeys } from '../vault/check-keys.mjs';
@@ -16,9 +17,13 @@ import { masterKeysFor, openEverything, rowsOf, summaryOf } from '../vault/every
 import { incompleteness } from '../vault/schema.mjs';
 import { isInUse, lostDatabase, unreadableDatabases, vaultFile } from '../vault/state-dir.mjs';
 import { deployedUrl, localUrl, progress, run, stateDir, variable, wrangler } from '../vault/vault.mjs';
-import { answers, BAD_GATE, eachOrg, linesOf } from './each-org.mjs';
+import { answers, BAD_GATE, eachOrg, linesOf, problemsWith } from './each-org.mjs';
 import { countsOf, dump, migrationsOf, statementsOf, tablesOf } from './sql-dump.mjs';
 
+/** The checks of /healthz that say that the database has lost something. */
+const DATABASE_CHECKS = ['organisation_rows', 'adoption', 'rows'];
+/** The service looks again each minute: what was mended just now is not told. */
+const LOOKED_AT_WITHIN = 70_000;
 const USAGE = `npm run backup -- [options]
 
 Writes the whole database of a vault to one SQL file, encrypted as stored.
@@ -34,7 +39,8 @@ Writes the whole database of a vault to one SQL file, encrypted as stored.
   --json          print one JSON object
   --help          print this
 
-The exit code is 1 if an organisation was left out, or its key does not open, without --except; or if a row does not open. The backup is made all the same.
+The exit code is 1 if an organisation was left out, or its key does not open, without --except; if a row does not open; or if /healthz says that
+the database has lost something. The backup is made all the same.
 `;
 
 await run(async () => {
@@ -88,14 +94,17 @@ await run(async () => {
         : `${file}: ${made.rows} ${made.rows === 1 ? 'row' : 'rows'}, SHA-256 ${made.sha256}, under the master keys ${made.master_keys.join(', ') || 'none'}. Keep it apart from MASTER_KEYS.\n`,
     );
     if (checked && !values.json) process.stdout.write(`${summaryOf(checked)}\n`);
-    if (closed.length)
-      process.stderr.write(
-        `The backup is complete, but the keys of ${closed.length} of ${orgs.length} organisations do not open, so nobody can read what it holds of them:\n${closedLines(closed)}\nPut their rows of org_keys back from an older backup, as docs/operations/keys.md says. --except ORG accepts one.\n`,
-      );
+    tellProblems(orgs.length, closed, archived.lost);
     if (lacks) process.stderr.write(`Incomplete as asked: ${lacks}.\n`);
     const isAccepted = (/** @type {{ table: string, org: string | null }} */ { table, org }) =>
       table === 'org_keys' && values.except.includes(String(org));
-    if (archived.left.length || closed.length || lacks || checked?.faults.some((fault) => !isAccepted(fault)))
+    if (
+      archived.left.length ||
+      closed.length ||
+      lacks ||
+      archived.lost.length ||
+      checked?.faults.some((fault) => !isAccepted(fault))
+    )
       process.exitCode = 1;
   } finally {
     fs.rmSync(scratch, { recursive: true, force: true });
@@ -120,6 +129,21 @@ function tellMissing(total, missing, { left, why, remedy }, except) {
   if (left.length)
     say(
       `The backup is complete, except for the newest changes and audit entries of ${left.length} of ${total} organisations, which were not archived:\n${linesOf(left)}\n${BAD_GATE}`,
+    );
+}
+
+/**
+ * Names what makes the backup worth less: keys that do not open, and what the database has lost.
+ * @param {number} total @param {any[]} closed @param {string[]} lost
+ */
+function tellProblems(total, closed, lost) {
+  if (closed.length)
+    process.stderr.write(
+      `The backup is complete, but the keys of ${closed.length} of ${total} organisations do not open, so nobody can read what it holds of them:\n${closedLines(closed)}\nPut their rows of org_keys back from an older backup, as docs/operations/keys.md says. --except ORG accepts one.\n`,
+    );
+  if (lost.length)
+    process.stderr.write(
+      `The backup holds the database as it is, but the service says of it:\n  ${lost.join('\n  ')}\nKeep the backups from before until that is mended.\n`,
     );
 }
 
@@ -149,14 +173,14 @@ async function remoteService(url) {
 /**
  * Has the gate of each organisation move its audit entries to the database.
  * @param {Service} service @param {string[]} except
- * @returns {Promise<{ done: Set<string>, left: import('./each-org.mjs').Left[], why: string, remedy: string
- *   }>} which did, which could not, and why others are missing
+ * @returns {Promise<{ done: Set<string>, left: import('./each-org.mjs').Left[], lost: string[], why: string,
+ *   remedy: string }>} which did, which could not, what the database has lost, and why others are missing
  */
 async function archive(service, except) {
-  if ('why' in service) return { done: new Set(), left: [], ...service };
+  if ('why' in service) return { done: new Set(), left: [], lost: [], ...service };
   const remedy = 'start the service, or give its address with --url,';
   if (!(await answers(service.url)))
-    return { done: new Set(), left: [], why: `no vault answers at ${service.url}`, remedy };
+    return { done: new Set(), left: [], lost: [], why: `no vault answers at ${service.url}`, remedy };
   const { done, left } = await eachOrg({
     ...service,
     path: '/audit-log/archive',
@@ -167,9 +191,20 @@ async function archive(service, except) {
   return {
     done: new Set(done.keys()),
     left,
+    lost: await lastingProblems(service.url),
     why: `the service at ${service.url} does not have them, or did not when it was asked`,
     remedy: 'check that it is the right service',
   };
+}
+
+/** What the service says that its database has lost, and says again. @param {string} url */
+async function lastingProblems(url) {
+  const until = Date.now() + LOOKED_AT_WITHIN;
+  for (;;) {
+    const lost = await problemsWith(url, DATABASE_CHECKS);
+    if (lost.length === 0 || Date.now() > until) return lost;
+    await sleep(5000);
+  }
 }
 
 /**

@@ -3,6 +3,7 @@
 // an `ExpectedError`.
 import { ExpectedError } from '../../shared/expected-error.mjs';
 import { harmless } from '../../shared/terminal.mjs';
+import { readHealth } from '../vault/health.mjs';
 import { bootstrapCaller, orgsOf, progress } from '../vault/vault.mjs';
 
 /** How long one organisation may answer 503 before the others go on without it, in milliseconds. */
@@ -26,18 +27,31 @@ export async function answers(url) {
   }
 }
 
+/** What the service says of its database, by these checks. @param {string} url @param {string[]} names */
+export async function problemsWith(url, names) {
+  const body = await fetch(new URL('/healthz', url), {
+    redirect: 'error',
+    signal: AbortSignal.timeout(10_000),
+  })
+    .then((answer) => answer.json())
+    .catch(() => undefined);
+  const failing = readHealth(body)?.checks.filter(({ name, ok }) => !ok && names.includes(name)) ?? [];
+  return failing.map(({ message }) => message);
+}
+
 /**
  * Calls one path of each organisation, and goes on where one fails. One that was deleted meanwhile is left
  * out.
  * @param {{ url: string, token?: string, path: string, body?: unknown | ((org: string) => unknown), except?:
- *   string[], what: string, within: number }} task `except`: organisations that are not called; `what`: for
- *   the progress bar; `within`: how long a call may take
+ *   string[], only?: string[], what: string, within: number }} task `except`: organisations that are not
+ *   called; `only`: those that are, also if the database does not list them; `what`: for the progress bar;
+ *   `within`: how long a call may take
  * @returns {Promise<{ orgs: string[], done: Map<string, any>, left: Left[], skipped: string[] }>}
  */
-export async function eachOrg({ url, token, path, body, except = [], what, within }) {
+export async function eachOrg({ url, token, path, body, except = [], only = [], what, within }) {
   const list = bootstrapCaller(url, token);
   const call = bootstrapCaller(url, token, { patience: PATIENCE, within, quiet: true });
-  const orgs = await orgsOf(list);
+  const orgs = only.length ? only : await orgsOf(list);
   const unknown = except.filter((id) => !orgs.includes(id));
   if (unknown.length)
     throw new ExpectedError(
@@ -56,7 +70,8 @@ export async function eachOrg({ url, token, path, body, except = [], what, withi
         url,
       );
       if (answer.status === 200) done.set(id, answer.json);
-      else if (answer.status !== 404 || (await orgsOf(list)).includes(id)) left.push(leftOf(id, answer));
+      else if (answer.status !== 404 || only.length || (await orgsOf(list)).includes(id))
+        left.push(leftOf(id, answer));
     }
     bar.at(orgs.length, orgs.length);
   } finally {

@@ -1,7 +1,7 @@
 // `npm run gate`: `reset ORG` gives an organisation a new gate, which begins from the database;
-// `accept-clock` is in a file of its own. Invariants: what is lost is said before anything is changed; only
-// the named organisation is touched; a local gate's files are set aside, never deleted; the reason is in the
-// organisation's audit log.
+// `accept-clock`, `give-up` and the gates of the service itself are in files of their own. Invariants: what
+// is lost is said before anything is changed; only the named organisation is touched; a local gate's files
+// are set aside, never deleted; the reason is in the organisation's audit log.
 import fs from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { ExpectedError } from '../../shared/expected-error.mjs';
@@ -10,15 +10,21 @@ import { ask, harmless, isAsked } from '../../shared/terminal.mjs';
 import { claimState, gateFile, isInUse, setAside, vaultFile } from '../vault/state-dir.mjs';
 import { bootstrapCaller, deployedService, localUrl, run, stateDir, variable } from '../vault/vault.mjs';
 import { acceptClock } from './accept-clock.mjs';
+import { giveUp } from './give-up.mjs';
+import { isOwnGate, resetOwnGate } from './own-gates.mjs';
 
 const USAGE = `Use: npm run gate -- reset ORG --reason TEXT [options]
      npm run gate -- accept-clock --reason TEXT [options]
+     npm run gate -- give-up ORG [--yes]
+     npm run gate -- reset health|deployment [--yes]
   --remote   the deployment instead of the vault of npm start; needs BOOTSTRAP_TOKEN in the environment
   --url URL  where the service answers
   --yes      without asking
   --json     print one JSON object
 reset is for an organisation whose gate is broken: gate_unreachable in the log names it. accept-clock is for a clock that was ahead and
-was put right: all organisations go on by it, and /healthz is ok.`;
+was put right: all organisations go on by it, and /healthz is ok. give-up is for an organisation that the database of npm start does not
+have any more: it sets its gate aside while the service is stopped. So does reset with the gates of npm start itself: health is that of
+the health check, deployment remembers the Idempotency-Keys of POST /orgs.`;
 
 /** @param {string} org */
 const losses = (
@@ -47,8 +53,14 @@ await run(async () => {
   if (values.help) return void process.stdout.write(`${USAGE}\n`);
   const [command, org, ...more] = positionals;
   const isClock = command === 'accept-clock' && org === undefined;
-  if (!isClock && (command !== 'reset' || !/^org_[0-9A-Za-z]{22}$/.test(org ?? '') || more.length))
+  if (command === 'reset' && isOwnGate(org) && !values.remote && !values.url && more.length === 0)
+    return resetOwnGate(org ?? '', stateDir(), values.yes);
+  if (
+    !isClock &&
+    (!['reset', 'give-up'].includes(command ?? '') || !/^org_[0-9A-Za-z]{22}$/.test(org ?? '') || more.length)
+  )
     throw new ExpectedError(USAGE);
+  if (command === 'give-up') return giveUp(org, stateDir(), values.yes);
   const reason = values.reason?.trim();
   if (!reason)
     throw new ExpectedError(

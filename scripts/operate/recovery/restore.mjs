@@ -50,12 +50,13 @@ and audit entries that are missing, and versions that do not open, and changes n
   --adopt         have each organisation accept the restored database; the service must run
   --reason TEXT   why, for the audit log of each organisation
   --except ORG    restore although this organisation's key does not open; with --adopt, do not have it accept the database; can be repeated
+  --only ORG      with --adopt, have this organisation alone accept the database, also if its own row is lost; can be repeated
   --url URL       where the service answers
   --json          print one JSON object
   --help          print this
 `;
 const USAGE =
-  'Use: npm run restore -- FILE [--replace] [--remote] [--keys FILE] [--ended FILE] [--yes], npm run restore -- FILE --rows [--remote] [--keys FILE], or npm run restore -- --adopt --reason TEXT [--remote] [--url URL] [--except ORG]';
+  'Use: npm run restore -- FILE [--replace] [--remote] [--keys FILE] [--ended FILE] [--yes], npm run restore -- FILE --rows [--remote] [--keys FILE], or npm run restore -- --adopt --reason TEXT [--remote] [--url URL] [--except ORG] [--only ORG]';
 
 await run(async () => {
   const { values, positionals } = parseArgs({
@@ -69,17 +70,18 @@ await run(async () => {
       url: { type: 'string' },
       reason: { type: 'string' },
       except: { type: 'string', multiple: true, default: [] },
+      only: { type: 'string', multiple: true, default: [] },
       ended: { type: 'string', multiple: true, default: [] },
       yes: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
     },
   });
-  if (values.adopt && (values.rows || positionals.length)) throw new ExpectedError(USAGE);
+  if (values.adopt ? values.rows || positionals.length : values.only.length) throw new ExpectedError(USAGE);
   const result = values.adopt
     ? await adoptAll(
         values.remote ? await deployedService(values.url) : { url: values.url ?? localUrl() },
         values.reason ?? '',
-        values.except,
+        values,
       )
     : await (values.rows ? mend : restore)(positionals, values);
   process.stdout.write(values.json ? `${JSON.stringify(result)}\n` : `${result.message}\n`);

@@ -43,7 +43,7 @@ const ROWLESS = 'SELECT org_id AS id FROM org_keys WHERE org_id NOT IN (SELECT i
 /** Which organisations have lost their row. @param {string[]} rowless */
 export const lostRows = (rowless) =>
   rowless.length > 0
-    ? `${rowless.length} ${rowless.length === 1 ? 'organisation has' : 'organisations have'} a key and no row in the table orgs (${some(rowless)}): if you did not delete them, restore the database from a backup; if you did, delete their rows of org_keys`
+    ? `${rowless.length} ${rowless.length === 1 ? 'organisation has' : 'organisations have'} a key and no row in the table orgs (${some(rowless)}): if you did not delete them, npm run restore -- --adopt --only ORG --reason TEXT has the gate of each write its row back; if you did, delete their rows of org_keys`
     : undefined;
 
 /**
@@ -59,7 +59,7 @@ export function goneOf(db, ids) {
 /** Of which organisations only a gate is left. @param {string[]} gone */
 export const lostOrgs = (gone) =>
   gone.length > 0
-    ? `the database has lost ${gone.length === 1 ? 'an organisation' : `${gone.length} organisations`} with row and key (${some(gone)}), and the gates beside it have them: restore the database from a backup`
+    ? `the database has lost ${gone.length === 1 ? 'an organisation' : `${gone.length} organisations`} with row and key (${some(gone)}), and the gates beside it have them: if it is the database of another vault, put the right one back; otherwise see "Organisations that the database lost" in docs/operations/backup-and-restore.md`
     : undefined;
 
 const some = (/** @type {string[]} */ ids) =>

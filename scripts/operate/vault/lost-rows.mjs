@@ -174,9 +174,12 @@ async function newestEntries(rows, gate, org) {
       'SELECT last_sequence AS "to", last_hash FROM audit_segments WHERE org_id = ? ORDER BY first_sequence DESC LIMIT 1',
       [org],
     );
-    // Without any segment, retention may have deleted them.
-    return last && before && last.last_hash !== before && last.to < next - 1
-      ? { from: last.to + 1, to: next - 1 }
+    // Retention deletes up to the cut, and an adoption records what it did not find.
+    const end = last?.to ?? JSON.parse(String(meta('cut') ?? 'null'))?.sequence ?? next - 1;
+    const told = JSON.parse(String(meta('lost') ?? '[]'));
+    const isTold = told.some((/** @type {any} */ { from, to }) => from <= end + 1 && to >= next - 1);
+    return before && last?.last_hash !== before && end < next - 1 && !isTold
+      ? { from: end + 1, to: next - 1 }
       : undefined;
   };
   if (!(await look())) return [];

@@ -20,7 +20,7 @@ import { harmless } from '../../shared/terminal.mjs';
  */
 export function checksOf(rows, vault, source) {
   const { keys, deployment } = vault;
-  const { decrypt, kindOf, macOf, readable, rowKinds, tableName } = source;
+  const { decrypt, isSealed, kindOf, macOf, readable, rowKinds, tableName } = source;
   /** @param {string} table @param {(keys: any, raw: any) => string | null} faultOf */
   const each = (table, faultOf) => (/** @type {Record<string, any>[]} */ page) =>
     page.flatMap((raw) => {
@@ -38,29 +38,29 @@ export function checksOf(rows, vault, source) {
     /** @type {string} */ purpose,
     /** @type {string[]} */ context,
     /** @type {unknown} */ sealed,
-  ) =>
-    sealed === null || sealed === undefined || decrypt(mine.value, purpose, context, String(sealed)) !== null;
+  ) => decrypt(mine.value, purpose, context, String(sealed)) !== null;
   /** @type {Record<string, (keys: any, raw: any) => string | null>} */
   const sealed = {
     webhooks: (mine, raw) =>
       opens(mine, 'webhook URL', [raw.org_id, raw.id, raw.host], raw.url_sealed) &&
       opens(mine, 'webhook secret', [raw.org_id, raw.id], raw.secret_sealed) &&
-      opens(mine, 'old webhook secret', [raw.org_id, raw.id], raw.old_secret_sealed)
+      (!(raw.old_secret_until > Date.now()) ||
+        opens(mine, 'old webhook secret', [raw.org_id, raw.id], raw.old_secret_sealed))
         ? null
         : 'its URL or signing secret does not open',
     integrations: (mine, raw) =>
       opens(mine, 'connection', [raw.org_id, raw.id], raw.credentials_sealed)
         ? null
         : 'its credentials do not open',
+    // Once it has ended, or with a stored connection, it has none.
     syncs: (mine, raw) =>
+      raw.config === null ||
+      raw.finished_at !== null ||
       opens(mine, 'connection', [raw.org_id, raw.id], raw.credentials_sealed)
         ? null
         : 'its credentials do not open',
     // Only the link itself holds the key.
-    shares: (_, raw) =>
-      raw.value_sealed === '' || Buffer.from(String(raw.value_sealed), 'base64')[0] === 1
-        ? null
-        : 'its value is no ciphertext',
+    shares: (_, raw) => (isSealed(String(raw.value_sealed)) ? null : 'its value is no ciphertext'),
   };
   /** @type {Record<string, Check>} */
   const checks = {};

@@ -24,6 +24,19 @@ export const mutants = [
     notice: 'faults/health-rows: is degraded with a secret that D1 lost, until it is mended',
   },
   {
+    name: 'organisations that D1 lost are not told',
+    tag: 'lost-orgs-told',
+    change: { from: 'pages[at]?.differ.length);', to: 'false);' },
+    notice: 'faults/health-rows: is down without any organisation, although the deployment key is there',
+  },
+  {
+    name: 'segments of the audit log that D1 lost are not told',
+    tag: 'lost-segments-told',
+    change: { from: 'there.get(sequence) === hash || isTold || isCut', to: 'true' },
+    notice:
+      'faults/health-rows: is degraded without the newest segment of the audit log, until it is mended or told',
+  },
+  {
     name: 'a clock that was accepted once is right for ever',
     tag: 'accepted-clock-only',
     change: { from: 'accepted?.log !== log || accepted.seen > time + BEHIND', to: 'accepted === null' },

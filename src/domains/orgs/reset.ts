@@ -48,7 +48,7 @@ export async function resetGate(org: string, reason: string, context: BaseContex
 }
 
 const rowMissing = (org: string) =>
-  `The database has lost the row of ${org}, or it was altered. A new gate would accept no credential, so nothing was changed. Restore the database from a backup and adopt it: see docs/operations/backup-and-restore.md.`;
+  `The database has lost the row of ${org}, or it was altered. A new gate would accept no credential, so nothing was changed. While the old gate answers, npm run restore -- --adopt --only ${org} --reason TEXT writes the row back. Otherwise restore the database from a backup and adopt it.`;
 
 /** Whether D1 has the row of the organisation itself, as a gate wrote it. */
 async function hasRow(org: string, keys: OrgKeys, { env }: BaseContext): Promise<boolean> {

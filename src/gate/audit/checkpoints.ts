@@ -124,6 +124,16 @@ export const checkpoints = part(({ storage, auditLog, schedule }) => {
   return createCheckpoints(storage.sql);
 });
 
+/** Up to `limit` segment ends after a sequence, oldest first. */
+export const segmentEndsAfter = ({ storage }: Core, sequence: number, limit: number): SegmentEnd[] =>
+  storage.sql
+    .exec<Row<SegmentEnd>>(
+      'select * from segment_ends where sequence > ? order by sequence limit ?',
+      sequence,
+      limit,
+    )
+    .toArray();
+
 /** A segment has moved: its end needs a signature. */
 export function closeSegment(core: Core, end: SegmentEnd, now: number): void {
   checkpoints(core).closed(end);

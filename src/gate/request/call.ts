@@ -205,11 +205,15 @@ export const isRefusal = (value: object): value is Refusal => 'code' in value;
 export const refusalIn = (judged: object | null | undefined): Refusal | null =>
   judged && isRefusal(judged) ? judged : null;
 
-/** What the gate of the health check holds: when a probe was last sent and came, and the last survey. */
+/**
+ * What the gate of the health check holds: when a probe was last sent and came, the last survey, and when an
+ * organisation last adopted the database.
+ */
 export interface Pulse {
   sent: number | null;
   came: number | null;
   survey: string | null;
+  adopted: number | null;
 }
 
 /** What a gate says as it ends for a reset. */
@@ -221,6 +225,7 @@ export interface GateCalls extends Rpc.DurableObjectBranded {
   vitals(): Promise<Vitals>;
   surveyed(survey: string): Promise<void>;
   hadOrgs(): Promise<boolean>;
+  adopted(): Promise<void>;
   reset(): Promise<void>;
   reserve(key: string, proposed: string, now?: number): Promise<string>;
 }
