@@ -112,16 +112,16 @@ describe('gate: reset', () => {
   ])('refuses an organisation whose row D1 has %s, before anything changes', async (_what, sql) => {
     const o = await newOrg();
     const key = await newKey(o);
-    const epoch = () => inGate(o, ({ core }) => core.meta.get('epoch'));
-    const before = await epoch();
+    const term = () => inGate(o, ({ core }) => core.meta.get('term'));
+    const before = await term();
     await db.prepare(sql).bind(o.id).run();
     const refused = await reset(o);
     expect([...codeOf(refused), refused.json.error.message]).toEqual([
       409,
       'CONFLICT',
-      expect.stringContaining('Restore'),
+      expect.stringContaining('restore the database'),
     ]);
-    expect([await epoch(), (await key.o.get('/secrets')).status]).toEqual([before, 200]);
+    expect([await term(), (await key.o.get('/secrets')).status]).toEqual([before, 200]);
   });
 
   it('a lost gate does not begin without a right row of the organisation, and begins once it is there again', async () => {
