@@ -18,11 +18,6 @@ export interface Need {
   /** Creates a credential. The gate rejects plans that create one for any other action. */
   makes?: true;
   /**
-   * Changes policies: the gate evaluates no other change at the same time, and rejects policy changes for any
-   * other action.
-   */
-  governs?: true;
-  /**
    * Revokes credentials or repairs the organisation: still possible when the gate's audit log is full and
    * everything else is refused.
    */

@@ -168,12 +168,6 @@ export const mutants = [
     notice: 'api/approvals/shown: approval: a decider in a terminal session is shown nothing',
   },
   {
-    name: 'a held call: requests are counted before others have finished asking',
-    tag: 'approvals-asked-one-by-one',
-    change: { from: "approval.id ?? 'approvals'", to: 'approval.id ?? `approval:${approval.digest}`' },
-    notice: 'api/approvals/shown: approval: requests that ask at the same time keep the bounds',
-  },
-  {
     name: 'an approval of a place in a team gives what the team was granted since',
     tag: 'approved-grants-kept',
     change: { from: '[`${GRANTS}${id}`]', to: '[]' },
@@ -271,12 +265,6 @@ export const mutants = [
     tag: 'held-read-refused',
     change: 'never',
     notice: 'api/approvals/approvals: is held, approved by another person, and done once',
-  },
-  {
-    name: 'the approval of a request is not locked',
-    tag: 'approval-locked',
-    change: { from: 'approval ? ', to: 'approval && false ? ' },
-    notice: 'api/approvals/races: the same request sent many times concurrently waits for one approval',
   },
   {
     name: 'an approval covers a path with any body',

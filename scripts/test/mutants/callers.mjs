@@ -106,12 +106,6 @@ export const mutants = [
       'api/access/addresses: limits its descendants from the next request on, regardless of their own ranges',
   },
   {
-    name: 'concurrent requests issue more than five active break-glass tokens',
-    tag: 'break-glass-count-locked',
-    change: { from: ", 'break-glass'", to: '' },
-    notice: 'api/credentials/break-glass: limit: at most five are live',
-  },
-  {
     name: 'a break-glass token destroys',
     tag: 'break-glass-cannot-purge',
     change: 'never',

@@ -12,22 +12,10 @@ export const mutants = [
     'row-locks-wait': 'faults/changes: fifty writers on one secret make versions 2 to 51',
   }),
   {
-    name: 'the creator of a credential is not locked during the creation',
-    tag: 'creator-locked',
-    change: { from: ', caller.credential, caller.id', to: '' },
-    notice: 'faults/changes: a mint and the revocation of its parent are serialised',
-  },
-  {
     name: "the caller's validity is not checked again under the lock",
     tag: 'caller-rechecked-under-lock',
     change: { from: 'call.recheck()', to: 'null' },
     notice: 'faults/changes: revocation: a request whose caller is revoked while it waits',
-  },
-  {
-    name: 'policies change while a change is checked against them',
-    tag: 'policies-stand-while-judged',
-    change: { from: '!need.governs', to: 'true' },
-    notice: 'model/histories: a secret is created while a naming policy that forbids its name is enabled',
   },
 
   // ---------------------------------------------------------------- the batch and its marker

@@ -6,8 +6,6 @@ import { checks } from './checks.mjs';
 export const mutants = [
   // ---------------------------------------------------------------- people
   ...checks({
-    'owner-removal-locked':
-      'api/members/members: can be neither removed nor demoted, also not by concurrent requests',
     'team-deletion-deletes-grants':
       'api/members/teams: gives its grants to its members, until they leave or it is deleted',
     'grant-checked-for-any-address': 'api/members/grants: in scopes, environments, names, addresses or time',
@@ -63,22 +61,9 @@ export const mutants = [
     notice: 'api/members/members: can be neither removed nor demoted, also not by concurrent requests',
   },
   {
-    name: 'two owners demote each other',
-    tag: 'caller-locked',
-    change: { from: 'caller.credential, caller.id', to: '' },
-    notice: 'api/members/members: stays when two owners demote each other',
-    survives: 'the lock on owners has the second one wait, and then see that it is the last',
-  },
-  {
     name: 'emails that differ only in case are distinct',
     tag: 'email-case-insensitive',
     change: { from: '.toLowerCase()', to: '' },
-    notice: 'api/members/members: is unique without regard to case, also with concurrent requests',
-  },
-  {
-    name: 'two concurrent requests use the same email',
-    tag: 'email-locked',
-    change: { from: "'members', emailLock(call.input.email), ", to: '' },
     notice: 'api/members/members: is unique without regard to case, also with concurrent requests',
   },
   {
@@ -98,12 +83,6 @@ export const mutants = [
     tag: 'revocation-needs-scope',
     change: { from: "'tokens:write'", to: "'members:write'" },
     notice: 'api/members/members: permission: ends credentials only for callers who may end credentials',
-  },
-  {
-    name: 'a member who is being removed creates a credential',
-    tag: 'creator-locked',
-    change: { from: ', caller.id', to: '' },
-    notice: 'api/members/members: concurrency: leaves no credential that was being created',
   },
   {
     name: 'members are added to a team regardless of its permissions',

@@ -7,7 +7,6 @@ import { checks } from './checks.mjs';
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
   ...checks({
-    'views-counted-under-lock': 'api/shares/links: 100 parallel views',
     'passphrase-compared':
       'api/shares/ends: a wrong one uses up no view, a missing one is not an attempt, and the correct one shows the value',
     'passphrase-stretched-below-limits': 'api/shares/ends: is stretched only for a live link that has one',

@@ -6,9 +6,9 @@ export const actions = {
   'policy.list': { scopes: ['policies:read'] },
   'policy.read': { scopes: ['policies:read'] },
   'policy.violations': { scopes: ['policies:read'] },
-  'policy.create': { scopes: ['policies:write'], held: true, governs: true },
-  'policy.update': { scopes: ['policies:write'], held: true, governs: true },
-  'policy.delete': { scopes: ['policies:write'], held: true, governs: true },
+  'policy.create': { scopes: ['policies:write'], held: true },
+  'policy.update': { scopes: ['policies:write'], held: true },
+  'policy.delete': { scopes: ['policies:write'], held: true },
   'secret.rotation_due': { scopes: [], kinds: ['system'] },
   'secret.auto_rotate': { scopes: [], kinds: ['system'] },
 } as const satisfies Needs;

@@ -1,5 +1,4 @@
-// Commits: the only way to change an organisation. A plan is built while its rows are locked, and carried out
-// in the same turn: its rows, audit entry, events, stored response, and the record of the journal from which
+// Commits: the only way to change an organisation. A plan is built and carried out in one turn: its rows, audit entry, events, stored response, and the record of the journal from which
 // D1 follows. Invariants: nothing is awaited between judging a plan and carrying it out; what D1 could refuse
 // is refused before.
 
@@ -28,10 +27,11 @@ import { ENDS_WITHIN, patienceFor } from './waits';
 /** A change, as a commit carries it out. */
 export interface Change {
   /**
-   * The names to lock. Evaluated again under the locks, because a name may refer to another secret by then.
+   * What `fetch` must be alone with: the names to lock. Evaluated again under the locks, because a name may
+   * refer to another secret by then.
    */
-  locks(): string[];
-  /** Fetches data while the names are locked. */
+  locks?(): string[];
+  /** Fetches data for the plan. */
   fetch?(): Promise<unknown> | undefined;
   plan(now: number, fetched: unknown): Proposal;
   /** The row whose revision If-Match names. */
@@ -41,23 +41,19 @@ export interface Change {
 }
 
 /**
- * Builds a plan under locks and carries it out. Writes the audit entry of a success; the caller writes that
+ * Builds a plan and carries it out, in one turn. Writes the audit entry of a success; the caller writes that
  * of a refusal.
  */
 export async function commit(call: Call<unknown>, draft: DraftOf, change: Change): Promise<OperationOutcome> {
-  const { core, need } = call;
-  const names = change.locks();
+  const { core } = call;
+  const names = change.locks?.() ?? [];
   const held = new Set(names);
-  // Policies must not change while a change is checked against them: an entry after a policy change in the
-  // audit log was checked against the new policies.
-  // safety: policies-stand-while-judged
-  const policies = { name: 'policies in force', isShared: !need.governs };
   const underLocks = async (): Promise<OperationOutcome | null> => {
     await isBehind(core, true);
     // safety: caller-rechecked-after-fetch
     const fetched = await inTurns(core, payerOf(call), () => change.fetch?.());
     // safety: names-resolved-under-lock
-    if (!change.locks().every((name) => held.has(name))) return null;
+    if (change.locks?.().some((name) => !held.has(name))) return null;
     return inTurns(
       core,
       payerOf(call),
@@ -68,7 +64,7 @@ export async function commit(call: Call<unknown>, draft: DraftOf, change: Change
       ({ now, made }) => ('kind' in made ? made : carryOut(call, made, draft(made.audit), now)),
     );
   };
-  return (await locks(core).run(names, underLocks, policies)) ?? commit(call, draft, change);
+  return (await locks(core).run(names, underLocks)) ?? commit(call, draft, change);
 }
 
 /** The plan of a change, checked against everything that may refuse it; otherwise the outcome. */
@@ -113,12 +109,10 @@ const isPlan = (proposed: Proposal): proposed is Plan => !('wants' in proposed) 
 const notPlanned = (proposed: Exclude<Proposal, Plan>): OperationOutcome =>
   'wants' in proposed ? proposed : fail(proposed);
 
-/** Throws if an action does what it is not declared to do: its locks depend on the declaration. */
-function assertDeclared({ ask, need }: Call<unknown>, { writes = [], deletes = [] }: Plan): void {
+/** Throws if an action does what it is not declared to do. */
+function assertDeclared({ ask, need }: Call<unknown>, { writes = [] }: Plan): void {
   const makes = writes.some(({ kind, from }) => kind === 'credential' && from === 0);
   if (makes && !need.makes) throw new Error(`${ask.action} is not declared to make credentials`);
-  const governs = [...writes, ...deletes].some(({ kind }) => kind === 'policy');
-  if (governs && !need.governs) throw new Error(`${ask.action} is not declared to change policies`);
 }
 
 /**

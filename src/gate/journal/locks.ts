@@ -6,49 +6,32 @@ import { part } from '../part';
 
 export interface Locks {
   /** Runs `work` once all names are free, and releases them afterwards in any case. */
-  run<T>(names: string[], work: () => Promise<T>, extra?: Extra): Promise<T>;
-}
-
-/** A lock that is acquired after all others, exclusively or shared. */
-export interface Extra {
-  name: string;
-  isShared: boolean;
-}
-
-/** The holders and waiters of a lock: the last exclusive one, and those that share it after that. */
-interface Queue {
-  alone: Promise<void> | null;
-  sharing: Set<Promise<void>>;
+  run<T>(names: string[], work: () => Promise<T>): Promise<T>;
 }
 
 export function createLocks(): Locks {
-  const queues = new Map<string, Queue>();
+  /** The last holder or waiter of each name. */
+  const last = new Map<string, Promise<void>>();
 
-  /** Waits in turn for a lock; `take` registers how to release it before waiting. */
-  async function acquire(name: string, isShared: boolean, take: (release: () => void) => void) {
+  /** Waits in turn for a name; `take` registers how to release it before waiting. */
+  async function acquire(name: string, take: (release: () => void) => void) {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const queue: Queue = queues.get(name) ?? { alone: null, sharing: new Set() };
-    queues.set(name, queue);
-    const before = isShared ? [queue.alone] : [queue.alone, ...queue.sharing];
-    if (isShared) queue.sharing.add(promise);
-    else Object.assign(queue, { alone: promise, sharing: new Set() });
+    const before = last.get(name);
+    last.set(name, promise);
     take(() => {
-      queue.sharing.delete(promise);
-      if (queue.alone === promise) queue.alone = null;
-      if (queue.alone === null && queue.sharing.size === 0) queues.delete(name);
+      if (last.get(name) === promise) last.delete(name);
       resolve();
     });
     // safety: row-locks-wait
-    await Promise.all(before);
+    await before;
   }
 
   return {
-    async run(names, work, also) {
+    async run(names, work) {
       const releases: (() => void)[] = [];
-      const take = (release: () => void) => releases.push(release);
       try {
-        for (const name of [...new Set(names)].sort()) await acquire(name, false, take);
-        if (also) await acquire(also.name, also.isShared, take);
+        for (const name of [...new Set(names)].sort())
+          await acquire(name, (release) => void releases.push(release));
         return await work();
       } finally {
         for (const release of releases) release();

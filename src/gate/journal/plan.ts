@@ -1,4 +1,4 @@
-// What a change will do: built while its rows are locked, carried out by `commit.ts`.
+// What a change will do: built and carried out in one turn, by `commit.ts`.
 
 import type { RowKind, RowTypes } from '../../db/rows';
 import type { SecretRow, VersionRow } from '../../db/schema';

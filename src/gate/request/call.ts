@@ -155,19 +155,19 @@ export interface Call<I = unknown> extends Arrived {
   recheck(): Refusal | null;
 }
 
-/** The inputs of a plan, in addition to the locked rows. */
+/** The inputs of a plan, in addition to the rows. */
 export interface Found {
-  /** From `before`, from `locked`, and from `authorize` under the locks. */
+  /** From `before`, from `locked`, and from `authorize` in the turn of the plan. */
   fetched: unknown;
   locked: unknown;
   judged: object | null;
 }
 
-/** An operation: a read returns an outcome, a change returns a plan, built while its rows are locked. */
+/** An operation: a read returns an outcome, a change returns a plan, which is carried out in the same turn. */
 export interface Operation<I = unknown> {
   /**
    * The target in the audit entry, in addition to what the path names. Computed when the caller is
-   * identified, and again under the locks of a change. What only the change knows is in its plan's `audit`.
+   * identified, and again in the turn of a change. What only the change knows is in its plan's `audit`.
    */
   subject?(call: Call<I>): Partial<Subject>;
   /** True if the action concerns only the caller and so needs no scope. */
@@ -176,17 +176,19 @@ export interface Operation<I = unknown> {
   reach?(call: Call<I>): Refusal | null;
   /**
    * 403 for things that only the body names; otherwise data for the plan, or null. Called before a stored
-   * response is replayed, and again under the locks of a change.
+   * response is replayed, and again in the turn of a change.
    */
   authorize?(call: Call<I>, now: number): Refusal | object | null;
   read?(call: Call<I>): OperationOutcome | Promise<OperationOutcome>;
   change?: {
-    /** What must not change in the meantime: ids of rows, and names that must be unique. */
-    locks(call: Call<I>): string[];
-    /** Fetches data for the plan before the rows are locked. */
+    /** Fetches data for the plan. */
     before?(call: Call<I>): Promise<unknown>;
-    /** Fetches data while the rows are locked. The caller is checked again afterwards. */
+    /**
+     * Fetches data that depends on rows, alone with the ids and names of `locks`. The caller is checked again
+     * afterwards.
+     */
     locked?(call: Call<I>): Promise<unknown>;
+    locks?(call: Call<I>): string[];
     /** The row whose revision If-Match names; null if it does not exist. */
     revises?(call: Call<I>): { revision: number } | null;
     plan(call: Call<I>, now: number, found: Found): Proposal;

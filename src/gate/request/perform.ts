@@ -127,7 +127,7 @@ async function change(
 ): Promise<OperationOutcome> {
   const fetched = await inTurns(call.core, payerOf(call), () => change.before?.(call));
   return commit(call, draft, {
-    locks: () => [...change.locks(call), ...approvalLocks(call)],
+    locks: () => change.locks?.(call) ?? [],
     fetch: () => change.locked?.(call),
     plan(now, locked) {
       const judged = call.operation.authorize?.(call, now) ?? null;
@@ -161,7 +161,6 @@ async function read(call: Call<unknown>, draft: DraftOf): Promise<OperationOutco
 /** Reads with an approval, or records that the read waits for one. This changes only the approval. */
 const readHeld = (call: Call<unknown>, draft: DraftOf): Promise<OperationOutcome> =>
   commit(call, draft, {
-    locks: () => approvalLocks(call),
     fetch: async () => call.operation.read?.(call),
     plan(now, found) {
       const outcome = found as OperationOutcome;
@@ -179,11 +178,6 @@ const readHeld = (call: Call<unknown>, draft: DraftOf): Promise<OperationOutcome
       return wants(outcome.wants, data);
     },
   });
-
-/** The locks for the approval that a request uses and for the one that it would wait for. */
-const approvalLocks = ({ ask: { approval }, caller }: Call<unknown>): string[] =>
-  // safety: approval-locked, approvals-asked-one-by-one
-  approval ? [`approval:${caller.root}:${approval.digest}`, approval.id ?? 'approvals'] : [];
 
 /** The refusal for whatever an operation threw. */
 export const refusalOfError = (error: unknown, ask: Ask): Refusal =>

@@ -177,7 +177,6 @@ function decide(decision: 'approve' | 'reject'): Operation<{ valid_for?: number 
   return {
     exempt: decidesAsAccountable,
     change: {
-      locks: (call) => [call.ask.named.approval as string, call.caller.credential, call.caller.id],
       plan(call, now): Plan | Refusal {
         const { core, caller } = call;
         const valid_for = call.input.valid_for || undefined;
@@ -290,7 +289,6 @@ const cancel: Operation<Record<string, never>> = {
       : null;
   },
   change: {
-    locks: (call) => [call.ask.named.approval as string],
     plan(call, now): Plan | Refusal {
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');

@@ -95,12 +95,6 @@ export function unusable(core: Core, device_id: string | null | undefined): Refu
   return device.public_key ? null : invalid('device_id', 'must be a device with a public key');
 }
 
-/** The locks for every new credential, and its device. */
-export const boundLocks = (call: Call<{ token: TokenInput; device_id: string | null }>) => [
-  ...makerLocks(call),
-  ...(call.input.device_id === null ? [] : [call.input.device_id]),
-];
-
 /** 404 for a requested environment that does not exist. */
 export function unknownEnvironment(
   asked: readonly string[] | null,
@@ -186,14 +180,6 @@ export const fresh = (core: Core, org_id: string, token: TokenInput, created_at:
 
 export const aboutToken = ({ input }: Call<{ token: TokenInput }>) => ({ resource: input.token.id });
 
-/** Locks the creator while a credential is created: the calling credential and the member behind it. */
-// safety: creator-locked
-export const makerLocks = ({ input, caller }: Call<{ token: TokenInput }>) => [
-  input.token.id,
-  caller.credential,
-  caller.id,
-];
-
 /**
  * The first API key of an organisation, or of one whose keys were lost or revoked: it has all permissions.
  * `fields` overrides defaults.
@@ -254,7 +240,6 @@ export const createKey: Operation<LastingInput> = {
     return withinPermissions(caller, permissions) ?? unconfirmed ?? permissions;
   },
   change: {
-    locks: makerLocks,
     plan(call, now, { judged }) {
       const { token, name, scopes } = call.input;
       return issue(
@@ -288,7 +273,6 @@ export const createAgent: Operation<AgentInput> = {
   subject: aboutToken,
   authorize: (call, now) => within(call, agent(call, now)),
   change: {
-    locks: boundLocks,
     plan(call, now, { judged }) {
       const { token, name, scopes, rate_limit } = call.input;
       const made = { kind: 'agent', name, scopes, rate_limit: rate_limit ?? RATES.agent } as const;
@@ -310,7 +294,6 @@ export const createProvider: Operation<NewInput> = {
   subject: aboutToken,
   authorize: (call) => within(call, { ...wanted(call, provided(call.input)), expires_at: null }),
   change: {
-    locks: makerLocks,
     plan(call, now, { judged }) {
       const { token, name, scopes } = call.input;
       return issue(
@@ -349,8 +332,6 @@ export const createBreakGlass: Operation<BreakGlassInput> = {
   reach: mayIssue,
   authorize: (call, now) => within(call, emergency(call, now)),
   change: {
-    // safety: break-glass-count-locked
-    locks: (call) => [...makerLocks(call), 'break-glass'],
     plan(call, now, { judged }) {
       const { core, input } = call;
       if (

@@ -7,7 +7,7 @@ import { insertion } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
 import { descendants } from '../../../gate/rows/descendants';
 import { isoOrNull } from '../../../http/wire';
-import { aboutToken, boundLocks, fresh, RATES, unknownEnvironment, unusable, wanted, within } from './create';
+import { aboutToken, fresh, RATES, unknownEnvironment, unusable, wanted, within } from './create';
 import { endIn, shown, type TokenInput } from './credential';
 
 /** The most live session tokens of an API key. */
@@ -39,8 +39,6 @@ export const mint: Operation<MintInput> = {
   subject: aboutToken,
   authorize: (call, now) => within(call, session(call, now)),
   change: {
-    // The API key is locked too, so a mint and a revocation of the key are serialised.
-    locks: boundLocks,
     plan(call, now, { judged }) {
       const { core, ask, input, caller } = call;
       const { scopes, environments, secrets, allowed_addresses, expires_at, device_id } =

@@ -24,7 +24,7 @@ import { insertion, revision, rowKeyOf } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
 import { environmentOf } from '../../../gate/request/target';
 import { endedSessions } from '../../../gate/rows/ended-sessions';
-import { fresh, maker, makerLocks, unknownEnvironment, wouldOwn } from './create';
+import { fresh, maker, unknownEnvironment, wouldOwn } from './create';
 import { endIn, find, shown, type TokenInput, target } from './credential';
 
 /**
@@ -146,7 +146,6 @@ export function update(kind: CredentialKind): Operation<UpdateInput> {
       return refused ?? { ...fields, ...accountableAfter(call, row, held(after)) };
     },
     change: {
-      locks: (call) => [target(call)],
       revises: (call) => unrevoked(call, kind),
       plan(call, _now, { judged }) {
         const { core, input } = call;
@@ -181,9 +180,6 @@ export const rotateKey: Operation<RotateInput> = {
     return exceeds ?? (wouldOwn(caller, held(row)) ? mustBeConfirmed(caller) : null);
   },
   change: {
-    // The caller is locked like any creator of a credential: a revocation of the caller waits, and then
-    // revokes the successor too.
-    locks: (call) => [target(call), ...makerLocks(call)],
     revises: (call) => unrevoked(call, 'api_key'),
     plan(call, now) {
       const { core, ask, input } = call;
@@ -254,7 +250,6 @@ export function revoke(
       return row?.kind === kind && isOwn(row, call.caller);
     },
     change: {
-      locks: (call) => [target(call)],
       /**
        * Whether the credential is known: an expired session token leaves the gate, but must not look unknown.
        */

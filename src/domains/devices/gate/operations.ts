@@ -61,7 +61,6 @@ interface NewInput {
 const create: Operation<NewInput> = {
   subject: ({ input }) => ({ resource: input.id }),
   change: {
-    locks: ({ input }) => ['devices', input.id],
     plan(call, now) {
       const { core, ask, caller, input } = call;
       const other = input.public_key && deviceWith(core, input.public_key);
@@ -85,7 +84,6 @@ const create: Operation<NewInput> = {
 
 const update: Operation<{ name?: string; platform?: string; serial?: string | null }> = {
   change: {
-    locks: (call) => [target(call)],
     revises: find,
     plan(call, now) {
       const row = find(call);
@@ -98,8 +96,6 @@ const update: Operation<{ name?: string; platform?: string; serial?: string | nu
 
 const assign: Operation<{ member_id: string | null }> = {
   change: {
-    // The member must not change in the meantime.
-    locks: (call) => [target(call), ...(call.input.member_id === null ? [] : [call.input.member_id])],
     revises: find,
     plan(call, now) {
       const { core, input } = call;
@@ -129,7 +125,6 @@ const assign: Operation<{ member_id: string | null }> = {
 
 const block: Operation<Record<string, never>> = {
   change: {
-    locks: (call) => [target(call)],
     revises: find,
     plan(call, now) {
       const row = find(call);
@@ -148,7 +143,6 @@ const block: Operation<Record<string, never>> = {
 
 const remove: Operation<Record<string, never>> = {
   change: {
-    locks: (call) => [target(call)],
     revises: find,
     plan(call) {
       const row = find(call);

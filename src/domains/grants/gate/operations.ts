@@ -76,8 +76,6 @@ const create: Operation<NewInput> = {
   // safety: grant-within-permissions
   authorize: (call) => within(call, permissionsToGrant(call, call.input)),
   change: {
-    // Neither the grantee nor the grantor may change in the meantime.
-    locks: ({ input, caller }) => [input.grantee.id, caller.credential, caller.id],
     plan(call, now, { judged }) {
       const put = granting(call, call.input, judged as Granted, now);
       return 'code' in put ? put : { status: 201, data: shown(call, put.row as GrantRow), writes: [put] };
@@ -134,7 +132,6 @@ function grantableAgent(core: Core, id: string): CredentialRow | null {
 
 const remove: Operation<Record<string, never>> = {
   change: {
-    locks: (call) => [call.ask.named.grant as string],
     plan(call) {
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');

@@ -17,7 +17,7 @@ import type { Call, Operation } from '../../../gate/request/call';
 import { endedSessions } from '../../../gate/rows/ended-sessions';
 import { allLinks } from '../../shares/gate/links';
 import { independentOf, isLiving, ownOf } from './descent';
-import { contained, incidentOf, LOCK, recordedIn } from './record';
+import { contained, incidentOf, recordedIn } from './record';
 
 /**
  * The credential in the path, or the one that a token in the body belongs to; an empty text for none in the
@@ -131,16 +131,6 @@ export const contain: Operation<ContainInput> = {
   }),
   authorize: (call) => (call.input.rotate ? mayRotate(call) : null),
   change: {
-    locks(call) {
-      if (call.input.dry_run) return [];
-      const id = targetOf(call);
-      return [
-        LOCK,
-        id,
-        ...independent(call).map((row) => row.id),
-        ...linksWith(call, id).map((link) => link.id),
-      ];
-    },
     before: (call) => wantedRow(call),
     plan(call, now, { fetched }): Plan | Refusal {
       const { core, input } = call;

@@ -10,7 +10,6 @@ import { fail, type Outcome, ok } from '../../../gate/request/outcome';
 import type { ListInput } from '../../../gate/rows/listing';
 import { incidentOut } from '../wire';
 import { recentOf } from './recent';
-import { LOCK } from './record';
 
 /** An incident, as the Worker renders it. */
 export interface ShownIncident {
@@ -59,7 +58,6 @@ interface UpdateInput {
 
 const update: Operation<UpdateInput> = {
   change: {
-    locks: ({ ask }) => [LOCK, ask.named.incident as string],
     revises: find,
     plan(call, now) {
       const row = find(call);

@@ -11,7 +11,7 @@ import { iso } from '../../../http/wire';
 import { firstKey } from '../../credentials/gate/create';
 import { shown, type TokenInput } from '../../credentials/gate/credential';
 import { recentOf } from './recent';
-import { LOCK, opened, recordedIn } from './record';
+import { opened, recordedIn } from './record';
 
 interface PanicInput {
   reason: string;
@@ -73,12 +73,6 @@ export const nextGeneration = ({ core, ask }: Call<unknown>): number =>
 export const panic: Operation<PanicInput> = {
   subject: ({ ask, input }) => ({ resource: ask.org, reason: input.reason }),
   change: {
-    locks: ({ ask, caller, input }) => [
-      ask.org,
-      LOCK,
-      caller.credential,
-      ...(input.token ? [input.token.id] : []),
-    ],
     plan(call, now) {
       const { ask, caller, input } = call;
       const created_in = caller.kind === 'member' ? caller.credential : null;

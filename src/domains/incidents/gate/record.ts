@@ -15,9 +15,6 @@ import type { Call } from '../../../gate/request/call';
 /** The most incidents of an organisation, and of those that one root opened. */
 export const incidentQuotas = { org: 1000, root: 250 };
 
-/** The lock of everything that opens, changes or removes incidents. */
-export const LOCK = 'incidents';
-
 /** What a plan adds for an incident; null where there is no room for one. */
 export interface Recorded extends Required<Pick<Plan, 'writes' | 'deletes' | 'events'>> {
   incident: IncidentRow | null;

@@ -100,7 +100,6 @@ const create: Operation<NewInput> = {
   subject: ({ input }) => ({ resource: input.id }),
   authorize: (call) => mayStore(call, call.input.kind),
   change: {
-    locks: ({ input }) => ['integrations', input.id],
     plan(call, now) {
       const { ask, caller, input } = call;
       const isSync = input.kind === 'sync';
@@ -152,7 +151,6 @@ function foreignField(kind: IntegrationRow['kind'], input: UpdateInput): Refusal
 const update: Operation<UpdateInput> = {
   reach: reachesWhole,
   change: {
-    locks: (call) => [target(call)],
     revises: find,
     plan(call, now) {
       const { configures, made, ...input } = call.input;
@@ -201,7 +199,6 @@ const update: Operation<UpdateInput> = {
 const remove: Operation<Record<string, never>> = {
   reach: reachesWhole,
   change: {
-    locks: (call) => [target(call)],
     revises: find,
     plan(call) {
       const row = find(call);

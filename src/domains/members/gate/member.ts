@@ -34,7 +34,6 @@ export function ownerOf(core: Core, email: string | null): MemberRow | null {
 export const ownersOf = (core: Core) => core.rows.within('member', '').filter(({ role }) => role === 'owner');
 // safety: email-case-insensitive
 const keyOf = (email: string) => email.toLowerCase();
-export const emailLock = (email: string) => `email:${keyOf(email)}`;
 export const isTaken = (core: Core, email: string, by: string) => {
   const other = core.rows.find('member', '', keyOf(email));
   return other !== null && other.id !== by;
@@ -42,10 +41,6 @@ export const isTaken = (core: Core, email: string, by: string) => {
 
 export const find = ({ core, ask }: Call<unknown>): MemberRow | null =>
   core.rows.get('member', ask.named.member as string);
-
-/** Locks the caller: two members who demote each other are serialised. */
-// safety: caller-locked
-export const askers = ({ caller }: Call<unknown>) => [caller.credential, caller.id];
 
 export const isLastOwner = (core: Core, row: MemberRow) =>
   row.role === 'owner' && ownersOf(core).length === 1;

@@ -16,7 +16,7 @@ import { type ListInput, listed } from '../../../gate/rows/listing';
 import { unknownEnvironment } from '../../credentials/gate/create';
 import { type Status, statusOf } from '../rules';
 import { access } from './access';
-import { askers, distinct, emailLock, enrolment, find, idsOf, isTaken, shown } from './member';
+import { distinct, enrolment, find, idsOf, isTaken, shown } from './member';
 import { remove } from './remove';
 import { update } from './update';
 
@@ -57,8 +57,6 @@ const create: Operation<NewInput> = {
     );
   },
   change: {
-    // safety: email-locked
-    locks: (call) => ['members', emailLock(call.input.email), call.input.id, ...askers(call)],
     plan(call, now) {
       const { core, ask, caller, input } = call;
       const { enrolment: hash, environments: refs = null, ...fields } = input;
@@ -94,7 +92,6 @@ const create: Operation<NewInput> = {
 
 const enrol: Operation<{ enrolment: string }> = {
   change: {
-    locks: (call) => [call.ask.named.member as string, ...askers(call)],
     revises: find,
     plan(call, now) {
       const row = find(call);

@@ -14,7 +14,7 @@ import type { Plan, Put } from '../../../gate/journal/plan';
 import { portion, revision } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
 import { descendants } from '../../../gate/rows/descendants';
-import { askers, find, isLastOwner } from './member';
+import { find, isLastOwner } from './member';
 
 /** Live credentials that a member created, without session tokens and browser sessions. */
 function madeBy(core: Core, member: string): CredentialRow[] {
@@ -46,20 +46,10 @@ export const remove: Operation<{ revoke: boolean }> = {
     });
   },
   change: {
-    locks: (call) => [
-      call.ask.named.member as string,
-      // safety: owner-removal-locked
-      'owners',
-      ...(call.input.revoke ? madeBy(call.core, call.ask.named.member as string).map(({ id }) => id) : []),
-      // That owner's row keeps the ties of the removed member.
-      ...[keeperOf(call.core, call.ask.named.member as string)].flatMap((owner) => owner?.id ?? []),
-      ...askers(call),
-    ],
     revises: find,
     plan(call, now) {
       const { core, ask, input } = call;
       const row = find(call);
-      // All of them are locked: a credential created while this waited made it wait for that one too.
       const made = madeBy(core, ask.named.member as string);
       if (!row && !isLeft(call, made)) return refuse('NOT_FOUND');
       if (row && isLastOwner(core, row)) return refuse('LAST_OWNER');

@@ -13,7 +13,7 @@ import { revision } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
 import { slugOf } from '../../../gate/request/target';
 import { unknownEnvironment } from '../../credentials/gate/create';
-import { askers, distinct, emailLock, find, idsOf, isLastOwner, isTaken, noEnrolment, shown } from './member';
+import { distinct, find, idsOf, isLastOwner, isTaken, noEnrolment, shown } from './member';
 
 interface UpdateInput {
   email: string | null;
@@ -56,12 +56,6 @@ export const update: Operation<UpdateInput> = {
     );
   },
   change: {
-    locks: (call) => [
-      call.ask.named.member as string,
-      ...(call.input.email === null ? [] : [emailLock(call.input.email)]),
-      ...(call.input.role === null ? [] : ['owners']),
-      ...askers(call),
-    ],
     revises: find,
     plan(call, now) {
       const { core, caller } = call;

@@ -42,7 +42,6 @@ const create: Operation<{ id: string; name: string; slug: string }> = {
   subject: ({ input }) => ({ resource: input.id, environment: input.slug }),
   authorize: (call) => whole(call),
   change: {
-    locks: ({ input }) => [`slug:${input.slug}`],
     plan(call, now) {
       const { core, ask, input } = call;
       if (core.rows.find('environment', '', input.slug)) return refuse('SLUG_TAKEN');
@@ -60,7 +59,6 @@ const create: Operation<{ id: string; name: string; slug: string }> = {
 const rename: Operation<{ name: string }> = {
   subject: aboutNamed,
   change: {
-    locks: (call) => [named(call)?.id ?? 'none'],
     revises: named,
     plan(call) {
       const row = named(call);
@@ -75,8 +73,6 @@ const remove: Operation<Record<string, never>> = {
   subject: aboutNamed,
   authorize: (call) => whole(call),
   change: {
-    // Locked together with the organisation: the environment must not become the default one in the meantime.
-    locks: (call) => [named(call)?.id ?? 'none', call.ask.org],
     revises: named,
     plan(call) {
       const { core, ask } = call;

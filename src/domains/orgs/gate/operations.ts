@@ -23,7 +23,7 @@ import { iso, isoOrNull } from '../../../http/wire';
 import { firstKey } from '../../credentials/gate/create';
 import { shown as credentialShown, type TokenInput } from '../../credentials/gate/credential';
 import { ending, nextGeneration } from '../../incidents/gate/panic';
-import { LOCK as INCIDENTS, recordedIn } from '../../incidents/gate/record';
+import { recordedIn } from '../../incidents/gate/record';
 import { enrolment, shown as memberShown, ownerOf, ownersOf } from '../../members/gate/member';
 import type { ResetInput } from '../reset';
 import { orgOut } from '../wire';
@@ -46,7 +46,6 @@ interface FoundInput {
 const createOrg: Operation<FoundInput> = {
   subject: aboutOrg,
   change: {
-    locks: ({ ask }) => [ask.org],
     plan(call, now) {
       const { core, ask, input } = call;
       const { org } = ask;
@@ -117,10 +116,6 @@ const OTHERS_LIVE =
 const recover: Operation<RecoverInput> = {
   subject: ({ input }) => ({ resource: input.token.id, reason: input.reason }),
   change: {
-    locks: ({ core, ask, input }) => [
-      ...[input.token.id, 'owners', ownerOf(core, input.email)?.id ?? 'none'],
-      ...(input.contain ? [ask.org, INCIDENTS] : []),
-    ],
     plan(call, now) {
       const { core, ask, input } = call;
       const org = core.rows.get('org', ask.org);
@@ -259,7 +254,6 @@ const update: Operation<UpdateInput> = {
     return whole(call) ?? (isSensitive ? mustBeConfirmed(call.caller) : null);
   },
   change: {
-    locks: ({ ask }) => [ask.org],
     revises: ({ core, ask }) => core.rows.get('org', ask.org),
     plan(call, now) {
       const { core, ask, input } = call;
@@ -301,7 +295,6 @@ const update: Operation<UpdateInput> = {
 const end: Operation<{ confirm: string }> = {
   subject: aboutOrg,
   change: {
-    locks: ({ ask }) => [ask.org],
     revises: ({ core, ask }) => core.rows.get('org', ask.org),
     plan(call, now) {
       const { core, ask, input } = call;

@@ -113,7 +113,6 @@ const create: Operation<{ passkey: PasskeyInput }> = {
   subject: ({ input }) => ({ resource: input.passkey.id }),
   reach: (call) => alone(call),
   change: {
-    locks: ({ ask, input }) => [ask.named.member as string, input.passkey.id],
     plan(call, now) {
       const { passkey } = call.input;
       const put = addition(call, passkey, call.caller.id, now);
@@ -126,7 +125,6 @@ const rename: Operation<{ name: string }> = {
   exempt: (call) => isOwn(call),
   reach: (call) => mayTouch(call),
   change: {
-    locks: ({ ask }) => [ask.named.passkey as string],
     revises: find,
     plan(call) {
       const row = find(call);
@@ -141,8 +139,6 @@ const remove: Operation<Record<string, never>> = {
   exempt: (call) => isOwn(call),
   reach: (call) => mayTouch(call),
   change: {
-    // Locked together with the member: of two concurrent removals, the last passkey is kept.
-    locks: ({ ask }) => [ask.named.member as string, ask.named.passkey as string],
     revises: find,
     plan(call) {
       const row = find(call);

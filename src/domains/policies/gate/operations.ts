@@ -135,8 +135,6 @@ const create: Operation<CreateInput> = {
   subject: ({ input }) => ({ resource: input.id }),
   reach: whole,
   change: {
-    // The team must not be deleted in the meantime.
-    locks: ({ input }) => ['policies', input.id, ...[teamIn(input.config)].filter((id) => id !== null)],
     plan(call, now) {
       const { ask, caller, input } = call;
       const { id, name, kind, config } = input;
@@ -182,7 +180,6 @@ interface UpdateInput {
 const update: Operation<UpdateInput> = {
   reach: whole,
   change: {
-    locks: (call) => ['policies', target(call), ...[teamIn(call.input.config)].filter((id) => id !== null)],
     revises: find,
     plan(call, now) {
       const { name, enabled, applies_to, config } = call.input;
@@ -219,7 +216,6 @@ const update: Operation<UpdateInput> = {
 const remove: Operation<Record<string, never>> = {
   reach: whole,
   change: {
-    locks: (call) => [target(call)],
     revises: find,
     plan(call) {
       const row = find(call);

@@ -144,7 +144,6 @@ const revoke: Operation<NameInput> = {
   subject: named.subject,
   authorize: named.authorize,
   change: {
-    locks: named.locks,
     plan(call, now) {
       const there = found(call);
       if (isRefusal(there)) return there;

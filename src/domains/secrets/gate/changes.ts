@@ -48,7 +48,6 @@ export const create: Operation<CreateInput> = {
     return mayReach(caller, need, { environment: environment?.id ?? '', shown, name: input.name });
   },
   change: {
-    locks: ({ core, input }) => [nameLock(environmentOf(core, input.environment)?.id ?? '', input.name)],
     plan(call, now) {
       const { core, input } = call;
       const environment = environmentOf(core, input.environment);
@@ -199,8 +198,8 @@ export const rollback: Operation<RollbackInput> = {
   change: {
     locks: (call) => [target(call)],
     /**
-     * The version, or why there is none now. Under the lock another version may be current; rolling back to
-     * this one is equally correct.
+     * The version, or why there is none now. Another one may be current by then; rolling back to this one is
+     * equally correct.
      */
     async before(call): Promise<VersionRow | Refusal> {
       const row = call.core.rows.get('secret', target(call));
@@ -244,7 +243,6 @@ export const remove: Operation<DeleteInput> = {
         })
       : null,
   change: {
-    locks: (call) => [target(call), ...linksOf(call.core, target(call)).map(({ id }) => id)],
     plan(call, now) {
       const { core, input } = call;
       const row = core.rows.get('secret', target(call));
@@ -281,10 +279,6 @@ export const remove: Operation<DeleteInput> = {
 export const restore: Operation<Record<string, never>> = {
   subject: aboutSecret,
   change: {
-    locks(call) {
-      const row = call.core.rows.get('secret', target(call));
-      return [target(call), ...(row ? [nameLock(row.environment_id, row.name)] : [])];
-    },
     plan(call, now) {
       const { core } = call;
       const row = core.rows.get('secret', target(call));

@@ -82,16 +82,9 @@ const share: Operation<ShareInput> = {
       : null;
   },
   change: {
-    locks(call) {
-      const { caller, input } = call;
-      const secret = call.ask.named.secret as string;
-      return input.kind === 'link'
-        ? [secret, 'links']
-        : [secret, input.grantee.id, caller.credential, caller.id];
-    },
     /**
-     * The version to encrypt for the link, or why there is none. Under the lock another version may be
-     * current; sharing this one is equally correct.
+     * The version to encrypt for the link, or why there is none. Another one may be current by then;
+     * sharing this one is equally correct.
      */
     async before(call): Promise<VersionRow | Refusal | null> {
       if (call.input.kind === 'grant' || call.input.link) return null;
@@ -216,7 +209,6 @@ const revoke: Operation<Record<string, never>> = {
     share: call.ask.named.share ?? call.ask.named.grant,
   }),
   change: {
-    locks: ({ ask: { named } }) => [named.share ?? (named.grant as string)],
     plan(call, now) {
       const { core, ask } = call;
       const row = target(call);
@@ -275,8 +267,6 @@ const view: Operation<ViewInput> = {
       : { resource: input.id };
   },
   change: {
-    // safety: views-counted-under-lock
-    locks: ({ input }) => [input.id],
     plan(call, now): Proposal {
       const { input } = call;
       const found = viewed(call, now);

@@ -14,7 +14,7 @@ import { addition, type PasskeyInput } from '../../passkeys/gate/operations';
 import { mayFollow, type Used } from '../../passkeys/webauthn';
 import { sessionOut } from '../wire';
 import { own, ownSession, refresh } from './refresh';
-import { beginBrowser, begunOf, ending, IDLE, sessionsOf, surplus, TOTAL, turn } from './sessions';
+import { beginBrowser, begunOf, ending, IDLE, sessionsOf, surplus, TOTAL } from './sessions';
 
 /** Whether a challenge has already begun a session. */
 const isSpent = ({ core }: Call<unknown>, id: string) =>
@@ -35,10 +35,6 @@ const login: Operation<LoginInput> = {
   subject: ({ input }) => ({ resource: input.session }),
   change: {
     before: async (call) => surplus(call).map(({ id }) => id),
-    locks: (call) => [
-      ...[turn(call.caller.id), call.caller.id, call.input.passkey.id, call.input.session],
-      ...surplus(call).map(({ id }) => id),
-    ],
     plan(call, now, { fetched: over }) {
       const { core, caller, input } = call;
       const member = core.rows.get('member', caller.id);
@@ -65,10 +61,6 @@ const enrol: Operation<EnrolInput> = {
   subject: ({ caller }) => ({ resource: caller.id }),
   change: {
     before: async (call) => surplus(call).map(({ id }) => id),
-    locks: (call) => [
-      ...[turn(call.caller.id), call.caller.id, call.input.passkey.id, call.input.session],
-      ...surplus(call).map(({ id }) => id),
-    ],
     plan(call, now, { fetched: over }): Plan | Refusal {
       const { core, caller, input } = call;
       const member = core.rows.get('member', caller.id);
@@ -133,12 +125,6 @@ interface ConfirmInput {
 const confirm: Operation<ConfirmInput> = {
   subject: ownSession,
   change: {
-    locks: ({ caller, input }) => [
-      turn(caller.id),
-      caller.id,
-      caller.credential,
-      ...(input.passkey ? [input.passkey.id] : []),
-    ],
     plan(call, now) {
       const { core, ask, caller, input } = call;
       const row = own(call);
@@ -176,7 +162,6 @@ const confirm: Operation<ConfirmInput> = {
 const logout: Operation<Record<string, never>> = {
   subject: ownSession,
   change: {
-    locks: ({ caller }) => [turn(caller.id), caller.credential],
     plan(call, now) {
       const row = own(call);
       if (!row) return refuse('UNAUTHENTICATED');
@@ -198,16 +183,13 @@ const list: Operation<{ limit: number; after: string | null }> = {
 /** Ends one session of the member, or all. A repeat returns the same response. */
 const end: Operation<Record<string, never>> = {
   change: {
-    before: async (call) => endable(call).map(({ id }) => id),
-    locks: (call) => [turn(call.caller.id), ...endable(call).map(({ id }) => id)],
-    plan(call, now, { fetched: ids }) {
+    plan(call, now) {
       const { credential } = call.ask.named;
       const known =
         credential === undefined ||
         call.core.rows.get('credential', credential)?.member_id === call.caller.id;
       if (!known) return refuse('NOT_FOUND');
-      const rows = endable(call).filter(({ id }) => (ids as string[]).includes(id));
-      return { status: 204, data: null, writes: rows.map((row) => ending(call, row, now)) };
+      return { status: 204, data: null, writes: endable(call).map((row) => ending(call, row, now)) };
     },
   },
 };

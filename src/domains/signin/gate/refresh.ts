@@ -6,7 +6,7 @@ import { type Refusal, refuse } from '../../../errors';
 import type { Plan } from '../../../gate/journal/plan';
 import { revision } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
-import { begunOf, ending, IDLE, TOTAL, turn } from './sessions';
+import { begunOf, ending, IDLE, TOTAL } from './sessions';
 
 /** How long a used cookie is accepted again: its response may have been lost. */
 const FORGIVEN = 10_000;
@@ -25,7 +25,6 @@ export const ownSession = ({ caller }: Call<unknown>) => ({ resource: caller.cre
 export const refresh: Operation<{ n: number }> = {
   subject: ownSession,
   change: {
-    locks: ({ caller }) => [turn(caller.id), caller.credential],
     plan(call, now): Plan | Refusal {
       const row = own(call);
       const member = call.core.rows.get('member', call.caller.id);

@@ -110,7 +110,6 @@ function mayCancel(call: Call<unknown>): Refusal | null {
 const cancel: Operation<Record<string, never>> = {
   reach: mayCancel,
   change: {
-    locks: (call) => [target(call)],
     plan(call, now) {
       const { core } = call;
       const row = find(call);
@@ -138,7 +137,6 @@ const cancel: Operation<Record<string, never>> = {
 /** Starts the automatic syncs that changed secrets ask for. */
 const auto: Operation<Record<string, never>> = {
   change: {
-    locks: () => ['syncs'],
     plan(call, now) {
       const { core, ask } = call;
       // A sync that has not started yet will send the newer values.

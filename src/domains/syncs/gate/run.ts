@@ -374,7 +374,6 @@ export const end: Operation<EndInput> = {
     return row ? { resource: row.id, environment: slugOf(core, row.environment_id) } : {};
   },
   change: {
-    locks: ({ input }) => [input.sync],
     plan(call, now) {
       const { core, input } = call;
       const row = open(call, input.sync);

@@ -36,7 +36,6 @@ const read: Operation<Record<string, never>> = {
 const create: Operation<{ id: string; name: string }> = {
   subject: ({ input }) => ({ resource: input.id }),
   change: {
-    locks: ({ input }) => ['teams', input.id],
     plan(call, now) {
       const { ask, input } = call;
       const put = insertion(call, 'team', { org_id: ask.org, ...input, created_at: now });
@@ -47,7 +46,6 @@ const create: Operation<{ id: string; name: string }> = {
 
 const rename: Operation<{ name: string }> = {
   change: {
-    locks: (call) => [target(call)],
     revises: find,
     plan(call) {
       const row = find(call);
@@ -60,7 +58,6 @@ const rename: Operation<{ name: string }> = {
 
 const remove: Operation<Record<string, never>> = {
   change: {
-    locks: (call) => [target(call)],
     revises: find,
     plan(call) {
       const { core } = call;
@@ -126,7 +123,6 @@ const add: Operation<{ member_id: string }> = {
   subject: (call) => ({ resource: membershipId(target(call), call.input.member_id) }),
   reach: (call) => mayFill(call),
   change: {
-    locks: (call) => [target(call), call.input.member_id, call.caller.credential, call.caller.id],
     revises: find,
     plan(call, now) {
       const { core, ask, caller, input } = call;
@@ -169,7 +165,6 @@ const tie = (call: Call<unknown>, member: MemberRow, now: number): Put[] =>
 const removeMember: Operation<Record<string, never>> = {
   subject: (call) => ({ resource: membershipId(target(call), call.ask.named.member as string) }),
   change: {
-    locks: (call) => [target(call), call.ask.named.member as string],
     revises: find,
     plan(call) {
       const { core, ask } = call;

@@ -5,7 +5,7 @@ import type { Asking, Decision } from '../../../auth/terminal-login';
 import { type Refusal, refuse } from '../../../errors';
 import type { Call, Operation } from '../../../gate/request/call';
 import { fail, type Outcome, ok, wants } from '../../../gate/request/outcome';
-import { beginTerminal, surplus, turn } from '../../signin/gate/sessions';
+import { beginTerminal, surplus } from '../../signin/gate/sessions';
 
 /**
  * The login that the Worker found for a user code, and how many seconds the member must wait after too many
@@ -53,17 +53,6 @@ const confirm: Operation<Found> = {
   subject,
   change: {
     before: async (call) => surplus(call).map(({ id }) => id),
-    locks: (call) => {
-      const { caller, input } = call;
-      const session = input.login ? [input.login.session] : [];
-      return [
-        turn(caller.id),
-        caller.id,
-        caller.credential,
-        ...session,
-        ...surplus(call).map(({ id }) => id),
-      ];
-    },
     plan(call, now, { fetched: over }) {
       const { core, ask, caller } = call;
       if (!ask.again) return attempt(call);

@@ -69,8 +69,6 @@ export const exchange: Operation<ExchangeInput> = {
     return reason === null ? { resource: call.input.token.id } : { resource: call.caller.id, reason };
   },
   change: {
-    // Serialises changes of the trust and exchanges.
-    locks: ({ input, caller }) => [caller.id, input.token.id],
     plan(call, now): Proposal {
       const { core, ask, input, caller } = call;
       const row = trustOf(call);

@@ -20,13 +20,12 @@ import {
   aboutToken,
   issue,
   maker,
-  makerLocks,
   RATES,
   unknownEnvironment,
   wanted,
   within,
 } from '../../credentials/gate/create';
-import { find, shown, type TokenInput, target } from '../../credentials/gate/credential';
+import { find, shown, type TokenInput } from '../../credentials/gate/credential';
 import {
   accountableAfter,
   changed,
@@ -72,7 +71,6 @@ const create: Operation<NewInput> = {
   // safety: trust-within-permissions
   authorize: (call) => within(call, permissionsOf(call)),
   change: {
-    locks: (call) => [...makerLocks(call), 'trusts'],
     plan(call, now, { judged }) {
       const { core, input } = call;
       if (core.rows.within('credential', 'trust').filter((row) => isAlive(core, row)).length >= MOST_TRUSTS)
@@ -142,8 +140,6 @@ function judge(call: Call<PatchInput>, now: number): Refusal | Partial<Credentia
 const update: Operation<PatchInput> = {
   authorize: judge,
   change: {
-    // The caller must not change in the meantime, because it may become the creator.
-    locks: (call) => [target(call), call.caller.credential, call.caller.id],
     revises: live,
     plan(call, _now, { judged }) {
       const row = live(call);

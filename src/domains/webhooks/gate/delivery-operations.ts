@@ -134,7 +134,6 @@ function step(core: Call<unknown>['core'], { webhook, reports, more }: DeliverIn
 const disable: Operation<{ webhook: string }> = {
   subject: ({ input }) => ({ resource: input.webhook }),
   change: {
-    locks: ({ input }) => [input.webhook],
     plan(call, now) {
       const { core, input } = call;
       const row = core.rows.get('webhook', input.webhook);

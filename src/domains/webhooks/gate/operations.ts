@@ -10,7 +10,7 @@ import { found, wants } from '../../../gate/request/outcome';
 import { type ListInput, listed } from '../../../gate/rows/listing';
 import { webhookOut } from '../wire';
 import { deliveryOperations } from './delivery-operations';
-import { find, target, whole } from './webhook';
+import { find, whole } from './webhook';
 
 /** A webhook for the Worker, which decrypts the URL and shows it. */
 const sealed = (row: WebhookRow) => ({ ...webhookOut(row), host: row.host, url_sealed: row.url_sealed });
@@ -41,7 +41,6 @@ const create: Operation<CreateInput> = {
   subject: ({ input }) => ({ resource: input.id }),
   reach: whole,
   change: {
-    locks: ({ input }) => ['webhooks', input.id],
     plan(call, now) {
       const { ask, caller } = call;
       const { url, ...fields } = call.input;
@@ -68,7 +67,6 @@ interface UpdateInput {
 const update: Operation<UpdateInput> = {
   reach: whole,
   change: {
-    locks: (call) => [target(call)],
     revises: find,
     plan(call, now) {
       const row = find(call);
@@ -84,7 +82,6 @@ const update: Operation<UpdateInput> = {
 const remove: Operation<Record<string, never>> = {
   reach: whole,
   change: {
-    locks: (call) => [target(call)],
     revises: find,
     plan(call) {
       const row = find(call);
@@ -118,7 +115,6 @@ export interface Rotating {
 const rotateSecret: Operation<RotateInput> = {
   reach: whole,
   change: {
-    locks: (call) => [target(call)],
     revises: find,
     plan(call, now) {
       const row = find(call);
