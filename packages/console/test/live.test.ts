@@ -113,7 +113,7 @@ describe.skipIf(!executablePath)('console: live', () => {
     );
     await one.page.clock.fastForward(61_000);
     await one.page.getByText('waiting for you').first().waitFor({ state: 'attached' });
-    expect(asked).toBe(before + 1);
+    expect(asked).toBeGreaterThan(before);
     expectQuiet(one);
   });
 

@@ -1,6 +1,6 @@
-// Commits: the only way to change an organisation. A plan is built and carried out in one turn: its rows, audit entry, events, stored response, and the record of the journal from which
-// D1 follows. Invariants: nothing is awaited between judging a plan and carrying it out; what D1 could refuse
-// is refused before.
+// Commits: the only way to change an organisation. A plan is built and carried out in one turn: its rows,
+// audit entry, events, stored response, and the record of the journal from which D1 follows. Invariants:
+// nothing is awaited between judging a plan and carrying it out; what D1 could refuse is refused before.
 
 import { utf8 } from '../../crypto/bytes';
 import { type Refusal, refuse, statusOf } from '../../errors';

@@ -163,7 +163,9 @@ export interface Found {
   judged: object | null;
 }
 
-/** An operation: a read returns an outcome, a change returns a plan, which is carried out in the same turn. */
+/**
+ * An operation: a read returns an outcome, a change returns a plan, which is carried out in the same turn.
+ */
 export interface Operation<I = unknown> {
   /**
    * The target in the audit entry, in addition to what the path names. Computed when the caller is
