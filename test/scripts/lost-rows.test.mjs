@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
 import { copyOfProject, runCommand, startService } from './service.mjs';
 
@@ -115,6 +116,8 @@ it('lost rows: doctor --deep names each, backup --verify some, and restore --row
   assert.equal((await rowsOf()).verdict, 'ok');
   // A value that no backup has, and the gate still has: its row comes back, and the value is stored again.
   const late = (await call('POST', '/secrets', { name: 'LATE', type: 'generic', value: 'late' })).json.id;
+  // Not before the database has it: until then its gate would send it.
+  while (!db.prepare('SELECT 1 FROM secrets WHERE id = ?').get(late)) await sleep(100);
   db.prepare('DELETE FROM secrets WHERE id = ?').run(late);
   db.prepare('DELETE FROM secret_versions WHERE secret_id = ?').run(late);
   const part = await run('restore', ['d.sql', '--rows']);
