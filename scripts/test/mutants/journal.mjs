@@ -190,7 +190,10 @@ export const mutants = [
   {
     name: 'the end of access is answered before D1 has it',
     tag: 'endings-wait',
-    change: { from: 'deletes.length > 0 || writes.some(mayEnd)', to: 'writes.length < 0' },
+    change: {
+      from: 'deletes.length > 0 || writes.some((put) => mayEnd(rows, put))',
+      to: 'writes.length < 0',
+    },
     notice: 'faults/journal: is sent before the reply leaves, where access ends',
   },
   {

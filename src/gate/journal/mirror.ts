@@ -100,7 +100,7 @@ async function followed(core: Core, own: Mirror): Promise<boolean> {
   }
 }
 
-/** D1 stood elsewhere than the gate left it, and may have been put back: with nothing to send, it is asked. */
+/** D1 stood elsewhere than the gate left it. With nothing to send, it is asked whether it was put back. */
 async function lookAgain(core: Core): Promise<void> {
   // safety: stopped-until-database-is-back
   if ((await compared(core)) === 'follows') standing(core).stopped = null;

@@ -44,7 +44,7 @@ export async function positionInD1({ database, org }: Core): Promise<Position | 
   return found?.[0] ?? null;
 }
 
-/** Whether D1 knows the organisation, or did before it was deleted. Throws UNAVAILABLE if D1 does not respond. */
+/** Whether D1 has, or had, the organisation. Throws UNAVAILABLE if D1 does not respond. */
 export async function isInDatabase({ database, org }: Core): Promise<boolean> {
   const [found] = await database.all<{ known: number }>({
     sql: `select exists (select 1 from orgs where id = ?1) or exists (select 1 from journal_positions where org_id = ?1) known`,
