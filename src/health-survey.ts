@@ -20,10 +20,20 @@ const APART = 15 * 60_000;
 const ANSWERS_WITHIN = 10_000;
 
 /** What is wrong with an organisation. */
-export const troubles = ['key', 'row', 'lost', 'gate', 'behind', 'another', 'adoption', 'clock'] as const;
+export const troubles = [
+  'key',
+  'row',
+  'lost',
+  'gate',
+  'behind',
+  'another',
+  'adoption',
+  'clock',
+  'ahead',
+] as const;
 export type Trouble = (typeof troubles)[number];
 /** Those that a gate tells when it is asked. */
-const ofGates = ['gate', 'behind', 'another', 'adoption', 'clock'] as const;
+const ofGates = ['gate', 'behind', 'another', 'adoption', 'clock', 'ahead'] as const;
 
 /** How far D1 follows the gate of an organisation. */
 export interface OrgPosition {
@@ -69,7 +79,17 @@ const none: Survey = {
   known: [],
   mark: null,
   all: { key: false, lost: false, gate: false },
-  found: { key: [], row: [], lost: [], gate: [], behind: [], another: [], adoption: [], clock: [] },
+  found: {
+    key: [],
+    row: [],
+    lost: [],
+    gate: [],
+    behind: [],
+    another: [],
+    adoption: [],
+    clock: [],
+    ahead: [],
+  },
 };
 
 /**
@@ -149,6 +169,7 @@ const troubled = ({ found }: Survey, walk: RowWalk): string[] => [
     ...found.another,
     ...found.adoption,
     ...found.clock,
+    ...found.ahead,
     ...unequal(walk),
   ]),
 ];
@@ -199,6 +220,7 @@ export async function survey(
     another: asked.filter((_, at) => vitals[at] === 'another'),
     adoption: asked.filter((_, at) => vitals[at] === 'diverged'),
     clock: asked.filter((_, at) => vitals[at] === 'clock'),
+    ahead: asked.filter((_, at) => vitals[at] === 'ahead'),
   };
   const kept = (trouble: Trouble) => [
     ...found[trouble].filter((id) => exist.has(id) && !asked.includes(id)),
@@ -248,6 +270,7 @@ const EVENTS: Record<Trouble, string> = {
   another: 'gate_of_another',
   adoption: 'adoption_awaited',
   clock: 'clock_behind',
+  ahead: 'database_late',
 };
 /** The most organisations that the log names in one run, and that are remembered, for each trouble. */
 const NAMED = 10;

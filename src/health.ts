@@ -55,6 +55,7 @@ export interface Check {
     | 'gates'
     | 'gate_storage'
     | 'adoption'
+    | 'changes'
     | 'rows'
     | 'clock'
     | 'schedule'
@@ -276,6 +277,12 @@ const surveyed = ({ found, all, rows, apart }: Survey, isOther: boolean): Judged
     isOther
       ? 'The database was restored since the organisations were last looked at, which happens each minute. Until they have adopted it, changes can be refused, and values missing. If you restored it, run npm run restore -- --adopt --reason TEXT. If nobody restored it, do not adopt it yet: see "A database that went back" in docs/operations/backup-and-restore.md.'
       : `The database does not hold the last changes of ${many(found.adoption.length)}, as after a restore: changes can be refused, and values missing. The log names them (adoption_awaited). If the database was restored, run npm run restore -- --adopt --reason TEXT. If nobody restored it, do not adopt it yet: see "A database that went back" in docs/operations/backup-and-restore.md.`,
+    false,
+  ),
+  judge(
+    'changes',
+    found.ahead.length === 0,
+    `The database has lacked changes of ${many(found.ahead.length)} for five minutes and more: their gates cannot write it. Nothing is lost while the gates keep their storage, and only what ends access can be changed once 20,000 changes wait. The log names them (database_late). See "Changes that the database lacks" in docs/operations/gates.md.`,
     false,
   ),
   rowsCheck(

@@ -9,7 +9,7 @@ import type { Env } from '../env';
 import { ApiError, refuse } from '../errors';
 import { type Core, createCore } from '../gate/core';
 import { locks } from '../gate/journal/locks';
-import { newTerm } from '../gate/journal/position';
+import { isInDatabase, newTerm } from '../gate/journal/position';
 import { journal } from '../gate/journal/records';
 import { recover } from '../gate/journal/recover';
 import { isBehind, needsComparison } from '../gate/journal/start';
@@ -204,7 +204,9 @@ export class Gate
     await locks(this.core).run(['begin'], async () => {
       if (this.org !== null) return;
       this.core.org = ask.org;
-      const isNew = ask.action === 'org.create';
+      // It may have been created before, by a gate that lost its storage.
+      // safety: no-second-beginning
+      const isNew = ask.action === 'org.create' && !(await isInDatabase(this.core));
       if (isNew) journal(this.core).begin(newTerm(), 0, '');
       const isThere = isNew || (ask.keys && (await recover(this.core, ask.keys.row, ask.request)));
       // A token of an organisation that D1 does not know belongs to one that D1 has lost: beginning a new one

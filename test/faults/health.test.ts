@@ -2,6 +2,7 @@
 // names an organisation.
 
 import { describe, expect, it } from 'vitest';
+import { mirror } from '../../src/gate/journal/mirror';
 import { newSession } from '../support/credentials';
 import { faults } from '../support/faults';
 import { evict, inCore, inGate, loseStorage } from '../support/gate';
@@ -38,6 +39,24 @@ describe('health: a vault that works', () => {
     const { status, is, checks } = await healthz();
     expect([status, is]).toEqual([200, 'ok']);
     expect(checks).toEqual(CHECKS.map((name) => ({ name, ok: true })));
+  });
+
+  it('is degraded once D1 has lacked the changes of a gate for five minutes, and ok once it has them', async () => {
+    const o = await newOrg();
+    faults.lags = true;
+    faults.isAlarmHeld = true;
+    await newSecret(o);
+    await schedule();
+    expect(await verdict()).toEqual([200, 'ok', []]);
+    await inCore(o, (core) => {
+      core.now = () => Date.now() + 301_000;
+    });
+    await schedule();
+    expect(await verdict()).toEqual([200, 'degraded', ['changes']]);
+    expect(lines()).toContainEqual(expect.objectContaining({ event: 'database_late', org: o.id }));
+    await inCore(o, (core) => mirror(core).follow());
+    await schedule();
+    expect(await verdict()).toEqual([200, 'ok', []]);
   });
 
   it('is ok while it is empty: its key is made by the first request', async () => {

@@ -8,7 +8,7 @@ import { faults } from '../support/faults';
 import { evict, inCore, inGate, loseStorage, runTasksLater } from '../support/gate';
 import { newLink, view } from '../support/shares';
 import { DAY, HOUR } from '../support/time';
-import { BOOTSTRAP, db, newOrg, newSecret, send, useWorld } from '../support/world';
+import { BOOTSTRAP, callerOf, db, newOrg, newSecret, send, useWorld } from '../support/world';
 
 useWorld();
 
@@ -323,6 +323,22 @@ describe('recovery: a gate that lost its storage', () => {
     for (const land of faults.orphans) await land().catch(() => {});
     expect(await problemOf(o)).toBe(null);
     expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ version: 1, value });
+  });
+
+  it('does not begin a second time when the request that created it is repeated', async () => {
+    const create = () =>
+      send('POST', '/api/v1/orgs', {
+        token: BOOTSTRAP,
+        body: { name: 'Once', owner: { email: 'a@example.com', name: 'A' } },
+        headers: { 'Idempotency-Key': 'created twice' },
+      });
+    const { org, api_key } = (await create()).json;
+    const o = callerOf(org.id, api_key.token);
+    await loseStorage(o);
+    expect((await create()).status).not.toBe(201);
+    expect((await o.get('')).json.name).toBe('Once');
+    expect((await o.patch('', { name: 'Renamed' })).status).toBe(200);
+    expect(await problemOf(o)).toBe(null);
   });
 
   it('does not start empty when D1 lost the organisation too: it answers as soon as D1 has it', async () => {

@@ -250,6 +250,23 @@ describe('restore: a database from a backup', () => {
     expect((await o.patch(`/secrets/${ids.changed}`, { value: 'x' })).status).toBe(200);
   });
 
+  it('gives up nothing of a database that is right and does not respond: it is sent once it does', async () => {
+    for (const isBatch of [true, false]) {
+      const o = await newOrg();
+      faults.lags = true;
+      faults.isAlarmHeld = true;
+      const { id } = await newSecret(o, { value: 'kept' });
+      let batches = 0;
+      // The batch of the journal fails, or all that comes after it.
+      faults.fail = (kind) => (kind === 'batch' && (isBatch || ++batches > 1) ? 'before' : null);
+      expect(codeOf(await adopt(o))).toEqual([503, 'UNAVAILABLE']);
+      reset();
+      expect((await adopt(o)).json.lost).toBe(0);
+      expect(await read(o, id)).toBe('kept');
+      expect(await problemOf(o)).toBe(null);
+    }
+  });
+
   it('accepts no row that the organisation never wrote', async () => {
     const { o, ids, backup } = await drill();
     const forged = structuredClone(backup);

@@ -72,6 +72,23 @@ describe('restore: a gate whose storage is older than D1', () => {
     expect(await inGate(o, (gate) => gate.vitals())).toBe('well');
   });
 
+  it.each(['the health check', 'its alarm'])('goes on once D1 is as it was, as %s notices', async (who) => {
+    const o = await newOrg();
+    const before = await backUp();
+    await newSecret(o);
+    const backup = await backUp();
+    await putBack(before);
+    await evict(o);
+    const make = (name: string) => o.post('/environments', { name });
+    expect((await make('QA')).json.error.message).toContain('adopt');
+    expect(await inGate(o, (gate) => gate.vitals())).toBe('diverged');
+    await putBack(backup);
+    if (who === 'its alarm') await inCore(o, (core) => runTasks(core, core.now() + 61_000));
+    else expect(await inGate(o, (gate) => gate.vitals())).toBe('well');
+    expect((await make('QA')).status).toBe(201);
+    expect((await o.get('/secrets')).json.data).toHaveLength(1);
+  });
+
   it('is found by its audit log, though no change was made since the copy', async () => {
     const o = await newOrg();
     const copy = await copyStorage(o);

@@ -58,6 +58,8 @@ export interface Plan {
   rpcs: ({ fate: 'before' | 'after'; retryable: boolean } | null)[];
   /** How long D1 takes, in milliseconds. */
   delays: number[];
+  /** Whether D1 lags behind the replies. */
+  lags?: boolean;
 }
 
 const weighted = <T>(...options: [number, T][]) =>
@@ -118,6 +120,7 @@ export const plans: fc.Arbitrary<Plan> = fc.record({
   ),
   // Mostly quick, now and then slow enough to be overtaken by everything else.
   delays: fc.array(weighted([8, 0], [3, 1], [1, 4], [1, 12]), { minLength: 1, maxLength: 12 }),
+  lags: fc.boolean(),
 });
 
 // ---------------------------------------------------------------- what happens
@@ -365,6 +368,7 @@ export async function runHistory(plan: Plan): Promise<void> {
   let call = 0;
   faults.fail = () => plan.fates[call++] ?? null;
   faults.rpc = () => plan.rpcs[rpc++] ?? null;
+  faults.lags = plan.lags ?? false;
   faults.delay = (n) => plan.delays[n % plan.delays.length] as number;
   for (const [p, phase] of plan.phases.entries()) {
     await Promise.all(phase.ops.map((op, i) => perform(running, op, `${p}-${i}`)));

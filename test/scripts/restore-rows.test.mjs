@@ -10,7 +10,7 @@ import { isLegal } from '../../scripts/operate/recovery/sql-dump.mjs';
 import { openKeys, rowsOf } from '../../scripts/operate/vault/every-row.mjs';
 import { parseMasterKeys } from '../../scripts/operate/vault/master-keys.mjs';
 import { applyMigrations } from '../../scripts/operate/vault/migrate.mjs';
-import { vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
+import { gateFile, vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
 import { putState, releases } from './fixtures.mjs';
 import { copyOfProject, runCommand } from './service.mjs';
 
@@ -305,4 +305,30 @@ it('restore: --rows writes a version only while its secret is as it was, in stat
   };
   assert.deepEqual(write('the MAC'), [value_sealed, 'BBBB']);
   assert.deepEqual(write('that of a deletion meanwhile'), ['AAAA', 'BBBB']);
+});
+
+it('restore: a new secret that its gate has yet to send to the database is left to the gate', async () => {
+  const { dir, inDatabase, mend } = await vault();
+  const [{ org_id, id }] = inDatabase(secretsOf);
+  inDatabase((db) => {
+    db.prepare('DELETE FROM secrets WHERE org_id = ? AND id = ?').run(org_id, id);
+    db.prepare('DELETE FROM secret_versions WHERE org_id = ? AND secret_id = ?').run(org_id, id);
+    db.prepare("INSERT INTO journal_positions VALUES (?, 'term', 4, 'rec', 1)").run(org_id);
+  });
+  const gate = new DatabaseSync(gateFile(path.join(dir, '.wrangler', 'state'), org_id));
+  gate.exec('CREATE TABLE journal (n INTEGER NOT NULL, part INTEGER NOT NULL, body TEXT NOT NULL)');
+  gate
+    .prepare('INSERT INTO journal VALUES (1, 0, ?)')
+    .run(JSON.stringify({ puts: [{ kind: 'secret', row: { id }, from: 0 }], gone: [] }));
+  const stand = gate.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)');
+  stand.run('term', 'term');
+  stand.run('position', '[4,"rec"]');
+  assert.deepEqual((await mend()).secrets, []);
+  // It cannot send it to a database that stands elsewhere.
+  stand.run('position', '[5,"next"]');
+  gate.close();
+  assert.deepEqual(
+    (await mend()).secrets.map(({ secret }) => secret),
+    [id],
+  );
 });

@@ -5,7 +5,7 @@
 import fs from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { harmless } from '../../shared/terminal.mjs';
-import { gapsTold, orphans } from '../vault/lost-rows.mjs';
+import { gapsTold, orphans, unsent } from '../vault/lost-rows.mjs';
 import { attempt, segmentFault, whole } from '../vault/row-checks.mjs';
 import { gateFile } from '../vault/state-dir.mjs';
 import { literal } from './sql-dump.mjs';
@@ -83,7 +83,9 @@ async function lostSecrets(backup, { rows }, keys, dir) {
   const refused = [];
   for (const [org, orphaned] of await lostIds(rows, keys, dir)) {
     const gate = dir === undefined ? null : gateRows(dir, org);
+    const isFollowed = gate !== null && (await follows(rows, org, gate.position));
     for (const id of new Set([...orphaned, ...(gate?.live.keys() ?? [])])) {
+      if (isFollowed && gate?.waiting.has(id)) continue;
       if (
         !orphaned.has(id) &&
         (await rows('SELECT 1 FROM secrets WHERE org_id = ? AND id = ?', [org, id])).length
@@ -113,7 +115,8 @@ async function lostIds(rows, { keys }, dir) {
 }
 
 /**
- * The secrets that a local gate holds; null if it holds no organisation.
+ * The secrets that a local gate holds; null if it holds no organisation. `waiting`: the new ones, which it
+ * sends itself, and the database would refuse if they were there.
  * @param {string} dir
  * @param {string} org
  */
@@ -124,15 +127,31 @@ function gateRows(dir, org) {
   try {
     if (!db.prepare("SELECT 1 FROM meta WHERE key = 'org'").get()) return null;
     const all = db.prepare("SELECT id, body FROM rows WHERE kind = 'secret' AND body IS NOT NULL").all();
-    return { live: new Map(all.map(({ id, body }) => [String(id), String(body)])) };
+    const made = [...unsent(db)].flatMap(({ puts }) => puts.filter(({ from }) => from === 0));
+    const meta = (/** @type {string} */ key) =>
+      db.prepare('SELECT value FROM meta WHERE key = ?').get(key)?.value;
+    return {
+      position: JSON.stringify([meta('term'), ...JSON.parse(String(meta('position') ?? '[]'))]),
+      live: new Map(all.map(({ id, body }) => [String(id), String(body)])),
+      waiting: new Set(made.map(({ row }) => String(row.id))),
+    };
   } finally {
     db.close();
   }
 }
 
 /**
+ * Whether the database stands where a gate left it: then the gate sends what the database lacks.
+ * @param {import('../vault/every-row.mjs').Rows} rows @param {string} org @param {string} position
+ */
+async function follows(rows, org, position) {
+  const [there] = await rows('SELECT term, position, record FROM journal_positions WHERE org_id = ?', [org]);
+  return there !== undefined && JSON.stringify([there.term, there.position, there.record]) === position;
+}
+
+/**
  * The row of a lost secret: that of its gate, else that of the backup. Neither if it has ended.
- * @param {string} org @param {string} id @param {{ live: Map<string, string> } | null} gate @param
+ * @param {string} org @param {string} id @param {ReturnType<typeof gateRows>} gate @param
  *   {DatabaseSync} backup @param {Keys} keys
  * @returns {{ raw?: Record<string, any>, why?: string }}
  */

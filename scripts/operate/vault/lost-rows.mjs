@@ -198,19 +198,28 @@ async function newestEntries(rows, gate, org) {
 }
 
 /**
+ * The changes of a gate that the database does not have yet, in their order.
+ * @param {DatabaseSync} gate
+ * @returns {Generator<{ puts: { row: any, from: number }[], gone: { id: string }[] }>}
+ */
+export function* unsent(gate) {
+  // A gate of an earlier release has no such table.
+  if (!gate.prepare("SELECT 1 FROM sqlite_master WHERE name = 'journal'").get()) return;
+  for (const { body } of gate
+    .prepare(
+      "SELECT group_concat(body, '') AS body FROM (SELECT n, body FROM journal ORDER BY n, part) GROUP BY n",
+    )
+    .iterate())
+    yield JSON.parse(String(body));
+}
+
+/**
  * The ids of rows whose last change the database does not have yet.
  * @param {DatabaseSync} gate
  */
 function inJournal(gate) {
   const ids = new Set();
-  // A gate of an earlier release has no such table.
-  if (!gate.prepare("SELECT 1 FROM sqlite_master WHERE name = 'journal'").get()) return ids;
-  for (const { body } of gate
-    .prepare(
-      "SELECT group_concat(body, '') AS body FROM (SELECT n, body FROM journal ORDER BY n, part) GROUP BY n",
-    )
-    .iterate()) {
-    const { puts, gone } = JSON.parse(String(body));
+  for (const { puts, gone } of unsent(gate)) {
     for (const { row } of puts) ids.add(row.id);
     for (const { id } of gone) ids.add(id);
   }

@@ -22,7 +22,10 @@ export const mutants = [
   {
     name: 'a change is not recorded',
     tag: 'recorded-with-effect',
-    change: { from: 'record ? journal(core).append(record) : null', to: 'null' },
+    change: {
+      from: 'record ? journal(core).append(patience?.must ? { ...record, isReadFirst: true } : record) : null',
+      to: 'null',
+    },
     notice: 'faults/journal: reads and changes go on, and D1 gets them once it is back',
   },
   {
@@ -30,6 +33,12 @@ export const mutants = [
     tag: 'unmirrored-version-read',
     change: { from: 'journal(core).version(secret, version) ?? []', to: '[]' },
     notice: 'faults/journal: a value is read from the journal when its ciphertext has left the cache',
+  },
+  {
+    name: 'a gate does not tell that D1 lacks its changes',
+    tag: 'vitals-tell-lag',
+    change: { from: '>= LATE', to: '< 0' },
+    notice: 'faults/health: is degraded once D1 has lacked the changes of a gate',
   },
   {
     name: 'a journal has no bound',
@@ -138,6 +147,39 @@ export const mutants = [
     notice: 'faults/journal: a term that begins late, after another, takes no effect',
   },
   {
+    name: 'D1 that stands elsewhere passes for put back',
+    tag: 'stopped-until-database-is-back',
+    change: 'always',
+    notice: 'faults/rollback: goes on once D1 is as it was',
+  },
+  {
+    name: 'an organisation that D1 has begins again',
+    tag: 'no-second-beginning',
+    change: { from: ' && !(await isInDatabase(this.core))', to: '' },
+    notice: 'faults/lifecycle: does not begin a second time',
+  },
+  {
+    name: 'a session leaves D1 while a record changes it',
+    tag: 'unmirrored-sessions-kept',
+    change: { from: 'since === null || since > early', to: 'true' },
+    notice: 'faults/journal: a session that ended long ago stays in D1',
+  },
+  {
+    name: 'entries stay in a gate that D1 does not follow',
+    tag: 'archived-though-not-followed',
+    change: {
+      from: 'await archive(core, core.now())',
+      to: 'isFollowed ? await archive(core, core.now()) : null',
+    },
+    notice: 'faults/journal: entries are archived though D1 refuses a change',
+  },
+  {
+    name: 'an adoption gives up what D1 lacks because it did not respond',
+    tag: 'adoption-gives-up-only-the-refused',
+    change: 'never',
+    notice: 'faults/restore: gives up nothing of a database that is right and does not respond',
+  },
+  {
     name: 'a gate that lost its storage continues in the old term',
     tag: 'recovery-begins-term',
     change: 'remove',
@@ -148,8 +190,23 @@ export const mutants = [
   {
     name: 'the end of access is answered before D1 has it',
     tag: 'endings-wait',
-    change: { from: 'deletes.length > 0 || writes.some(mayEnd)', to: 'writes.length < 0' },
+    change: {
+      from: 'deletes.length > 0 || writes.some((put) => mayEnd(rows, put))',
+      to: 'writes.length < 0',
+    },
     notice: 'faults/journal: is sent before the reply leaves, where access ends',
+  },
+  {
+    name: 'a new policy is answered before D1 has it',
+    tag: 'new-policy-waits',
+    change: { from: "kind === 'policy'", to: 'false' },
+    notice: 'faults/journal: is sent before the reply leaves, where a new policy',
+  },
+  {
+    name: 'a secret that expires sooner is answered before D1 has it',
+    tag: 'sooner-expiry-waits',
+    change: { from: ' || endOf(row) < endOf(rows.get(kind, row.id))', to: '' },
+    notice: 'faults/journal: is sent before the reply leaves, where a new policy',
   },
   {
     name: 'rows that Workers read first are answered before D1 has them',
@@ -168,6 +225,18 @@ export const mutants = [
     tag: 'replayed-ending-waits',
     change: { from: 'journal(core).last()', to: '0' },
     notice: 'faults/journal: the repeat of a revocation waits as the first one does',
+  },
+  {
+    name: 'the repeat of a call whose reply was lost is answered before D1 has it',
+    tag: 'repeated-call-waits',
+    change: { from: 'operation.change && ', to: 'operation.change && ask.again && ' },
+    notice: 'faults/journal: a revocation whose reply was lost waits for D1 when the Worker repeats the call',
+  },
+  {
+    name: 'a repeat finds what Workers read first before D1 has it',
+    tag: 'replayed-read-first-waits',
+    change: 'never',
+    notice: 'faults/journal: what Workers read first is 503, stands, and is found by a repeat',
   },
 
   // ---------------------------------------------------------------- gates of earlier releases

@@ -10,6 +10,7 @@ import type { Core } from '../core';
 import { EVENTS_KEPT } from '../events/outbox';
 import { forgetOldEvents } from '../events/segments';
 import { endedWithDevices } from '../identity/lifetime';
+import { journal } from '../journal/records';
 import { WINDOW } from '../limits/rate-limit';
 import { bound } from '../rows/device-bound';
 import { BATCH, isPanicPurgeable, purge } from '../tasks/purge';
@@ -117,6 +118,10 @@ const overdue = (core: Core, now: number, cut: number, goneEvents: number) => {
   const early = now - CROWDED;
   // A row in the gate can be changed there and must then exist in D1.
   const next = core.rows.sweepable(now, 0).next ?? now;
+  // So must one that a record changes which D1 lacks.
+  const { since } = journal(core).extent();
+  // safety: unmirrored-sessions-kept
+  const isFollowed = since === null || since > early;
   const sessions = {
     table: 'credentials',
     where: `kind in ${BRIEF_KINDS} and (expires_at < ${session} or revoked_at < ${session})`,
@@ -126,9 +131,9 @@ const overdue = (core: Core, now: number, cut: number, goneEvents: number) => {
     where: `kind = 'session' and expires_at < ${early} and expires_at < ${oldestKept(now)}`,
   };
   return [
-    ...(next > session ? [sessions] : []),
+    ...(isFollowed && next > session ? [sessions] : []),
     // safety: expired-sessions-bounded
-    ...(next > early ? [surplus] : []),
+    ...(isFollowed && next > early ? [surplus] : []),
     { table: 'audit_segments', where: `last_sequence <= ${cut}` },
     { table: 'event_segments', where: `last_sequence <= ${goneEvents}` },
     // The checkpoint at the cut stays: the log begins there.

@@ -163,12 +163,12 @@ function carryOut(call: Call<unknown>, made: Plan, draft: Draft, now: number): O
         );
   // safety: events-follow-from-rows
   const events = raisedBy(core, made, ask.action);
-  const record = recordOf(made, draft, now);
   const patience = patienceFor(core, made, need.urgent ?? false);
+  const record = recordOf(made, draft, now);
   const n = core.storage.transactionSync(() => {
     takeEffect(core, { plan: made, at: now, root: payer, draft, events, keep });
     // safety: recorded-with-effect
-    return record ? journal(core).append(record) : null;
+    return record ? journal(core).append(patience?.must ? { ...record, isReadFirst: true } : record) : null;
   });
   if (n === null) return { ...outcome, audited: true };
   noteRecorded(core, now);

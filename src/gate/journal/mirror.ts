@@ -7,7 +7,16 @@ import { ApiError, type Refusal, refuse } from '../../errors';
 import type { Core } from '../core';
 import { part } from '../part';
 import { batchOf } from './batch';
-import { ADOPTING, compare, noteBehind, noteStopped, positionInD1, standing } from './position';
+import {
+  ADOPTING,
+  compare,
+  compared,
+  noteBehind,
+  noteStopped,
+  positionInD1,
+  RETRY_STOPPED,
+  standing,
+} from './position';
 import { type JournalRecord, journal } from './records';
 
 /** The most records and bytes of one batch. */
@@ -15,9 +24,8 @@ const MOST_RECORDS = 200;
 const MOST_BYTES = 1_000_000;
 /** How long D1 may lag behind where nothing waits for it. */
 export const LAG = 1000;
-/** When it is tried again: after D1 did not respond, and after it held something else. */
+/** When it is tried again after D1 did not respond. */
 const RETRY = 5000;
-const RETRY_STOPPED = 60_000;
 /** How long a request that waits pauses between attempts. */
 const PAUSE = 100;
 
@@ -81,12 +89,21 @@ async function followed(core: Core, own: Mirror): Promise<boolean> {
     // safety: no-batch-during-adoption
     if (own.isPaused() || journal(core).term() === null || standing(core).isBehind) return false;
     const records = journal(core).next(most, MOST_BYTES);
-    if (records.length === 0) return true;
+    if (records.length === 0) {
+      if (standing(core).stopped) await lookAgain(core);
+      return true;
+    }
     const step = await send(core, records);
     if (step === 'failed') return false;
     // Of several records only one may be refused.
     most = step === 'smaller' ? 1 : MOST_RECORDS;
   }
+}
+
+/** D1 stood elsewhere than the gate left it. With nothing to send, it is asked whether it was put back. */
+async function lookAgain(core: Core): Promise<void> {
+  // safety: stopped-until-database-is-back
+  if ((await compared(core)) === 'follows') standing(core).stopped = null;
 }
 
 /** Sends a batch, and finds out what became of it. */
@@ -136,8 +153,9 @@ export async function caughtUp(core: Core): Promise<void> {
 
 /** The task: sends what nothing has waited for. */
 export async function followLater(core: Core, now: number): Promise<number | null> {
-  if (await mirror(core).follow()) return null;
-  return now + (standing(core).stopped ? RETRY_STOPPED : RETRY);
+  const isDone = await mirror(core).follow();
+  if (standing(core).stopped) return now + RETRY_STOPPED;
+  return isDone ? null : now + RETRY;
 }
 
 /** Sees to it that D1 gets what was just recorded: soon, or at once if there is a batch. */

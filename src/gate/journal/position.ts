@@ -15,6 +15,9 @@ import { journal } from './records';
  */
 const ALIVE = 2 * 3_600_000;
 
+/** When the mirror is tried again after D1 held something else. */
+export const RETRY_STOPPED = 60_000;
+
 /** Noted in the gate from the beginning of an adoption to its end. */
 export const ADOPTING = 'adopting';
 
@@ -39,6 +42,15 @@ export const POSITION = `(select term from journal_positions where org_id = ?1) 
 export async function positionInD1({ database, org }: Core): Promise<Position | null> {
   const found = await database.all<Position>({ sql: `select ${POSITION}`, params: [org] }).catch(() => null);
   return found?.[0] ?? null;
+}
+
+/** Whether D1 has, or had, the organisation. Throws UNAVAILABLE if D1 does not respond. */
+export async function isInDatabase({ database, org }: Core): Promise<boolean> {
+  const [found] = await database.all<{ known: number }>({
+    sql: `select exists (select 1 from orgs where id = ?1) or exists (select 1 from journal_positions where org_id = ?1) known`,
+    params: [org],
+  });
+  return found?.known !== 0;
 }
 
 /**
@@ -119,6 +131,7 @@ export function noteStopped(
 ): void {
   const before = standing(core).stopped;
   standing(core).stopped = { why, at };
+  core.schedule.at('mirror', core.now() + RETRY_STOPPED);
   if (before?.why === why && before.at === at) return;
   reportViolation(
     core,

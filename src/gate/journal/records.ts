@@ -26,6 +26,8 @@ export interface ChangeRecord {
   trimmed: { secret: string; version: number }[];
   /** Further statements, which come first. */
   statements: Statement[];
+  /** Whether Workers read some of its rows before they ask a gate. */
+  isReadFirst?: true;
 }
 
 export interface JournalRecord extends ChangeRecord {
@@ -61,6 +63,8 @@ export interface Journal {
   version(secret: string, version: number): VersionRow | null;
   /** Whether a record that D1 lacks changes or removes a row of this id. */
   concerns(id: string): boolean;
+  /** The record of a request that D1 lacks and Workers read first; null if there is none. */
+  readFirstOf(request: string): number | null;
 }
 
 /** UTF-16 units of a record per table row, which holds 2 MB: a unit takes up to three bytes. */
@@ -120,6 +124,7 @@ function createContents() {
   const records = new Map<number, { id: string; at: number; bytes: number }>();
   const rows = createIndex();
   const versions = createIndex();
+  const readFirst = createIndex();
   let bytes = 0;
   return {
     note(n: number, record: ChangeRecord, size = JSON.stringify(record).length) {
@@ -128,6 +133,7 @@ function createContents() {
       for (const { row } of record.puts) rows.note(row.id, n);
       for (const { id } of record.gone) rows.note(id, n);
       for (const { secret_id, version } of record.versions) versions.note(versionKey(secret_id, version), n);
+      if (record.isReadFirst && record.request) readFirst.note(record.request, n);
     },
     forgetThrough(position: number) {
       for (const [n, { bytes: size }] of records) {
@@ -135,8 +141,7 @@ function createContents() {
         records.delete(n);
         bytes -= size;
       }
-      rows.forgetThrough(position);
-      versions.forgetThrough(position);
+      for (const index of [rows, versions, readFirst]) index.forgetThrough(position);
     },
     idOf: (n: number) => records.get(n)?.id ?? null,
     /** The last of the first records that are at most so many, and so many bytes; null if there is none. */
@@ -154,6 +159,7 @@ function createContents() {
     },
     /** The numbers of the last records that change a row, or make a version. */
     ofRow: (id: string) => rows.get(id),
+    readFirstOf: (request: string) => readFirst.get(request) ?? null,
     ofVersion: (secret: string, version: number) => versions.get(versionKey(secret, version)),
     extent: (): Extent => ({
       records: records.size,
@@ -214,6 +220,7 @@ export function createJournal(sql: SqlStorage, meta: Meta): Journal {
       return kept?.versions.find((one) => one.secret_id === secret && one.version === version) ?? null;
     },
     concerns: (id) => contents.ofRow(id) !== undefined,
+    readFirstOf: contents.readFirstOf,
   };
 }
 

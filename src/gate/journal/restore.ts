@@ -22,7 +22,7 @@ import { type Report, reportOf } from './adoption';
 import { isInD1, positionOf } from './batch';
 import { governingKinds, takeNewer } from './merge';
 import { mirror } from './mirror';
-import { ADOPTING, beginTerm, newTerm, positionInD1, standing } from './position';
+import { ADOPTING, beginTerm, compared, newTerm, positionInD1, standing } from './position';
 import { journal } from './records';
 import { isBehind } from './start';
 import { dropIntents } from './take-over';
@@ -36,13 +36,12 @@ const FEW = 20;
  * D1 does not respond; the request is then repeated.
  */
 export async function restore(core: Core, key: Uint8Array, request: string, by: string) {
-  // What D1 has is newer: it must not be overwritten.
-  if ((await isBehind(core, true)) !== false) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
-  // Where D1 is what the gate left there, it gets what it lacks first.
-  await mirror(core).follow();
+  // What D1 has is newer: it must not be overwritten. And only one request adopts.
+  if ((await isBehind(core, true)) !== false || mirror(core).isAdopting) throw notNow();
   mirror(core).isAdopting = true;
-  core.meta.set(ADOPTING, '1');
   try {
+    await sendFirst(core);
+    core.meta.set(ADOPTING, '1');
     const write = writer(core, await begin(core));
     const report = reportOf(core, request);
     await takeNewer(core, key, report);
@@ -60,13 +59,27 @@ export async function restore(core: Core, key: Uint8Array, request: string, by: 
   }
 }
 
+const notNow = () => new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
+
+/**
+ * Where D1 is what the gate left there, it gets what it lacks. Throws UNAVAILABLE unless it has all of it, or
+ * cannot take it: only then is that given up. An adoption that was cut off is past this.
+ */
+async function sendFirst(core: Core): Promise<void> {
+  if (mirror(core).isPaused() || (await mirror(core).follow())) return;
+  const isRefused = standing(core).stopped?.why === 'refused';
+  const found = await compared(core);
+  // safety: adoption-gives-up-only-the-refused
+  if (found !== 'diverged' && !(found === 'follows' && isRefused)) throw notNow();
+}
+
 /**
  * Begins a term that no batch ever sent belongs to, and gives up what D1 lacks: the backup has no place for
  * it.
  */
 async function begin(core: Core): Promise<string> {
   const seen = await positionInD1(core);
-  if (seen === null) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
+  if (seen === null) throw notNow();
   const term = newTerm();
   const position = Math.max(seen.position, journal(core).last());
   await beginTerm(core, seen, term, position);
@@ -89,7 +102,7 @@ function writer(core: Core, term: string): Write {
     journal(core).begin(term, from + 1, record);
     const step = positionOf(core.org, { term, from, to: from + 1, after, record });
     const { end } = await core.database.write([...statements, step]);
-    if (end !== 'done') throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
+    if (end !== 'done') throw notNow();
   };
 }
 

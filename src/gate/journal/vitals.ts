@@ -12,6 +12,9 @@ import { compared, noteBehind, noteStopped, standing } from './position';
 import { journal } from './records';
 import { isBehind } from './start';
 
+/** For how many seconds D1 may lack a change: shorter outages pass by themselves. */
+const LATE = 300;
+
 export async function vitalsOf(core: Core): Promise<Vitals> {
   backlogs(core).warn(core.org, core.now());
   const found = await difference(core);
@@ -20,15 +23,19 @@ export async function vitalsOf(core: Core): Promise<Vitals> {
   // written.
   // safety: vitals-write
   core.meta.set('asked', String(core.now()));
-  return isClockBehind(core) ? 'clock' : 'well';
+  if (isClockBehind(core)) return 'clock';
+  // Nothing else tells it where D1 answers others, or answers and takes no batch.
+  // safety: vitals-tell-lag
+  return backlogs(core).of(core.now()).changes_late_seconds >= LATE ? 'ahead' : 'well';
 }
 
 /** How D1 differs. An unresponsive D1 is no difference: the health check tests D1 itself. */
 async function difference(core: Core): Promise<'behind' | 'diverged' | null> {
   await isBehind(core, true);
-  const { isAdopting, isPaused } = mirror(core);
+  const { isAdopting, isPaused, follow } = mirror(core);
   if (standing(core).isBehind) return 'behind';
   if (isAdopting) return null;
+  if (standing(core).stopped) await follow();
   if (standing(core).stopped || isPaused()) return 'diverged';
   const found = await compared(core);
   if (found === 'behind') noteBehind(core);

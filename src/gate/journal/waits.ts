@@ -3,9 +3,11 @@
 // answered at once. Invariant: a wait decides nothing; the change stands, and a repeat finds it.
 
 import { kindOf } from '../../db/rows';
+import type { SecretRow } from '../../db/schema';
 import type { Core } from '../core';
 import { mirror } from './mirror';
 import type { Plan, Put } from './plan';
+import { journal } from './records';
 
 /** A record that D1 should have before the reply leaves. */
 export interface Wait {
@@ -39,12 +41,30 @@ export function patienceFor(
   // safety: read-first-waits
   if (isReadFirst && !isUrgent) return { patience: READ_FIRST, must: true };
   // safety: endings-wait
-  return isUrgent || deletes.length > 0 || writes.some(mayEnd) ? { patience: ENDS_WITHIN } : null;
+  return isUrgent || deletes.length > 0 || writes.some((put) => mayEnd(rows, put))
+    ? { patience: ENDS_WITHIN }
+    : null;
 }
 
-/** Whether a row may end access or narrow it. New rows and new values cannot. */
-const mayEnd = ({ kind, row, from }: Put): boolean =>
-  from > 0 && (kind !== 'secret' || row.deleted_at !== null || row.revoked_at !== null);
+/** Whether a row may end access or narrow it. New values cannot, nor can new rows, apart from policies. */
+function mayEnd(rows: Core['rows'], { kind, row, from }: Put): boolean {
+  // safety: new-policy-waits
+  if (from === 0) return kind === 'policy';
+  if (kind !== 'secret') return true;
+  const endOf = (secret: SecretRow | null) => secret?.expires_at ?? Number.POSITIVE_INFINITY;
+  // safety: sooner-expiry-waits
+  return row.deleted_at !== null || row.revoked_at !== null || endOf(row) < endOf(rows.get(kind, row.id));
+}
+
+/** How the repeat of a change waits, by the request that made it: as the change did. */
+export function waitOfRepeat(core: Core, request: string): Wait {
+  const needed = journal(core).readFirstOf(request);
+  // safety: replayed-read-first-waits
+  if (needed !== null) return { for: needed, patience: READ_FIRST, must: true };
+  // The reply to the first request may never have left.
+  // safety: replayed-ending-waits
+  return { for: journal(core).last(), patience: ENDS_WITHIN };
+}
 
 /** Waits. Returns whether D1 has the record. */
 export const arrived = (core: Core, wait: Wait): Promise<boolean> =>

@@ -14,7 +14,7 @@ import type { Core } from '../core';
 import { spend, unproven } from '../identity/device-proofs';
 import type { Identity } from '../identity/identify';
 import { identify } from '../identity/identify';
-import { arrived, type Wait } from '../journal/waits';
+import { arrived, type Wait, waitOfRepeat } from '../journal/waits';
 import { lastUsed } from '../limits/last-used';
 import { quotaRootOf } from '../limits/quota-root';
 import { type RateLimitState, rateLimit, SLACK, WINDOW } from '../limits/rate-limit';
@@ -127,7 +127,7 @@ const full = fail(
 async function identified(arrived: Arrived): Promise<Answer> {
   const { core, ask } = arrived;
   const known = identify(core, ask);
-  const done = alreadyDone(core, ask, known);
+  const done = alreadyDone(arrived, known);
   if (done) return done;
   const { rate_limit, refusal } = limit(core, ask, known);
   if (refusal) return { outcome: fail(refusal), rate_limit, credential: known.caller.id || null };
@@ -142,14 +142,23 @@ async function identified(arrived: Arrived): Promise<Answer> {
  * The result of this same request if it was already performed, whatever has ended since then. It is counted
  * only once.
  */
-function alreadyDone(core: Core, ask: Ask, { caller, allowances }: Identity): Answer | null {
+function alreadyDone(
+  { core, ask, operation, need }: Arrived,
+  { caller, allowances }: Identity,
+): Answer | null {
   const done = ask.repeated
     ? findStored(storedResponses(core), ask, replayRootOf(core, ask, caller), core.now())
     : null;
   // safety: repeated-request-answered-as-done
   if (!done || !('same' in done) || !done.same) return null;
   const rate_limit = allowances.length ? rateLimit(core).take(allowances, core.now(), 'no').state : null;
-  return { outcome: done.outcome, rate_limit, credential: caller.id || null };
+  // The gate may have ended while the first reply waited, and may yet lose its storage.
+  // safety: repeated-call-waits
+  const waits = operation.change && {
+    ...waitOfRepeat(core, done.request),
+    ...(need.urgent && { isOwn: true as const }),
+  };
+  return { outcome: done.outcome, rate_limit, credential: caller.id || null, ...(waits && { waits }) };
 }
 
 /** Counts the request against the rate limits of the caller, and refuses it if one of them is reached. */

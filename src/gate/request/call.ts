@@ -200,9 +200,9 @@ export interface Operation<I = unknown> {
 /**
  * `diverged`: D1 does not hold what this gate left there. `newer`: a newer release has upgraded its storage.
  * `behind`: D1 has later changes than this gate. `another`: its storage is that of another organisation.
- * `clock`: the clock is behind the audit log.
+ * `clock`: the clock is behind the audit log. `ahead`: D1 has lacked a change for minutes.
  */
-export type Vitals = 'well' | 'diverged' | 'newer' | 'behind' | 'another' | 'clock';
+export type Vitals = 'well' | 'diverged' | 'newer' | 'behind' | 'another' | 'clock' | 'ahead';
 
 export const isRefusal = (value: object): value is Refusal => 'code' in value;
 

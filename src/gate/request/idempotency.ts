@@ -78,13 +78,21 @@ export function responseToStore(
   };
 }
 
+/** A stored response: of which request, and whether that is the same one. */
+interface Found {
+  outcome: Outcome;
+  one_time: string | null;
+  request: string;
+  same: boolean;
+}
+
 /** The stored result for a request: an earlier response, a refusal, or nothing. */
 export function findStored(
   storedResponses: StoredResponses,
   ask: Ask,
   root: string,
   now: number,
-): { outcome: Outcome; one_time: string | null; same: boolean } | Refusal | null {
+): Found | Refusal | null {
   const key = storedUnder(ask, root);
   const kept = storedResponses.find(key, now);
   const same = kept?.request === ask.request.id;
@@ -95,7 +103,12 @@ export function findStored(
     const opened = decrypt(ask.keys.answer, 'kept answer', [ask.org, key], kept.answer);
     const text = opened && fromUtf8(opened);
     if (text)
-      return { outcome: withDetails(readOutcome(JSON.parse(text)), ask), one_time: kept.one_time, same };
+      return {
+        outcome: withDetails(readOutcome(JSON.parse(text)), ask),
+        one_time: kept.one_time,
+        request: kept.request,
+        same,
+      };
     return refuse('INTERNAL');
   }
   const running = storedResponses.running.get(key);

@@ -9,8 +9,7 @@ import { type DraftOf, noSubject, type Subject } from '../audit/entry';
 import { identifyAgain } from '../identity/identify';
 import { commit } from '../journal/commit';
 import type { Plan } from '../journal/plan';
-import { journal } from '../journal/records';
-import { ENDS_WITHIN } from '../journal/waits';
+import { waitOfRepeat } from '../journal/waits';
 import { payerOf, quotaRootOf } from '../limits/quota-root';
 import {
   type Arrived,
@@ -108,9 +107,7 @@ function replay(call: Call<unknown>): OperationOutcome | null {
   if (kept) {
     // safety: replay-authorized
     const exceeds = ask.input === null ? null : refusalIn(operation.authorize?.(call, core.now()));
-    // The reply to the first request may never have left.
-    // safety: replayed-ending-waits
-    const waits = { for: journal(core).last(), patience: ENDS_WITHIN };
+    const waits = waitOfRepeat(core, kept.request);
     return exceeds
       ? fail(exceeds)
       : { ...kept.outcome, replay: { one_time: kept.one_time }, ...(operation.change && { waits }) };

@@ -112,8 +112,10 @@ const archiveLog: Operation<Record<string, never>> = {
   subject: ({ ask }) => ({ resource: ask.org }),
   async read({ core }): Promise<Outcome> {
     const isFollowed = await mirror(core).follow();
-    const done = isFollowed ? await archive(core, core.now()) : null;
-    return done ? ok(done) : fail(refuse('UNAVAILABLE', { retry_after: 5 }));
+    // Where D1 refuses a change, it takes entries all the same.
+    // safety: archived-though-not-followed
+    const done = await archive(core, core.now());
+    return done && isFollowed ? ok(done) : fail(refuse('UNAVAILABLE', { retry_after: 5 }));
   },
 };
 
