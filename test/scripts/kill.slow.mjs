@@ -1,5 +1,6 @@
-// A runtime that is killed again and again under load: every change that was acknowledged is there afterwards,
-// in the gate and, a moment later, in the database. Run by hand or in CI: npm run test:operations.
+// A runtime that is killed again and again under load: every change that was acknowledged is there
+// afterwards, in the gate and, a moment later, in the database. Run by hand or in CI: npm run
+// test:operations.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
