@@ -194,7 +194,7 @@ export const mutants = [
       from: 'deletes.length > 0 || writes.some((put) => mayEnd(rows, put))',
       to: 'writes.length < 0',
     },
-    notice: 'faults/journal: is sent before the reply leaves, where access ends',
+    notice: 'faults/journal: is sent before the reply leaves',
   },
   {
     name: 'a new policy is answered before D1 has it',
