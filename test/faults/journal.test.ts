@@ -15,7 +15,6 @@ import { change, newSignedIn } from '../support/browser';
 import { newKey, newSession } from '../support/credentials';
 import { type Fate, faults, holdNext, reset } from '../support/faults';
 import { copyStorage, evict, inCore, inGate, loseStorage, putBackStorage } from '../support/gate';
-import { exchange, type Issuer, newIssuer, newTrust } from '../support/issuers';
 import { newMember } from '../support/people';
 import { newLongSecret } from '../support/planted';
 import { newPolicy } from '../support/policies';
@@ -192,21 +191,6 @@ describe('journal: queries of D1', () => {
     const { id } = await newLongSecret(o);
     for (const value of ['one more', 'and a longer one']) await o.patch(`/secrets/${id}`, { value });
     expect(await problemOf(o)).toBe(null);
-  });
-
-  it('a token is not exchanged by keys that a trust has no longer, though D1 has them', async () => {
-    const o = await lagging();
-    const old = await newIssuer();
-    const next = await newIssuer({ url: old.url });
-    const trust = await newTrust(o, old);
-    const statusOf = async (issuer: Issuer) => (await exchange(o, trust, await issuer.sign())).status;
-    expect(await statusOf(old)).toBe(201);
-    faults.fail = (kind) => (kind === 'batch' ? 'before' : null);
-    expect((await o.patch(`/trusts/${trust.id}`, { jwks: next.jwks })).status).toBe(503);
-    expect(await statusOf(old)).toBe(503);
-    faults.fail = null;
-    await follow(o);
-    expect([await statusOf(old), await statusOf(next)]).toEqual([401, 201]);
   });
 
   it('a backup of the log waits until D1 has everything', async () => {
