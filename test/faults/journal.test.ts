@@ -12,7 +12,7 @@ import { purgeRows } from '../../src/gate/tasks/purge';
 import { runTasks } from '../../src/gate/tasks/run';
 import { problemOf } from '../model/invariants';
 import { change, newSignedIn } from '../support/browser';
-import { newKey, newSession } from '../support/credentials';
+import { contain, newKey, newSession } from '../support/credentials';
 import { type Fate, faults, holdNext, reset } from '../support/faults';
 import { copyStorage, evict, inCore, inGate, loseStorage, putBackStorage } from '../support/gate';
 import { newMember } from '../support/people';
@@ -332,6 +332,19 @@ describe('journal: what is repeated', () => {
       expect(await lagOf(o)).toBe(0);
     },
   );
+
+  it('the replay of a containment waits as the first one does', async () => {
+    const o = await lagging();
+    const key = await newKey(o);
+    await follow(o);
+    const end = () => contain(o, key.id, {}, { 'Idempotency-Key': 'contain' });
+    faults.fail = (kind) => (kind === 'batch' ? 'before' : null);
+    expect((await end()).status).toBe(200);
+    faults.fail = null;
+    expect(await lagOf(o)).toBeGreaterThan(0);
+    const again = await end();
+    expect([again.headers.get('idempotency-replayed'), await lagOf(o)]).toEqual(['true', 0]);
+  });
 
   it('a revocation whose reply was lost waits for D1 when the Worker repeats the call', async () => {
     const o = await lagging();

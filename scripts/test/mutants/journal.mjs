@@ -224,7 +224,7 @@ export const mutants = [
     name: 'the replay of a revocation is answered before D1 has it',
     tag: 'replayed-ending-waits',
     change: { from: 'journal(core).last()', to: '0' },
-    notice: 'faults/journal: the repeat of a revocation waits as the first one does',
+    notice: 'faults/journal: the replay of a containment waits as the first one does',
   },
   {
     name: 'the repeat of a call whose reply was lost is answered before D1 has it',
