@@ -12,7 +12,6 @@ export const mutants = [
     'record-durable': 'faults/journal: keeps its records through evictions',
     'record-kept-until-stored': 'faults/journal: is sent by the alarm where nothing waits for it',
     'query-after-records': 'faults/journal: a list of versions has those that D1 lacked',
-    'no-batch-during-adoption': 'faults/restore: concurrency: no change happens during the adoption',
     'no-purge-while-barred': 'faults/rollback: runs no task',
     'org-ends-after-its-records':
       'faults/lifecycle: refuses its credentials and destroys its key immediately',
@@ -172,6 +171,12 @@ export const mutants = [
       to: 'isFollowed ? await archive(core, core.now()) : null',
     },
     notice: 'faults/journal: entries are archived though D1 refuses a change',
+  },
+  {
+    name: 'without no batch during adoption',
+    tag: 'no-batch-during-adoption',
+    notice: 'faults/restore: concurrency: no change happens during the adoption',
+    survives: 'No change begins meanwhile, and D1 takes no batch of the term before.',
   },
   {
     name: 'an adoption gives up what D1 lacks because it did not respond',
