@@ -82,6 +82,8 @@ describe('restore: a gate whose storage is older than D1', () => {
     const make = (name: string) => o.post('/environments', { name });
     expect((await make('QA')).json.error.message).toContain('adopt');
     expect(await inGate(o, (gate) => gate.vitals())).toBe('diverged');
+    await inCore(o, (core) => runTasks(core, core.now() + 61_000));
+    expect((await make('QA')).json.error.message).toContain('adopt');
     await putBack(backup);
     if (who === 'its alarm') await inCore(o, (core) => runTasks(core, core.now() + 61_000));
     else expect(await inGate(o, (gate) => gate.vitals())).toBe('well');

@@ -12,7 +12,6 @@ export const mutants = [
     'record-durable': 'faults/journal: keeps its records through evictions',
     'record-kept-until-stored': 'faults/journal: is sent by the alarm where nothing waits for it',
     'query-after-records': 'faults/journal: a list of versions has those that D1 lacked',
-    'no-batch-during-adoption': 'faults/restore: concurrency: no change happens during the adoption',
     'no-purge-while-barred': 'faults/rollback: runs no task',
     'org-ends-after-its-records':
       'faults/lifecycle: refuses its credentials and destroys its key immediately',
@@ -174,6 +173,12 @@ export const mutants = [
     notice: 'faults/journal: entries are archived though D1 refuses a change',
   },
   {
+    name: 'without no batch during adoption',
+    tag: 'no-batch-during-adoption',
+    notice: 'faults/restore: concurrency: no change happens during the adoption',
+    survives: 'No change begins meanwhile, and D1 takes no batch of the term before.',
+  },
+  {
     name: 'an adoption gives up what D1 lacks because it did not respond',
     tag: 'adoption-gives-up-only-the-refused',
     change: 'never',
@@ -194,7 +199,7 @@ export const mutants = [
       from: 'deletes.length > 0 || writes.some((put) => mayEnd(rows, put))',
       to: 'writes.length < 0',
     },
-    notice: 'faults/journal: is sent before the reply leaves, where access ends',
+    notice: 'faults/journal: is sent before the reply leaves',
   },
   {
     name: 'a new policy is answered before D1 has it',
@@ -224,7 +229,7 @@ export const mutants = [
     name: 'the replay of a revocation is answered before D1 has it',
     tag: 'replayed-ending-waits',
     change: { from: 'journal(core).last()', to: '0' },
-    notice: 'faults/journal: the repeat of a revocation waits as the first one does',
+    notice: 'faults/journal: the replay of a containment waits as the first one does',
   },
   {
     name: 'the repeat of a call whose reply was lost is answered before D1 has it',

@@ -88,12 +88,6 @@ export const mutants = [
     notice: 'api/trusts/trusts: that is narrowed after the Worker has looked at it',
   },
   {
-    name: 'workload identity: a token is verified with keys that a trust has no longer',
-    tag: 'exchange-by-current-keys',
-    change: { from: 'if (row && row', to: 'if (problem && row && row' },
-    notice: 'faults/journal: a token is not exchanged by keys that a trust has no longer',
-  },
-  {
     name: 'workload identity: a trust is used without verification of its row in D1',
     tag: 'trust-mac',
     change: { from: " && row.mac === macOf(keys.row, 'credential', row)", to: '' },

