@@ -88,12 +88,24 @@ export function settle(state, org) {
     const file = path.join(gates, name);
     if (!isOf(file)) continue;
     const gate = new DatabaseSync(file, { timeout: 5000 });
+    // The gate writes once more when D1 has followed.
+    for (let waited = 0; waited < 5000 && !isAtRest(gate); waited += 50) pause(50);
     gate
       .prepare(
         "update rows set body = json_set(body, '$.connections', json('[]')) where kind = 'member' and body ->> 'org_id' = ?",
       )
       .run(org);
     gate.close();
+  }
+
+  /** @param {DatabaseSync} gate */
+  function isAtRest(gate) {
+    return gate.prepare('select 1 from journal limit 1').get() === undefined;
+  }
+
+  /** @param {number} ms */
+  function pause(ms) {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
   }
 
   /**
