@@ -61,20 +61,20 @@ function rowsOf(org: string, records: readonly ChangeRecord[]): Statement[] {
     fresh.set(table, rows);
     rows.push(row);
   };
-  const then = (statements: Statement[]) => {
+  const addAfterFresh = (statements: Statement[]) => {
     if (statements.length === 0) return;
     for (const [table, rows] of fresh) made.push(...insertsOf(table, rows));
     fresh.clear();
     made.push(...statements);
   };
   for (const { statements, gone, puts, versions, trimmed } of records) {
-    then([...statements, ...deletionsOf(org, gone)]);
+    addAfterFresh([...statements, ...deletionsOf(org, gone)]);
     // A name that an earlier row gives up may be that of a new one.
     const changed = puts.filter(({ from }) => from > 0);
-    then(changedOf(org, changed));
+    addAfterFresh(changedOf(org, changed));
     for (const { kind, row, from } of puts) if (from === 0) add(kindOf(kind).table, row);
     for (const version of versions) add(secretVersions, version);
-    then(trimsOf(org, trimmed));
+    addAfterFresh(trimsOf(org, trimmed));
   }
   for (const [table, rows] of fresh) made.push(...insertsOf(table, rows));
   return made;

@@ -44,6 +44,15 @@ export function createDatabase(db: D1Database): Database {
   };
 }
 
+/** What a promise answers; null after so many milliseconds, or without a promise. */
+export async function withinTime<T>(answer: Promise<T> | null, ms: number): Promise<T | null> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<null>((done) => {
+    timer = setTimeout(done, Math.max(0, ms), null);
+  });
+  return Promise.race([...(answer ? [answer] : []), late]).finally(() => clearTimeout(timer));
+}
+
 /**
  * Whether D1 rejected a row or a statement because of its size:
  * https://developers.cloudflare.com/d1/platform/limits/

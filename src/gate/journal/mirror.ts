@@ -7,6 +7,7 @@ import { ApiError, type Refusal, refuse } from '../../errors';
 import type { Core } from '../core';
 import { part } from '../part';
 import { batchOf } from './batch';
+import { withinTime } from './d1';
 import {
   ADOPTING,
   compare,
@@ -73,15 +74,6 @@ function createMirror(core: Core): Mirror {
 }
 
 export const mirror = part(createMirror);
-
-/** What a promise answers; null after so many milliseconds, or without a promise. */
-async function withinTime<T>(answer: Promise<T> | null, ms: number): Promise<T | null> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<null>((done) => {
-    timer = setTimeout(done, Math.max(0, ms), null);
-  });
-  return Promise.race([...(answer ? [answer] : []), late]).finally(() => clearTimeout(timer));
-}
 
 async function followed(core: Core, own: Mirror): Promise<boolean> {
   let most = MOST_RECORDS;

@@ -50,7 +50,7 @@ export async function restore(core: Core, key: Uint8Array, request: string, by: 
     await takeSecrets(core, key, by, { write, report });
     expiries(core).begin(core.now());
     report.found.audit_entries_lost = await loseEntries(core);
-    // Until then, also if this is cut off, nothing changes and nothing is sent.
+    // Up to here nothing is changed or sent, also after an adoption that was cut off.
     core.meta.forget(ADOPTING);
     standing(core).stopped = null;
     return report.end() ?? { ...report.found, at: null, request_id: null };

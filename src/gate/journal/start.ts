@@ -3,6 +3,7 @@
 // its first answer, if D1 responds; if D1 does not, only storage that was written lately is served from.
 
 import type { Core } from '../core';
+import { withinTime } from './d1';
 import { ADOPTING, compared, noteBehind, noteStopped, standing } from './position';
 import { journal } from './records';
 import { isInDoubt, takeOver } from './take-over';
@@ -37,11 +38,7 @@ export async function isBehind(core: Core, again = false): Promise<boolean | nul
   known.asking ??= ask(core).finally(() => {
     known.asking = null;
   });
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<null>((done) => {
-    timer = setTimeout(done, PATIENCE, null);
-  });
-  return Promise.race([known.asking, late]).finally(() => clearTimeout(timer));
+  return withinTime(known.asking, PATIENCE);
 }
 
 /** Whether nothing may be answered before D1 was asked where it stands. */
