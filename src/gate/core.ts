@@ -1,7 +1,7 @@
 // What every part of a gate works on: its SQLite, the rows that decide, the audit log, the outbox, the
 // schedule, D1 and the clock. One object per organisation, in the memory of its Durable Object. Everything
 // else is a part (`part.ts`), declared by the module that owns it. Invariant: the SQLite always has every row
-// that decisions depend on; D1 is the relational record of the same rows and is written first.
+// that decisions depend on and is written first; D1 is the relational copy, which follows the journal.
 import type { Action } from '../auth/actions';
 import type { RowKind, RowTypes } from '../db/rows';
 import { type AuditLog, createAuditLog } from './audit/log';
