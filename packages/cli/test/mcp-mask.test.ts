@@ -1,4 +1,6 @@
 // Masking: in which encodings a value is found in outputs, and in which it is not.
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Masker } from '../src/mcp/mask.ts';
 import { expand, referencesIn } from '../src/mcp/references.ts';
@@ -226,7 +228,11 @@ describe('masking', () => {
   });
 
   it('masking: tokens of the vault are masked even if the server did not use them', () => {
-    for (const prefix of ['svc_live_', 'svcsess_', 'svcag_', 'svc_agent_', 'svcprov_', 'svcbg_'])
+    // The service's own list, so that tokens of a new kind of credential are masked too.
+    const service = readFileSync(path.resolve('src/auth/token.ts'), 'utf8');
+    const prefixes = service.match(/\bsvc(?:_?[a-z]+)_(?=')/g) ?? [];
+    expect(prefixes.length).toBeGreaterThan(6);
+    for (const prefix of [...prefixes, 'svc_agent_'])
       expect(new Masker().mask(`T=${prefix}${'Ab1'.repeat(16)}.`)).toBe('T=[svc credential].');
   });
 
