@@ -19,6 +19,13 @@ export const mutants = [
     'bulk-read-withholds': 'api/approvals/approvals: by name, by version and of all values is held too',
   }),
   {
+    name: 'an approval without details is as good as before',
+    tag: 'approval-void-without-details',
+    change: { from: 'void !== 0', to: 'void === 1' },
+    notice:
+      'api/approvals/ends: approval: is void once the gate has lost its storage, which knew what made others void',
+  },
+  {
     name: 'a policy on updates is passed by a rotation',
     tag: 'new-value-held-either-way',
     change: { from: "['secret.update', 'secret.rotate'] as const", to: "['secret.rotate'] as const" },

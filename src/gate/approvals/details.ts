@@ -1,7 +1,7 @@
 // What deciders are shown of held requests, encrypted, and which requests are void for good. Only in the
 // gate, apart from the rows of approvals, so that it ends in the turn in which its approval does. Invariants:
 // the bytes of a root and of an organisation are bounded; an approval that became void stays void, whatever
-// is forgotten about its requester.
+// is forgotten about its requester, also if the gate loses its storage.
 
 import { part } from '../part';
 
@@ -19,7 +19,10 @@ export interface ApprovalDetailsTable {
   save(details: ApprovalDetails): void;
   /** The encrypted details; null if there are none, or none any more. */
   of(id: string): string | null;
-  /** Whether an approval became void. */
+  /**
+   * Whether an open approval is void for good: it became so, or what made it so may be forgotten. A gate that
+   * has lost its storage has no details, and knows neither.
+   */
   isVoid(id: string): boolean;
   /** Makes an approval void, and erases its details. */
   void(id: string): void;
@@ -72,7 +75,8 @@ export function createApprovalDetails(sql: SqlStorage): ApprovalDetailsTable {
       any = true;
     },
     of: (id) => find(id)?.sealed ?? null,
-    isVoid: (id) => find(id)?.void === 1,
+    // safety: approval-void-without-details
+    isVoid: (id) => find(id)?.void !== 0,
     void: (id) => end('id = ?', id),
     voidOf: (credential) => end('credential = ?', credential),
     extend: (id, until) => void sql.exec('update approval_details set until = ? where id = ?', until, id),
