@@ -21,6 +21,8 @@ export interface Asking {
 const STEP = 20;
 /** The pause before the vault is asked again after a failure, in milliseconds. */
 const PAUSE = 5_000;
+/** The least time between two requests, in milliseconds. Not every server holds a response. */
+const LEAST = 1_000;
 
 /**
  * The approval request, read once. With `wait`, in seconds, the vault holds the response until there is a
@@ -47,16 +49,23 @@ export async function awaitDecision(
 ): Promise<Approval> {
   let isWarned = false;
   for (;;) {
-    const left = Math.ceil((until - Date.now()) / 1000);
+    const asked = Date.now();
+    const left = Math.ceil((until - asked) / 1000);
     try {
       const approval = await readApproval(context, id, Math.max(1, Math.min(STEP, left)));
       if (approval.status !== 'pending' || Date.now() >= until) return approval;
       isWarned = false;
+      await atLeast(asked);
     } catch (error) {
       if (!isUnreachable(error) || Date.now() >= until) throw error;
       if (!isWarned) context.out.warn('The vault cannot be reached. svc keeps waiting.');
       isWarned = true;
-      await new Promise((done) => setTimeout(done, PAUSE));
+      await pause(PAUSE);
     }
   }
 }
+
+const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
+
+/** Waits until the vault may be asked again after a request at this time. */
+export const atLeast = (asked: number) => pause(asked + LEAST - Date.now());

@@ -1,6 +1,6 @@
 // Files that contain secrets, and files that other users may have created. Invariants: a private file belongs
 // to the user, and no one else can read it; it is replaced as a whole or not at all; opening a file of the
-// repository never blocks, even if it is a pipe.
+// repository never blocks, even if it is a pipe, and nothing is written through a link of the repository.
 import fs from 'node:fs';
 import path from 'node:path';
 import { CliError } from './errors.ts';
@@ -85,4 +85,12 @@ export function readForeign(file: string, check?: (stat: fs.Stats) => void): str
   } finally {
     fs.closeSync(handle);
   }
+}
+
+/** Writes a file of a repository. A link of that name could lead to any file of the user. */
+export function writeForeign(file: string, text: string, flag: 'w' | 'wx' = 'w'): void {
+  // safety: cli-write-link
+  if (fs.lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink())
+    throw refused(file, 'is a symbolic link', 'Remove it');
+  fs.writeFileSync(file, text, { flag });
 }

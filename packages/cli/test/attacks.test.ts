@@ -230,6 +230,23 @@ describe('files of svc', () => {
     expect(fs.lstatSync(link).isFile()).toBe(true);
   });
 
+  it('files: svc init and svc scan write through no link of a repository', async () => {
+    const target = path.join(machine.dir, 'bashrc');
+    fs.writeFileSync(target, 'mine');
+    machine.write('clean.txt', 'clean');
+    for (const [name, ...argv] of [
+      ['.svc.json', 'init', '--env', 'staging', '--force'],
+      ['base.json', 'scan', 'clean.txt', '--write-baseline', 'base.json'],
+    ] as [string, ...string[]][]) {
+      const link = path.join(machine.work, name);
+      fs.symlinkSync(target, link);
+      const { code, stderr } = await machine.svc(argv);
+      fs.rmSync(link);
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`${name} is a symbolic link`)]);
+    }
+    expect(fs.readFileSync(target, 'utf8')).toBe('mine');
+  });
+
   it('export: a file, a link to nothing or a directory is not replaced, and no value is read for it', async () => {
     machine.write('taken.env', 'mine');
     fs.symlinkSync('nowhere', path.join(machine.work, 'dangling.env'));

@@ -234,3 +234,21 @@ describe('size and time', () => {
     expect([ran.code, ran.stderr, polls < 3]).toEqual([3, expect.stringContaining('The code expired'), true]);
   });
 });
+
+describe('waiting for a decision', () => {
+  it('approval: a server that answers at once without a decision is asked once a second', async () => {
+    let asked = 0;
+    hostile.handler = ({ url }, response) => {
+      const isHeld = !url?.includes('/approvals/');
+      if (!isHeld) asked++;
+      response.writeHead(isHeld ? 403 : 200, { 'Content-Type': 'application/json' });
+      const pending = answerOf('Approval', 'x', { id: 'apr_1', status: asked > 3 ? 'rejected' : 'pending' });
+      const refusal = { code: 'APPROVAL_REQUIRED', message: 'Held.', approval: { id: 'apr_1' } };
+      response.end(JSON.stringify(isHeld ? { error: refusal } : pending));
+    };
+    const began = Date.now();
+    expect((await machine.svc(['get', 'A', '--wait'])).stderr).toContain('is rejected');
+    expect(asked).toBe(4);
+    expect(Date.now() - began).toBeGreaterThan(2900);
+  });
+});

@@ -202,6 +202,12 @@ describe('scan: what is staged equals what is scanned', () => {
     fs.rmSync(ran, { force: true });
     for (const argv of [['--staged'], [], ['--sarif']]) expect((await scan(argv)).code).toBe(0);
     expect(fs.existsSync(ran)).toBe(false);
+    // A relative directory in PATH, such as node_modules/.bin, is one of the repository.
+    fs.copyFileSync(program, path.join(dir, 'git'));
+    const env = { PATH: `.:${process.env.PATH}` };
+    for (const argv of [['--staged'], []])
+      expect((await machine.svc(['scan', ...argv], { env, host: { cwd: dir } })).code).toBe(0);
+    expect(fs.existsSync(ran)).toBe(false);
   });
 
   it('scan --staged: a file that cannot be scanned is named, and the exit code is not 0', async () => {

@@ -1,6 +1,7 @@
 // One HTTP attempt with a timeout. Invariants: a response is returned only after its whole body has arrived,
-// except streams; no body takes more memory than the largest response of a vault; a redirect is never
-// followed, so a token is sent only to the vault; the caller's signal aborts the attempt immediately.
+// except a stream where the caller takes one; no body takes more memory than the largest response of a vault;
+// a redirect is never followed, so a token is sent only to the vault; the caller's signal aborts the attempt
+// immediately.
 import { ConnectionError, VaultError } from './errors.js';
 
 /** A request that can be sent more than once. */
@@ -12,6 +13,8 @@ export interface Outgoing {
   signal: AbortSignal | undefined;
   /** The request itself: in Node its signal follows the caller's only while the request is reachable. */
   request: Request;
+  /** Whether a body of one of the types of streams is left to the caller, who bounds it. */
+  mayStream?: boolean;
 }
 
 /**
@@ -46,7 +49,7 @@ const LARGEST_REFUSAL = 1024 * 1024;
  */
 export async function attempt(
   fetch: Fetch,
-  { method, url, headers, body, signal, request }: Outgoing,
+  { method, url, headers, body, signal, request, mayStream }: Outgoing,
   timeout: number,
 ): Promise<Response> {
   signal?.throwIfAborted();
@@ -72,7 +75,8 @@ export async function attempt(
           status: response.status,
         },
       );
-    if (response.ok && STREAMS.some((type) => response.headers.get('Content-Type')?.startsWith(type))) {
+    const isStream = STREAMS.some((type) => response.headers.get('Content-Type')?.startsWith(type));
+    if (response.ok && mayStream && isStream) {
       keepsSignal = true;
       if (response.body) requests.set(response.body, request);
       return response;

@@ -61,17 +61,24 @@ export interface Api {
   DELETE: Call<'delete'>;
 }
 
-/** The operations of the vault at `url`, sent with `send`. */
-export function apiOf(url: string, send: (request: Request) => Promise<Response>): Api {
-  const client = createClient<paths>({ baseUrl: `${url}/api/v1`, fetch: send, bodySerializer: bodyOf });
+/**
+ * The operations of the vault at `url`.
+ * @param send sends a request; `mayStream` says that the caller reads the body as it arrives
+ */
+export function apiOf(
+  url: string,
+  send: (request: Request, limits: { mayStream: boolean }) => Promise<Response>,
+): Api {
+  const client = createClient<paths>({ baseUrl: `${url}/api/v1`, bodySerializer: bodyOf });
   const throwing =
     (method: Uppercase<Methods>) =>
     async (path: string, init?: object): Promise<unknown> => {
       checkSegments(init);
       try {
+        const fetch = (request: Request) => send(request, { mayStream: parsesOther(init) });
         const { data, response } = await (
           client.request as (...args: unknown[]) => Promise<{ data?: unknown; response: Response }>
-        )(method.toLowerCase(), path, init);
+        )(method.toLowerCase(), path, { ...init, fetch });
         if (data === null || (data !== undefined && typeof data !== 'object' && !parsesOther(init)))
           throw notDocumented(response.status);
         return { data, response };

@@ -24,8 +24,10 @@ export interface CallOptions {
   timeout?: number;
   /** Whether it may be retried although it may have taken effect. */
   repeatable?: boolean;
-  /** Whether the response is a stream. A stream does not occupy a slot. */
+  /** Whether the response is the event stream, which does not occupy a slot. */
   isStream?: boolean;
+  /** Whether the caller reads a response that is a stream as it arrives. */
+  mayStream?: boolean;
 }
 
 export class Transport {
@@ -91,7 +93,11 @@ export class Transport {
       headers.set('Authorization', `Bearer ${wellFormed(token)}`);
     const send = this.#options.fetch ?? ((url, init) => globalThis.fetch(url, init));
     const task = async () => {
-      const response = await attempt(send, { ...outgoing, headers }, call.timeout ?? this.#options.timeout);
+      const response = await attempt(
+        send,
+        { ...outgoing, headers, mayStream: call.isStream || call.mayStream },
+        call.timeout ?? this.#options.timeout,
+      );
       if (response.ok || (response.status === 304 && headers.has('If-None-Match'))) return response;
       throw await errorOf(response);
     };

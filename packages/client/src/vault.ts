@@ -74,8 +74,8 @@ export class Vault {
       org: options.org,
       transport: this.#transport,
     });
-    this.api = apiOf(this.#url, (request) => this.#send(request));
-    this.#quick = apiOf(this.#url, (request) => this.#send(request, QUICK));
+    this.api = apiOf(this.#url, (request, limits) => this.#send(request, limits));
+    this.#quick = apiOf(this.#url, (request, limits) => this.#send(request, { ...QUICK, ...limits }));
     this.#cache = new Cache({
       maxAge: options.maxAge ?? 0,
       staleFor: options.staleFor ?? 0,

@@ -30,6 +30,8 @@ const NEXT_WITHIN = 40_000;
 const LONGEST_PAUSE = 15_000;
 /** The most characters of one event. The largest of a vault has a few thousand. */
 const LARGEST_EVENT = 1024 * 1024;
+/** The most characters of a name or an id. A vault has names of up to 255, and its ids are numbers. */
+const LONGEST_TEXT = 300;
 /** A connection that ends sooner counts as a failure: something in between may close every stream at once. */
 const LASTS = 30_000;
 /** The least time between polls while no stream opens; and the most while each one ends at once. */
@@ -179,7 +181,8 @@ export class Watcher {
     for (;;) {
       const { value, done } = await events.read();
       if (done) return;
-      if (value.id) this.#lastEventId = value.id;
+      // One that no header can hold would keep every later stream from opening.
+      if (value.id && /^[\x21-\x7e]+$/.test(value.id) && isShort(value.id)) this.#lastEventId = value.id;
       this.#tell(value.data);
     }
   }
@@ -204,15 +207,17 @@ export class Watcher {
       return;
     }
     const { name, former_name, environment, version } = event?.data ?? {};
-    if (typeof name !== 'string' || typeof environment !== 'string' || typeof event?.type !== 'string')
-      return;
-    const names = typeof former_name === 'string' ? [name, former_name] : [name];
+    // Names are remembered as reported, so their length bounds what a hostile server can fill.
+    if (!isShort(name) || !isShort(environment) || !isShort(event?.type)) return;
+    const names = isShort(former_name) ? [name, former_name] : [name];
     this.#options.onChange(
       { environment, names, type: event.type },
       typeof version === 'number' ? version : null,
     );
   }
 }
+
+const isShort = (text: unknown): text is string => typeof text === 'string' && text.length <= LONGEST_TEXT;
 
 const pauseAfter = (failures: number) =>
   Math.min(LONGEST_PAUSE, 250 * 2 ** (failures - 1)) * (0.5 + Math.random() / 2);

@@ -85,6 +85,35 @@ describe('size of a response', () => {
     expect(requests).toHaveLength(2);
   });
 
+  it('response: one that calls itself a stream has the same bound and the same timeout', async () => {
+    for (const type of ['application/x-ndjson', 'text/event-stream']) {
+      const taken = endless(200, type);
+      expect(await thrown(client({ timeout: 300_000 }).get('A'))).toMatchObject({
+        ...UNEXPECTED,
+        message: expect.stringContaining('larger than any'),
+      });
+      await until(() => taken.isClosed);
+      expect(taken.bytes / 1024 / 1024).toBeLessThan(128 + 32);
+      handler = (_, response) => response.writeHead(200, { 'Content-Type': type }).write('{');
+      expect(await thrown(client({ timeout: 200 }).get('A'))).toMatchObject({ code: 'TIMED_OUT' });
+      expect(await thrown(client({ timeout: 200 }).values())).toMatchObject({ code: 'TIMED_OUT' });
+    }
+  });
+
+  it('stream: who asks for one gets it as it arrives', async () => {
+    handler = (_, response) => {
+      response.writeHead(200, { 'Content-Type': 'application/x-ndjson' });
+      response.write('{}\n');
+    };
+    const { data } = await client({ timeout: 200 }).api.GET('/orgs/{org_id}/audit-log', {
+      params: { path: { org_id: 'org_1' }, query: { format: 'ndjson' } },
+      parseAs: 'stream',
+    });
+    const reader = (data as unknown as ReadableStream<Uint8Array>).getReader();
+    expect(Buffer.from((await reader.read()).value ?? []).toString()).toBe('{}\n');
+    await reader.cancel();
+  });
+
   it('response: a declared length past the bound is refused before the body is read', async () => {
     handler = (_, response) => {
       response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': '999999999999' });
@@ -229,5 +258,21 @@ describe('shape of a response', () => {
     await until(() => told.length > 0);
     expect(told).toEqual([{ type: 'SECRET_UPDATED', environment: 'e', names: ['A'] }]);
     expect(requests).toHaveLength(1);
+  });
+
+  it('stream: texts that no vault sends are not remembered, and the stream opens again', async () => {
+    const odd = { type: 'SECRET_UPDATED', data: { name: 'x'.repeat(301), environment: 'e' } };
+    const good = { type: 'SECRET_UPDATED', data: { name: 'A', environment: 'e' } };
+    const resumed: unknown[] = [];
+    handler = (request, response) => {
+      resumed.push(request.headers['last-event-id']);
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+      response.write(`id: 7\ndata: {}\n\nid: 日本\ndata: {}\n\nid: ${'9'.repeat(301)}\ndata: {}\n\n`);
+      response.end(`data: ${JSON.stringify(odd)}\n\ndata: ${JSON.stringify(good)}\n\n`);
+    };
+    const told: unknown[] = [];
+    client({ cache: false }).onChange(({ names }) => told.push(names));
+    await until(() => resumed.length > 1);
+    expect([resumed.slice(0, 2), told[0]]).toEqual([[undefined, '7'], ['A']]);
   });
 });

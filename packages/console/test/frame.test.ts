@@ -86,7 +86,9 @@ describe.skipIf(!executablePath)('console: the frame of every page', () => {
     await page.keyboard.press('Escape');
     await dialog.getByText('You have unsaved changes.').waitFor();
     await page.keyboard.press('Enter');
-    expect(await dialog.getByLabel('Name').inputValue()).toBe('Platform');
+    const name = dialog.getByLabel('Name');
+    await expect.poll(() => name.evaluate((field) => field === document.activeElement)).toBe(true);
+    expect(await name.inputValue()).toBe('Platform');
     await page.keyboard.press('Escape');
     await dialog.getByRole('button', { name: 'Discard' }).click();
     await dialog.waitFor({ state: 'detached' });

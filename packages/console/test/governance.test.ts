@@ -102,6 +102,8 @@ describe.skipIf(!executablePath)('console: governance', () => {
     await page.getByRole('button', { name: 'Approve' }).click();
     await page.getByText('approved', { exact: true }).first().waitFor();
     await badge.waitFor({ state: 'hidden' });
+    // The button is gone: the keyboard goes on from the heading.
+    await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe('H1');
     await bo.page.getByText('Do this again now to complete it.').waitFor();
     await bo.page.getByRole('button', { name: 'Reveal' }).click();
     await bo.page.locator('.value-shown').waitFor();

@@ -30,6 +30,8 @@ describe.skipIf(!executablePath)('console: changes beside others', () => {
     await note.waitFor();
     expect((await api('GET', `/agent-credentials/${agent.id}`)).environments).toEqual(['development']);
     await page.getByRole('button', { name: 'Keep my change' }).click();
+    // The button is gone: the keyboard goes on from what to do next.
+    await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('role'))).toBe('status');
     await page.getByRole('button', { name: 'Save changes' }).click();
     await page.getByText('assistant saved').waitFor();
     expect((await api('GET', `/agent-credentials/${agent.id}`)).environments.sort()).toEqual([

@@ -13,6 +13,8 @@ export const mutants = [
       'packages/cli/attacks: credential store: a file that other users can read, or a link, is refused',
     'cli-foreign-project':
       'packages/cli/attacks: configuration: a file of another user in a parent directory is refused',
+    'cli-write-link':
+      'packages/cli/attacks: files: svc init and svc scan write through no link of a repository',
     'cli-plain-http': 'packages/cli/attacks: plain http: a token is sent over http only to this machine',
     'cli-login-project':
       'packages/cli/attacks: credential: a credential stored for one vault is not sent to another address',

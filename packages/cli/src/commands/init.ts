@@ -7,6 +7,7 @@ import { command } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
 import { asCliError, CliError, usage } from '../errors.ts';
 import { namesIn, steeringOf } from '../expected.ts';
+import { writeForeign } from '../files.ts';
 import { PROJECT_FILE, type Project } from '../project.ts';
 import { canAsk, choose } from '../prompts.ts';
 import { leftOut } from '../run/variables.ts';
@@ -63,7 +64,7 @@ export default command<Options>({
       secrets,
     };
     try {
-      fs.writeFileSync(file, `${JSON.stringify(settings, null, 2)}\n`, { flag: options.force ? 'w' : 'wx' });
+      writeForeign(file, `${JSON.stringify(settings, null, 2)}\n`, options.force ? 'w' : 'wx');
     } catch (error) {
       throw (error as NodeJS.ErrnoException).code === 'EEXIST' ? exists() : error;
     }

@@ -1,5 +1,6 @@
 // wait_for_approval and cancel_approval. Waiting is a long poll: the vault holds each request until there is
 // a decision, for up to 25 seconds. Invariant: neither approves anything.
+import { atLeast } from '../approvals.ts';
 import { clean } from '../text.ts';
 import type { Session } from './session.ts';
 
@@ -27,7 +28,8 @@ export async function waitForApproval(
 ) {
   const until = Date.now() + seconds * 1000;
   for (let n = 1; ; n++) {
-    const left = Math.ceil((until - Date.now()) / 1000);
+    const asked = Date.now();
+    const left = Math.ceil((until - asked) / 1000);
     const { data } = await vault.api.GET('/orgs/{org_id}/approvals/{id}', {
       params: { path: { org_id: vault.org, id }, query: { wait: String(Math.max(1, Math.min(STEP, left))) } },
       signal: AbortSignal.any([signal, closing.signal]),
@@ -43,6 +45,7 @@ export async function waitForApproval(
         next: MEANING[status],
       };
     await progress(n);
+    await atLeast(asked);
   }
 }
 

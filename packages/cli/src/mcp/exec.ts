@@ -11,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { usage } from '../errors.ts';
 import { exitCodeOf, notStarted } from '../run/child.ts';
 import { isSteering } from '../run/steering.ts';
+import { searched } from '../searched.ts';
 import { clean } from '../text.ts';
 import { type Call, callOf, json, sorted } from './calls.ts';
 import { checkUse } from './hosts.ts';
@@ -150,17 +151,6 @@ function childEnv(own: NodeJS.ProcessEnv, home: string): NodeJS.ProcessEnv {
     SVC_KEYCHAIN: 'off',
     SVC_TOKEN: 'withheld',
   };
-}
-
-/**
- * PATH without relative directories: they would make an allowed name another program in another directory.
- */
-function searched(own: NodeJS.ProcessEnv): string {
-  const [, given = ''] = Object.entries(own).find(([name]) => name.toUpperCase() === 'PATH') ?? [];
-  // safety: mcp-child-path
-  const kept = given.split(path.delimiter).filter((directory) => path.isAbsolute(directory));
-  // An empty PATH would mean the current directory.
-  return kept.join(path.delimiter) || '/usr/bin:/bin';
 }
 
 async function start(

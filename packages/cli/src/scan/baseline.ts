@@ -4,6 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { Context } from '../context.ts';
 import { usage } from '../errors.ts';
+import { writeForeign } from '../files.ts';
 import { clean } from '../text.ts';
 
 export interface Accepted {
@@ -45,7 +46,7 @@ export function writeBaseline(context: Context, file: string, findings: Accepted
     .sort(([one], [other]) => (one < other ? -1 : 1))
     .map(([, { path, rule, fingerprint }]) => ({ path, rule, fingerprint }));
   sorted.sort((one, other) => (one.path < other.path ? -1 : one.path > other.path ? 1 : 0));
-  fs.writeFileSync(
+  writeForeign(
     path.resolve(context.host.cwd, file),
     `${JSON.stringify({ version: 1, findings: sorted }, null, 2)}\n`,
   );

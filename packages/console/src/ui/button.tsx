@@ -1,5 +1,5 @@
 // Buttons and links that look like buttons. Invariant: a busy button shows that it is busy and cannot be
-// pressed again.
+// pressed again; a button that its own action removes leaves the focus at the heading.
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { report } from './toast';
@@ -20,6 +20,12 @@ type ButtonProps = Look &
     onPress?: (event: MouseEvent) => unknown;
   };
 
+/** Where the keyboard goes on if a button that had the focus is gone. */
+function refocus(button: Element | null): void {
+  if (button?.isConnected || document.activeElement !== document.body) return;
+  document.querySelector<HTMLElement>('dialog[open] h2, #main h1')?.focus({ preventScroll: true });
+}
+
 export function Button({
   kind,
   small,
@@ -35,8 +41,10 @@ export function Button({
     const result = onPress(event);
     if (!(result instanceof Promise)) return;
     setBusy(true);
+    const button = event.currentTarget as Element | null;
     await result.catch(report);
     setBusy(false);
+    requestAnimationFrame(() => refocus(button));
   };
   return (
     <button

@@ -1,6 +1,6 @@
 // What someone else changed after the member opened a dialog. Invariant: the member's own changes are applied
 // to the new state only after they have said so here.
-import { useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { ChangedError, Difference } from '../changed-error';
 import { Button } from './button';
 import { intoView } from './parts';
@@ -14,6 +14,9 @@ const Row = ({ label, before, now }: Difference) => (
 export function Changed({ error }: { error: ChangedError }) {
   const [isKept, setKept] = useState(false);
   const { differences } = error;
+  // The button that had the focus is gone.
+  const kept = useRef<HTMLParagraphElement>(null);
+  useLayoutEffect(() => kept.current?.focus(), [isKept]);
   const keep = () => {
     error.accept();
     setKept(true);
@@ -32,7 +35,9 @@ export function Changed({ error }: { error: ChangedError }) {
         </ul>
       )}
       {isKept ? (
-        <p role="status">Do it again to apply your change to the current state.</p>
+        <p ref={kept} role="status" tabIndex={-1}>
+          Do it again to apply your change to the current state.
+        </p>
       ) : (
         <Button small onPress={keep}>
           Keep my change

@@ -65,7 +65,16 @@ export function Dialog({ title, lead, onClose, side, wide, dirty, lost, children
     const foot = current?.querySelector<HTMLElement>('.dialog-foot');
     if (current) current.style.scrollPaddingBottom = `${(foot?.offsetHeight ?? 0) + 8}px`;
   });
-  const leave = () => (dirty ? setAsking(true) : onClose());
+  const before = useRef<HTMLElement | null>(null);
+  const leave = () => {
+    if (!dirty) return onClose();
+    if (!asking) before.current = document.activeElement as HTMLElement | null;
+    setAsking(true);
+  };
+  const keep = () => {
+    setAsking(false);
+    before.current?.focus();
+  };
   return (
     <dialog
       ref={dialog}
@@ -80,14 +89,16 @@ export function Dialog({ title, lead, onClose, side, wide, dirty, lost, children
       <div class="dialog-box">
         <header class="dialog-head">
           <div>
-            <h2 id={id}>{title}</h2>
+            <h2 id={id} tabIndex={-1}>
+              {title}
+            </h2>
             {lead && <p class="dim">{lead}</p>}
           </div>
           <IconButton label="Close" onPress={leave}>
             <X size={18} />
           </IconButton>
         </header>
-        {asking && <Unsaved onKeep={() => setAsking(false)} onDiscard={onClose} />}
+        {asking && <Unsaved onKeep={keep} onDiscard={onClose} />}
         {children}
       </div>
     </dialog>
