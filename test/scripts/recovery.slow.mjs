@@ -92,6 +92,15 @@ it('backup, restore --adopt, gate: one broken gate of two hurts one organisation
   const running = await run(dir, 'gate', reset, variables);
   assert.equal(running.status, 1, running.said);
   assert.match(running.said, /was not reset \(503 UNAVAILABLE\).*Stop the service, and run this again/s);
+  // A database that is away is no reason to set a gate aside that has changes to send.
+  const locked = new DatabaseSync(/** @type {string} */ (vaultFile(state)), { timeout: 10_000 });
+  locked.exec('BEGIN EXCLUSIVE');
+  const away = await run(dir, 'gate', ['reset', good.id, ...reset.slice(2)], variables);
+  locked.close();
+  assert.equal(away.status, 1, away.said);
+  assert.match(away.said, /Nothing was changed: .*once the database answers/);
+  assert.doesNotMatch(away.said, /sets the files/);
+  assert.match(away.said, /Lost:\n.*changes that the database does not have/);
   await service.stop();
   const aside = await run(dir, 'gate', reset);
   assert.equal(aside.status, 0, aside.said);
