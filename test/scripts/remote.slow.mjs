@@ -7,6 +7,7 @@ import http from 'node:http';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
 import { wranglerEnv } from '../../scripts/shared/wrangler.mjs';
 import { copyOfProject, runCommand, runScript, startService } from './service.mjs';
