@@ -239,6 +239,7 @@ export async function survey(
     position,
     hadOrgs: before.hadOrgs || keyed.length > 0,
     known: remembered(earlier, keyed),
+    // safety: mark-of-own-key-kept
     mark: before.mark ?? (keyed.length ? earlier.mark : null),
     all: { key: isAll('key', opened), lost: earlier.isAll, gate: isAll('gate', asked) },
     found: { ...failed, ...Object.fromEntries(ofGates.map((trouble) => [trouble, kept(trouble)])) },

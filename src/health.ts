@@ -229,6 +229,7 @@ function keyChecks(
     ? opens(masters, 'deployment key', 'deployment', deployment)
     : !hasOrgs && !hadOrgs;
   const missing = hasOrgs ? DEPLOYMENT_KEY_MISSING : DATABASE_LOST;
+  // safety: other-deployment-key-told
   const isOther = deployment !== null && isOpen && mark !== null && markOf(masters, deployment) !== mark;
   const closed = sample.filter((org) => !opensOrg(masters, org));
   const known = new Set([...found.key, ...closed.map(({ id }) => id)]);

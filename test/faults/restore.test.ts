@@ -172,6 +172,28 @@ describe('restore: a database from a backup', () => {
     expect((await o.get('/audit-log/verify')).json.ok).toBe(true);
   });
 
+  it('names single versions that the database lost', async () => {
+    const o = await newOrg();
+    const { id } = await newSecret(o, { name: 'holed', value: '1' });
+    for (const value of ['2', '3', '4', '5']) await o.patch(`/secrets/${id}`, { value });
+    await backUp();
+    await db
+      .prepare('delete from secret_versions where secret_id = ? and version in (2, 3, 5)')
+      .bind(id)
+      .run();
+    const { json } = await adopt(o);
+    const holed = { id, name: 'holed', environment: 'production' };
+    expect(json).toMatchObject({
+      lost: 0,
+      lost_versions: [
+        { ...holed, from: 2, to: 3 },
+        { ...holed, from: 5, to: 5 },
+      ],
+    });
+    const [entry] = (await o.get('/audit-log?action=org.adopt')).json.data;
+    expect(entry.adopted.lost_versions).toEqual(json.lost_versions);
+  });
+
   it('says that a gate began again from the database, and so knows of no later revocation', async () => {
     const { o, key, backup } = await drill();
     await putBack(backup);

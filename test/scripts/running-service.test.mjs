@@ -9,6 +9,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { it } from 'node:test';
 import { service } from '../../scripts/operate/doctor/running-service.mjs';
+import { orgsOf } from '../../scripts/operate/vault/vault.mjs';
 
 /** What doctor reports of a server. @param {import('node:net').Server} server @param {string} [scheme] */
 async function said(server, scheme = 'http') {
@@ -43,6 +44,11 @@ it('doctor: a service that does not respond is told with the reason', async () =
     /\(its name is not found; does this machine have a network\?\)/,
   );
   assert.match(await reported('nonsense'), /\(that is no URL\)/);
+});
+
+it('operators: another server is not taken for a vault without organisations', async () => {
+  const call = async () => ({ status: 200, json: {} });
+  await assert.rejects(orgsOf(/** @type {any} */ (call)), /is not a vault of this release/);
 });
 
 it('doctor: a page of a proxy is not taken for a vault', async () => {

@@ -3404,7 +3404,7 @@ export interface components {
                 /** @example 1 */
                 version: number;
             }[];
-            /** @description Ranges of versions that the backup lacks. Their numbers are not used again. */
+            /** @description Ranges of versions whose values the database lacks. Numbers that the backup lacks are not used again. */
             lost_versions: {
                 id: string;
                 name: string;
@@ -3443,7 +3443,7 @@ export interface components {
              * @description When the new gate began from the database.
              */
             gate_loaded_at: string;
-            /** @description Whether the old gate could move its newest audit entries to the database first. If not, they are lost. */
+            /** @description Whether the old gate could first send the database the changes that it lacked, and its newest audit entries. If not, they are lost. */
             audit_entries_archived: boolean;
             /** @description Sequences that the audit log lacks. Those after the last entry in the database were never used, or are lost. */
             missing: {
@@ -5445,7 +5445,7 @@ export interface components {
                     /** @example 1 */
                     version: number;
                 }[];
-                /** @description Ranges of versions that the backup lacks. Their numbers are not used again. */
+                /** @description Ranges of versions whose values the database lacks. Numbers that the backup lacks are not used again. */
                 lost_versions: {
                     /** @example aud_01M9xQeKcX3vTz6nWJfQ4b */
                     id: string;

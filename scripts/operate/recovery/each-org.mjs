@@ -114,4 +114,4 @@ export const linesOf = (left) =>
 
 /** What to do about organisations whose gates do not answer. */
 export const BAD_GATE =
-  'An organisation that stays at 503 may have a broken gate: look for gate_unreachable in the log, and see "A broken gate" in docs/operations/gates.md. --except ORG leaves one out.';
+  'An organisation that stays at 503 may have a broken gate: look for gate_unreachable in the log, and see "A broken gate" in docs/operations/gates.md. If the log has database_diverged for it, do not reset its gate: see "Changes that adoption gives up" in docs/operations/backup-and-restore.md. --except ORG leaves one out.';

@@ -31,6 +31,9 @@ const losses = (
   org,
 ) => `A new gate for ${org} begins from the database. Kept: secrets, credentials, members, revocations, policies, as the
 database has them. Lost:
+  - changes that the database does not have and that the old gate cannot send any more, revocations among them: usually those of the last
+    second, but more if /healthz fails at database, adoption or changes. Mend that first, and repeat afterwards what you revoked lately
+  - session tokens: programs mint again
   - audit entries that the old gate cannot move to the database any more; verify then names them as missing, with the reason gate_lost
   - events that were not delivered yet, and what approvers were shown of pending requests
   - stored responses of Idempotency-Keys: a repeated request is performed again
@@ -75,6 +78,11 @@ await run(async () => {
   const isStopped = isLocal && !isInUse(stateDir());
   if (isStopped) mustHave(org);
   process.stderr.write(losses(org));
+  const waiting = isStopped ? changesIn(gateFile(stateDir(), org)) : 0;
+  if (waiting)
+    process.stderr.write(
+      `The gate can be read, and has ${waiting} ${waiting === 1 ? 'change' : 'changes'} that the database may lack. Start the service rather than this: the gate sends them.\n`,
+    );
   if (!values.yes) {
     if (!isAsked()) throw new ExpectedError('Nothing was changed: pass --yes to confirm');
     if ((await ask(`Type the id of the organisation to go on: `)) !== org)
@@ -92,9 +100,12 @@ async function reset(org, { url, token, reason, isLocal, json: asJson }) {
   const call = bootstrapCaller(url, token, { patience: 10_000, within: 60_000 });
   const { status, json } = await call('POST', `/orgs/${org}/gate/reset`, { reason });
   if (status === 503) {
-    const then = isLocal
-      ? 'Its storage cannot be opened at all. Stop the service, and run this again: it sets the files of the gate aside.'
-      : 'Look for gate_unreachable in the log. If the platform cannot open the storage of the object, only its support can: see docs/operations/gates.md.';
+    // Where only the database is away, setting the gate aside would lose the changes that it has yet to send.
+    const then = !json?.error?.message?.includes('does not start')
+      ? 'Nothing was changed: see npm run doctor, and run this again once the database answers.'
+      : isLocal
+        ? 'Its storage cannot be opened at all. Stop the service, and run this again: it sets the files of the gate aside.'
+        : 'Look for gate_unreachable in the log. If the platform cannot open the storage of the object, only its support can: see docs/operations/gates.md.';
     throw new ExpectedError(
       `The gate of ${org} was not reset (503 ${json?.error?.code ?? ''}): ${harmless(json?.error?.message ?? '')} ${then}`,
     );
@@ -110,7 +121,7 @@ async function reset(org, { url, token, reason, isLocal, json: asJson }) {
     missing.length > 1 ? ` Lost before that: the numbers ${missing.slice(0, -1).join(', ')}.` : '';
   const entries = json.audit_entries_archived
     ? `The newest audit entries of the gate that ran until now were moved to the database first.${before}`
-    : `Its newest audit entries are lost. The numbers ${missing.at(-1) ?? 'none'} are skipped: most of them were never used.`;
+    : `Its newest audit entries are lost, and so are changes that the database did not have: see "Afterwards" in docs/operations/gates.md. The numbers ${missing.at(-1) ?? 'none'} are skipped: most of them were never used.`;
   process.stdout.write(
     asJson
       ? `${JSON.stringify(json)}\n`
@@ -136,6 +147,19 @@ function mustHave(org) {
       throw new ExpectedError(`The vault has no organisation ${org}`);
   } finally {
     db.close();
+  }
+}
+
+/** How many changes wait in a gate's journal; 0 if its file cannot be read. @param {string} file */
+function changesIn(file) {
+  let db;
+  try {
+    db = new DatabaseSync(file, { readOnly: true });
+    return Number(db.prepare('SELECT count(DISTINCT n) AS n FROM journal').get()?.n);
+  } catch {
+    return 0;
+  } finally {
+    db?.close();
   }
 }
 

@@ -202,6 +202,10 @@ export async function orgsOf(call) {
       throw new ExpectedError(
         `The service refused the request (${status} ${json?.error?.code ?? ''}): ${json?.error?.message ?? ''}`,
       );
+    if (!Array.isArray(json?.data))
+      throw new ExpectedError(
+        'What answers is not a vault of this release: set PORT and HOST, or --url, to the address of the service',
+      );
     orgs.push(...json.data.map(({ id }) => id));
     if (!json.has_more) return orgs;
     cursor = json.next_cursor;

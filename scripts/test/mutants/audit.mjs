@@ -30,6 +30,18 @@ export const mutants = [
     notice: 'faults/health-rows: is down without any organisation, although the deployment key is there',
   },
   {
+    name: 'the deployment key of another vault is not told',
+    tag: 'other-deployment-key-told',
+    change: { from: 'markOf(masters, deployment) !== mark', to: 'false' },
+    notice: 'faults/health-rows: is down with the deployment key of another vault',
+  },
+  {
+    name: 'the deployment key of another vault is taken for the own one by a scheduled run',
+    tag: 'mark-of-own-key-kept',
+    change: { from: 'before.mark ?? ', to: '' },
+    notice: 'faults/health-rows: is down with the deployment key of another vault',
+  },
+  {
     name: 'segments of the audit log that D1 lost are not told',
     tag: 'lost-segments-told',
     change: { from: 'there.get(sequence) === hash || isTold || isCut', to: 'true' },

@@ -185,6 +185,12 @@ export const mutants = [
     notice: 'faults/restore: gives up nothing of a database that is right and does not respond',
   },
   {
+    name: 'an adoption does not name single versions that D1 lost',
+    tag: 'adoption-names-lost-versions',
+    change: { from: 'if (has.has(version)', to: 'if (true' },
+    notice: 'faults/restore: names single versions that the database lost',
+  },
+  {
     name: 'a gate that lost its storage continues in the old term',
     tag: 'recovery-begins-term',
     change: 'remove',

@@ -59,7 +59,10 @@ export const adoption = {
     .array(
       z.object({ id: z.string(), name: z.string(), environment: z.string(), from: z.int(), to: z.int() }),
     )
-    .openapi({ description: 'Ranges of versions that the backup lacks. Their numbers are not used again.' }),
+    .openapi({
+      description:
+        'Ranges of versions whose values the database lacks. Numbers that the backup lacks are not used again.',
+    }),
   kept_revocations: z
     .array(z.object({ id: z.string(), kind: z.string(), name: z.string().nullable() }))
     .openapi({

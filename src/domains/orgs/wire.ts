@@ -176,7 +176,7 @@ export const GateReset = z
     gate_loaded_at: Time.openapi({ description: 'When the new gate began from the database.' }),
     audit_entries_archived: z.boolean().openapi({
       description:
-        'Whether the old gate could move its newest audit entries to the database first. If not, they are lost.',
+        'Whether the old gate could first send the database the changes that it lacked, and its newest audit entries. If not, they are lost.',
     }),
     missing: z
       .array(z.object({ from: z.int(), to: z.int(), reason: z.enum(['restore', 'gate_lost']) }))

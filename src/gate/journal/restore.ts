@@ -22,6 +22,7 @@ import { type Report, reportOf } from './adoption';
 import { isInD1, positionOf } from './batch';
 import { governingKinds, takeNewer } from './merge';
 import { mirror } from './mirror';
+import { nameMissing } from './missing-versions';
 import { ADOPTING, beginTerm, compared, newTerm, positionInD1, standing } from './position';
 import { journal } from './records';
 import { isBehind } from './start';
@@ -50,6 +51,8 @@ export async function restore(core: Core, key: Uint8Array, request: string, by: 
     await takeSecrets(core, key, by, { write, report });
     expiries(core).begin(core.now());
     report.found.audit_entries_lost = await loseEntries(core);
+    // Last, and without a step: one that is cut off keeps nothing, so a repeat names nothing twice.
+    await nameMissing(core, report);
     // Up to here nothing is changed or sent, also after an adoption that was cut off.
     core.meta.forget(ADOPTING);
     standing(core).stopped = null;

@@ -629,11 +629,13 @@ describe('quotas: counts', () => {
     const link = await newLink(agent.o, id);
     await inCore(o, ({ rows }) => rows.forget('credential', agent.id));
     await evict(o);
-    expect(
-      await inCore(o, ({ rows }) => {
-        rows.put('share', rows.get('share', link.id) as ShareRow);
-        return rows.stored.usage('share', o.keyId).count;
-      }),
-    ).toBe(1);
+    const bytes = await inCore(o, ({ rows }) => {
+      const { stored } = rows;
+      const before = stored.usage('share', o.keyId).bytes;
+      const row = rows.get('share', link.id) as ShareRow;
+      rows.put('share', { ...row, value_sealed: `${row.value_sealed}1234` });
+      return stored.usage('share', o.keyId).bytes - before;
+    });
+    expect(bytes).toBe(4);
   });
 });
