@@ -1,0 +1,143 @@
+// Records a history of concurrent clients of the running service, while its runtime is killed and its
+// database is locked.
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
+import { runtimesOf } from '../scripts/service.mjs';
+import { newCaller, newHistory } from './caller.mjs';
+import { newClient, newWorld } from './client.mjs';
+import { act } from './operations.mjs';
+
+const CLIENTS = 8;
+/** The longest pause of a client, in milliseconds: so it stays below the rate limit of its key as a rule. */
+const PAUSE = 40;
+/** npm start ends at the sixth within ten minutes. */
+const MOST_KILLS = 5;
+/** How long a history may take, in milliseconds, however few operations it has by then. */
+const MOST_TIME = 240_000;
+
+/**
+ * Records a history, and counts the faults in it.
+ * @param {{
+ *   service: Awaited<ReturnType<typeof import('../scripts/service.mjs').startService>>, dir: string,
+ *   seed: number, operations: number, readFrom?: string[],
+ * }} options `dir` is the project of the service, `readFrom` the addresses that answer reads: those of its
+ * replicas, one client each in turn
+ */
+export async function record({ service, dir, seed, operations, readFrom = [service.base] }) {
+  const random = randomFrom(seed);
+  const history = newHistory();
+  const { org, token, shared } = await found(service, seed);
+  const state = { isOver: false, onRevoked: () => {} };
+  const world = newWorld({ org, shared, random, onRevoked: () => state.onRevoked() });
+  const run = async (/** @type {number} */ client) => {
+    const fields = { name: `client ${client}`, scopes: ['*'] };
+    const key = await created(service.call('POST', `/orgs/${org}/api-keys`, token, fields));
+    const from = /** @type {string} */ (readFrom[client % readFrom.length]);
+    const { send } = newCaller({ base: service.base, readFrom: from, random });
+    const one = newClient(world, { client, token: key.token, send, history });
+    while (!state.isOver) {
+      await act(one);
+      await sleep(random() * PAUSE);
+    }
+  };
+  const enough = async () => {
+    for (let waited = 0; history.lines.length < operations && waited < MOST_TIME; waited += 100)
+      await sleep(100);
+  };
+  const faults = { kills: 0, locks: 0 };
+  const database = /** @type {string} */ (vaultFile(path.join(dir, '.wrangler', 'state')));
+  const running = [
+    ...Array.from({ length: CLIENTS }, (_, client) => run(client)),
+    disturb({ service, database, random, state, faults }),
+  ];
+  try {
+    await Promise.race([enough(), ...running]);
+  } finally {
+    state.isOver = true;
+    await Promise.allSettled(running);
+  }
+  await Promise.all(running);
+  return { lines: history.lines, faults };
+}
+
+/** An organisation, with a secret that is never changed. */
+async function found(service, seed) {
+  const { org, api_key } = await created(
+    service.call('POST', '/orgs', service.variable('BOOTSTRAP_TOKEN'), {
+      name: `Acme ${seed}`,
+      owner: { email: 'you@example.com', name: 'You' },
+    }),
+  );
+  const secret = { name: 'SHARED', type: 'generic', value: 'shared' };
+  const { id } = await created(service.call('POST', `/orgs/${org.id}/secrets`, api_key.token, secret));
+  return { org: org.id, token: api_key.token, shared: id };
+}
+
+/** Locks the database, and kills the runtime: at once, or right after the reply to a revocation. */
+async function disturb({ service, database, random, state, faults }) {
+  while (!state.isOver) {
+    await sleep(1000 + random() * 3000);
+    const what = random();
+    if (what < 0.4) {
+      faults.locks++;
+      await lock(database, 500 + random() * 5000);
+    } else if (faults.kills < MOST_KILLS && !state.isOver) {
+      faults.kills++;
+      const pids = runtimesOf(service);
+      const kill = () => pids.forEach((pid) => void process.kill(pid, 'SIGKILL'));
+      if (what < 0.6) kill();
+      else await atNextRevocation(state, kill);
+      await service.ready();
+    }
+  }
+}
+
+/** Does something in the turn in which the reply to a revocation is read; a history may end before. */
+async function atNextRevocation(state, act) {
+  let isDone = false;
+  state.onRevoked = () => {
+    state.onRevoked = () => {};
+    act();
+    isDone = true;
+  };
+  while (!isDone && !state.isOver) await sleep(50);
+  state.onRevoked = () => {};
+}
+
+/** Makes the database unavailable for a time. @param {string} file @param {number} time */
+async function lock(file, time) {
+  const db = new DatabaseSync(file, { timeout: 0 });
+  try {
+    for (let isLocked = false, tries = 0; !isLocked && tries < 200; tries++) {
+      try {
+        db.exec('BEGIN EXCLUSIVE');
+        isLocked = true;
+      } catch {
+        await sleep(5);
+      }
+    }
+    await sleep(time);
+  } finally {
+    db.close();
+  }
+}
+
+/** @param {Promise<{ status: number, json: any }>} call */
+async function created(call) {
+  const { status, json } = await call;
+  if (status !== 201) throw new Error(`${status}: ${JSON.stringify(json)}`);
+  return json;
+}
+
+/** Numbers from 0 to 1, from a seed (mulberry32). @param {number} seed */
+function randomFrom(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), state | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
