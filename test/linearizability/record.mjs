@@ -28,15 +28,13 @@ const MOST_TIME = 240_000;
 export async function record({ service, dir, seed, operations, readFrom = [service.base] }) {
   const random = randomFrom(seed);
   const history = newHistory();
-  const { org, token, shared } = await found(service, seed);
+  const { org, shared, tokens } = await found(service, seed);
   const state = { isOver: false, onRevoked: () => {} };
   const world = newWorld({ org, shared, random, onRevoked: () => state.onRevoked() });
-  const run = async (/** @type {number} */ client) => {
-    const fields = { name: `client ${client}`, scopes: ['*'] };
-    const key = await created(service.call('POST', `/orgs/${org}/api-keys`, token, fields));
+  const run = async (/** @type {string} */ token, /** @type {number} */ client) => {
     const from = /** @type {string} */ (readFrom[client % readFrom.length]);
     const { send } = newCaller({ base: service.base, readFrom: from, random });
-    const one = newClient(world, { client, token: key.token, send, history });
+    const one = newClient(world, { client, token, send, history });
     while (!state.isOver) {
       await act(one);
       await sleep(random() * PAUSE);
@@ -46,12 +44,9 @@ export async function record({ service, dir, seed, operations, readFrom = [servi
     for (let waited = 0; history.lines.length < operations && waited < MOST_TIME; waited += 100)
       await sleep(100);
   };
-  const faults = { kills: 0, locks: 0 };
+  const faults = { kills: 0, killsAfterRevocation: 0, locks: 0 };
   const database = /** @type {string} */ (vaultFile(path.join(dir, '.wrangler', 'state')));
-  const running = [
-    ...Array.from({ length: CLIENTS }, (_, client) => run(client)),
-    disturb({ service, database, random, state, faults }),
-  ];
+  const running = [...tokens.map(run), disturb({ service, database, random, state, faults })];
   try {
     await Promise.race([enough(), ...running]);
   } finally {
@@ -62,7 +57,7 @@ export async function record({ service, dir, seed, operations, readFrom = [servi
   return { lines: history.lines, faults };
 }
 
-/** An organisation, with a secret that is never changed. */
+/** An organisation, with a secret that is never changed, and a key for each client. */
 async function found(service, seed) {
   const { org, api_key } = await created(
     service.call('POST', '/orgs', service.variable('BOOTSTRAP_TOKEN'), {
@@ -72,7 +67,13 @@ async function found(service, seed) {
   );
   const secret = { name: 'SHARED', type: 'generic', value: 'shared' };
   const { id } = await created(service.call('POST', `/orgs/${org.id}/secrets`, api_key.token, secret));
-  return { org: org.id, token: api_key.token, shared: id };
+  const tokens = [];
+  for (let n = 0; n < CLIENTS; n++) {
+    const fields = { name: `client ${n}`, scopes: ['*'] };
+    const key = await created(service.call('POST', `/orgs/${org.id}/api-keys`, api_key.token, fields));
+    tokens.push(key.token);
+  }
+  return { org: org.id, shared: id, tokens };
 }
 
 /** Locks the database, and kills the runtime: at once, or right after the reply to a revocation. */
@@ -88,22 +89,26 @@ async function disturb({ service, database, random, state, faults }) {
       const pids = runtimesOf(service);
       const kill = () => pids.forEach((pid) => void process.kill(pid, 'SIGKILL'));
       if (what < 0.6) kill();
-      else await atNextRevocation(state, kill);
+      else faults.killsAfterRevocation += await atNextRevocation(state, kill);
       await service.ready();
     }
   }
 }
 
-/** Does something in the turn in which the reply to a revocation is read; a history may end before. */
+/**
+ * Does something in the turn in which the reply to a revocation is read. Returns how often: a history may end
+ * before.
+ */
 async function atNextRevocation(state, act) {
-  let isDone = false;
+  let done = 0;
   state.onRevoked = () => {
     state.onRevoked = () => {};
     act();
-    isDone = true;
+    done++;
   };
-  while (!isDone && !state.isOver) await sleep(50);
+  while (!done && !state.isOver) await sleep(50);
   state.onRevoked = () => {};
+  return done;
 }
 
 /** Makes the database unavailable for a time. @param {string} file @param {number} time */
