@@ -78,12 +78,16 @@ async function found(service, seed) {
 
 /** Locks the database, and kills the runtime: at once, or right after the reply to a revocation. */
 async function disturb({ service, database, random, state, faults }) {
+  let locked = Promise.resolve();
   while (!state.isOver) {
     await sleep(1000 + random() * 3000);
     const what = random();
     if (what < 0.4) {
+      await locked;
       faults.locks++;
-      await lock(database, 500 + random() * 5000);
+      locked = lock(database, 500 + random() * 5000);
+      // Half of them go on while the runtime is killed.
+      if (random() < 0.5) await locked;
     } else if (faults.kills < MOST_KILLS && !state.isOver) {
       faults.kills++;
       const pids = runtimesOf(service);
@@ -93,6 +97,7 @@ async function disturb({ service, database, random, state, faults }) {
       await service.ready();
     }
   }
+  await locked;
 }
 
 /**
