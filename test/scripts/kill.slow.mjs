@@ -2,31 +2,18 @@
 // afterwards, in the gate and, a moment later, in the database. Run by hand or in CI: npm run
 // test:operations.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
-import { copyOfProject, startService } from './service.mjs';
+import { copyOfProject, runtimesOf, startService } from './service.mjs';
 
 // npm start ends at the sixth within ten minutes.
 const KILLS = 5;
 const WRITERS = 6;
 /** How long the database may take to follow once the runtime stays up, in milliseconds. */
 const FOLLOWS_WITHIN = 60_000;
-
-/** The runtime's own processes. @param {number} group that of npm start */
-function runtimes(group) {
-  const rows = execFileSync('ps', ['-eo', 'pid=,ppid=,args='], { encoding: 'utf8' })
-    .split('\n')
-    .map((row) => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(row))
-    .filter((row) => row !== null)
-    .map(([, pid, parent, args]) => ({ pid: Number(pid), parent: Number(parent), args }));
-  const found = rows.filter(({ pid }) => pid === group);
-  for (const one of found) found.push(...rows.filter(({ parent }) => parent === one.pid));
-  return found.filter(({ args }) => args.includes('workerd serve')).map(({ pid }) => pid);
-}
 
 it('journal: what was acknowledged survives a runtime that is killed under load, in gate and database', {
   timeout: 600_000,
@@ -65,7 +52,7 @@ it('journal: what was acknowledged survives a runtime that is killed under load,
   try {
     for (let n = 0; n < KILLS; n++) {
       await sleep(1500 + 700 * n);
-      for (const pid of runtimes(service.pid())) process.kill(pid, 'SIGKILL');
+      for (const pid of runtimesOf(service)) process.kill(pid, 'SIGKILL');
       await service.ready();
     }
   } finally {

@@ -1,6 +1,6 @@
 // The real service for tests of scripts: `npm start` on a copy of the project, with a state of its own.
 import assert from 'node:assert/strict';
-import { execFile, spawn } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import net from 'node:net';
@@ -148,6 +148,18 @@ export function launch(dir, variables, free, options = []) {
     await ready();
   };
   return { ...service, ready, stop, restart, pid, exitCode: () => child.exitCode };
+}
+
+/** The processes of its runtime, to be killed. @param {{ pid(): number }} service */
+export function runtimesOf(service) {
+  const rows = execFileSync('ps', ['-eo', 'pid=,ppid=,args='], { encoding: 'utf8' })
+    .split('\n')
+    .map((row) => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(row))
+    .filter((row) => row !== null)
+    .map(([, pid, parent, args]) => ({ pid: Number(pid), parent: Number(parent), args }));
+  const found = rows.filter(({ pid }) => pid === service.pid());
+  for (const one of found) found.push(...rows.filter(({ parent }) => parent === one.pid));
+  return found.filter(({ args }) => args.includes('workerd serve')).map(({ pid }) => pid);
 }
 
 /**

@@ -1083,8 +1083,6 @@ export interface paths {
                 environment?: components["parameters"]["environment"];
             };
             header?: {
-                /** @description The ETag of the copy that you have. */
-                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -10567,8 +10565,6 @@ export interface operations {
                 version?: components["parameters"]["version"];
             };
             header?: {
-                /** @description The ETag of the copy that you have. */
-                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -10597,13 +10593,6 @@ export interface operations {
                     "application/json": components["schemas"]["SecretWithValue"];
                 };
             };
-            /** @description Not modified: your copy is current. */
-            304: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
             default: components["responses"]["Refused"];
         };
     };
@@ -10614,8 +10603,6 @@ export interface operations {
                 environment?: components["parameters"]["environment"];
             };
             header?: {
-                /** @description The ETag of the copy that you have. */
-                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 /** @description The approval for this request, if a policy requires one. */
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -10626,6 +10613,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The ETag of the copy that you have. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */

@@ -27,8 +27,8 @@ export interface VaultOptions {
   /**
    * Whether reads may be cached. With `'watch'`, the client opens the event stream at the first read, and
    * returns reads from memory until an event reports a change; call {@link Vault.close} when done. With
-   * `true`, the default, each read is revalidated with an ETag, unless {@link Vault.onChange} has opened the
-   * stream. With `false`, nothing is cached.
+   * `true`, the default, the vault is asked at each read, unless {@link Vault.onChange} has opened the
+   * stream; {@link Vault.values} sends an ETag. With `false`, nothing is cached.
    */
   cache?: boolean | 'watch';
   /** How long a cached read is returned without revalidation if there is no event stream. Default: 0. */

@@ -110,17 +110,12 @@ export class Vault {
   async get(name: string, call: CallOptions = {}): Promise<Secret> {
     checkCall('get', name, call);
     const environment = this.#environmentOf(call);
-    const load = async (
-      api: Api,
-      etag: string | null,
-      signal?: AbortSignal,
-    ): Promise<Loaded<Secret> | null> => {
-      const { data, response } = await api.GET('/orgs/{org_id}/secrets/by-name/{name}', {
+    const load = async (api: Api, _: string | null, signal?: AbortSignal): Promise<Loaded<Secret>> => {
+      const { data } = await api.GET('/orgs/{org_id}/secrets/by-name/{name}', {
         params: { path: { org_id: this.org, name }, query: { environment } },
-        headers: headersOf(call, etag),
+        headers: headersOf(call),
         signal,
       });
-      if (response.status === 304) return null;
       const { value } = documented(data, {
         name: 'string',
         environment: 'string',
@@ -130,7 +125,7 @@ export class Vault {
       });
       return {
         data: new Secret(value, data),
-        etag: response.headers.get('ETag'),
+        etag: null,
         environment: data.environment,
         versions: new Map([[data.name, data.version]]),
         endsAt: data.expires_at === null ? null : Date.parse(data.expires_at),

@@ -51,12 +51,12 @@ export const byNameRoutes = [
     description:
       'The name may contain slashes, percent-encoded or not. Without environment, the default environment is used. For a name that the caller may not read, the response is 403 whether the secret exists or not.',
     query: wire.ByNameQuery,
-    conditional: ['if-none-match'],
-    answers: { 200: wire.SecretWithValue, 304: null },
+    answers: { 200: wire.SecretWithValue },
     refusals: ['NOT_FOUND', 'SECRET_EXPIRED', 'SECRET_REVOKED'],
     named,
-    prepare: ({ query, if_none_match }) => ({
-      input: { version: query.version ?? null, if_none_match, as_text: true },
+    // An ETag names a version, but not whose: another secret may have had the name, and the same ETag.
+    prepare: ({ query }) => ({
+      input: { version: query.version ?? null, if_none_match: null, as_text: true },
     }),
     render: withValue,
   }),
