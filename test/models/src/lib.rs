@@ -61,7 +61,7 @@ where
         (true, true) => "NOT FOUND",
     };
     println!(
-        "{:<34} {verdict}: {states} states, depth {}, {:.1} s",
+        "{:<42} {verdict}: {states} states, depth {}, {:.1} s",
         case.name,
         done.max_depth(),
         begun.elapsed().as_secs_f64()

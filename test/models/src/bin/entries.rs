@@ -277,10 +277,10 @@ impl Entries {
 
     /// Forgets what can have no effect any more, and sorts the regions.
     fn normalise(&self, state: &mut State) {
-        let is_lent: Vec<bool> = state.regions.iter().map(|region| !region.out.is_empty()).collect();
-        let is_any_lent = is_lent.contains(&true);
-        for (region, is_lent) in state.regions.iter_mut().zip(is_lent) {
+        let names_all = self.numbers_are_unique && self.return_names_region && self.replaced_names_known;
+        for region in &mut state.regions {
             let (taken, known, recalled) = (region.taken, region.storage_known, region.recalled);
+            let least = region.out.iter().map(|(number, _)| *number).min();
             region.messages.retain(|message| match message {
                 Lend { number } => *number > recalled || !self.lent_to_instance,
                 Ship { storage, first, entries } => {
@@ -288,10 +288,22 @@ impl Entries {
                         || first + entries.len() as u8 > taken + 1
                         || *storage < known && !self.replaced_names_known
                 }
-                Returned { .. } => is_lent || is_any_lent && !self.return_names_region,
+                Returned { number, .. } => least.is_some_and(|least| least <= *number) || !names_all,
                 Revoked { .. } => !region.acked && !state.is_replied,
                 Released { .. } => region.until > 0 || region.is_open,
             });
+            for message in &mut region.messages {
+                if let Ship { storage, first, entries } = message
+                    && *storage == known
+                    && *first <= taken
+                    && names_all
+                {
+                    entries.drain(..(taken + 1 - *first) as usize);
+                    *first = taken + 1;
+                }
+            }
+            region.messages.sort();
+            region.messages.dedup();
             // What is lent later has a greater number.
             if !region.messages.iter().any(|message| matches!(message, Lend { .. })) {
                 region.recalled = 0
@@ -709,11 +721,12 @@ fn main() {
             Case { name: "lost storage of the replica", model: lost() },
             Case { name: "a region taken out", model: taken_out() },
             Case { name: "leases given back", model: released() },
+            Case { name: "two replicas", model: Entries { uses: 3, lends: 3, ..two() } },
+            Case { name: "two replicas, an eviction", model: Entries { evictions: 1, ..two() } },
             Case {
-                name: "two replicas, messages in time",
-                model: Entries { uses: 3, prompt: true, ..two() },
+                name: "three replicas, messages in time",
+                model: Entries { regions: 3, uses: 3, lends: 3, prompt: true, ..two() },
             },
-            Case { name: "two replicas", model: two() },
             Case { name: "revocation", model: Entries { prompt: false, regions: 1, ..revoked() } },
             Case { name: "revocation, two replicas", model: revoked() },
         ],

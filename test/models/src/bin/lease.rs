@@ -74,6 +74,7 @@ struct Lease {
     region_out_keeps_lease: bool,
     start_reads_regions_out: bool,
     loss_waits_for_all: bool,
+    loss_forgets_holders: bool,
     release_names_lease: bool,
 }
 
@@ -302,7 +303,7 @@ impl Lease {
             };
             region.left = if is_known { wait } else { 0 };
             if is_lost {
-                region.holder = UNKNOWN
+                region.holder = if self.loss_forgets_holders { UNKNOWN } else { CURRENT }
             }
             region.wait = [0; MOST];
             region.wait[..state.last as usize].fill(region.left);
@@ -697,6 +698,7 @@ fn main() {
         region_out_keeps_lease: true,
         start_reads_regions_out: true,
         loss_waits_for_all: true,
+        loss_forgets_holders: true,
         release_names_lease: true,
     };
     let m = || model.clone();
@@ -722,8 +724,12 @@ fn main() {
             Case { name: "a region taken out, an eviction", model: Lease { evictions: 1, ..taken_out() } },
             Case { name: "a region taken out, a restart", model: Lease { restarts: 1, ..taken_out() } },
             Case { name: "a region taken out, a lost gate", model: lost() },
+            Case {
+                name: "an eviction, a lost gate",
+                model: Lease { region_changes: 0, evictions: 1, ..lost() },
+            },
             Case { name: "leases given back", model: Lease { evictions: 1, ..released() } },
-            Case { name: "three replicas", model: Lease { regions: 3, ..calm() } },
+            Case { name: "three replicas, two keys", model: Lease { regions: 3, writes: &[A, B], ..calm() } },
             Case {
                 name: "three replicas, a restart",
                 model: Lease { regions: 3, writes: &[A], restarts: 1, ..calm() },
@@ -787,6 +793,10 @@ fn main() {
             Case {
                 name: "lost-gate-waits-for-listed-regions",
                 model: Lease { loss_waits_for_all: false, ..lost() },
+            },
+            Case {
+                name: "lost-gate-takes-acknowledgements",
+                model: Lease { loss_forgets_holders: false, region_changes: 0, evictions: 1, ..lost() },
             },
             Case {
                 name: "release-of-an-earlier-lease",
