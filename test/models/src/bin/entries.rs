@@ -721,7 +721,7 @@ fn main() {
             Case { name: "lost storage of the replica", model: lost() },
             Case { name: "a region taken out", model: taken_out() },
             Case { name: "leases given back", model: released() },
-            Case { name: "two replicas", model: Entries { uses: 3, lends: 3, ..two() } },
+            Case { name: "two replicas", model: two() },
             Case { name: "two replicas, an eviction", model: Entries { evictions: 1, ..two() } },
             Case {
                 name: "three replicas, messages in time",
@@ -729,6 +729,10 @@ fn main() {
             },
             Case { name: "revocation", model: Entries { prompt: false, regions: 1, ..revoked() } },
             Case { name: "revocation, two replicas", model: revoked() },
+            Case {
+                name: "revocation, a region taken out",
+                model: Entries { regions: 1, region_changes: 2, ..revoked() },
+            },
         ],
         vec![
             Case { name: "not-reserved-when-lent", model: Entries { reserved_when_lent: false, ..m() } },
