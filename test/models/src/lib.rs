@@ -17,8 +17,10 @@ where
     M::Action: Clone + Debug + PartialEq + Send + Sync + 'static,
 {
     let begun = Instant::now();
-    let mut builder = case.model.clone().checker().threads(1);
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+    let mut builder = case.model.clone().checker().threads(if is_mutant { 1 } else { cores });
     if is_mutant {
+        // One thread, so that the counterexample is a shortest one.
         builder = builder.finish_when(HasDiscoveries::AnyFailures);
     }
     let done = builder.spawn_bfs().join();
@@ -59,7 +61,7 @@ where
         (true, true) => "NOT FOUND",
     };
     println!(
-        "{:<34} {verdict}: {states} states, depth {}, {:.1} s",
+        "{:<42} {verdict}: {states} states, depth {}, {:.1} s",
         case.name,
         done.max_depth(),
         begun.elapsed().as_secs_f64()

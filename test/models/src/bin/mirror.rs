@@ -1,6 +1,7 @@
 //! D1 follows the gate's journal. Records are numbered; what stands for a record's content is `made`, which
 //! is never used twice, so that two records of one number can be told apart. D1 holds the sequence of what it
-//! applied, a position and a term, changed in one transaction.
+//! applied, a term, a position and the id of the record there, changed in one transaction. A gate whose storage
+//! is put back from a copy gives numbers again, in the same term: only the ids of records tell those apart.
 //!
 //! Batches and replies stay in the network: they are lost (never delivered), doubled, late, and out of order.
 use models::{Case, run};
@@ -14,26 +15,33 @@ struct Mirror {
     records: usize,
     losses: u8,
     restores: u8,
+    /// How often the gate's storage is put back from a copy.
+    put_backs: u8,
     crashes: u8,
     // The conditions. Each mutant drops one.
     batch_names_term: bool,
     batch_names_position: bool,
+    batch_names_record: bool,
     batch_is_whole: bool,
     sent_when_durable: bool,
     leaves_when_taken: bool,
     reply_names_term: bool,
+    reply_names_record: bool,
     term_raised_before_reading: bool,
     term_is_new: bool,
     adoption_is_guarded: bool,
     revoking_waits: bool,
 }
 
+/// The id of a record; 0 stands for none.
 type Made = u8;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Batch {
     term: u8,
     from: u8,
+    /// The record at `from`.
+    after: Made,
     rows: Vec<Made>,
 }
 
@@ -49,7 +57,17 @@ struct Adoption {
 struct Database {
     term: u8,
     position: u8,
+    /// The record at the position. A new term leaves it, so what a term guards is not guarded by this.
+    record: Made,
     rows: Vec<Made>,
+}
+
+/// A copy of the gate's storage.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Copy {
+    term: u8,
+    journal: Vec<Made>,
+    left: u8,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -70,19 +88,23 @@ struct State {
     /// Decided in memory, not durable yet.
     undurable: Option<Made>,
     made: Made,
+    /// For each record made: the one before it in its journal.
+    before: Vec<Made>,
     /// Up to here the journal has been shortened.
     left: u8,
     d1: Database,
     backup: Option<Database>,
+    copy: Option<Copy>,
     /// D1 was restored in this term.
     is_restored: bool,
     batches: Vec<Batch>,
-    replies: Vec<(u8, u8)>,
+    replies: Vec<(u8, u8, Made)>,
     adoptions: Vec<Adoption>,
     /// Revocations that were answered after D1 had them.
     revoked: Vec<Made>,
     losses: u8,
     restores: u8,
+    put_backs: u8,
     crashes: u8,
 }
 
@@ -101,6 +123,8 @@ enum Action {
     ReadDatabase,
     Backup,
     Restore,
+    CopyStorage,
+    PutStorageBack,
     SendAdoption,
     TakeAdoption(usize),
 }
@@ -109,6 +133,50 @@ use Action::*;
 fn keep<T: Ord + Clone>(all: &mut Vec<T>, it: T) {
     if let Err(at) = all.binary_search(&it) {
         all.insert(at, it)
+    }
+}
+
+/// The record at a position.
+fn at(journal: &[Made], position: u8) -> Option<Made> {
+    if position == 0 { Some(0) } else { journal.get(position as usize - 1).copied() }
+}
+
+impl State {
+    /// Whether a gate that compares itself with D1 sees that its storage was put back: D1 has what it never made.
+    fn is_behind(&self) -> bool {
+        self.put_backs > 0
+            && (self.term != self.d1.term || at(&self.journal, self.d1.position) != Some(self.d1.record))
+    }
+
+    /// D1 has the records of one journal, in its order.
+    fn is_one_journal(&self) -> bool {
+        let rows = &self.d1.rows;
+        (0..rows.len()).all(|i| self.before[rows[i] as usize - 1] == if i == 0 { 0 } else { rows[i - 1] })
+    }
+}
+
+impl Mirror {
+    /// Forgets what can have no effect any more: copies that are not put back again, and messages that D1 or the
+    /// gate would refuse for ever, since positions and terms only grow from now on.
+    fn forget(&self, state: &mut State) {
+        let is_restored = state.restores == self.restores;
+        let is_put_back = state.put_backs == self.put_backs;
+        if is_restored {
+            state.backup = None
+        }
+        if is_put_back {
+            state.copy = None
+        }
+        let names_all = self.batch_names_term && self.batch_names_position && self.batch_names_record;
+        if !is_restored || !is_put_back || !names_all || !self.reply_names_term || !self.adoption_is_guarded {
+            return;
+        }
+        let (term, left, d1) = (state.term, state.left, &state.d1);
+        state
+            .batches
+            .retain(|batch| batch.term > d1.term || batch.term == d1.term && batch.from >= d1.position);
+        state.adoptions.retain(|adoption| adoption.seen >= d1.term);
+        state.replies.retain(|reply| reply.0 > term || reply.0 == term && reply.1 > left);
     }
 }
 
@@ -124,9 +192,11 @@ impl Model for Mirror {
             journal: vec![],
             undurable: None,
             made: 0,
+            before: vec![],
             left: 0,
-            d1: Database { term: 1, position: 0, rows: vec![] },
+            d1: Database { term: 1, position: 0, record: 0, rows: vec![] },
             backup: None,
+            copy: None,
             is_restored: false,
             batches: vec![],
             replies: vec![],
@@ -134,6 +204,7 @@ impl Model for Mirror {
             revoked: vec![],
             losses: 0,
             restores: 0,
+            put_backs: 0,
             crashes: 0,
         }]
     }
@@ -149,6 +220,8 @@ impl Model for Mirror {
             ReadDatabase,
             Backup,
             Restore,
+            CopyStorage,
+            PutStorageBack,
             SendAdoption,
         ]);
         actions.extend((1..=self.records).map(Send));
@@ -169,6 +242,7 @@ impl Model for Mirror {
                     return None;
                 }
                 state.made += 1;
+                state.before.push(state.journal.last().copied().unwrap_or(0));
                 state.undurable = Some(state.made);
             }
             Durable => {
@@ -197,6 +271,7 @@ impl Model for Mirror {
                 let batch = Batch {
                     term: state.term,
                     from: state.left,
+                    after: at(&known, state.left)?,
                     rows: known[state.left as usize..to].to_vec(),
                 };
                 if !self.leaves_when_taken {
@@ -207,13 +282,15 @@ impl Model for Mirror {
             Take(at) => {
                 let batch = &from.batches[at];
                 let fits = (!self.batch_names_term || batch.term == state.d1.term)
-                    && (!self.batch_names_position || batch.from == state.d1.position);
+                    && (!self.batch_names_position || batch.from == state.d1.position)
+                    && (!self.batch_names_record || batch.after == state.d1.record);
                 if !fits {
                     return None;
                 }
                 state.d1.rows.extend(&batch.rows);
                 state.d1.position = batch.from + batch.rows.len() as u8;
-                keep(&mut state.replies, (batch.term, state.d1.position));
+                state.d1.record = *batch.rows.last()?;
+                keep(&mut state.replies, (batch.term, state.d1.position, state.d1.record));
             }
             // The transaction is cut off before the position is written.
             TakeRowsOnly(at) => {
@@ -224,9 +301,12 @@ impl Model for Mirror {
                 state.d1.rows.extend(&batch.rows);
             }
             // The position, from a reply or asked for after an error.
-            Hear(at) => {
-                let (term, position) = from.replies[at];
+            Hear(reply) => {
+                let (term, position, record) = from.replies[reply];
                 if !up || self.reply_names_term && term != state.term || position <= state.left {
+                    return None;
+                }
+                if self.reply_names_record && at(&state.journal, position) != Some(record) {
                     return None;
                 }
                 state.left = position;
@@ -281,9 +361,25 @@ impl Model for Mirror {
                 state.d1 = state.backup.clone()?;
                 state.is_restored = true;
             }
+            CopyStorage => {
+                if self.put_backs == 0 || !up || state.copy.is_some() {
+                    return None;
+                }
+                let (term, journal, left) = (state.term, state.journal.clone(), state.left);
+                state.copy = Some(Copy { term, journal, left });
+            }
+            PutStorageBack => {
+                if state.put_backs == self.put_backs {
+                    return None;
+                }
+                state.put_backs += 1;
+                let Copy { term, journal, left } = state.copy.clone()?;
+                (state.gate, state.undurable) = (Gate::Up, None);
+                (state.term, state.journal, state.left) = (term, journal, left);
+            }
             // D1 is not where the gate left it, and the operator has the gate's rows put back.
             SendAdoption => {
-                if !up || !state.is_restored || state.terms == TERMS || state.term == 0 {
+                if !up || !state.is_restored || state.terms == TERMS || state.term == 0 || state.is_behind() {
                     return None;
                 }
                 state.terms += 1;
@@ -303,11 +399,13 @@ impl Model for Mirror {
                 state.d1 = Database {
                     term: adoption.term,
                     position: adoption.rows.len() as u8,
+                    record: adoption.rows.last().copied().unwrap_or(0),
                     rows: adoption.rows.clone(),
                 };
-                keep(&mut state.replies, (adoption.term, state.d1.position));
+                keep(&mut state.replies, (adoption.term, state.d1.position, state.d1.record));
             }
         }
+        self.forget(&mut state);
         (state != *from).then_some(state)
     }
 
@@ -317,7 +415,11 @@ impl Model for Mirror {
                 let known: Vec<Made> = state.journal.iter().chain(&state.undurable).copied().collect();
                 state.gate != Gate::Up
                     || state.term != state.d1.term
+                    || state.is_behind()
                     || known.starts_with(&state.d1.rows) && state.d1.position as usize == state.d1.rows.len()
+            }),
+            Property::always("D1 has the records of one journal", |_: &Mirror, state: &State| {
+                state.is_one_journal()
             }),
             Property::always("no record twice", |_: &Mirror, state: &State| {
                 let rows = &state.d1.rows;
@@ -327,17 +429,20 @@ impl Model for Mirror {
                 state.gate != Gate::Up
                     || state.is_restored
                     || state.term != state.d1.term
+                    || state.is_behind()
                     || state.left as usize <= state.d1.rows.len()
                         && state.left as usize <= state.journal.len()
             }),
             Property::always("an answered revocation stays", |_: &Mirror, state: &State| {
                 state.gate != Gate::Up
-                    || state.restores > 0 && state.losses > 0
+                    || state.restores > 0 && (state.losses > 0 || state.put_backs > 0)
+                    || state.is_behind()
                     || state.revoked.iter().all(|made| state.journal.contains(made))
             }),
             Property::sometimes("D1 has all, after everything", |model: &Mirror, state: &State| {
                 let all = state.losses == model.losses
                     && state.restores == model.restores
+                    && state.put_backs == model.put_backs
                     && state.crashes == model.crashes;
                 all && state.gate == Gate::Up
                     && state.term == state.d1.term
@@ -355,13 +460,16 @@ fn main() {
         records: 4,
         losses: 1,
         restores: 0,
+        put_backs: 0,
         crashes: 1,
         batch_names_term: true,
         batch_names_position: true,
+        batch_names_record: true,
         batch_is_whole: true,
         sent_when_durable: true,
         leaves_when_taken: true,
         reply_names_term: true,
+        reply_names_record: true,
         term_raised_before_reading: true,
         term_is_new: true,
         adoption_is_guarded: true,
@@ -379,16 +487,45 @@ fn main() {
                 name: "lost storage, restored database",
                 model: Mirror { records: 2, crashes: 0, restores: 1, ..m() },
             },
+            Case { name: "storage put back", model: Mirror { losses: 0, put_backs: 1, ..m() } },
+            Case {
+                name: "storage put back, lost storage",
+                model: Mirror { records: 3, crashes: 0, put_backs: 1, ..m() },
+            },
+            Case {
+                name: "storage put back, restored database",
+                model: Mirror { records: 3, losses: 0, crashes: 0, restores: 1, put_backs: 1, ..m() },
+            },
         ],
         vec![
             Case { name: "batch-without-term", model: Mirror { batch_names_term: false, ..m() } },
-            Case { name: "batch-without-position", model: Mirror { batch_names_position: false, ..m() } },
+            Case {
+                name: "batch-without-position",
+                // The id of the record alone would say the position.
+                model: Mirror { batch_names_position: false, batch_names_record: false, ..m() },
+            },
+            Case {
+                name: "batch-without-record-id",
+                model: Mirror {
+                    batch_names_record: false,
+                    losses: 0,
+                    crashes: 0,
+                    restores: 1,
+                    put_backs: 1,
+                    ..m()
+                },
+            },
+            Case {
+                name: "reply-without-record-id",
+                model: Mirror { reply_names_record: false, records: 3, crashes: 0, put_backs: 1, ..m() },
+            },
             Case { name: "batch-not-whole", model: Mirror { batch_is_whole: false, ..m() } },
             Case { name: "sent-before-durable", model: Mirror { sent_when_durable: false, ..m() } },
             Case { name: "leaves-the-journal-when-sent", model: Mirror { leaves_when_taken: false, ..m() } },
             Case {
                 name: "reply-without-term",
-                model: Mirror { reply_names_term: false, restores: 1, ..m() },
+                // The id of the record alone would tell the terms apart.
+                model: Mirror { reply_names_term: false, reply_names_record: false, restores: 1, ..m() },
             },
             Case { name: "read-before-term", model: Mirror { term_raised_before_reading: false, ..m() } },
             Case { name: "term-used-again", model: Mirror { term_is_new: false, ..m() } },
