@@ -65,15 +65,19 @@ export async function restore(core: Core, key: Uint8Array, request: string, by: 
 const notNow = () => new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
 
 /**
- * Where D1 is what the gate left there, it gets what it lacks. Throws UNAVAILABLE unless it has all of it, or
- * cannot take it: only then is that given up. An adoption that was cut off is past this.
+ * Where D1 is what the gate left there, it gets what it lacks, by force where it refuses rows. Throws
+ * UNAVAILABLE unless it has all of it. Only another or an older database gives that up, and a record that
+ * cannot be stored. After an adoption that was cut off there may be such records left.
  */
 async function sendFirst(core: Core): Promise<void> {
-  if (mirror(core).isPaused() || (await mirror(core).follow())) return;
-  const isRefused = standing(core).stopped?.why === 'refused';
+  const own = mirror(core);
+  if (await own.follow()) return;
+  const isRefused = standing(core).stopped?.why === 'refused' || own.isPaused();
   const found = await compared(core);
+  // safety: refused-sent-by-force
+  if (found === 'follows' && isRefused && (await own.force())) return;
   // safety: adoption-gives-up-only-the-refused
-  if (found !== 'diverged' && !(found === 'follows' && isRefused)) throw notNow();
+  if (found !== 'diverged') throw notNow();
 }
 
 /**
