@@ -178,8 +178,9 @@ describe('restore: a database that stands at the position of the gate and refuse
     await put('secrets', earlier);
     await newSecret(o, { name: 'A', value: 'refused' });
     expect(await lagOf(o)).toBe(1);
-    expect((await adopt(o)).json).toMatchObject({ restored: 1, refused: 0 });
+    expect((await adopt(o)).json).toMatchObject({ restored: 1, lost: 1, lost_secrets: [{ name: 'A' }] });
     expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ name: 'A', value: 'one' });
+    expect(await problem(o)).toBe(null);
   });
 
   it('lets no change happen between giving one up and naming it', async () => {

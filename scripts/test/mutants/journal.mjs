@@ -206,6 +206,11 @@ export const mutants = [
     notice: 'faults/adoption-refused: lets no change happen between giving one up and naming it',
   },
   {
+    name: 'a secret that an adoption restores replaces another one that has its name since',
+    tag: 'adoption-replaces-no-other-secret',
+    notice: 'faults/restore: names secrets whose name an earlier one had',
+  },
+  {
     name: 'an adoption does not name single versions that D1 lost',
     tag: 'adoption-names-lost-versions',
     change: { from: 'if (has.has(version)', to: 'if (true' },

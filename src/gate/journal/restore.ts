@@ -233,6 +233,7 @@ async function takeSecrets(
       ]);
     core.storage.transactionSync(() => {
       for (const row of [...puts, ...same]) {
+        freeName(core, row);
         core.rows.put('secret', row);
         ciphertexts(core).drop(row.id);
       }
@@ -245,7 +246,8 @@ async function takeSecrets(
     const page = core.rows.after('secret', after, 1000);
     const gone = page.filter(({ id }) => !seen.has(id));
     core.storage.transactionSync(() => {
-      for (const { id, name, environment_id, version } of gone) {
+      for (const { id, name: last, environment_id, version } of gone) {
+        const [name = last] = last.split(BEFORE);
         report.name(found.lost_secrets, { id, name, environment: slugOf(core, environment_id), version });
         core.rows.bury('secret', id, core.now());
         ciphertexts(core).drop(id);
@@ -258,6 +260,19 @@ async function takeSecrets(
     if (page.length < 1000) break;
     after = (page.at(-1) as SecretRow).id;
   }
+}
+
+/** What follows the name of a secret that has to give it up; no name contains it. */
+const BEFORE = '\n';
+
+/**
+ * Takes the name of a restored secret from another one, which would otherwise be gone unnoticed. That one has
+ * the name since the backup, so it is restored or lost later.
+ */
+function freeName(core: Core, { id, environment_id, name, deleted_at }: SecretRow): void {
+  const other = deleted_at === null ? core.rows.find('secret', environment_id, name) : null;
+  // safety: adoption-replaces-no-other-secret
+  if (other && other.id !== id) core.rows.put('secret', { ...other, name: `${name}${BEFORE}${other.id}` });
 }
 
 /** Names the versions of a secret that the backup lacks. */
