@@ -269,7 +269,7 @@ const surveyed = ({ found, all, rows, apart }: Survey, isOther: boolean): Judged
   judge(
     'gate_storage',
     refusing(found).length === 0,
-    `The gates of ${many(refusing(found).length)} are older than the database or have the storage of another organisation, and refuse requests: storage was put back from a copy. The log names them (gate_behind, gate_of_another). See docs/operations/gates.md, or run npm run gate -- reset ORG for each.`,
+    `The gates of ${many(refusing(found).length)} are older than the database or have the storage of another organisation, and refuse requests: storage was put back from a copy, or files of gates were exchanged. The log names them (gate_behind, gate_of_another). Put exchanged files back under their names, since a new gate lacks changes that the database lacks. For gates that are older, run npm run gate -- reset ORG. See docs/operations/gates.md.`,
     false,
   ),
   judge(

@@ -2,6 +2,7 @@
 // more than everything else the gate computes.
 import { getTableColumns, getTableName, type Table } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
+import { getTableConfig, type SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { utf8 } from '../crypto/bytes';
 
 /** Builds statements; never connected to a database. */
@@ -19,6 +20,7 @@ interface Spelled {
   update: string;
   insertAll: string;
   upsert: string;
+  put: string;
   revise: string;
 }
 
@@ -30,21 +32,32 @@ function spell(table: Table): Spelled {
   const name = getTableName(table);
   const columns = Object.entries(getTableColumns(table)) as Spelled['columns'];
   const names = columns.map(([column]) => column);
+  const set = names.map((column) => `${column} = excluded.${column}`);
   const made = {
     columns,
     insert: `insert into ${name} (${names}) values (${names.map(() => '?')})`,
     update: `update ${name} set ${names.map((column) => `${column} = ?`)}`,
     insertAll: `insert into ${name} (${names}) select ${names.map((column) => `value ->> '${column}'`)} from json_each(?)`,
     upsert: `insert or replace into ${name} (${names}) select ${names.map((column) => `value ->> '${column}'`)} from json_each(?)`,
+    // Unlike the one before, it removes no other row that has the same unique name.
+    // safety: put-replaces-own-row-only
+    put: `insert into ${name} (${names}) select ${names.map((column) => `value ->> '${column}'`)} from json_each(?)
+      where true on conflict (${keyOf(table)}) do update set ${set}`,
     // An upsert, because its select can be forced to go from the rows to the table; for an update with
     // `from`, SQLite chooses the order and scans the organisation.
     // safety: bulk-update-by-index
     revise: `insert into ${name} (${names}) select ${names.map((column) => `w.value ->> '${column}'`)} from json_each(?) w
       cross join ${name} t on t.org_id = ? and t.id = w.value ->> 'id' and t.revision = (w.value ->> 'revision') - 1
-      where true on conflict (org_id, id) do update set ${names.map((column) => `${column} = excluded.${column}`)}`,
+      where true on conflict (org_id, id) do update set ${set}`,
   };
   spelled.set(table, made);
   return made;
+}
+
+/** The columns of the primary key. */
+function keyOf(table: Table): string[] {
+  const { columns, primaryKeys } = getTableConfig(table as SQLiteTable);
+  return (primaryKeys[0]?.columns ?? columns.filter(({ primary }) => primary)).map(({ name }) => name);
 }
 
 /** The values of a row for D1. A missing column is null. */
@@ -100,6 +113,14 @@ function parts<T extends object>(rows: T[]): T[][] {
 export function upsertOf(table: Table, rows: object[]): Statement {
   const spelling = spell(table);
   return { sql: spelling.upsert, params: [jsonOf(spelling, rows)] };
+}
+
+/**
+ * Many rows, new or not, in as few statements as possible. They fail if another row has a unique name of one.
+ */
+export function putAllOf(table: Table, rows: object[]): Statement[] {
+  const spelling = spell(table);
+  return parts(rows).map((part) => ({ sql: spelling.put, params: [jsonOf(spelling, part)] }));
 }
 
 /**

@@ -49,7 +49,7 @@ const notCompared = () =>
 /** The gate's storage is that of another organisation, as after its files were exchanged. */
 const ofAnother = (org: string) =>
   refuse('UNAVAILABLE', {
-    message: `The gate of this organisation has the storage of another one. The operator must run npm run gate -- reset ${org} --reason TEXT.`,
+    message: `The gate of this organisation has the storage of another one. If files of gates were exchanged, the operator must put them back under their names while the service is stopped. If they are lost, the operator must run npm run gate -- reset ${org} --reason TEXT.`,
     retry_after: 60,
   });
 

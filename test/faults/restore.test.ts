@@ -28,6 +28,11 @@ const TABLES = [
   'journal_positions',
 ];
 
+interface Row {
+  id: string;
+  name: string;
+}
+
 type Backup = Record<string, Record<string, unknown>[]>;
 
 async function backUp(): Promise<Backup> {
@@ -172,6 +177,34 @@ describe('restore: a database from a backup', () => {
     expect((await o.get('/audit-log/verify')).json.ok).toBe(true);
   });
 
+  it('names secrets whose name an earlier one had, and uses none of their version numbers twice', async () => {
+    const o = await newOrg();
+    const made = await Promise.all(
+      Array.from({ length: 210 }, async (_, i) => ({
+        id: (await newSecret(o, { name: `n${i}`, value: 'one' })).id,
+        name: `n${i}`,
+      })),
+    );
+    made.sort((a, b) => (a.id < b.id ? -1 : 1));
+    // They are restored in different batches.
+    const [first, second, last] = [made[0], made[1], made[209]] as [Row, Row, Row];
+    const backup = await backUp();
+    await o.patch(`/secrets/${first.id}`, { name: 'another' });
+    await o.patch(`/secrets/${last.id}`, { name: first.name, value: 'two' });
+    await o.patch(`/secrets/${second.id}`, { name: 'one-more' });
+    const { id } = await newSecret(o, { name: second.name, value: 'new' });
+    await putBack(backup);
+    expect((await adopt(o)).json).toMatchObject({
+      restored: 3,
+      lost: 1,
+      lost_secrets: [{ id, name: second.name }],
+      lost_versions: [{ id: last.id, name: last.name, from: 2, to: 2 }],
+    });
+    expect((await o.get(`/secrets/${last.id}`)).json).toMatchObject({ version: 3, value: 'one' });
+    expect(await read(o, id)).toBe(404);
+    expect(await problemOf(o)).toBe(null);
+  });
+
   it('names single versions that the database lost', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'holed', value: '1' });
@@ -273,14 +306,14 @@ describe('restore: a database from a backup', () => {
   });
 
   it('gives up nothing of a database that is right and does not respond: it is sent once it does', async () => {
-    for (const isBatch of [true, false]) {
+    for (const isAway of [() => true, (n: number) => n > 1, (n: number) => n === 1]) {
       const o = await newOrg();
       faults.lags = true;
       faults.isAlarmHeld = true;
       const { id } = await newSecret(o, { value: 'kept' });
       let batches = 0;
-      // The batch of the journal fails, or all that comes after it.
-      faults.fail = (kind) => (kind === 'batch' && (isBatch || ++batches > 1) ? 'before' : null);
+      // Every batch fails, all that come after that of the journal, or that one alone.
+      faults.fail = (kind) => (kind === 'batch' && isAway(++batches) ? 'before' : null);
       expect(codeOf(await adopt(o))).toEqual([503, 'UNAVAILABLE']);
       reset();
       expect((await adopt(o)).json.lost).toBe(0);

@@ -205,7 +205,7 @@ it('restore: a newer row in D1 with a wrong MAC is not adopted', async () => {
 });
 
 describe('restore: a gate with the storage of another organisation', () => {
-  it('refuses everything, runs no task, and names the command that gives it a new one', async () => {
+  it('refuses everything, runs no task, and names what mends it', async () => {
     const o = await newOrg();
     const other = await newOrg();
     const mine = await copyStorage(o);
@@ -215,7 +215,7 @@ describe('restore: a gate with the storage of another organisation', () => {
       const refused = await org.get('/secrets');
       expect([refused.status, refused.json.error.message]).toEqual([
         503,
-        expect.stringContaining(`npm run gate -- reset ${org.id}`),
+        expect.stringMatching(`put them back under their names.*npm run gate -- reset ${org.id}`),
       ]);
       expect((await org.post('/secrets', { name: 'A', type: 'generic', value: 'v' })).json.error.code).toBe(
         'UNAVAILABLE',

@@ -185,6 +185,32 @@ export const mutants = [
     notice: 'faults/restore: gives up nothing of a database that is right and does not respond',
   },
   {
+    name: 'an adoption sends nothing by force',
+    tag: 'refused-sent-by-force',
+    notice: 'faults/adoption-refused: gets all changes, and nothing is given up',
+  },
+  {
+    name: 'an adoption removes another row for one that it cannot store',
+    tag: 'put-replaces-own-row-only',
+    change: { from: 'insert into', to: 'insert or replace into' },
+    notice: 'faults/adoption-refused: removes no other secret for one that it cannot store',
+  },
+  {
+    name: 'an adoption gives up a batch for one record that it cannot store',
+    tag: 'given-up-alone',
+    notice: 'faults/adoption-refused: gives up the changes that it cannot store, and no other',
+  },
+  {
+    name: 'changes begin after an adoption that gave one up and was cut off',
+    tag: 'given-up-once-noted',
+    notice: 'faults/adoption-refused: lets no change happen between giving one up and naming it',
+  },
+  {
+    name: 'a secret that an adoption restores replaces another one that has its name since',
+    tag: 'adoption-replaces-no-other-secret',
+    notice: 'faults/restore: names secrets whose name an earlier one had',
+  },
+  {
     name: 'an adoption does not name single versions that D1 lost',
     tag: 'adoption-names-lost-versions',
     change: { from: 'if (has.has(version)', to: 'if (true' },

@@ -5,7 +5,7 @@
 import { isLocal } from '../../db/credential-kinds';
 import { kindOf, type RowKind, rowKinds, tableName } from '../../db/rows';
 import { secretVersions } from '../../db/schema';
-import { insertAllOf, insertOf, reviseOf, type Statement, updateOf } from '../../db/statements';
+import { insertAllOf, insertOf, putAllOf, reviseOf, type Statement, updateOf } from '../../db/statements';
 import type { Put } from './plan';
 import type { ChangeRecord } from './records';
 
@@ -29,10 +29,13 @@ export interface Step {
 export const isInD1 = ({ kind, row }: Pick<Put, 'kind' | 'row'>): boolean =>
   kind !== 'credential' || !isLocal((row as { kind: Parameters<typeof isLocal>[0] }).kind);
 
-export const batchOf = (org: string, records: readonly ChangeRecord[], step: Step): Statement[] => [
-  ...rowsOf(org, records),
-  positionOf(org, step, guardsOf(org, records)),
-];
+/** `isForced`: whatever D1 holds of the rows is replaced. */
+export const batchOf = (
+  org: string,
+  records: readonly ChangeRecord[],
+  step: Step,
+  isForced = false,
+): Statement[] => [...rowsOf(org, records, isForced), positionOf(org, step, guardsOf(org, records))];
 
 /** Moves the position. `guards`: what must hold besides. */
 export function positionOf(
@@ -53,9 +56,10 @@ export function positionOf(
 }
 
 /** The statements of records. New rows wait for each other, as long as nothing else has to come between. */
-function rowsOf(org: string, records: readonly ChangeRecord[]): Statement[] {
+function rowsOf(org: string, records: readonly ChangeRecord[], isForced: boolean): Statement[] {
   const made: Statement[] = [];
   const fresh = new Map<Parameters<typeof insertOf>[0], object[]>();
+  const insert = isForced ? putAllOf : insertsOf;
   const add = (table: Parameters<typeof insertOf>[0], row: object) => {
     const rows = fresh.get(table) ?? [];
     fresh.set(table, rows);
@@ -63,7 +67,7 @@ function rowsOf(org: string, records: readonly ChangeRecord[]): Statement[] {
   };
   const addAfterFresh = (statements: Statement[]) => {
     if (statements.length === 0) return;
-    for (const [table, rows] of fresh) made.push(...insertsOf(table, rows));
+    for (const [table, rows] of fresh) made.push(...insert(table, rows));
     fresh.clear();
     made.push(...statements);
   };
@@ -71,12 +75,12 @@ function rowsOf(org: string, records: readonly ChangeRecord[]): Statement[] {
     addAfterFresh([...statements, ...deletionsOf(org, gone)]);
     // A name that an earlier row gives up may be that of a new one.
     const changed = puts.filter(({ from }) => from > 0);
-    addAfterFresh(changedOf(org, changed));
+    addAfterFresh(changedOf(org, changed, isForced));
     for (const { kind, row, from } of puts) if (from === 0) add(kindOf(kind).table, row);
     for (const version of versions) add(secretVersions, version);
     addAfterFresh(trimsOf(org, trimmed));
   }
-  for (const [table, rows] of fresh) made.push(...insertsOf(table, rows));
+  for (const [table, rows] of fresh) made.push(...insert(table, rows));
   return made;
 }
 
@@ -116,15 +120,13 @@ function trimsOf(org: string, trimmed: ChangeRecord['trimmed']): Statement[] {
   ];
 }
 
-function changedOf(org: string, puts: Put[]): Statement[] {
+function changedOf(org: string, puts: Put[], isForced: boolean): Statement[] {
   return [...new Set(puts.map(({ kind }) => kind))].flatMap((kind) => {
     const own = puts.filter((put) => put.kind === kind);
+    const rows = own.map(({ row }) => row);
+    if (isForced) return putAllOf(kindOf(kind).table, rows);
     if (own.length <= FEW || kind === 'org') return own.map(updateOfPut);
-    return reviseOf(
-      kindOf(kind).table,
-      org,
-      own.map(({ row }) => row),
-    );
+    return reviseOf(kindOf(kind).table, org, rows);
   });
 }
 

@@ -1,12 +1,13 @@
 // D1 follows the journal: batches of records, one at a time, each only if D1 has exactly the records before.
 // Invariants: D1 holds a prefix of the journal, each record once; a record leaves the journal only once D1
-// says that it has it; after an error the gate reads where D1 stands and never guesses. Where D1 holds
-// something else, the mirror stops and reports an integrity violation.
+// says that it has it, or an adoption that has been noted gives it up; after an error the gate reads where D1
+// stands and never guesses. Where D1 holds something else, the mirror stops and reports an integrity
+// violation.
 
 import { ApiError, type Refusal, refuse } from '../../errors';
 import type { Core } from '../core';
 import { part } from '../part';
-import { batchOf } from './batch';
+import { batchOf, positionOf } from './batch';
 import { withinTime } from './d1';
 import {
   ADOPTING,
@@ -40,22 +41,34 @@ export interface Mirror {
   isPaused(): boolean;
   /** Sends what D1 lacks. Returns whether D1 has everything. */
   follow(): Promise<boolean>;
+  /**
+   * The same for an adoption: replaces what D1 holds of the rows, so that it refuses none because of them. A
+   * record that D1 cannot store even so is given up.
+   */
+  force(): Promise<boolean>;
   /** Until D1 has a record, for at most this many milliseconds. Returns whether it has. */
   reached(n: number, patience: number): Promise<boolean>;
 }
 
 type Step = 'on' | 'smaller' | 'failed';
+/** How a batch is sent: only to rows as the gate left them, over whatever D1 holds, or without its rows. */
+type Way = 'follow' | 'force' | 'give up';
 
 function createMirror(core: Core): Mirror {
   let running: Promise<boolean> | null = null;
+  const run = (way: Way) => {
+    running = followed(core, mirror, way).finally(() => {
+      running = null;
+    });
+    return running;
+  };
   const mirror: Mirror = {
     isAdopting: false,
     isPaused: () => core.meta.get(ADOPTING) !== null,
-    follow() {
-      running ??= followed(core, mirror).finally(() => {
-        running = null;
-      });
-      return running;
+    follow: () => running ?? run('follow'),
+    async force() {
+      while (running) await running;
+      return run('force');
     },
     async reached(n, patience) {
       const until = Date.now() + patience;
@@ -75,17 +88,18 @@ function createMirror(core: Core): Mirror {
 
 export const mirror = part(createMirror);
 
-async function followed(core: Core, own: Mirror): Promise<boolean> {
+async function followed(core: Core, own: Mirror, way: Way): Promise<boolean> {
   let most = MOST_RECORDS;
   for (;;) {
     // safety: no-batch-during-adoption
-    if (own.isPaused() || journal(core).term() === null || standing(core).isBehind) return false;
+    if (way === 'follow' && own.isPaused()) return false;
+    if (journal(core).term() === null || standing(core).isBehind) return false;
     const records = journal(core).next(most, MOST_BYTES);
     if (records.length === 0) {
       if (standing(core).stopped) await lookAgain(core);
       return true;
     }
-    const step = await send(core, records);
+    const step = await send(core, records, way);
     if (step === 'failed') return false;
     // Of several records only one may be refused.
     most = step === 'smaller' ? 1 : MOST_RECORDS;
@@ -99,12 +113,14 @@ async function lookAgain(core: Core): Promise<void> {
 }
 
 /** Sends a batch, and finds out what became of it. */
-async function send(core: Core, records: JournalRecord[]): Promise<Step> {
+async function send(core: Core, records: JournalRecord[], way: Way): Promise<Step> {
   const term = journal(core).term() as string;
   const from = journal(core).position();
   const { n: to, id: record } = records.at(-1) as JournalRecord;
   const step = { term, from, to, after: journal(core).idOf(from) ?? '', record };
-  const { end, ...rest } = await core.database.write(batchOf(core.org, records, step));
+  const statements =
+    way === 'give up' ? [positionOf(core.org, step)] : batchOf(core.org, records, step, way === 'force');
+  const { end, ...rest } = await core.database.write(statements);
   const isCurrent = () => journal(core).term() === term && journal(core).position() === from;
   if (!isCurrent()) return 'failed';
   if (end === 'done') return advance(core, to);
@@ -120,10 +136,19 @@ async function send(core: Core, records: JournalRecord[]): Promise<Step> {
   const isRefused = found === 'follows';
   // safety: outage-is-no-violation
   if (isRefused && end === 'unknown') return 'failed';
+  // safety: given-up-alone
   if (isRefused && records.length > 1) return 'smaller';
+  if (isRefused && way === 'force') return giveUp(core, records);
   const first = records[0] as JournalRecord;
   noteStopped(core, isRefused ? 'refused' : 'diverged', first.n, first, rest);
   return 'failed';
+}
+
+/** D1 goes on without a record. The adoption names what that loses, so no change may come before its end. */
+function giveUp(core: Core, records: JournalRecord[]): Promise<Step> {
+  // safety: given-up-once-noted
+  core.meta.set(ADOPTING, '1');
+  return send(core, records, 'give up');
 }
 
 function advance(core: Core, to: number): Step {

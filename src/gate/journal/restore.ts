@@ -65,15 +65,19 @@ export async function restore(core: Core, key: Uint8Array, request: string, by: 
 const notNow = () => new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
 
 /**
- * Where D1 is what the gate left there, it gets what it lacks. Throws UNAVAILABLE unless it has all of it, or
- * cannot take it: only then is that given up. An adoption that was cut off is past this.
+ * Where D1 is what the gate left there, it gets what it lacks, by force where it refuses rows. Throws
+ * UNAVAILABLE unless it has all of it. Only another or an older database gives that up, and a record that
+ * cannot be stored. After an adoption that was cut off there may be such records left.
  */
 async function sendFirst(core: Core): Promise<void> {
-  if (mirror(core).isPaused() || (await mirror(core).follow())) return;
-  const isRefused = standing(core).stopped?.why === 'refused';
+  const own = mirror(core);
+  if (await own.follow()) return;
+  const isRefused = standing(core).stopped?.why === 'refused' || own.isPaused();
   const found = await compared(core);
+  // safety: refused-sent-by-force
+  if (found === 'follows' && isRefused && (await own.force())) return;
   // safety: adoption-gives-up-only-the-refused
-  if (found !== 'diverged' && !(found === 'follows' && isRefused)) throw notNow();
+  if (found !== 'diverged') throw notNow();
 }
 
 /**
@@ -229,6 +233,7 @@ async function takeSecrets(
       ]);
     core.storage.transactionSync(() => {
       for (const row of [...puts, ...same]) {
+        freeName(core, row);
         core.rows.put('secret', row);
         ciphertexts(core).drop(row.id);
       }
@@ -241,7 +246,8 @@ async function takeSecrets(
     const page = core.rows.after('secret', after, 1000);
     const gone = page.filter(({ id }) => !seen.has(id));
     core.storage.transactionSync(() => {
-      for (const { id, name, environment_id, version } of gone) {
+      for (const { id, name: last, environment_id, version } of gone) {
+        const [name = last] = last.split(BEFORE);
         report.name(found.lost_secrets, { id, name, environment: slugOf(core, environment_id), version });
         core.rows.bury('secret', id, core.now());
         ciphertexts(core).drop(id);
@@ -254,6 +260,19 @@ async function takeSecrets(
     if (page.length < 1000) break;
     after = (page.at(-1) as SecretRow).id;
   }
+}
+
+/** What follows the name of a secret that has to give it up; no name contains it. */
+const BEFORE = '\n';
+
+/**
+ * Takes the name of a restored secret from another one, which would otherwise be gone unnoticed. That one has
+ * the name since the backup, so it is restored or lost later.
+ */
+function freeName(core: Core, { id, environment_id, name, deleted_at }: SecretRow): void {
+  const other = deleted_at === null ? core.rows.find('secret', environment_id, name) : null;
+  // safety: adoption-replaces-no-other-secret
+  if (other && other.id !== id) core.rows.put('secret', { ...other, name: `${name}${BEFORE}${other.id}` });
 }
 
 /** Names the versions of a secret that the backup lacks. */
