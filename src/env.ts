@@ -143,6 +143,9 @@ const checks: [keyof Env, string, (env: Env) => boolean][] = [
   ],
 ];
 
+/** Whether this deployment says that only its own machine can reach it. */
+export const isLocal = ({ PUBLIC_URL: url }: Env): boolean => !!url && isOrigin(url) && isLoopback(url);
+
 const known = new WeakMap<Env, Settings | { problem: string }>();
 
 /** Validates the deployment's variables, once per isolate. */

@@ -12,6 +12,7 @@ const LATER = [
   'incident_id',
   'credential',
   'environments',
+  'regions',
 ];
 
 /** @typedef {Map<string, { kinds: string, isOptional: boolean }>} Fields */

@@ -7,6 +7,7 @@ import { sql } from 'drizzle-orm';
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { CredentialKind } from './credential-kinds';
 import type { McpLimits } from './mcp-limits';
+import type { Regions } from './regions';
 import type { Trust, Workload } from './trusts';
 
 const tenant = () => ({ org_id: text().notNull(), id: text().notNull() });
@@ -61,6 +62,8 @@ export const orgs = sqliteTable('orgs', {
   panicked_at: integer(),
   /** The retention of the audit log in days; null for 400. */
   audit_retention_days: integer(),
+  /** Where it has replicas; null for nowhere. */
+  regions: text({ mode: 'json' }).$type<Regions>(),
   ...decided(),
 });
 

@@ -162,7 +162,7 @@ export const OTHER_TYPES: Record<string, string> = {
 /** The fields of each schema: `name:kinds`, and `name?:kinds` of one that may be missing. */
 export const SCHEMAS: Record<string, string> = {
   Founded: 'org:@Org owner:@NewMember api_key:@NewApiKey',
-  Org: 'id:string revision?:number name:string default_environment:string allowed_addresses:array|null audit_retention_days:number|null created_at:string updated_at:string',
+  Org: 'id:string revision?:number name:string default_environment:string allowed_addresses:array|null audit_retention_days:number|null regions?:string|array created_at:string updated_at:string',
   NewMember: 'id:string revision?:number email:string name:string role:string environments?:array|null status:string passkeys:number invited_by:string|null created_at:string enrolled_at:string|null enrolment:object|null enrolment_url:string|null',
   NewApiKey: 'id:string revision?:number name:string hint:string scopes:array environments?:array|null secrets:array|null allowed_addresses:array|null rate_limit:number created_by:string parent_id:string|null device_id:string|null successor_id:string|null created_at:string expires_at:string|null revoked_at:string|null last_used_at:string|null use_count:number last_used_place:string|null token:string|null',
   OrgPage: 'data:[@ListedOrg] next_cursor:string|null has_more:boolean',
@@ -171,7 +171,7 @@ export const SCHEMAS: Record<string, string> = {
   Adopted: 'restored:number ended:number lost:number refused:number newer:number audit_entries_lost:number lost_secrets:array lost_versions:array kept_revocations:array unnamed:number adopted_at:string|null gate_loaded_at:string|null',
   GateReset: 'gate_loaded_at:string audit_entries_archived:boolean missing:array',
   ClockAccepted: 'ahead_seconds:number',
-  OrgWithUsage: 'id:string revision?:number name:string default_environment:string allowed_addresses:array|null audit_retention_days:number|null created_at:string updated_at:string usage:object',
+  OrgWithUsage: 'id:string revision?:number name:string default_environment:string allowed_addresses:array|null audit_retention_days:number|null regions?:string|array created_at:string updated_at:string usage:object',
   EnvironmentPage: 'data:[@Environment] next_cursor:string|null has_more:boolean',
   Environment: 'id:string revision?:number name:string slug:string',
   Roles: 'data:array',

@@ -154,3 +154,32 @@ it('organisation: a key that cannot be stored is printed', async () => {
   expect(stdout).toMatch(/^svc_live_\w+\n$/);
   expect(stderr).toContain('could not be stored');
 });
+
+it('organisation: its regions are shown and set', async () => {
+  const machine = clone();
+  expect((await machine.svc(CREATE)).code).toBe(0);
+  const shown = async () => (await machine.svc(['org', 'show'])).stdout;
+  const set = (regions: string) => machine.svc(['org', 'set', '--regions', regions]);
+  expect(await shown()).toMatch(/^organisation: Acme \(org_\w+\)\n.*\nregions: none\n$/);
+  expect((await machine.svc(['org', 'set', '--regions', 'weur', '--regions', 'oc'])).stderr).toContain(
+    'Regions: weur, oc.',
+  );
+  expect(await shown()).toContain('regions: weur, oc\n');
+  expect((await machine.svc(['org', 'set', '--regions', 'auto', '--json'])).json.regions).toBe('auto');
+  expect(await shown()).toContain('regions: auto\n');
+  expect((await set('none')).stderr).toContain('Regions: none.');
+  expect((await machine.svc(['org', 'show', '--json'])).json).toMatchObject({ name: 'Acme', regions: [] });
+});
+
+it('organisation: what is no region changes nothing, and svc says which there are', async () => {
+  const machine = clone();
+  expect((await machine.svc(CREATE)).code).toBe(0);
+  for (const regions of ['mars', 'weur,auto', 'none,weur', 'weur,weur']) {
+    const { code, stderr } = await machine.svc(['org', 'set', '--regions', regions]);
+    expect(code, regions).toBe(2);
+    expect(stderr).toMatch(regions === 'weur,weur' ? /duplicates/ : /wnam, enam, .*, me/);
+  }
+  for (const args of [[], ['--regions', ''], ['--regions', 'weur,']])
+    expect((await machine.svc(['org', 'set', ...args])).code, args.join(' ')).toBe(2);
+  expect((await machine.svc(['org', 'show', '--json'])).json.regions).toEqual([]);
+});

@@ -155,7 +155,7 @@ export interface paths {
         head?: never;
         /**
          * Change the organisation
-         * @description Changes the name, the default environment, the IP addresses that members may use or the audit log retention. To change allowed_addresses, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`), and its own address must be included. Only an owner, or an API key that acts as one, can change audit_retention_days; a browser session must have been confirmed for this too.
+         * @description Changes the name, the default environment, the IP addresses that members may use, the audit log retention or the regions. To change allowed_addresses, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`), and its own address must be included. Only an owner, or an API key that acts as one, can change audit_retention_days; a browser session must have been confirmed for this too.
          *
          *     Needs the scope `org:write`.
          */
@@ -3177,11 +3177,22 @@ export interface components {
              * @example 365
              */
             audit_retention_days: number | null;
+            regions: components["schemas"]["Regions"];
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
             updated_at: string;
         };
+        /**
+         * @description Where replicas answer reads. auto: wherever it is read often. [], the default: nowhere but in the gate.
+         * @example [
+         *       "weur",
+         *       "oc"
+         *     ]
+         */
+        Regions: "auto" | components["schemas"]["Region"][];
+        /** @enum {string} */
+        Region: "wnam" | "enam" | "sam" | "weur" | "eeur" | "apac" | "apac-ne" | "apac-se" | "oc" | "afr" | "me";
         NewMember: components["schemas"]["Member"] & {
             /**
              * @description The link with which the member registers a passkey. Shown only once. It works once, within 24 hours.
@@ -3328,11 +3339,8 @@ export interface components {
                 /** @example Ann */
                 name: string;
             };
-            /**
-             * @description Where the organisation's Durable Object is placed. Choose the region closest to most readers.
-             * @enum {string}
-             */
-            location_hint?: "wnam" | "enam" | "sam" | "weur" | "eeur" | "apac" | "oc" | "afr" | "me";
+            location_hint?: components["schemas"]["Region"] & unknown;
+            regions?: components["schemas"]["Regions"];
         };
         OrgPage: {
             data: components["schemas"]["ListedOrg"][];
@@ -3519,6 +3527,7 @@ export interface components {
              * @example 365
              */
             audit_retention_days?: number | null;
+            regions?: components["schemas"]["Regions"];
         };
         OrgDelete: {
             /**
@@ -4946,6 +4955,19 @@ export interface components {
          *     }
          */
         PolicyIn: components["schemas"]["PolicyInNaming"] | components["schemas"]["PolicyInRotation"] | components["schemas"]["PolicyInApproval"];
+        /** @description The secrets that the policy applies to. A field that is omitted or null does not limit them. */
+        PolicyAppliesTo: {
+            /** @description Environments by id or slug. */
+            environments?: string[] | null;
+            types?: ("api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic")[] | null;
+            /**
+             * @description Secret names as glob patterns (* and ?).
+             * @example [
+             *       "app/*"
+             *     ]
+             */
+            names?: string[] | null;
+        };
         PolicyPage: {
             data: components["schemas"]["Policy"][];
             /** @description The cursor of the next page. null on the last page. */
@@ -4960,19 +4982,7 @@ export interface components {
         PolicyPatch: {
             name?: string;
             enabled?: boolean;
-            /** @description Replaces all of applies_to. */
-            applies_to?: {
-                /** @description Environments by id or slug. */
-                environments?: string[] | null;
-                types?: ("api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic")[] | null;
-                /**
-                 * @description Secret names as glob patterns (* and ?).
-                 * @example [
-                 *       "app/*"
-                 *     ]
-                 */
-                names?: string[] | null;
-            };
+            applies_to?: components["schemas"]["PolicyAppliesTo"] & unknown;
             /** @description Replaces all of config. Its fields must be those of the policy's kind, which cannot change. */
             config?: components["schemas"]["PolicyConfig"];
         };
@@ -7643,41 +7653,42 @@ export interface components {
              * @example 3600
              */
             ttlSeconds?: number;
-            /**
-             * @description Public keys of the issuer, for an issuer that is not on the public Internet. By default, the keys are fetched from the issuer's discovery document.
-             * @example {
-             *       "keys": [
-             *         {
-             *           "kty": "OKP",
-             *           "crv": "Ed25519",
-             *           "kid": "cluster-1",
-             *           "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"
-             *         }
-             *       ]
-             *     }
-             */
-            jwks?: {
-                keys: {
-                    kty: string;
-                    kid?: string;
-                    alg?: string;
-                    use?: string;
-                    key_ops?: string[];
-                    crv?: string;
-                    x?: string;
-                    y?: string;
-                    n?: string;
-                    e?: string;
-                    d?: string;
-                    p?: string;
-                    q?: string;
-                    dp?: string;
-                    dq?: string;
-                    qi?: string;
-                    k?: string;
-                    oth?: string[];
-                }[];
-            };
+            jwks?: components["schemas"]["TrustKeys"];
+        };
+        /**
+         * @description Public keys of the issuer, for an issuer that is not on the public Internet. By default, the keys are fetched from the issuer's discovery document.
+         * @example {
+         *       "keys": [
+         *         {
+         *           "kty": "OKP",
+         *           "crv": "Ed25519",
+         *           "kid": "cluster-1",
+         *           "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"
+         *         }
+         *       ]
+         *     }
+         */
+        TrustKeys: {
+            keys: {
+                kty: string;
+                kid?: string;
+                alg?: string;
+                use?: string;
+                key_ops?: string[];
+                crv?: string;
+                x?: string;
+                y?: string;
+                n?: string;
+                e?: string;
+                d?: string;
+                p?: string;
+                q?: string;
+                dp?: string;
+                dq?: string;
+                qi?: string;
+                k?: string;
+                oth?: string[];
+            }[];
         };
         TrustPage: {
             data: components["schemas"]["Trust"][];
@@ -7870,19 +7881,7 @@ export interface components {
             name: string;
             /** @description true by default. */
             enabled?: boolean;
-            /** @description The secrets that the policy applies to. A field that is omitted or null does not limit them. */
-            applies_to?: {
-                /** @description Environments by id or slug. */
-                environments?: string[] | null;
-                types?: ("api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic")[] | null;
-                /**
-                 * @description Secret names as glob patterns (* and ?).
-                 * @example [
-                 *       "app/*"
-                 *     ]
-                 */
-                names?: string[] | null;
-            };
+            applies_to?: components["schemas"]["PolicyAppliesTo"];
             /** @enum {string} */
             kind: "naming";
             config: components["schemas"]["NamingConfig"];
@@ -7891,19 +7890,7 @@ export interface components {
             name: string;
             /** @description true by default. */
             enabled?: boolean;
-            /** @description The secrets that the policy applies to. A field that is omitted or null does not limit them. */
-            applies_to?: {
-                /** @description Environments by id or slug. */
-                environments?: string[] | null;
-                types?: ("api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic")[] | null;
-                /**
-                 * @description Secret names as glob patterns (* and ?).
-                 * @example [
-                 *       "app/*"
-                 *     ]
-                 */
-                names?: string[] | null;
-            };
+            applies_to?: components["schemas"]["PolicyAppliesTo"];
             /** @enum {string} */
             kind: "rotation";
             config: components["schemas"]["RotationConfig"];
@@ -7912,19 +7899,7 @@ export interface components {
             name: string;
             /** @description true by default. */
             enabled?: boolean;
-            /** @description The secrets that the policy applies to. A field that is omitted or null does not limit them. */
-            applies_to?: {
-                /** @description Environments by id or slug. */
-                environments?: string[] | null;
-                types?: ("api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic")[] | null;
-                /**
-                 * @description Secret names as glob patterns (* and ?).
-                 * @example [
-                 *       "app/*"
-                 *     ]
-                 */
-                names?: string[] | null;
-            };
+            applies_to?: components["schemas"]["PolicyAppliesTo"];
             /** @enum {string} */
             kind: "approval";
             config: components["schemas"]["ApprovalConfig"];

@@ -17,6 +17,12 @@ export const mutants = [
     notice: 'api/access/permissions: tenant isolation: answers 404 for another org, whether it exists or not',
   },
   {
+    name: 'callers of any deployment choose the region that answers',
+    tag: 'test-region-in-development',
+    change: { from: 'isLocal(env)', to: 'true' },
+    notice: 'unit/http/region: attack: nobody plays a region at https://vault.example.com',
+  },
+  {
     name: 'a child does not die with its parent',
     tag: 'ends-with-parent',
     change: { from: 'parent !== null', to: 'false' },

@@ -36,6 +36,7 @@ export const orgRoutes = [
         input: {
           name: body.name,
           owner: { id: newId('mem'), ...body.owner },
+          ...(body.regions && { regions: body.regions }),
           enrolment: owner.hash,
           environments: FIRST_ENVIRONMENTS.map((slug) => ({ id: newId('env'), slug })),
           token,
@@ -165,7 +166,7 @@ export const orgRoutes = [
     tag: 'Organisations',
     summary: 'Change the organisation',
     description:
-      'Changes the name, the default environment, the IP addresses that members may use or the audit log retention. To change allowed_addresses, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`), and its own address must be included. Only an owner, or an API key that acts as one, can change audit_retention_days; a browser session must have been confirmed for this too.',
+      'Changes the name, the default environment, the IP addresses that members may use, the audit log retention or the regions. To change allowed_addresses, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`), and its own address must be included. Only an owner, or an API key that acts as one, can change audit_retention_days; a browser session must have been confirmed for this too.',
     body: { schema: wire.OrgPatch },
     answers: { 200: wire.OrgWithUsage },
     refusals: ['REAUTHENTICATION_REQUIRED', 'NOT_FOUND'],

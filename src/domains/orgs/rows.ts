@@ -23,6 +23,7 @@ export const org = rowKind('org', {
     'spared',
     'panicked_at',
     'audit_retention_days',
+    'regions',
   ],
   quota: 'an organisation has one row',
 });

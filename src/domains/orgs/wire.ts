@@ -2,26 +2,40 @@
 
 import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
+import { MOST_REGIONS, REGIONS } from '../../db/regions';
 import type { EnvironmentRow, OrgRow } from '../../db/schema';
 import { Addresses, EnvironmentRef, iso, Name, pageOf, Revision, Time, text } from '../../http/wire';
 import { adoption } from '../audit/wire';
 import { NewApiKey } from '../credentials/wire';
 import { Email, EnrolmentUrl, NewMember } from '../members/wire';
 
-/**
- * Where a Durable Object may be placed:
- * https://developers.cloudflare.com/durable-objects/reference/data-location/
- */
-const LocationHint = z.enum(['wnam', 'enam', 'sam', 'weur', 'eeur', 'apac', 'oc', 'afr', 'me']);
+const RegionName = z.enum(REGIONS).openapi('Region');
+const regions = z
+  .union(
+    [
+      z.literal('auto'),
+      z
+        .array(RegionName)
+        .max(MOST_REGIONS)
+        .refine((list) => new Set(list).size === list.length, 'must not contain duplicates'),
+    ],
+    `must be auto, or a list of at most ${MOST_REGIONS} of: ${REGIONS.join(', ')}`,
+  )
+  .openapi('Regions', {
+    description:
+      'Where replicas answer reads. auto: wherever it is read often. [], the default: nowhere but in the gate.',
+    example: ['weur', 'oc'],
+  });
 
 export const OrgIn = z
   .strictObject({
     name: Name.openapi({ example: 'Acme' }),
     owner: z.strictObject({ email: Email, name: Name.openapi({ example: 'Ann' }) }),
-    location_hint: LocationHint.optional().openapi({
+    location_hint: RegionName.optional().openapi({
       description:
         "Where the organisation's Durable Object is placed. Choose the region closest to most readers.",
     }),
+    regions: regions.optional(),
   })
   .openapi('OrgIn');
 
@@ -40,6 +54,7 @@ export const OrgPatch = z
     default_environment: EnvironmentRef.optional(),
     allowed_addresses: allowed_addresses.optional(),
     audit_retention_days: audit_retention_days.optional(),
+    regions: regions.optional(),
   })
   .openapi('OrgPatch');
 export const OrgDelete = z
@@ -73,6 +88,7 @@ export const Org = z
     default_environment: z.string().openapi({ example: 'production' }),
     allowed_addresses,
     audit_retention_days,
+    regions,
     created_at: Time,
     updated_at: Time,
   })
@@ -220,6 +236,7 @@ export const orgOut = (row: OrgRow, defaultEnvironment: string): z.infer<typeof 
   default_environment: defaultEnvironment,
   allowed_addresses: row.member_addresses,
   audit_retention_days: row.audit_retention_days,
+  regions: row.regions ?? [],
   created_at: iso(row.created_at),
   updated_at: iso(row.updated_at),
 });

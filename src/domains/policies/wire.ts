@@ -110,7 +110,7 @@ const AppliesTo = z
       .optional()
       .openapi({ description: 'Secret names as glob patterns (* and ?).' }),
   })
-  .openapi({
+  .openapi('PolicyAppliesTo', {
     description:
       'The secrets that the policy applies to. A field that is omitted or null does not limit them.',
   });

@@ -117,7 +117,7 @@ const Jwk = z.object({
 const Jwks = z
   .object({ keys: z.array(Jwk).min(1).max(20) })
   .refine((jwks) => utf8(JSON.stringify(jwks)).length <= MOST_KEYS, 'must have at most 16,384 bytes')
-  .openapi({
+  .openapi('TrustKeys', {
     description:
       "Public keys of the issuer, for an issuer that is not on the public Internet. By default, the keys are fetched from the issuer's discovery document.",
     example: {

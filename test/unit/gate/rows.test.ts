@@ -56,6 +56,7 @@ const org: OrgRow = {
   spared: 'key_1',
   panicked_at: 3,
   audit_retention_days: 90,
+  regions: ['weur'],
   revision: 1,
   mac: '',
 };

@@ -1,9 +1,10 @@
-// svc org: organisations of a deployment, with its bootstrap token. Invariants: the token is never an
-// argument, is never stored, and is sent only to an address that the user gave, or to this machine; the first
+// svc org: organisations of a deployment, with its bootstrap token, and the settings of the own one, with a
+// credential of it. Invariants: the bootstrap token is never an argument, is never stored, and is sent only to an address that the user gave, or to this machine; the first
 // API key, which the vault shows once, is stored or printed, never lost.
 import { randomUUID } from 'node:crypto';
+import type { components } from '@secrets-vault/client';
 import { BOOTSTRAP_NOTE, BOOTSTRAP_OPTIONS, bootstrapOf, DEV_VARS } from '../bootstrap.ts';
-import { type Group, member } from '../command.ts';
+import { type Group, list, member } from '../command.ts';
 import { writeProfile } from '../config.ts';
 import type { CommonOptions, Context } from '../context.ts';
 import { asCliError, CliError, usage } from '../errors.ts';
@@ -19,6 +20,23 @@ interface Create extends Bootstrap {
   name?: string;
   printKey?: boolean;
 }
+
+interface Settings extends CommonOptions {
+  regions?: string[];
+}
+
+type Regions = components['schemas']['Regions'];
+
+/** The words of `--regions` as the API has them. */
+const regionsOf = (words: string[]): string | string[] => {
+  const [word] = words;
+  if (words.length > 1 || (word !== 'auto' && word !== 'none')) return words;
+  return word === 'auto' ? word : [];
+};
+
+/** An earlier release of the vault has no regions. */
+const spelled = (regions: Regions | undefined): string =>
+  clean(typeof regions === 'string' ? regions : (regions ?? []).join(', ') || 'none');
 
 interface Org {
   id: string;
@@ -81,6 +99,49 @@ const group: Group = {
           created: (row: Org) => row.created_at,
         };
         context.out.list(rows, columns, 'There are no organisations.');
+        return 0;
+      },
+    }),
+    show: member('Show the organisation and where it has replicas', {
+      needs: 'vault',
+      examples: { 'org show': 'Show the organisation', 'org show --json': 'With its usage of its limits' },
+      async run(context) {
+        const { vault, org_id } = await context.vault();
+        const { data } = await vault.api.GET('/orgs/{org_id}', { params: { path: { org_id } } });
+        context.out.result(data, () => {
+          const { out } = context;
+          out.line(`organisation: ${clean(data.name)} (${data.id})`);
+          out.line(`default environment: ${clean(data.default_environment)}`);
+          out.line(`regions: ${spelled(data.regions)}`);
+        });
+        return 0;
+      },
+    }),
+    set: member<Settings>('Change where the organisation has replicas', {
+      needs: 'vault',
+      options: {
+        '--regions <regions>': {
+          description: 'regions separated by commas, such as weur,oc; auto; or none',
+          parse: list,
+        },
+      },
+      examples: {
+        'org set --regions weur,oc': 'Have replicas in western Europe and in Oceania',
+        'org set --regions auto': 'Have replicas wherever secrets are read often',
+        'org set --regions none': 'Have no replicas',
+      },
+      notes: [
+        'Replicas answer reads near the caller, and store the ciphertext of the organisation in their regions. Regions are the location hints of Cloudflare. The credential needs org:write.',
+      ],
+      async run(context, { options: { regions } }) {
+        if (!regions) throw usage('--regions is required.', 'Pass regions, auto or none: --regions weur,oc');
+        const { vault, org_id } = await context.vault();
+        const { data } = await vault.api.PATCH('/orgs/{org_id}', {
+          params: { path: { org_id } },
+          // The vault knows which regions there are, and names them where one is wrong.
+          body: { regions: regionsOf(regions) as Regions },
+        });
+        context.out.result(data, () => context.out.success(`Regions: ${spelled(data.regions)}.`));
         return 0;
       },
     }),

@@ -3,6 +3,7 @@
 
 import { isWithin } from '../../../auth/addresses';
 import { mustBeConfirmed } from '../../../auth/authorize';
+import type { Regions } from '../../../db/regions';
 import { journalPositions, type MemberRow, type OrgRow, orgKeys } from '../../../db/schema';
 import { insertOf } from '../../../db/statements';
 import { invalid, refuse } from '../../../errors';
@@ -32,9 +33,14 @@ import { whole } from './unlimited-callers';
 
 const aboutOrg = ({ ask }: Call<unknown>) => ({ resource: ask.org });
 
+/** No regions are stored as null, as in rows of earlier releases. */
+const stored = ({ regions }: { regions?: Regions }): Pick<OrgRow, 'regions'> | null =>
+  regions === undefined ? null : { regions: regions.length ? regions : null };
+
 interface FoundInput {
   name: string;
   owner: { id: string; email: string; name: string };
+  regions?: Regions;
   /** The hash of the owner's enrolment token. */
   enrolment: string;
   environments: { id: string; slug: string }[];
@@ -61,6 +67,7 @@ const createOrg: Operation<FoundInput> = {
         shard: 0,
         name: input.name,
         default_environment: production,
+        ...stored(input),
         created_at: now,
         updated_at: now,
       });
@@ -237,6 +244,21 @@ interface UpdateInput {
   /** Undefined leaves a field unchanged. */
   allowed_addresses?: string[] | null;
   audit_retention_days?: number | null;
+  regions?: Regions;
+}
+
+const spelled = (regions: Regions | null): string =>
+  regions === 'auto' ? regions : regions?.join(', ') || 'none';
+
+/** What the entry says of how long evidence is kept and where copies are, before what the caller gives. */
+function reasonOf({ ask, input }: Call<UpdateInput>, org: OrgRow): string | null {
+  const { audit_retention_days: days, regions } = input;
+  const changes = [
+    ...(days === undefined ? [] : [`audit_retention_days: ${org.audit_retention_days} to ${days}`]),
+    ...(regions === undefined ? [] : [`regions: ${spelled(org.regions)} to ${spelled(regions)}`]),
+  ];
+  if (changes.length === 0) return null;
+  return [...changes, ...(ask.request.reason === null ? [] : [ask.request.reason])].join('. ');
 }
 
 const update: Operation<UpdateInput> = {
@@ -274,11 +296,10 @@ const update: Operation<UpdateInput> = {
         ...(environment && { default_environment: environment.id }),
         ...(allowed_addresses !== undefined && { member_addresses: allowed_addresses }),
         ...(audit_retention_days !== undefined && { audit_retention_days }),
+        ...stored(input),
         updated_at: now,
       });
-      const about = audit_retention_days !== undefined && {
-        reason: `audit_retention_days: ${org.audit_retention_days} to ${audit_retention_days}${ask.request.reason === null ? '' : `. ${ask.request.reason}`}`,
-      };
+      const about = reasonOf(call, org);
       const describes =
         environment && `make "${environment.slug}" the environment of requests that name none`;
       return {
@@ -286,7 +307,7 @@ const update: Operation<UpdateInput> = {
         data: shown(call, put.row as OrgRow),
         writes: [put],
         ...(describes && { describes }),
-        ...(about && { audit: about }),
+        ...(about !== null && { audit: { reason: about } }),
       };
     },
   },

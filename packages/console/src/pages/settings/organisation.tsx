@@ -11,7 +11,7 @@ import { type Changing, useChange, useDraft } from '../../seen';
 import { me, signOut } from '../../session';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
-import { SelectField, TextArea, TextField } from '../../ui/field';
+import { Checkbox, SelectField, TextArea, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
 import { ErrorNote, Facts, Id, Skeleton, Time } from '../../ui/parts';
 import { tell } from '../../ui/toast';
@@ -106,6 +106,80 @@ function Addresses({ org }: { org: Org }) {
           placeholder="203.0.113.0/24"
           hint="One per line. The list must include your own address, so that you do not lock yourself out."
         />
+      </Form>
+    </section>
+  );
+}
+
+type Region = components['schemas']['Region'];
+const REGIONS: Record<Region, string> = {
+  wnam: 'Western North America',
+  enam: 'Eastern North America',
+  sam: 'South America',
+  weur: 'Western Europe',
+  eeur: 'Eastern Europe',
+  apac: 'Asia-Pacific',
+  'apac-ne': 'North-East Asia',
+  'apac-se': 'South-East Asia',
+  oc: 'Oceania',
+  afr: 'Africa',
+  me: 'Middle East',
+};
+const WHERE = [
+  { value: 'none', label: 'Nowhere' },
+  { value: 'auto', label: 'Wherever secrets are read often' },
+  { value: 'list', label: 'In chosen regions' },
+];
+
+function Regions({ org }: { org: Org }) {
+  const { draft, setDraft, isSame, changing } = useDraft(org, ({ regions }) => ({
+    where: regions === 'auto' ? 'auto' : regions.length ? 'list' : 'none',
+    list: regions === 'auto' ? [] : regions,
+  }));
+  const problems = useProblems();
+  const { where, list } = draft;
+  const save = () =>
+    changeOrg(
+      changing,
+      { regions: where === 'auto' ? where : where === 'list' ? list : [] },
+      'Regions saved',
+    );
+  return (
+    <section class="card stack" aria-labelledby="regions">
+      <div>
+        <h2 id="regions">Regions</h2>
+        <p class="dim">
+          Replicas answer reads near the caller. They store the organisation’s ciphertext in their regions.
+        </p>
+      </div>
+      <Form
+        action="Save regions"
+        onSubmit={save}
+        problems={problems}
+        disabled={isSame || (where === 'list' && !list.length) || !may('org:write')}
+      >
+        <SelectField
+          label="Replicas"
+          value={where}
+          onValue={(value) => setDraft({ ...draft, where: value })}
+          error={problems.of('regions')}
+          choices={WHERE}
+        />
+        {where === 'list' &&
+          (Object.keys(REGIONS) as Region[]).map((region) => (
+            <Checkbox
+              key={region}
+              label={REGIONS[region]}
+              hint={region}
+              checked={list.includes(region)}
+              onChecked={(checked) =>
+                setDraft({
+                  ...draft,
+                  list: checked ? [...list, region] : list.filter((one) => one !== region),
+                })
+              }
+            />
+          ))}
       </Form>
     </section>
   );
@@ -211,6 +285,7 @@ export function Organisation() {
         )}
         {environments.value.length > 0 && <General org={org} />}
         <Addresses org={org} />
+        <Regions org={org} />
       </div>
       <div class="stack">
         <Usage org={org} />
