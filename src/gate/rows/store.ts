@@ -71,6 +71,12 @@ const BURIED = 400 * DAY;
 /** Sessions are many and end soon, so they are swept by the clock in any case. */
 const SWEPT_BY_AGE = `and (sweep_at <= ? or (kind = 'credential' and body ->> '$.kind' in ${BRIEF_KINDS}))`;
 
+/**
+ * Selects the rows of a kind. As a literal: SQLite prepares a statement anew for each value of a parameter
+ * that decides whether a partial index can be used.
+ */
+const isOf = (kind: RowKind) => `kind = '${kind}'`;
+
 interface Parsed {
   kind: RowKind;
   row: { id: string };
@@ -128,7 +134,7 @@ export function createRows(sql: SqlStorage, quota = tombstoneQuota): Rows {
   };
   const list = <K extends RowKind>(kind: K, query: string, ...params: SqlStorageValue[]) =>
     sql
-      .exec<{ body: string }>(`select body from rows where kind = ? and ${query}`, kind, ...params)
+      .exec<{ body: string }>(`select body from rows where ${isOf(kind)} and ${query}`, ...params)
       .toArray()
       .map(({ body }) => rowOf(kind, body));
   const one = (query: string, ...params: string[]) =>
@@ -138,7 +144,7 @@ export function createRows(sql: SqlStorage, quota = tombstoneQuota): Rows {
     if (known?.kind === kind) return known.row as RowTypes[K];
     const place = `${kind} ${id}`;
     if (absent.has(place)) return null;
-    const row = parse<RowTypes[K]>(kind, one('select body from rows where kind = ? and id = ?', kind, id));
+    const row = parse<RowTypes[K]>(kind, one(`select body from rows where ${isOf(kind)} and id = ?`, id));
     if (!row) absent.set(place, true);
     return row;
   };
@@ -148,7 +154,7 @@ export function createRows(sql: SqlStorage, quota = tombstoneQuota): Rows {
     if (id !== undefined) return get(kind, id);
     const row = parse<RowTypes[K]>(
       kind,
-      one('select body from rows where kind = ? and space = ? and key = ?', kind, space, key),
+      one(`select body from rows where ${isOf(kind)} and space = ? and key = ?`, space, key),
     );
     if (row) ids.set(place, row.id);
     return row;
@@ -178,8 +184,7 @@ export function createRows(sql: SqlStorage, quota = tombstoneQuota): Rows {
     if (known?.edits === now) return known.rows as readonly RowTypes[K][];
     const bodies = sql
       .exec<{ body: string }>(
-        'select body from rows where kind = ? and space = ? and key is not null',
-        kind,
+        `select body from rows where ${isOf(kind)} and space = ? and key is not null`,
         space,
       )
       .toArray();
@@ -237,10 +242,9 @@ export function createRows(sql: SqlStorage, quota = tombstoneQuota): Rows {
       drop(kind, id);
       const { rowsWritten } = sql.exec(
         // safety: deletion-leaves-tombstone
-        'update rows set revision = revision + 1, space = ?, key = null, body = null, sweep_at = ? where kind = ? and id = ? and body is not null',
+        `update rows set revision = revision + 1, space = ?, key = null, body = null, sweep_at = ? where ${isOf(kind)} and id = ? and body is not null`,
         root,
         now + BURIED,
-        kind,
         id,
       );
       if (rowsWritten) tombstones.note(root, 1);
@@ -249,8 +253,7 @@ export function createRows(sql: SqlStorage, quota = tombstoneQuota): Rows {
       drop(kind, id);
       const [gone] = sql
         .exec<{ body: string | null; space: string | null }>(
-          'delete from rows where kind = ? and id = ? returning body, space',
-          kind,
+          `delete from rows where ${isOf(kind)} and id = ? returning body, space`,
           id,
         )
         .toArray();
@@ -262,7 +265,7 @@ export function createRows(sql: SqlStorage, quota = tombstoneQuota): Rows {
       ids.clear();
       for (const kind of kinds) {
         edited(kind);
-        sql.exec('delete from rows where kind = ?', kind);
+        sql.exec(`delete from rows where ${isOf(kind)}`);
         stored.clear(kind);
         counts.set(kind, 0);
         if (kind === 'credential') sessions.clear();
@@ -283,8 +286,7 @@ export function createRows(sql: SqlStorage, quota = tombstoneQuota): Rows {
     count: (kind) => counts.get(kind) ?? 0,
     edits: (kind) => (kind === undefined ? edits : (editsOf.get(kind) ?? 0)),
     isBuried: (kind, id) =>
-      sql.exec('select 1 from rows where kind = ? and id = ? and body is null', kind, id).toArray().length >
-      0,
+      sql.exec(`select 1 from rows where ${isOf(kind)} and id = ? and body is null`, id).toArray().length > 0,
     sealedBytes: () => stored.usage('secret', null).bytes,
     stored,
     rootOf: stored.rootOf,
