@@ -351,6 +351,9 @@ const withoutKey = (refusal: Refusal, { keys }: Context): Refusal =>
     ? refuse('MISCONFIGURED', { message: ORG_KEY_MISSING })
     : refusal;
 
+/** Statuses whose data a route renders. 404: what a read shows of something that is not there any more. */
+const SHOWN = new Set([200, 201, 404]);
+
 /** Renders the gate's result. */
 async function respond(
   ready: Ready,
@@ -370,7 +373,7 @@ async function respond(
   const { status, data } = outcome;
   const etag = outcome.etag ?? revisionOf(route, status, data);
   if (etag) headers.ETag = etag;
-  if (route.render && (status === 200 || status === 201) && (!replay || route.resumes))
+  if (route.render && SHOWN.has(status) && (!replay || route.resumes))
     return rendered(
       await route.render(data as never, asked.input, { ...context, ...calls, etag }),
       status,
