@@ -18,7 +18,7 @@ import type {
   WriteInput,
 } from '../../domains/secrets/gate/paths';
 import { knownId, rememberId } from '../../domains/secrets/known-ids';
-import { MOST_VERSIONS, type Readable } from '../../domains/secrets/rules';
+import { MOST_VERSIONS } from '../../domains/secrets/rules';
 import { MOST_VALUE, SecretValue, TagName, Tags, TagValue } from '../../domains/secrets/wire';
 import { ApiError, invalid } from '../../errors';
 import { unwrap } from '../../gate/request/outcome';
@@ -29,7 +29,7 @@ import { integer, type Sent, sentence } from './body';
 import { enveloped, errors } from './envelope';
 import { isObject, isObjectText, merged } from './members';
 import { becomes, type Taken } from './route';
-import { mapOf, type Stored, storedAs, storedIn, subkeysOf } from './values';
+import { isMap, mapOf, type Stored, storedAs, subkeysOf } from './values';
 
 type At = Pick<Input, 'params'>;
 type Params = { mount: string; path: string };
@@ -265,7 +265,7 @@ function written({ fields, texts }: Sent): Taken {
   return { body: { data, ...(cas !== undefined && { cas }) } };
 }
 
-/** What the gate takes of a write; `stored` is null until it is known, or if it does not fit. */
+/** What the gate takes of a write; `stored` is null until it is known. */
 function writeInput(
   { params, body }: Input<unknown, WriteBody>,
   context: Context,
@@ -278,6 +278,7 @@ function writeInput(
     input: {
       ...how,
       cas: body.cas ?? null,
+      is_single: stored?.is_single ?? false,
       is_text: stored?.is_text ?? false,
       id: rememberId(context, secret, id),
       value: stored && encryptValue(keysOf(context), context.org, id, checkedValue(stored)),
@@ -296,26 +297,20 @@ function checkedValue({ value }: Stored): string {
 const guess = ({ params }: At, context: Context): string =>
   knownId(context, { environment: params.mount as string, name: params.path as string }) ?? newId('sec');
 
-/** The text of a map that a request makes of the current one. */
-type Making = (current: string, sent: string) => string | null;
-const replaced: Making = (_, sent) => sent;
-
-/** Encrypts what a request makes of the current value. */
-const encrypted =
-  (make: Making, merges: boolean) =>
-  async (asked: WriteAsked, input: Input<unknown, WriteBody>, context: Context) => {
-    const id = asked.id ?? newId('sec');
-    const { data } = input.body;
-    if (asked.type === null || asked.current === null) {
-      const stored = asked.type === null ? storedAs(data) : storedIn(data, asked.type, null);
-      return writeInput(input, context, id, merges ? null : stored, { merges, seen: null });
-    }
-    const { row, version, value } = await decryptValue(keysOf(context), context.org, asked.current);
-    const map = make(mapOf(row.type, value), data);
-    const stored = map === null ? null : storedIn(map, row.type, value);
-    const seen = (version as Readable['version']).seal_id;
-    return writeInput(input, context, id, stored, { merges, seen });
-  };
+/** Encrypts what a request makes of the current value, if that is needed. */
+async function encrypted(asked: WriteAsked, input: Input<unknown, WriteBody>, context: Context, merges: boolean) {
+  const id = asked.id ?? newId('sec');
+  const { data } = input.body;
+  if (asked.type === null || asked.current === null) {
+    const stored = merges ? null : storedAs(data, asked.is_map ?? false);
+    return writeInput(input, context, id, stored, { merges, seen: null });
+  }
+  const { row, version, value } = await decryptValue(keysOf(context), context.org, asked.current);
+  const is_map = isMap(row.type, value);
+  const map = merges ? merged(mapOf(row.type, value), data) : data;
+  const seen = { seal_id: version.seal_id, is_map };
+  return writeInput(input, context, id, map === null ? null : storedAs(map, is_map), { merges, seen });
+}
 
 const writing = {
   action: 'secret.create',
@@ -335,9 +330,9 @@ const writeData = becomes(
     prepare(input, context) {
       mustBeName(input);
       const how = { merges: false, seen: null };
-      return writeInput(input, context, guess(input, context), storedAs(input.body.data), how);
+      return writeInput(input, context, guess(input, context), storedAs(input.body.data, false), how);
     },
-    more: encrypted(replaced, false),
+    more: (asked: WriteAsked, input, context) => encrypted(asked, input, context, false),
   },
   { takes: written },
 );
@@ -350,7 +345,7 @@ const patchData = becomes(
       mustBeName(input);
       return writeInput(input, context, guess(input, context), null, { merges: true, seen: null });
     },
-    more: encrypted(merged, true),
+    more: (asked: WriteAsked, input, context) => encrypted(asked, input, context, true),
   },
   {
     takes(sent) {

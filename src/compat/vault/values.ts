@@ -12,27 +12,18 @@ export const isMap = (type: Type, value: string): boolean => type === 'json' && 
 export const mapOf = (type: Type, value: string): string =>
   isMap(type, value) ? value.trim() : JSON.stringify({ value });
 
-/** A value to store: one text, or the text of a JSON object. */
+/** A map to store: as the text of its one key, or as its own. */
 export interface Stored {
+  is_single: boolean;
   is_text: boolean;
   value: string;
 }
 
-/** The value of a new secret with this map. */
-export function storedAs(map: string): Stored {
+/** How a map is stored in place of a map, or of one value. */
+export function storedAs(map: string, isMap: boolean): Stored {
   const single = singleOf(map);
-  return single === null ? { is_text: false, value: map } : { is_text: true, value: single };
-}
-
-/**
- * The value of an existing secret with this map; null if it does not fit: a secret that holds one value keeps
- * its type. `current`: its value now, where that decides.
- */
-export function storedIn(map: string, type: Type, current: string | null): Stored | null {
-  const stored = storedAs(map);
-  const holdsMap = type === 'json' && (current === null || isMap(type, current));
-  if (holdsMap) return { is_text: false, value: map };
-  return stored.is_text ? stored : null;
+  const is_text = single !== null && !isMap;
+  return { is_single: single !== null, is_text, value: is_text ? single : map };
 }
 
 /** The text of a map with the one key `value`; null for any other map. */

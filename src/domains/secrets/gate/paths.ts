@@ -3,6 +3,7 @@
 // the value. Invariants: the plans and permissions are those of the other operations on secrets; bringing a
 // deleted secret back needs secrets:delete, as restoring it does; the type of a secret never changes here.
 
+import QuickLRU from 'quick-lru';
 import { reaches } from '../../../auth/authorize';
 import { utf8 } from '../../../crypto/bytes';
 import { newId } from '../../../db/ids';
@@ -12,6 +13,7 @@ import { invalid, type Refusal, refuse } from '../../../errors';
 import { caughtUp } from '../../../gate/journal/mirror';
 import type { Plan, Proposal } from '../../../gate/journal/plan';
 import { insertion, revision } from '../../../gate/journal/writes';
+import { part } from '../../../gate/part';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
 import { isRefusal } from '../../../gate/request/call';
 import { fail, ok, wants } from '../../../gate/request/outcome';
@@ -183,28 +185,46 @@ export interface WriteInput {
   cas: number | null;
   /** Changes some keys of what is there, so the Worker needs the current value. */
   merges: boolean;
-  /** Whether the value is one text, or the text of a JSON object. */
+  /** Whether the map has the one key `value`, so that it can be stored as that text. */
+  is_single: boolean;
+  /** Whether the value is that text; else it is the text of the map. */
   is_text: boolean;
   /** The secret that the Worker encrypted the value for: its guess of the secret with this name. */
   id: string;
-  /** The ciphertext of the current value by which the Worker decided; null if it has not seen it. */
-  seen: string | null;
-  /** Null until the Worker has merged it, or if the value does not fit the current one. */
+  /** The current value that the Worker decided by, by its ciphertext, and whether it is a map. */
+  seen: { seal_id: string; is_map: boolean } | null;
+  /** Null until the Worker has merged it, or if the merged one does not fit. */
   value: EncryptedValue | null;
 }
 
-/** What the Worker needs to encrypt the value: for which secret, and the current value if it depends on it. */
+/** What the Worker needs to encrypt the value. */
 export interface WriteAsked {
+  /** The secret; null for a new one. */
   id: string | null;
   type: SecretRow['type'] | null;
+  /** Whether the current value is a map; null if the Worker is to find out. */
+  is_map: boolean | null;
+  /** The current value, if what is written depends on it. */
   current: Delivered | null;
 }
 
 /**
- * Whether what is written depends on the current value: for a change of some keys, and to know whether a
- * secret of type json holds an object.
+ * Whether values of type json are maps, by their ciphertexts, as Workers found. A gate cannot see it, and
+ * without it each write would need the current value.
  */
-const dependsOn = ({ merges }: WriteInput, { type }: SecretRow): boolean => merges || type === 'json';
+const maps = part(() => new QuickLRU<string, boolean>({ maxSize: 5000 }));
+
+/** Whether the current value of a secret is a map; null if that is not known here. */
+function isMap({ core, input }: Call<WriteInput>, row: SecretRow): boolean | null {
+  if (row.type !== 'json') return false;
+  const seen = input.seen?.seal_id === row.seal_id ? input.seen.is_map : null;
+  if (seen !== null) maps(core).set(row.seal_id, seen);
+  return maps(core).get(row.seal_id) ?? seen;
+}
+
+/** Whether the Worker needs the current value: to change some of its keys, or to see whether it is a map. */
+const needsCurrent = (call: Call<WriteInput>, row: SecretRow): boolean =>
+  call.input.merges ? call.input.seen?.seal_id !== row.seal_id : isMap(call, row) === null;
 
 interface Locked {
   kept: Kept | null;
@@ -235,10 +255,14 @@ function planOfWrite(call: Call<WriteInput>, now: number, left: Locked | null): 
   }
   const refusal = readable({ ...row, deleted_at: null }, now) ?? (live ? null : mayRevive(call, row));
   if (refusal) return refusal;
-  const isSeen = !live || !dependsOn(input, row) || input.seen === row.seal_id;
-  if (row.id !== input.id || !isSeen) return encryptAgain(call, row, isSeen ? null : left, now);
-  if (input.value === null || (!input.is_text && row.type !== 'json'))
+  if (row.id !== input.id || (live && needsCurrent(call, row))) return encryptAgain(call, row, left, now);
+  // A deleted value is not looked at: a secret of type json most likely holds a map.
+  const holdsMap = isMap(call, row) ?? row.type === 'json';
+  // safety: secret-keeps-its-type
+  if (input.value === null || (!holdsMap && !input.is_single))
     return invalid('data', 'this secret holds one value: write {"value": "…"} or change its type');
+  if (input.is_text === holdsMap) return encryptAgain(call, row, left, now, holdsMap);
+  if (row.type === 'json') maps(core).set(input.value.seal_id, holdsMap);
   const fields = live ? {} : { deleted_at: null };
   return written(advance(call, row, input.value, fields, left?.kept ?? null, now), reserved);
 }
@@ -253,18 +277,23 @@ const mayRevive = ({ caller }: Call<unknown>, row: SecretRow): Refusal | null =>
           'A secret of this name was deleted. Writing it again restores it, which needs secrets:delete.',
       });
 
-/** Asks the Worker to encrypt the value for a secret, with its current value if what is written depends on it. */
+/**
+ * Asks the Worker to encrypt the value for a secret, with its current value if what is written depends on
+ * that. Another request may have written the secret by then, and the Worker is asked again.
+ */
 function encryptAgain(
   call: Call<WriteInput>,
   row: SecretRow | null,
   left: Locked | null,
   now: number,
+  is_map: boolean | null = row && isMap(call, row),
 ): Proposal {
-  const version = row && left?.current?.seal_id === row.seal_id ? left.current : null;
-  if (call.ask.is_last || (row && left && !version)) return refuse('UNAVAILABLE', { retry_after: 1 });
+  const isNeeded = row !== null && row.deleted_at === null && needsCurrent(call, row);
+  const version = left?.current?.seal_id === row?.seal_id ? left?.current : null;
+  if (call.ask.is_last || (isNeeded && !version)) return refuse('UNAVAILABLE', { retry_after: 1 });
   const current =
-    row && version ? deliver({}, { row, version }, slugOf(call.core, row.environment_id), now) : null;
-  return wants('value', { id: row?.id ?? null, type: row?.type ?? null, current } satisfies WriteAsked);
+    isNeeded && version ? deliver({}, { row, version }, slugOf(call.core, row.environment_id), now) : null;
+  return wants('value', { id: row?.id ?? null, type: row?.type ?? null, is_map, current } satisfies WriteAsked);
 }
 
 /** The plan of a written value, which takes the place of tags without one. */
@@ -290,9 +319,7 @@ const write: Operation<WriteInput> = {
     locks: nameLockOf,
     async locked(call): Promise<Locked> {
       const { live, deleted } = placeOf(call);
-      const { input } = call;
-      const isUnseen = live && dependsOn(input, live) && input.seen !== live.seal_id;
-      const isGood = isUnseen && readable(live, call.core.now()) === null;
+      const isGood = live && needsCurrent(call, live) && readable(live, call.core.now()) === null;
       return {
         kept: await keptOf(call, live ?? deleted),
         current: isGood ? await versionOf(call, live.id, live.version) : null,
