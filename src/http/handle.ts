@@ -219,7 +219,7 @@ function askOf(ready: Ready): Ask {
 
 /** Identifies a request for approval: no other request has this digest. */
 function identified(
-  { incoming: { request, headers }, asked, context }: Ready,
+  { incoming: { request, headers, approvalIsFound }, asked, context }: Ready,
   id: string | null,
 ): NonNullable<Ask['approval']> {
   const { pathname, search } = new URL(request.url);
@@ -234,6 +234,7 @@ function identified(
     path,
     digest: hmacHex(digest, tuple(...parts)),
     ...(call !== null && { call }),
+    ...(approvalIsFound && { isFound: true }),
   };
 }
 

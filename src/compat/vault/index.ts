@@ -132,16 +132,20 @@ function taken(
   }
 }
 
-/** The request as our own API takes it. Conditions, keys and approvals are not taken here. */
+/**
+ * The request as our own API takes it. Conditions, keys and approvals are not taken here. Its path says which
+ * call it is, so that an approval of one is not one of another.
+ */
 function ours(
   incoming: Incoming,
+  { segments }: VaultPath,
   { call, params }: Found,
   { query, body, bearer, org }: Taken,
   named: string | null,
   finding: Refusal | null,
 ): Incoming {
   const method = call.route.method.toUpperCase();
-  const url = new URL(`${incoming.base}/v1/${Object.values(params).map(encodeURIComponent).join('/')}`);
+  const url = new URL(`${incoming.base}/v1/${segments.map(encodeURIComponent).join('/')}`);
   for (const [name, value] of Object.entries(query ?? {}))
     if (value !== undefined) url.searchParams.set(name, value);
   const json = method !== 'GET' && call.route.body && JSON.stringify(body ?? {});
@@ -162,6 +166,7 @@ function ours(
       approval_id: null,
       finding: incoming.headers.finding ?? finding,
     },
+    approvalIsFound: true,
     params: { ...params, ...(org_id !== undefined && { org_id }) },
   };
 }
@@ -205,11 +210,13 @@ async function answer(
   const wrong = misread(request, verb) ?? (read && 'code' in read ? read : null);
   const named = orgOf(path, request);
   const { taken: take, finding } = wrong ? { taken: {}, finding: wrong } : taken(call, sent, query, named);
+  // A login without what it needs presents no credential, so there is nobody to ask for.
+  if (finding && call.purpose === 'login') return asVault(errorResponse(finding, incoming.base, trace), at);
   const route = { ...call.route, need: actions[call.route.action] } as Route;
-  const asked = ours(incoming, found, take, named, finding);
+  const asked = ours(incoming, path, found, take, named, finding);
   const response = await (route.public ? handlePublic : handle)(route, asked);
   const isMount = params.mount === undefined || forms.environment(params.mount);
-  if (response.status === 404 && trace.code === 'NOT_FOUND') {
+  if (call.purpose !== 'login' && response.status === 404 && trace.code === 'NOT_FOUND') {
     const { org_id } = asked.params;
     // safety: vault-other-org
     if (org_id !== undefined && trace.org !== null && org_id !== trace.org)

@@ -34,14 +34,9 @@ export function cut(url: string): VaultPath | 'invalid' | null {
   if (decoded === null) return 'invalid';
   const segments = decoded.split('/').filter((segment) => segment !== '');
   // safety: vault-dot-segments
-  if (segments.some((segment, at) => segment === '..' || (segment === '.' && !isRoot(segments, at))))
-    return 'invalid';
+  if (segments.some((segment) => segment === '.' || segment === '..')) return 'invalid';
   return { org, segments, isFolder: decoded.endsWith('/'), query: new URLSearchParams(search) };
 }
-
-/** `.` as the whole path of a secret names the folder at the root: see folders.ts. */
-const isRoot = (segments: string[], at: number): boolean =>
-  at === 2 && segments.length === 3 && segments[1] === 'data' && segments[0]?.endsWith('.folders') === true;
 
 function decode(path: string): string | null {
   try {

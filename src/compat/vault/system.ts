@@ -63,24 +63,21 @@ const MOUNT = {
   plugin_version: '',
 };
 
-const mountData = ({ id, name }: Environments['environments'][number], isFolders = false) => ({
+const mountData = ({ id, name }: Environments['environments'][number]) => ({
   ...MOUNT,
-  description: isFolders ? `${name}: one folder a path` : name,
-  accessor: `kv_${id}${isFolders ? '_folders' : ''}`,
+  description: name,
+  accessor: `kv_${id}`,
   uuid: id,
 });
-
-export const FOLDERS = '.folders';
 
 /** The mount that a path belongs to, which a client asks for before its first call. */
 export const mountOf = becomes(
   {
     method: 'get',
     action: 'environment.mounts',
-    named: ({ params }) => ({ environment: (params.mount as string).replace(/\.folders$/, '') }),
+    named: ({ params }) => ({ environment: params.mount as string }),
     render({ environments: [found] }: Environments, { params }, context: RenderContext) {
-      const isFolders = (params.mount as string).endsWith(FOLDERS);
-      const data = { path: `${params.mount}/`, ...mountData(found as never, isFolders) };
+      const data = { path: `${params.mount}/`, ...mountData(found as Environments['environments'][number]) };
       return enveloped(context.request, { data: JSON.stringify(data) });
     },
   },
@@ -93,12 +90,7 @@ const mounts = (isUi: boolean) =>
     method: 'get',
     action: 'environment.mounts',
     render({ environments }: Environments, _, context: RenderContext) {
-      const all = Object.fromEntries(
-        environments.flatMap((one) => [
-          [`${one.slug}/`, mountData(one)],
-          [`${one.slug}${FOLDERS}/`, mountData(one, true)],
-        ]),
-      );
+      const all = Object.fromEntries(environments.map((one) => [`${one.slug}/`, mountData(one)]));
       return enveloped(context.request, { data: JSON.stringify(isUi ? { secret: all, auth: {} } : all) });
     },
   });

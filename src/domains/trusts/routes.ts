@@ -29,7 +29,7 @@ const tag = 'Workload identity';
 const trusts = '/orgs/{org_id}/trusts';
 
 /** Fields in which null counts as omitted on creation. */
-const OMITTABLE = ['audiences', 'environments', 'secrets', 'allowed_addresses', 'ttlSeconds', 'jwks'];
+const OMITTABLE = ['audiences', 'environments', 'secrets', 'allowed_addresses', 'ttlSeconds', 'reuse', 'jwks'];
 
 /** The keys of a submitted JWKS, by thumbprint; 400 for an unusable key. */
 async function keysIn({ keys }: { keys: unknown[] }): Promise<NonNullable<Trust['keys']>> {
@@ -236,6 +236,7 @@ export const trustRoutes = [
         claims,
         audiences: body.audiences ?? [context.base],
         ttl: body.ttlSeconds ?? 3600,
+        ...(body.reuse && { reuse: true }),
       };
       const trust = { ...accepted, keys: jwks ? await keysIn(jwks) : null };
       return {
@@ -282,13 +283,14 @@ export const trustRoutes = [
     refusals: ['NOT_FOUND', 'SCOPE_EXCEEDS_PARENT'],
     named: by('credential'),
     async prepare({ body }, context) {
-      const { name = null, issuer, audiences, claims, ttlSeconds, jwks, ...rest } = body;
+      const { name = null, issuer, audiences, claims, ttlSeconds, reuse, jwks, ...rest } = body;
       if (issuer !== undefined) mustBeHttps(issuer, context);
       const trust = {
         ...(issuer !== undefined && { issuer }),
         ...(audiences && { audiences }),
         ...(claims && { claims }),
         ...(ttlSeconds !== undefined && { ttl: ttlSeconds }),
+        ...(reuse !== undefined && { reuse }),
         ...(jwks !== undefined && { keys: jwks && (await keysIn(jwks)) }),
       };
       return { input: { name, ...rest, trust, allowPrivate: context.settings.allowPrivate } };
@@ -313,7 +315,7 @@ export const trustRoutes = [
     tag,
     summary: 'Exchange an OIDC token for a session token',
     description:
-      'A CI job or workload sends the OIDC token of its platform and gets a session token of the trust. RS256, PS256, ES256 and EdDSA are accepted. A token must be at most an hour old and can be exchanged at most ten times. The response to a refused exchange is the same for every reason; the audit log of the organisation contains the reason.',
+      'A CI job or workload sends the OIDC token of its platform and gets a session token of the trust. RS256, PS256, ES256 and EdDSA are accepted. A token must be at most an hour old and can be exchanged at most ten times, unless the trust has reuse. The response to a refused exchange is the same for every reason; the audit log of the organisation contains the reason.',
     body: { schema: wire.ExchangeIn },
     answers: { 201: wire.Exchanged },
     refusals: ['LIMIT_REACHED'],
