@@ -9,8 +9,7 @@ const folder = path.join(root, '.sdks', 'vault');
 /** @param {string} what @param {string} command @param {string[]} args @param {string} [cwd] */
 function run(what, command, args, cwd = root) {
   const { status, error } = spawnSync(command, args, { cwd, stdio: 'inherit' });
-  if (error || status !== 0)
-    process.stderr.write(`\n${what} cannot be installed: its test is SKIPPED.\n\n`);
+  if (error || status !== 0) process.stderr.write(`\n${what} cannot be installed: its test is SKIPPED.\n\n`);
 }
 
 const npm = ['install', '--no-save', '--no-audit', '--no-fund', '--ignore-scripts', '--prefix', folder];

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { before, test } from 'node:test';
+import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { env, project, sharedService } from './service.mjs';
 
@@ -17,9 +17,6 @@ const go = path.join(folder, 'vault-go');
 const missing = (file) => (fs.existsSync(file) ? false : 'not installed: npm run test:vault-clients');
 
 let service;
-before(async () => {
-  service = await sharedService();
-});
 
 /** Runs a client against a new organisation, at the root of the host and at the base path of the organisation. */
 async function run(command, args, base = '') {
@@ -45,58 +42,73 @@ const CAS = 'check-and-set parameter did not match the current version';
 const ONE = { user: 'app', password: 'one' };
 const TWO = { user: 'app', password: 'two' };
 
-for (const base of ['', 'base path']) {
-  test(`hvac: a program in Python works ${base ? 'at a base path' : 'at the root'}`, { skip: missing(hvac) }, async () => {
-    assert.deepEqual(await run(python, [path.join(tools, 'vault_hvac.py')], base), {
-      health: true,
-      head: 200,
-      lease: 900,
-      authenticated: true,
-      cas: [CAS],
-      read: [TWO, 2],
-      earlier: ONE,
-      metadata: { team: 'core' },
-      keys: ['db'],
-      deleted: true,
-      deletion_time: true,
-      restored: TWO,
-      absent: true,
-      ended: true,
-    });
-  });
+test('Vault: clients work unchanged', { timeout: 300_000 }, async (t) => {
+  service = await sharedService();
+  for (const base of ['', 'base path']) {
+    await t.test(
+      `hvac: a program in Python works ${base ? 'at a base path' : 'at the root'}`,
+      { skip: missing(hvac) },
+      async () => {
+        assert.deepEqual(await run(python, [path.join(tools, 'vault_hvac.py')], base), {
+          health: true,
+          head: 200,
+          lease: 900,
+          authenticated: true,
+          cas: [CAS],
+          read: [TWO, 2],
+          earlier: ONE,
+          metadata: { team: 'core' },
+          keys: ['db'],
+          deleted: true,
+          deletion_time: true,
+          restored: TWO,
+          absent: true,
+          ended: true,
+        });
+      },
+    );
 
-  test(`node-vault: a program in JavaScript works ${base ? 'at a base path' : 'at the root'}`, { skip: missing(node) }, async () => {
-    assert.deepEqual(await run(process.execPath, [path.join(tools, 'vault-node.mjs')], base), {
-      health: true,
-      sealed: false,
-      lease: 900,
-      type: 'service',
-      version: 1,
-      cas: [400, CAS],
-      read: ONE,
-      keys: ['db'],
-      deleted: 404,
-      ended: 403,
-    });
-  });
+    await t.test(
+      `node-vault: a program in JavaScript works ${base ? 'at a base path' : 'at the root'}`,
+      { skip: missing(node) },
+      async () => {
+        assert.deepEqual(await run(process.execPath, [path.join(tools, 'vault-node.mjs')], base), {
+          health: true,
+          sealed: false,
+          lease: 900,
+          type: 'service',
+          version: 1,
+          cas: [400, CAS],
+          read: ONE,
+          keys: ['db'],
+          deleted: 404,
+          ended: 403,
+        });
+      },
+    );
 
-  test(`Go: a program with Vault's client works ${base ? 'at a base path' : 'at the root'}`, { skip: missing(go) }, async () => {
-    const { lease, ...seen } = await run(go, [], base);
-    assert.equal(lease, 900);
-    assert.deepEqual(seen, {
-      renewable: false,
-      type: 'service',
-      has_expire_time: true,
-      cas: [400, CAS],
-      versions: [1, 2],
-      read: TWO,
-      earlier: ONE,
-      metadata: { 'app.kubernetes.io/name': 'web' },
-      keys: ['db'],
-      deleted: true,
-      restored: TWO,
-      absent: true,
-      ended: [403, 'permission denied'],
-    });
-  });
-}
+    await t.test(
+      `Go: a program with Vault's client works ${base ? 'at a base path' : 'at the root'}`,
+      { skip: missing(go) },
+      async () => {
+        const { lease, ...seen } = await run(go, [], base);
+        assert.equal(lease, 900);
+        assert.deepEqual(seen, {
+          renewable: false,
+          type: 'service',
+          has_expire_time: true,
+          cas: [400, CAS],
+          versions: [1, 2],
+          read: TWO,
+          earlier: ONE,
+          metadata: { 'app.kubernetes.io/name': 'web' },
+          keys: ['db'],
+          deleted: true,
+          restored: TWO,
+          absent: true,
+          ended: [403, 'permission denied'],
+        });
+      },
+    );
+  }
+});

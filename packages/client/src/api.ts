@@ -232,7 +232,7 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Rename an environment
+         * Change an environment
          * @description The slug does not change.
          *
          *     Needs the scope `environments:write`.
@@ -3135,7 +3135,7 @@ export interface paths {
         put?: never;
         /**
          * Exchange an OIDC token for a session token
-         * @description A CI job or workload sends the OIDC token of its platform and gets a session token of the trust. RS256, PS256, ES256 and EdDSA are accepted. A token must be at most an hour old and can be exchanged at most ten times. The response to a refused exchange is the same for every reason; the audit log of the organisation contains the reason.
+         * @description A CI job or workload sends the OIDC token of its platform and gets a session token of the trust. RS256, PS256, ES256 and EdDSA are accepted. A token must be at most an hour old and can be exchanged at most ten times, unless the trust has reuse. The response to a refused exchange is the same for every reason; the audit log of the organisation contains the reason.
          *
          *     Needs no credential.
          */
@@ -3547,6 +3547,11 @@ export interface components {
             name: string;
             /** @example qa */
             slug: string;
+            /**
+             * @description How many seconds clients of the Vault-compatible API wait before they read a secret again. 60 by default. With 0, each client decides.
+             * @example 60
+             */
+            lease_seconds: number;
         };
         EnvironmentIn: {
             /** @example QA */
@@ -3559,7 +3564,12 @@ export interface components {
         };
         EnvironmentPatch: {
             /** @example Quality assurance */
-            name: string;
+            name?: string;
+            /**
+             * @description How many seconds clients of the Vault-compatible API wait before they read a secret again. 60 by default. With 0, each client decides.
+             * @example 60
+             */
+            lease_seconds?: number;
         };
         Roles: {
             data: {
@@ -7560,6 +7570,11 @@ export interface components {
             allowed_addresses: string[] | null;
             /** @example 3600 */
             ttlSeconds: number;
+            /**
+             * @description Whether a token may be exchanged any number of times until it ends, as controllers in Kubernetes do. false by default: ten times.
+             * @example false
+             */
+            reuse: boolean;
             /** @description The configured keys. null if they are fetched from the issuer. */
             jwks: {
                 keys: {
@@ -7645,6 +7660,11 @@ export interface components {
              * @example 3600
              */
             ttlSeconds?: number;
+            /**
+             * @description Whether a token may be exchanged any number of times until it ends, as controllers in Kubernetes do. false by default: ten times.
+             * @example false
+             */
+            reuse?: boolean;
             /**
              * @description Public keys of the issuer, for an issuer that is not on the public Internet. By default, the keys are fetched from the issuer's discovery document.
              * @example {
@@ -7735,6 +7755,11 @@ export interface components {
              * @example 3600
              */
             ttlSeconds?: number;
+            /**
+             * @description Whether a token may be exchanged any number of times until it ends, as controllers in Kubernetes do. false by default: ten times.
+             * @example false
+             */
+            reuse?: boolean;
             /**
              * @description null removes the keys. They are then fetched from the issuer.
              * @example {

@@ -298,7 +298,12 @@ const guess = ({ params }: At, context: Context): string =>
   knownId(context, { environment: params.mount as string, name: params.path as string }) ?? newId('sec');
 
 /** Encrypts what a request makes of the current value, if that is needed. */
-async function encrypted(asked: WriteAsked, input: Input<unknown, WriteBody>, context: Context, merges: boolean) {
+async function encrypted(
+  asked: WriteAsked,
+  input: Input<unknown, WriteBody>,
+  context: Context,
+  merges: boolean,
+) {
   const id = asked.id ?? newId('sec');
   const { data } = input.body;
   if (asked.type === null || asked.current === null) {

@@ -38,7 +38,6 @@ export const reservedSecret = rowKind('reserved_secret', {
   table: reservedSecrets,
   space: (row) => row.environment_id,
   key: (row) => row.name,
-  // safety: reservation-ends
   sweepAt: ({ created_at }) => created_at + RESERVED,
   maker: ({ created_by }) => created_by,
   quota: lasting(10_000, 1000, 'names with metadata and without a value', 'Each leaves after an hour.'),

@@ -29,7 +29,15 @@ const tag = 'Workload identity';
 const trusts = '/orgs/{org_id}/trusts';
 
 /** Fields in which null counts as omitted on creation. */
-const OMITTABLE = ['audiences', 'environments', 'secrets', 'allowed_addresses', 'ttlSeconds', 'reuse', 'jwks'];
+const OMITTABLE = [
+  'audiences',
+  'environments',
+  'secrets',
+  'allowed_addresses',
+  'ttlSeconds',
+  'reuse',
+  'jwks',
+];
 
 /** The keys of a submitted JWKS, by thumbprint; 400 for an unusable key. */
 async function keysIn({ keys }: { keys: unknown[] }): Promise<NonNullable<Trust['keys']>> {
@@ -194,7 +202,6 @@ async function idOfTrust(context: PublicContext, org: string, name: string): Pro
     .all<Record<string, unknown>>()
     .catch(unavailable);
   const row = results.length === 1 && results[0] ? readable('credential', results[0]) : null;
-  // safety: named-trust-mac
   if (!row || row.mac !== macOf(keys.row, 'credential', row)) return null;
   named.set(place, row.id);
   return row.id;

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { newApprovalPolicy, newOffice } from '../../support/approvals';
 import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../support/credentials';
 import { newDevice } from '../../support/device';
+import { holdNext } from '../../support/faults';
 import { newPolicy } from '../../support/policies';
 import { seen, vaultOf } from '../../support/vault';
 import { type Caller, newOrg, newSecret, send, useWorld } from '../../support/world';
@@ -51,7 +52,11 @@ describe('Vault: permission', () => {
     const key = await newKey(o, { scopes: ['secrets:*'], secrets: ['app/*'] });
     for (const path of ['other/a', 'other/none', 'app'])
       expect(new Set(Object.values(await statuses(key, path)))).toEqual(new Set([403]));
-    expect((await o.get('/secrets/by-name/other/a')).json).toMatchObject({ value: 'secret', version: 1, tags: {} });
+    expect((await o.get('/secrets/by-name/other/a')).json).toMatchObject({
+      value: 'secret',
+      version: 1,
+      tags: {},
+    });
     expect((await vaultOf(key).put('production/data/app/x', { data: { value: 'x' } })).status).toBe(200);
   });
 
@@ -69,7 +74,9 @@ describe('Vault: permission', () => {
     const allowed = async (scopes: string[]) => {
       await newSecret(o, { name: 's' }).catch(() => {});
       const found = await statuses(await newKey(o, { scopes }), 's');
-      return Object.entries(found).flatMap(([call, status]) => (status === 403 ? [] : [call.replace(/ production/, '')]));
+      return Object.entries(found).flatMap(([call, status]) =>
+        status === 403 ? [] : [call.replace(/ production/, '')],
+      );
     };
     expect(await allowed(['secrets:list'])).toEqual(['GET/metadata/s']);
     expect(await allowed(['secrets:read'])).toEqual([
@@ -78,7 +85,12 @@ describe('Vault: permission', () => {
       'GET/metadata/s',
       'GET/subkeys/s',
     ]);
-    expect(await allowed(['secrets:write'])).toEqual(['PUT/data/s', 'PATCH/data/s', 'PUT/metadata/s', 'PATCH/metadata/s']);
+    expect(await allowed(['secrets:write'])).toEqual([
+      'PUT/data/s',
+      'PATCH/data/s',
+      'PUT/metadata/s',
+      'PATCH/metadata/s',
+    ]);
     expect(await allowed(['secrets:delete'])).toEqual([
       'DELETE/data/s',
       'PUT/delete/s',
@@ -115,6 +127,18 @@ describe('Vault: permission', () => {
     expect(seen(await vaultOf(session.o).get('production/data/s'))).toEqual(DENIED);
   });
 
+  it('revocation: a key that is revoked while versions are fetched gets none', async () => {
+    const o = await newOrg();
+    await newSecret(o, { name: 's' });
+    const key = await newKey(o);
+    const { held, release } = holdNext();
+    const answer = vaultOf(key.o).get('production/metadata/s');
+    await held();
+    expect((await o.del(`/api-keys/${key.id}`)).status).toBe(204);
+    release();
+    expect(seen(await answer)).toEqual(DENIED);
+  });
+
   it('addresses: a key that is bound to some is refused from another', async () => {
     const o = await newOrg();
     const key = await newKey(o, { allowed_addresses: ['198.51.100.0/24'] });
@@ -137,10 +161,16 @@ describe('Vault: approvals and policies', () => {
       ['PUT', 'production/metadata/db', { custom_metadata: { a: '1' } }],
     ] as const) {
       const { status, json } = await vault.call(method, path, body);
-      expect([status, json.errors]).toEqual([403, [expect.stringMatching(/needs approval.* The approval is apr_/s)]]);
+      expect([status, json.errors]).toEqual([
+        403,
+        [expect.stringMatching(/needs approval.* The approval is apr_/s)],
+      ]);
     }
     expect((await o.get('/approvals?status=pending')).json.data).toHaveLength(6);
-    expect((await vault.get('production/metadata/db')).json.data).toMatchObject({ current_version: 1, custom_metadata: null });
+    expect((await vault.get('production/metadata/db')).json.data).toMatchObject({
+      current_version: 1,
+      custom_metadata: null,
+    });
   });
 
   it('approval: one that may be repeated serves the same credential without a header, and no other', async () => {
@@ -151,7 +181,8 @@ describe('Vault: approvals and policies', () => {
     const held = await vault.get('production/data/db');
     const [, id] = /(apr_\w+)/.exec(held.json.errors[0]) as RegExpExecArray;
     await ann.o.post(`/approvals/${id}/approve`, { valid_for_seconds: 600 });
-    for (const _ of [1, 2]) expect((await vault.get('production/data/db')).json.data.data).toEqual({ value: 'v' });
+    for (const _ of [1, 2])
+      expect((await vault.get('production/data/db')).json.data.data).toEqual({ value: 'v' });
     expect((await vault.get('production/data/db?version=1')).status).toBe(403);
     expect((await vaultOf((await newSession(asked)).o).get('production/data/db')).status).toBe(403);
     // Our own API needs the header as before.
@@ -166,7 +197,9 @@ describe('Vault: approvals and policies', () => {
     const [, id] = /(apr_\w+)/.exec(held.json.errors[0]) as RegExpExecArray;
     await ann.o.post(`/approvals/${id}/approve`);
     expect((await vaultOf(asked).get('production/data/db')).status).toBe(403);
-    expect((await vaultOf(asked).get('production/data/db', { 'Approval-Id': id as string })).status).toBe(403);
+    expect((await vaultOf(asked).get('production/data/db', { 'Approval-Id': id as string })).status).toBe(
+      403,
+    );
   });
 
   it('naming policy: a name that breaks it is 400, and is not created', async () => {
@@ -183,7 +216,9 @@ describe('Vault: tricks', () => {
     const vault = vaultOf(o);
     const headers = { 'Idempotency-Key': 'k', 'If-Match': '"v9"', 'If-None-Match': '*' };
     for (const version of [1, 2])
-      expect((await vault.call('POST', 'production/data/s', { data: { value: 'x' } }, headers)).json.data.version).toBe(version);
+      expect(
+        (await vault.call('POST', 'production/data/s', { data: { value: 'x' } }, headers)).json.data.version,
+      ).toBe(version);
     expect((await vault.get('production/data/s', headers)).status).toBe(200);
   });
 
@@ -191,12 +226,16 @@ describe('Vault: tricks', () => {
     const o = await newOrg();
     const vault = vaultOf(o);
     await vault.put('production/data/s', '{"data":{"__proto__":{"a":1},"constructor":"x"}}');
-    expect((await vault.get('production/data/s')).text).toContain('"data":{"__proto__":{"a":1},"constructor":"x"}');
+    expect((await vault.get('production/data/s')).text).toContain(
+      '"data":{"__proto__":{"a":1},"constructor":"x"}',
+    );
     await vault.put('production/data/t', '{"data":{"a":"1"},"data":{"a":"2"}}');
     expect((await vault.get('production/data/t')).json.data.data).toEqual({ a: '2' });
     expect((await vault.put('production/data/u', '{"data":{"value":"\\ud800"}}')).status).toBe(400);
     expect((await vault.put('production/data/v', '{"data":{"a":"\\ud800"}}')).status).toBe(200);
-    expect((await vault.put('production/metadata/s', '{"custom_metadata":{"__proto__":"x"}}')).status).toBe(400);
+    expect((await vault.put('production/metadata/s', '{"custom_metadata":{"__proto__":"x"}}')).status).toBe(
+      400,
+    );
     expect((await vault.put('production/metadata/s', { custom_metadata: { a: '\u202e' } })).status).toBe(400);
   });
 
@@ -213,7 +252,10 @@ describe('Vault: tricks', () => {
     ] as const) {
       const { status, json, headers } = await vaultOf({ token }).call(method, path, body);
       expect([path, [400, 403, 404].includes(status), Object.keys(json)]).toEqual([path, true, ['errors']]);
-      expect([headers.get('content-type'), headers.get('www-authenticate')]).toEqual(['application/json', null]);
+      expect([headers.get('content-type'), headers.get('www-authenticate')]).toEqual([
+        'application/json',
+        null,
+      ]);
     }
     expect((await send('GET', '/compat/other')).json.error.code).toBe('NOT_FOUND');
   });

@@ -145,7 +145,10 @@ describe('Vault: write', () => {
     const o = await newOrg();
     const vault = vaultOf(o);
     const put = async (cas: unknown) => {
-      const { status, json } = await vault.put('production/data/s', { data: { value: 'x' }, options: { cas } });
+      const { status, json } = await vault.put('production/data/s', {
+        data: { value: 'x' },
+        options: { cas },
+      });
       return status === 200 ? json.data.version : [status, json.errors];
     };
     expect(await put(1)).toEqual([400, [CAS]]);
@@ -183,7 +186,9 @@ describe('Vault: write', () => {
     const put = (body: unknown, type = '') =>
       vault.put('production/data/s', body, type ? { 'Content-Type': type } : {});
     expect((await put('{"data":{"a":"b"},"x":1}', 'text/plain')).status).toBe(200);
-    expect((await put(JSON.stringify({ data: { a: 'b' } }), 'application/json; charset=utf-8')).status).toBe(200);
+    expect((await put(JSON.stringify({ data: { a: 'b' } }), 'application/json; charset=utf-8')).status).toBe(
+      200,
+    );
     expect(seen(await put({}))).toEqual([400, { errors: ['no data provided'] }]);
     expect(seen(await put(undefined))).toEqual([400, { errors: ['no data provided'] }]);
     expect((await put('{', 'application/json')).status).toBe(400);
@@ -216,10 +221,14 @@ describe('Vault: patch', () => {
   it('merges: sets keys, removes those that are null, keeps the text of the others', async () => {
     const vault = vaultOf(await newOrg());
     await vault.put('production/data/s', '{"data":{"n":1.10,"a":"1","b":"2","o":{"x":1,"y":2}}}');
-    const patched = await vault.patch('production/data/s', { data: { a: '9', b: null, o: { y: null, z: 3 } } });
+    const patched = await vault.patch('production/data/s', {
+      data: { a: '9', b: null, o: { y: null, z: 3 } },
+    });
     expect(seen({ ...patched, json: patched.json.data })).toEqual([200, metadata(2)]);
     expect((await vault.get('production/data/s')).text).toContain('{"n":1.10,"a":"9","o":{"x":1,"z":3}}');
-    expect((await vault.patch('production/data/s', { data: { c: '1' }, options: { cas: 1 } })).json.errors).toEqual([CAS]);
+    expect(
+      (await vault.patch('production/data/s', { data: { c: '1' }, options: { cas: 1 } })).json.errors,
+    ).toEqual([CAS]);
   });
 
   it('one value: a patch of a secret that holds one value can only replace it', async () => {
@@ -385,7 +394,8 @@ describe('Vault: metadata', () => {
     const vault = vaultOf(await newOrg());
     const put = async (custom_metadata: unknown) =>
       (await vault.put('production/metadata/s', { custom_metadata })).status;
-    const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, 'v']));
+    const many = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, 'v']));
     expect(await put({ ['k'.repeat(128)]: 'v'.repeat(512) })).toBe(204);
     expect(await put({ ['k'.repeat(129)]: 'v' })).toBe(400);
     expect(await put({ ['é'.repeat(65)]: 'v' })).toBe(400);
@@ -395,7 +405,9 @@ describe('Vault: metadata', () => {
     expect(await put(many(65))).toBe(400);
     expect(await put(many(64))).toBe(204);
     expect((await vault.patch('production/metadata/s', { custom_metadata: { more: 'v' } })).status).toBe(400);
-    expect((await vault.patch('production/metadata/s', { custom_metadata: { more: 'v', k0: null } })).status).toBe(204);
+    expect(
+      (await vault.patch('production/metadata/s', { custom_metadata: { more: 'v', k0: null } })).status,
+    ).toBe(204);
     expect(await put({ code: 'a tag of this name' })).toBe(204);
   });
 
@@ -444,7 +456,10 @@ describe('Vault: further paths', () => {
       cas_required: false,
       delete_version_after: '0s',
     });
-    expect(seen(await vault.put('production/config', {}))).toEqual([405, { errors: ['unsupported operation'] }]);
+    expect(seen(await vault.put('production/config', {}))).toEqual([
+      405,
+      { errors: ['unsupported operation'] },
+    ]);
     await vault.put('production/data/s', { data: { a: '1', o: { x: { y: 1 } } } });
     const subkeys = async (query = '') => (await vault.get(`production/subkeys/s${query}`)).json.data.subkeys;
     expect(await subkeys()).toEqual({ a: null, o: { x: { y: null } } });

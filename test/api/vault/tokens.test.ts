@@ -78,7 +78,10 @@ describe('Vault: system paths', () => {
       [bounded, 'production/app/db'],
       [bounded, 'elsewhere/app/db'],
     ] as const)
-      expect(seen(await vault.get(`sys/internal/ui/mounts/${path}`))).toEqual([403, { errors: [text(path)] }]);
+      expect(seen(await vault.get(`sys/internal/ui/mounts/${path}`))).toEqual([
+        403,
+        { errors: [text(path)] },
+      ]);
     expect(seen(await anyone.get('sys/internal/ui/mounts/production'))).toEqual(DENIED);
   });
 
@@ -95,7 +98,15 @@ describe('Vault: system paths', () => {
 
   it('refused: what is not served has no handler', async () => {
     const vault = vaultOf(await newOrg());
-    for (const path of ['sys/policies/acl/x', 'sys/auth', 'sys/wrapping/lookup', 'sys/raw/x', 'sys/unseal', 'identity/entity', 'cubbyhole/x'])
+    for (const path of [
+      'sys/policies/acl/x',
+      'sys/auth',
+      'sys/wrapping/lookup',
+      'sys/raw/x',
+      'sys/unseal',
+      'identity/entity',
+      'cubbyhole/x',
+    ])
       expect(seen(await vault.get(path))).toEqual([
         404,
         { errors: [`no handler for route "${path}". route entry not found.`] },
@@ -143,7 +154,8 @@ describe('Vault: tokens', () => {
   });
 
   it('lookup and revoke: only the own token and own session tokens', async () => {
-    const [o, other] = [await newOrg(), await newOrg()];
+    const o = await newOrg();
+    const other = await newOrg();
     const session = await newSession(o);
     const sibling = await newSession((await newKey(o)).o);
     const lookup = async (token: string, of: { token: string }) =>
@@ -151,7 +163,8 @@ describe('Vault: tokens', () => {
     expect(await lookup(o.token, o)).toBe(200);
     expect(await lookup(session.token, o)).toBe(200);
     expect(await lookup(session.token, session.o)).toBe(200);
-    for (const token of [o.token, sibling.token, other.token, 'x']) expect(await lookup(token, session.o)).toBe(403);
+    for (const token of [o.token, sibling.token, other.token, 'x'])
+      expect(await lookup(token, session.o)).toBe(403);
     expect(await lookup(sibling.token, o)).toBe(403);
     expect((await vaultOf(o).put('auth/token/revoke', { token: sibling.token })).status).toBe(403);
     expect((await vaultOf(o).put('auth/token/revoke', { token: session.token })).status).toBe(204);
@@ -182,9 +195,17 @@ describe('Vault: tokens', () => {
   it('create: an API key makes a session token of its own', async () => {
     const o = await newOrg();
     const make = (body: object) => vaultOf(o).call('POST', 'auth/token/create', body);
-    const { json } = await make({ display_name: 'terraform', ttl: '20m0s', explicit_max_ttl: '20m', policies: ['default'] });
+    const { json } = await make({
+      display_name: 'terraform',
+      ttl: '20m0s',
+      explicit_max_ttl: '20m',
+      policies: ['default'],
+    });
     expect(json.auth).toMatchObject({ lease_duration: 1200, renewable: false, token_type: 'service' });
-    expect((await whoami({ token: json.auth.client_token })).json).toMatchObject({ kind: 'session', parent_id: o.keyId });
+    expect((await whoami({ token: json.auth.client_token })).json).toMatchObject({
+      kind: 'session',
+      parent_id: o.keyId,
+    });
     expect((await make({})).json.auth.lease_duration).toBe(3600);
     for (const body of [{ policies: ['root'] }, { no_parent: true }, { num_uses: 1 }, { ttl: 'soon' }])
       expect((await make(body)).status).toBe(400);
@@ -217,16 +238,19 @@ describe('Vault: logins', () => {
         num_uses: 0,
       },
     ]);
-    expect((await vaultOf({ token: json.auth.client_token }).get('auth/token/lookup-self')).json.data.id).toBe(
-      json.auth.accessor,
-    );
+    expect(
+      (await vaultOf({ token: json.auth.client_token }).get('auth/token/lookup-self')).json.data.id,
+    ).toBe(json.auth.accessor);
     expect((await login({ role_id: o.keyId, secret_id: o.token }, 'my/own')).status).toBe(200);
     // Clients send the token that they had.
-    expect((await login({ role_id: o.id, secret_id: o.token }, 'approle', { 'X-Vault-Token': 'old' })).status).toBe(200);
+    expect(
+      (await login({ role_id: o.id, secret_id: o.token }, 'approle', { 'X-Vault-Token': 'old' })).status,
+    ).toBe(200);
   });
 
   it('approle: everything that is wrong is one refusal, and makes no session', async () => {
-    const [o, other] = [await newOrg(), await newOrg()];
+    const o = await newOrg();
+    const other = await newOrg();
     const session = await newSession(o);
     const wrong = [400, { errors: ['invalid role or secret ID'] }];
     const login = (role_id: string, secret_id: string, headers = {}) =>
@@ -254,7 +278,9 @@ describe('Vault: logins', () => {
   it('approle: a session token ends with its key, and is audited as any other', async () => {
     const o = await newOrg();
     const key = await newKey(o, { ttlSeconds: 600 });
-    const { auth } = (await send('PUT', '/v1/auth/approle/login', { body: { role_id: key.id, secret_id: key.token } })).json;
+    const { auth } = (
+      await send('PUT', '/v1/auth/approle/login', { body: { role_id: key.id, secret_id: key.token } })
+    ).json;
     expect(auth.lease_duration).toBeLessThanOrEqual(600);
     const entries = (await o.get('/audit-log?action=access_token.create')).json.data;
     expect(entries).toHaveLength(1);
@@ -263,7 +289,12 @@ describe('Vault: logins', () => {
   });
 
   it('other kinds of logins have no handler', async () => {
-    for (const path of ['auth/userpass/login/ann', 'auth/oidc/oidc/auth_url', 'auth/token/roles', 'auth/x/login'])
+    for (const path of [
+      'auth/userpass/login/ann',
+      'auth/oidc/oidc/auth_url',
+      'auth/token/roles',
+      'auth/x/login',
+    ])
       expect((await send('POST', `/v1/${path}`, { body: { password: 'x' } })).status).toBe(404);
   });
 });
@@ -325,7 +356,10 @@ describe('Vault: logins of workloads', () => {
     const statuses = async (role: string, times: number) => {
       const all: number[] = [];
       for (let n = 0; n < times; n++)
-        all.push((await login({ role, jwt }, { 'X-Vault-Namespace': o.id, 'CF-Connecting-IP': `198.18.7.${n}` })).status);
+        all.push(
+          (await login({ role, jwt }, { 'X-Vault-Namespace': o.id, 'CF-Connecting-IP': `198.18.7.${n}` }))
+            .status,
+        );
       return all;
     };
     expect(again.reuse).toBe(true);
@@ -334,6 +368,18 @@ describe('Vault: logins of workloads', () => {
     const narrow = await newKey(o, { scopes: ['tokens:write'] });
     expect((await narrow.o.patch(`/trusts/${again.id}`, { reuse: false })).json.reuse).toBe(false);
     expect((await narrow.o.patch(`/trusts/${again.id}`, { reuse: true })).status).toBe(403);
+  });
+
+  it('rate limit: past the limit of its address, a login by name reads no D1, and a right one passes', async () => {
+    const { o, issuer } = await world();
+    const headers = { 'X-Vault-Namespace': o.id, 'CF-Connecting-IP': '192.0.2.201' };
+    const by = async (role: string, jwt: string) => (await login({ role, jwt }, headers)).status;
+    expect(await by(`cluster ${o.id}`, await issuer.sign())).toBe(200);
+    for (let n = 0; n < 21; n++) await by('another', 'x');
+    const asked = [faults.gate, faults.d1];
+    for (const role of ['another', 'cluster']) expect(await by(role, await issuer.sign())).toBe(429);
+    expect([faults.gate, faults.d1]).toEqual(asked);
+    expect(await by(`cluster ${o.id}`, await issuer.sign())).toBe(200);
   });
 
   it('jwt: of two trusts with one name, none serves by it', async () => {
@@ -351,7 +397,8 @@ describe('Vault: logins of workloads', () => {
 
 describe('Vault: organisations', () => {
   it('base path and namespace must name the organisation of the token', async () => {
-    const [o, other] = [await newOrg(), await newOrg()];
+    const o = await newOrg();
+    const other = await newOrg();
     await vaultOf(o).put('production/data/s', { data: { value: 'x' } });
     const get = async (base: string, namespace?: string) =>
       seen(
@@ -381,7 +428,8 @@ describe('Vault: organisations', () => {
   });
 
   it('two organisations with the same names never meet', async () => {
-    const [a, b] = [await newOrg(), await newOrg()];
+    const a = await newOrg();
+    const b = await newOrg();
     await vaultOf(a).put('production/data/s', { data: { of: 'a' } });
     await vaultOf(b).put('production/data/s', { data: { of: 'b' } });
     await vaultOf(a).put('production/metadata/t', { custom_metadata: { of: 'a' } });

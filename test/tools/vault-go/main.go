@@ -54,8 +54,9 @@ func main() {
 	if err := kv.DeleteVersions(ctx, "go/db", []int{2}); err != nil {
 		seen["delete_error"] = err.Error()
 	}
-	_, gone := kv.Get(ctx, "go/db")
-	seen["deleted"] = errors.Is(gone, vault.ErrSecretNotFound)
+	// A deleted version is 404 with its metadata, which the client keeps.
+	gone := must(kv.Get(ctx, "go/db"))
+	seen["deleted"] = gone.Data == nil && !gone.VersionMetadata.DeletionTime.IsZero()
 	if err := kv.Undelete(ctx, "go/db", []int{2}); err != nil {
 		seen["undelete_error"] = err.Error()
 	}

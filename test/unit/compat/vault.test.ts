@@ -12,7 +12,13 @@ const segmentsOf = (path: string) => {
 
 describe('Vault: paths', () => {
   it('segments: decoded once, and a slash in one separates', () => {
-    expect(segmentsOf('/v1/production/data/app/db?version=1#x')).toEqual([null, 'production', 'data', 'app', 'db']);
+    expect(segmentsOf('/v1/production/data/app/db?version=1#x')).toEqual([
+      null,
+      'production',
+      'data',
+      'app',
+      'db',
+    ]);
     expect(segmentsOf('/v1//production//data/app%2Fdb/')).toEqual([null, 'production', 'data', 'app', 'db']);
     expect(segmentsOf('/v1/production/data/%252e%252e')).toEqual([null, 'production', 'data', '%2e%2e']);
     expect(segmentsOf('/v1/production/data/a\\..\\b')).toEqual([null, 'production', 'data', 'a\\..\\b']);
@@ -21,7 +27,13 @@ describe('Vault: paths', () => {
   it('base path: the organisation is between /compat/vault and /v1', () => {
     expect(segmentsOf('/compat/vault/org_1/v1/sys/health')).toEqual(['org_1', 'sys', 'health']);
     expect(segmentsOf('/compat/vault//v1/sys/health')).toEqual(['', 'sys', 'health']);
-    for (const path of ['/compat/vault/org_1', '/compat/vault/org_1/v2/x', '/compat/vault/v1/x', '/v1', '/v2/x'])
+    for (const path of [
+      '/compat/vault/org_1',
+      '/compat/vault/org_1/v2/x',
+      '/compat/vault/v1/x',
+      '/v1',
+      '/v2/x',
+    ])
       expect(segmentsOf(path)).toBe(null);
   });
 
@@ -72,7 +84,11 @@ describe('Vault: values', () => {
     expect(isMap('generic', '{"a":1}')).toBe(false);
     expect(mapOf('generic', 'a"b')).toBe('{"value":"a\\"b"}');
     expect(storedAs('{"value":"a"}', false)).toEqual({ is_single: true, is_text: true, value: 'a' });
-    expect(storedAs('{"value":"a"}', true)).toEqual({ is_single: true, is_text: false, value: '{"value":"a"}' });
+    expect(storedAs('{"value":"a"}', true)).toEqual({
+      is_single: true,
+      is_text: false,
+      value: '{"value":"a"}',
+    });
     for (const map of ['{}', '{"value":1}', '{"value":null}', '{"value":"a","b":1}', '{"Value":"a"}'])
       expect(storedAs(map, false)).toEqual({ is_single: false, is_text: false, value: map });
   });

@@ -293,7 +293,12 @@ function encryptAgain(
   if (call.ask.is_last || (isNeeded && !version)) return refuse('UNAVAILABLE', { retry_after: 1 });
   const current =
     isNeeded && version ? deliver({}, { row, version }, slugOf(call.core, row.environment_id), now) : null;
-  return wants('value', { id: row?.id ?? null, type: row?.type ?? null, is_map, current } satisfies WriteAsked);
+  return wants('value', {
+    id: row?.id ?? null,
+    type: row?.type ?? null,
+    is_map,
+    current,
+  } satisfies WriteAsked);
 }
 
 /** The plan of a written value, which takes the place of tags without one. */
