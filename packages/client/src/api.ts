@@ -3135,7 +3135,7 @@ export interface paths {
         put?: never;
         /**
          * Exchange an OIDC token for a session token
-         * @description A CI job or workload sends the OIDC token of its platform and gets a session token of the trust. RS256, PS256, ES256 and EdDSA are accepted. A token must be at most an hour old and can be exchanged at most ten times, unless the trust has reuse. The response to a refused exchange is the same for every reason; the audit log of the organisation contains the reason.
+         * @description A CI job or workload sends the OIDC token of its platform and gets a session token of the trust. RS256, PS256, ES256 and EdDSA are accepted. A token must be at most an hour old and can be exchanged at most ten times. The response to a refused exchange is the same for every reason; the audit log of the organisation contains the reason.
          *
          *     Needs no credential.
          */
@@ -3547,10 +3547,7 @@ export interface components {
             name: string;
             /** @example qa */
             slug: string;
-            /**
-             * @description How many seconds clients of the Vault-compatible API wait before they read a secret again. 60 by default. With 0, each client decides.
-             * @example 60
-             */
+            /** @example 60 */
             lease_seconds: number;
         };
         EnvironmentIn: {
@@ -3566,7 +3563,7 @@ export interface components {
             /** @example Quality assurance */
             name?: string;
             /**
-             * @description How many seconds clients of the Vault-compatible API wait before they read a secret again. 60 by default. With 0, each client decides.
+             * @description How many seconds clients of Vault wait before they read a secret again.
              * @example 60
              */
             lease_seconds?: number;
@@ -7570,10 +7567,7 @@ export interface components {
             allowed_addresses: string[] | null;
             /** @example 3600 */
             ttlSeconds: number;
-            /**
-             * @description Whether a token may be exchanged any number of times until it ends, as controllers in Kubernetes do. false by default: ten times.
-             * @example false
-             */
+            /** @example false */
             reuse: boolean;
             /** @description The configured keys. null if they are fetched from the issuer. */
             jwks: {
@@ -7661,7 +7655,7 @@ export interface components {
              */
             ttlSeconds?: number;
             /**
-             * @description Whether a token may be exchanged any number of times until it ends, as controllers in Kubernetes do. false by default: ten times.
+             * @description Whether a token may be exchanged more than ten times, until it ends.
              * @example false
              */
             reuse?: boolean;
@@ -7756,7 +7750,7 @@ export interface components {
              */
             ttlSeconds?: number;
             /**
-             * @description Whether a token may be exchanged any number of times until it ends, as controllers in Kubernetes do. false by default: ten times.
+             * @description Whether a token may be exchanged more than ten times, until it ends.
              * @example false
              */
             reuse?: boolean;

@@ -9,14 +9,15 @@ export const mutants = [
     'vault-other-org': 'api/vault/tokens: base path and namespace must name the organisation of the token',
     'vault-dot-segments': 'unit/compat/vault: a segment . or .. is refused, however it is spelled',
     'cas-version': 'api/vault/kv: 0 creates only, another number must be the current version',
-    'secret-keeps-its-type': 'api/vault/kv: a new value is generic or json, and an existing secret keeps its type',
+    'secret-keeps-its-type':
+      'api/vault/kv: a new value is generic or json, and an existing secret keeps its type',
     'revival-needs-delete': 'api/vault/kv: reviving needs secrets:delete, as restoring does',
-    'merged-tags-bounded': 'api/vault/kv: 64 keys of 128 bytes with 512 bytes each; a merge cannot exceed them',
+    'merged-tags-bounded':
+      'api/vault/kv: 64 keys of 128 bytes with 512 bytes each; a merge cannot exceed them',
     'login-names-its-key': 'api/vault/tokens: everything that is wrong is one refusal, and makes no session',
     'only-own-tokens': 'api/vault/tokens: only the own token and own session tokens',
     'clients-end-sessions-alone':
       'api/vault/tokens: ends a session token at once, and never an API key or an agent credential',
-    'reuse-widens-trust': 'api/vault/tokens: a trust says whether a token serves more than ten times',
     'only-repeatable-found':
       'api/vault/attacks: one that may be repeated serves the same credential without a header, and no other',
     'named-exchange-limited-before-database':
@@ -27,6 +28,12 @@ export const mutants = [
     tag: 'metadata-rechecked-after-fetch',
     change: { from: 'call.recheck()', to: 'null' },
     notice: 'api/vault/attacks: a key that is revoked while versions are fetched gets none',
+  },
+  {
+    name: 'a trust lets tokens be used again without the right to widen it',
+    tag: 'reuse-widens-trust',
+    change: { from: '(before.reuse === true || after.reuse !== true) &&', to: '' },
+    notice: 'api/vault/tokens: a trust says whether a token serves more than ten times',
   },
   {
     name: 'tags without a value stay until they are swept',

@@ -210,8 +210,7 @@ export const EnvironmentIn = z
 /** How long clients of Vault wait before they read a secret again, where the environment does not say. */
 export const LEASE_SECONDS = 60;
 const LeaseSeconds = z.int().min(0).max(86_400).openapi({
-  description:
-    'How many seconds clients of the Vault-compatible API wait before they read a secret again. 60 by default. With 0, each client decides.',
+  description: 'How many seconds clients of Vault wait before they read a secret again.',
   example: 60,
 });
 
@@ -224,7 +223,7 @@ export const Environment = z
     revision: Revision,
     name: z.string(),
     slug: z.string(),
-    lease_seconds: LeaseSeconds,
+    lease_seconds: z.int().openapi({ example: 60 }),
   })
   .openapi('Environment');
 export const EnvironmentPage = pageOf(Environment, 'EnvironmentPage');

@@ -322,7 +322,7 @@ export const trustRoutes = [
     tag,
     summary: 'Exchange an OIDC token for a session token',
     description:
-      'A CI job or workload sends the OIDC token of its platform and gets a session token of the trust. RS256, PS256, ES256 and EdDSA are accepted. A token must be at most an hour old and can be exchanged at most ten times, unless the trust has reuse. The response to a refused exchange is the same for every reason; the audit log of the organisation contains the reason.',
+      'A CI job or workload sends the OIDC token of its platform and gets a session token of the trust. RS256, PS256, ES256 and EdDSA are accepted. A token must be at most an hour old and can be exchanged at most ten times. The response to a refused exchange is the same for every reason; the audit log of the organisation contains the reason.',
     body: { schema: wire.ExchangeIn },
     answers: { 201: wire.Exchanged },
     refusals: ['LIMIT_REACHED'],

@@ -134,8 +134,7 @@ const Lifetime = z
   .openapi({ description: 'Lifetime of its session tokens in seconds, 3600 by default.', example: 3600 });
 
 const Reuse = z.boolean().openapi({
-  description:
-    'Whether a token may be exchanged any number of times until it ends, as controllers in Kubernetes do. false by default: ten times.',
+  description: 'Whether a token may be exchanged more than ten times, until it ends.',
   example: false,
 });
 
@@ -209,7 +208,7 @@ export const Trust = z
       .nullable()
       .openapi({ description: 'IP addresses and ranges. null means any address.' }),
     ttlSeconds: z.int().openapi({ example: 3600 }),
-    reuse: Reuse,
+    reuse: z.boolean().openapi({ example: false }),
     jwks: z
       .object({ keys: z.array(z.record(z.string(), z.unknown())) })
       .nullable()
