@@ -194,6 +194,7 @@ describe('Vault: write', () => {
     expect((await put('{', 'application/json')).status).toBe(400);
     expect((await put('[]')).status).toBe(400);
     expect((await put({ data: [] })).status).toBe(400);
+    expect((await put('{"data":{"a":"b"}}', 'application/x-www-form-urlencoded')).status).toBe(200);
     expect((await put('a=b', 'application/x-www-form-urlencoded')).json.errors).toEqual(['no data provided']);
     expect((await put({ data: null })).status).toBe(200);
     expect((await vault.get('production/data/s')).json.data.data).toEqual({});
