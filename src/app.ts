@@ -1,14 +1,15 @@
 // The HTTP application: routing, common response headers and one log line per request. Invariant: every
 // response has Request-Id, no-store and nosniff (and HSTS if PUBLIC_URL is https), and every error has the
 // format of the error catalogue.
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
+import { answerVault } from './compat/vault';
 import { newId } from './db/ids';
-import { databaseRefusal } from './db/unavailable';
 import { routes } from './domains';
 import { type Env, settingsOf } from './env';
-import { ApiError, type Refusal, refuse } from './errors';
+import { ApiError, refuse } from './errors';
 import { health } from './health';
-import type { Trace } from './http/context';
+import type { Incoming, Trace } from './http/context';
+import { refusalOfFault } from './http/faults';
 import { handle } from './http/handle';
 import { readHeaders } from './http/headers';
 import { handlePublic } from './http/public';
@@ -30,6 +31,25 @@ type App = { Bindings: Env; Variables: Variables };
 const routed = (path: string) => path.replace('{name}', ':name{.+}').replace(/\{(\w+)\}/g, ':$1');
 
 export const app = new Hono<App>({ strict: true });
+
+/** The input for handling a request. */
+function incomingOf(c: Context<App>, params: Record<string, string>): Incoming {
+  const settings = settingsOf(c.env);
+  if ('problem' in settings) throw new ApiError(refuse('MISCONFIGURED', { message: settings.problem }));
+  const headers = readHeaders(c.req.raw);
+  const { ip, user_agent, reason } = headers;
+  return {
+    request: c.req.raw,
+    headers,
+    env: c.env,
+    settings,
+    base: c.get('base'),
+    trace: c.get('trace'),
+    facts: { id: c.get('requestId'), ip, user_agent, reason, place: placeOf(c.req.raw) },
+    params,
+    defer: (work) => c.executionCtx.waitUntil(work),
+  };
+}
 
 /** Where a request came from, according to Cloudflare; null outside Cloudflare. */
 function placeOf({ cf }: Request): string | null {
@@ -114,23 +134,11 @@ for (const path of [...methods.keys()].sort(inOrder)) {
       return errorResponse(refuse('METHOD_NOT_ALLOWED'), c.get('base'), trace, null, {
         Allow: allowed.join(', '),
       });
-    const settings = settingsOf(c.env);
-    if ('problem' in settings) throw new ApiError(refuse('MISCONFIGURED', { message: settings.problem }));
-    const headers = readHeaders(c.req.raw);
-    const { ip, user_agent, reason } = headers;
-    return (route.public ? handlePublic : handle)(route, {
-      request: c.req.raw,
-      headers,
-      env: c.env,
-      settings,
-      base: c.get('base'),
-      trace,
-      facts: { id: c.get('requestId'), ip, user_agent, reason, place: placeOf(c.req.raw) },
-      params: c.req.param() as Record<string, string>,
-      defer: (work) => c.executionCtx.waitUntil(work),
-    });
+    return (route.public ? handlePublic : handle)(route, incomingOf(c, c.req.param()));
   });
 }
+
+for (const path of ['/v1/*', '/compat/vault/*']) app.all(path, (c) => answerVault(incomingOf(c, {})));
 
 app.notFound((c) => {
   const message = 'This path is not part of the API. The API reference is at /docs.';
@@ -138,19 +146,6 @@ app.notFound((c) => {
 });
 
 app.onError((error, c) => {
-  let refusal: Refusal = refuse('INTERNAL');
-  const ofDatabase = databaseRefusal(error);
-  if (error instanceof ApiError) refusal = error.refusal;
-  else if (ofDatabase) refusal = ofDatabase;
-  else
-    console.error(
-      JSON.stringify({
-        level: 'error',
-        event: 'fault',
-        request_id: c.get('requestId'),
-        why: `${error.name}: ${error.message}`.slice(0, 300),
-        stack: error.stack?.slice(0, 600),
-      }),
-    );
+  const refusal = refusalOfFault(error, c.get('requestId'));
   return errorResponse(refusal, c.get('base'), c.get('trace'));
 });

@@ -68,6 +68,8 @@ export function isNarrowerTrust(before: Trust, after: Trust): boolean {
   return (
     after.issuer === before.issuer &&
     after.ttl <= before.ttl &&
+    // safety: reuse-widens-trust
+    (before.reuse === true || after.reuse !== true) &&
     after.audiences.every((audience) => before.audiences.includes(audience)) &&
     (before.keys === null
       ? after.keys === null

@@ -30,6 +30,7 @@ export const idPrefixes = {
   integration: 'int',
   sync: 'syn',
   share: 'shr',
+  reserved_secret: 'rsv',
   scan: 'scn',
   incident: 'inc',
   audit_entry: 'aud',

@@ -74,6 +74,8 @@ export const environments = sqliteTable(
     slug: text().notNull(),
     name: text().notNull(),
     created_at: integer().notNull(),
+    /** How long clients of Vault wait before they read a secret again, in seconds; null for 60. */
+    lease_seconds: integer(),
     ...decided(),
   },
   (t) => [primaryKey({ columns: [t.org_id, t.id] }), uniqueIndex('environments_slug').on(t.org_id, t.slug)],
@@ -680,6 +682,21 @@ export const syncs = sqliteTable(
   (t) => [primaryKey({ columns: [t.org_id, t.id] })],
 );
 
+/** Names of secrets that have tags and no value yet: clients of Vault write metadata first. */
+export const reservedSecrets = sqliteTable(
+  'reserved_secrets',
+  {
+    ...tenant(),
+    environment_id: text().notNull(),
+    name: text().notNull(),
+    tags: text({ mode: 'json' }).$type<Record<string, string>>().notNull(),
+    created_by: text().notNull(),
+    created_at: integer().notNull(),
+    ...decided(),
+  },
+  (t) => [primaryKey({ columns: [t.org_id, t.id] })],
+);
+
 /**
  * Links that show one version of a secret a limited number of times. The value is encrypted under a key that
  * only the link contains.
@@ -852,6 +869,7 @@ export type WebhookRow = typeof webhooks.$inferSelect;
 export type IntegrationRow = typeof integrations.$inferSelect;
 export type SyncRow = typeof syncs.$inferSelect;
 export type ShareRow = typeof shares.$inferSelect;
+export type ReservedSecretRow = typeof reservedSecrets.$inferSelect;
 export type IncidentRow = typeof incidents.$inferSelect;
 export type CheckpointRow = typeof auditCheckpoints.$inferSelect;
 export type SegmentRow = typeof auditSegments.$inferSelect;

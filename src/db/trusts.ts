@@ -21,6 +21,8 @@ export interface Trust {
   claims: Claims;
   ttl: number;
   keys: Record<string, IssuerKey> | null;
+  /** Whether a token may be exchanged any number of times until it ends. Absent: ten times. */
+  reuse?: boolean;
   /** When it was last changed, except for its name. */
   changed_at: number;
 }

@@ -35,7 +35,7 @@ export async function readBody(request: Request): Promise<ReadBody> {
  * All bytes of a body, or null if there are too many; the excess is read and dropped, so the client receives
  * the response.
  */
-async function readBytes(request: Request): Promise<Uint8Array | null> {
+export async function readBytes(request: Request): Promise<Uint8Array | null> {
   const declared = request.headers.get('content-length');
   // The runtime ends a body at its Content-Length: a small one is read in one piece, which is faster than a
   // stream.

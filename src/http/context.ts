@@ -20,6 +20,8 @@ export interface Incoming {
   facts: RequestFacts;
   trace: Trace;
   params: Record<string, string>;
+  /** The client cannot name an approval: see `Ask.approval`. */
+  approvalIsFound?: true;
   defer(work: Promise<unknown>): void;
 }
 

@@ -219,7 +219,7 @@ function askOf(ready: Ready): Ask {
 
 /** Identifies a request for approval: no other request has this digest. */
 function identified(
-  { incoming: { request, headers }, asked, context }: Ready,
+  { incoming: { request, headers, approvalIsFound }, asked, context }: Ready,
   id: string | null,
 ): NonNullable<Ask['approval']> {
   const { pathname, search } = new URL(request.url);
@@ -234,6 +234,7 @@ function identified(
     path,
     digest: hmacHex(digest, tuple(...parts)),
     ...(call !== null && { call }),
+    ...(approvalIsFound && { isFound: true }),
   };
 }
 
@@ -351,6 +352,9 @@ const withoutKey = (refusal: Refusal, { keys }: Context): Refusal =>
     ? refuse('MISCONFIGURED', { message: ORG_KEY_MISSING })
     : refusal;
 
+/** Statuses whose data a route renders. 404: what a read shows of something that is not there any more. */
+const SHOWN = new Set([200, 201, 404]);
+
 /** Renders the gate's result. */
 async function respond(
   ready: Ready,
@@ -370,7 +374,7 @@ async function respond(
   const { status, data } = outcome;
   const etag = outcome.etag ?? revisionOf(route, status, data);
   if (etag) headers.ETag = etag;
-  if (route.render && (status === 200 || status === 201) && (!replay || route.resumes))
+  if (route.render && SHOWN.has(status) && (!replay || route.resumes))
     return rendered(
       await route.render(data as never, asked.input, { ...context, ...calls, etag }),
       status,

@@ -102,6 +102,7 @@ const MAY = {
   adapters: ['crypto', 'auth', 'delivery'],
   http: ['crypto', 'db', 'auth', 'keys', 'gate'],
   domains: ['crypto', 'db', 'auth', 'keys', 'gate', 'delivery', 'adapters', 'http'],
+  compat: ['crypto', 'db', 'auth', 'domains', 'gate', 'http'],
   openapi: ['crypto', 'db', 'auth', 'domains', 'http'],
   pages: ['crypto', 'db', 'auth', 'keys', 'domains', 'http', 'openapi'],
   objects: ['crypto', 'db', 'auth', 'gate', 'domains', 'delivery'],

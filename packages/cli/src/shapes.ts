@@ -173,7 +173,7 @@ export const SCHEMAS: Record<string, string> = {
   ClockAccepted: 'ahead_seconds:number',
   OrgWithUsage: 'id:string revision?:number name:string default_environment:string allowed_addresses:array|null audit_retention_days:number|null regions?:string|array created_at:string updated_at:string usage:object',
   EnvironmentPage: 'data:[@Environment] next_cursor:string|null has_more:boolean',
-  Environment: 'id:string revision?:number name:string slug:string',
+  Environment: 'id:string revision?:number name:string slug:string lease_seconds:number',
   Roles: 'data:array',
   MemberPage: 'data:[@Member] next_cursor:string|null has_more:boolean',
   Member: 'id:string revision?:number email:string name:string role:string environments?:array|null status:string passkeys:number invited_by:string|null created_at:string enrolled_at:string|null enrolment:object|null',
@@ -291,7 +291,7 @@ export const SCHEMAS: Record<string, string> = {
   TerminalSignedIn: 'token:string expiresAt:string member:@SignedInMember refresh_token:string',
   DeviceLoginRequest: 'user_code:string client_name:string address:string place:string|null same_address:boolean created_at:string expires_at:string',
   DeviceLoginDecided: 'status:string session_id:string|null',
-  Trust: 'id:string revision?:number name:string issuer:string audiences:array claims:object scopes:array environments?:array|null secrets:array|null allowed_addresses:array|null ttlSeconds:number jwks:object|null created_by:string parent_id:string|null created_at:string updated_at:string expires_at:string|null last_used_at:string|null use_count:number last_used_place:string|null',
+  Trust: 'id:string revision?:number name:string issuer:string audiences:array claims:object scopes:array environments?:array|null secrets:array|null allowed_addresses:array|null ttlSeconds:number reuse:boolean jwks:object|null created_by:string parent_id:string|null created_at:string updated_at:string expires_at:string|null last_used_at:string|null use_count:number last_used_place:string|null',
   TrustPage: 'data:[@Trust] next_cursor:string|null has_more:boolean',
   Exchanged: 'token:string expiresAt:string id:string',
 };

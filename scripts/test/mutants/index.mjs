@@ -23,6 +23,7 @@ import { mutants as secrets } from './secrets.mjs';
 import { mutants as shares } from './shares.mjs';
 import { mutants as syncs } from './syncs.mjs';
 import { mutants as trusts } from './trusts.mjs';
+import { mutants as vault } from './vault.mjs';
 
 /**
  * @typedef {object} Mutant
@@ -58,5 +59,6 @@ export const mutants = [
   ...shares,
   ...syncs,
   ...trusts,
+  ...vault,
   ...cli,
 ];

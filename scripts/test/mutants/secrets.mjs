@@ -159,7 +159,7 @@ export const mutants = [
   {
     name: 'a soft delete leaves generated values in stored responses',
     tag: 'soft-delete-destroys-stored-values',
-    change: { from: ', destroyed: [row.id]', to: '' },
+    change: 'remove',
     notice: 'api/secrets/generated: a soft delete destroys them in stored responses for good',
   },
   {

@@ -84,7 +84,7 @@ export const mutants = [
   {
     name: 'a link comes back with a secret that is restored',
     tag: 'deletion-ends-links',
-    change: { from: 'linksOf(core, row.id)', to: "linksOf(core, '')" },
+    change: { from: 'linksOf(call.core, row.id)', to: "linksOf(call.core, '')" },
     notice: 'api/shares/ends: secret deleted and restored',
   },
   {

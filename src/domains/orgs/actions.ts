@@ -1,5 +1,5 @@
 // Actions on organisations and environments and the permissions they need.
-import { bootstrap, type Needs } from '../../auth/actions';
+import { bootstrap, emergency, type Needs } from '../../auth/actions';
 
 export const actions = {
   'org.create': { scopes: [], kinds: ['system'], makes: true },
@@ -11,6 +11,7 @@ export const actions = {
   'org.read': { scopes: ['org:read'] },
   'org.update': { scopes: ['org:write'], held: true },
   'org.delete': { scopes: [], kinds: ['api_key', 'member'], owner: true, fresh: true, held: true },
+  'environment.mounts': { scopes: [], kinds: emergency },
   'environment.list': { scopes: ['environments:read'] },
   'environment.read': { scopes: ['environments:read'] },
   'environment.create': { scopes: ['environments:write'] },

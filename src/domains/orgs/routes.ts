@@ -225,7 +225,7 @@ export const orgRoutes = [
     action: 'environment.update',
     revises: true,
     tag: 'Environments',
-    summary: 'Rename an environment',
+    summary: 'Change an environment',
     description: 'The slug does not change.',
     body: { schema: wire.EnvironmentPatch },
     answers: { 200: wire.Environment },

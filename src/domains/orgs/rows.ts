@@ -32,5 +32,6 @@ export const environment = rowKind('environment', {
   table: environments,
   space: () => '',
   key: (row) => row.slug,
+  added: ['lease_seconds'],
   quota: lasting(MOST_ENVIRONMENTS, undefined, 'environments'),
 });

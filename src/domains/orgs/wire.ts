@@ -223,9 +223,24 @@ export const EnvironmentIn = z
     slug: Slug.optional().openapi({ description: 'Derived from the name by default.' }),
   })
   .openapi('EnvironmentIn');
-export const EnvironmentPatch = z.strictObject({ name: Name }).openapi('EnvironmentPatch');
+/** How long clients of Vault wait before they read a secret again, where the environment does not say. */
+export const LEASE_SECONDS = 60;
+const LeaseSeconds = z.int().min(0).max(86_400).openapi({
+  description: 'How many seconds clients of Vault wait before they read a secret again.',
+  example: 60,
+});
+
+export const EnvironmentPatch = z
+  .strictObject({ name: Name.optional(), lease_seconds: LeaseSeconds.optional() })
+  .openapi('EnvironmentPatch');
 export const Environment = z
-  .object({ id: z.string(), revision: Revision, name: z.string(), slug: z.string() })
+  .object({
+    id: z.string(),
+    revision: Revision,
+    name: z.string(),
+    slug: z.string(),
+    lease_seconds: z.int().openapi({ example: 60 }),
+  })
   .openapi('Environment');
 export const EnvironmentPage = pageOf(Environment, 'EnvironmentPage');
 
@@ -246,7 +261,14 @@ export const environmentOut = ({
   revision,
   name,
   slug,
-}: EnvironmentRow): z.infer<typeof Environment> => ({ id, revision, name, slug });
+  lease_seconds,
+}: EnvironmentRow): z.infer<typeof Environment> => ({
+  id,
+  revision,
+  name,
+  slug,
+  lease_seconds: lease_seconds ?? LEASE_SECONDS,
+});
 
 /** The slug for a name; empty if none can be derived. */
 export const slugOfName = (name: string): string =>

@@ -5,14 +5,14 @@ import { actions } from './actions';
 import { secretOperations } from './gate/operations';
 import { raised } from './gate/raised';
 import { secretRoutes } from './routes';
-import { secret } from './rows';
+import { reservedSecret, secret } from './rows';
 
 export const secrets = {
   tags: {
     Secrets: 'Encrypted values with versions, lifetimes and rotation. Only reads return values.',
   },
   actions,
-  rows: [secret],
+  rows: [secret, reservedSecret],
   raises: { secret: raised },
   operations: secretOperations,
   routes: secretRoutes,

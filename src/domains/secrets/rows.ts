@@ -1,10 +1,12 @@
-// The rows of secrets.
+// The rows of secrets, and of names that have tags and no value yet.
 import { RESTORABLE, rowKind } from '../../db/rows';
-import { type SecretRow, secrets } from '../../db/schema';
+import { type ReservedSecretRow, reservedSecrets, type SecretRow, secrets } from '../../db/schema';
+import { lasting } from '../../gate/limits/quotas';
 
 declare module '../../db/rows' {
   interface RowTypes {
     secret: SecretRow;
+    reserved_secret: ReservedSecretRow;
   }
 }
 
@@ -27,4 +29,16 @@ export const secret = rowKind('secret', {
   // Its row does not say: see the intent.
   maker: () => '',
   quota: 'bounded with their ciphertexts by wholeQuotas and secretsOfRoot',
+});
+
+/** How long tags wait for a value, in milliseconds. */
+export const RESERVED = 3_600_000;
+
+export const reservedSecret = rowKind('reserved_secret', {
+  table: reservedSecrets,
+  space: (row) => row.environment_id,
+  key: (row) => row.name,
+  sweepAt: ({ created_at }) => created_at + RESERVED,
+  maker: ({ created_by }) => created_by,
+  quota: lasting(10_000, 1000, 'names with metadata and without a value', 'Each leaves after an hour.'),
 });

@@ -8,6 +8,10 @@ import { matchesETag } from '../../etag';
 /** How many versions a secret keeps. */
 export const MOST_VERSIONS = 1000;
 
+/** How many tags a secret can have, and their total bytes, keys and values, in UTF-8. */
+export const MOST_TAGS = 64;
+export const MOST_TAGS_BYTES = 16_384;
+
 /** A value encrypted by the Worker. */
 export interface EncryptedValue {
   seal_id: string;

@@ -7,7 +7,7 @@ import { exampleId } from '../../db/ids';
 import { type SecretRow, secretTypes, type VersionRow } from '../../db/schema';
 import { EnvironmentRef, iso, isoOrNull, pageOf, pageQuery, QueryInteger, Time, text } from '../../http/wire';
 import type { RotationPlan } from '../policies/gate/due';
-import { etagOf, statuses, statusOf } from './rules';
+import { etagOf, MOST_TAGS, MOST_TAGS_BYTES, statuses, statusOf } from './rules';
 
 export const MOST_VALUE = 65_536;
 
@@ -35,20 +35,24 @@ export const SecretValue = z
 export const NonEmptyValue = SecretValue.refine((value) => value !== '', 'must not be empty');
 
 const Type = z.enum(secretTypes);
-const Description = text(1024);
-/** The most total bytes of a secret's tags, keys and values, in UTF-8. */
-const MOST_TAGS = 16_384;
-const Tags = z
-  .record(
-    z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, 'must have 1 to 64 characters: letters, digits, _ . -'),
-    text(256),
-  )
-  .refine((tags) => Object.keys(tags).length <= 50, 'must have at most 50 tags')
+const Description = text(2048);
+/** The name of a tag: printable, so that pages and terminals show it as it is. */
+export const TagName = text(128).refine(
+  (key) => utf8(key).length <= 128,
+  'must have at most 128 bytes in UTF-8',
+);
+export const TagValue = text(512).refine(
+  (value) => utf8(value).length <= 512,
+  'must have at most 512 bytes in UTF-8',
+);
+export const Tags = z
+  .record(TagName, TagValue)
+  .refine((tags) => Object.keys(tags).length <= MOST_TAGS, 'must have at most 64 tags')
   .refine(
-    (tags) => utf8(Object.entries(tags).flat().join('')).length <= MOST_TAGS,
+    (tags) => utf8(Object.entries(tags).flat().join('')).length <= MOST_TAGS_BYTES,
     'must have at most 16,384 bytes in total',
   )
-  .openapi({ example: { team: 'core' }, maxProperties: 50 });
+  .openapi({ example: { team: 'core' }, maxProperties: MOST_TAGS });
 const Seconds = z.int().min(1).max(31_536_000);
 const AutoRotate = z.boolean().optional().openapi({
   description: 'Whether a rotation policy with auto_rotate may replace a generated value. false by default.',
@@ -310,7 +314,7 @@ export const ListQuery = z
     tag: z
       .string()
       .min(1)
-      .max(321)
+      .max(641)
       .optional()
       .openapi({ description: 'Only secrets with this tag: key, or key:value.' }),
     id: z.string().max(64).optional().openapi({

@@ -29,7 +29,15 @@ const tag = 'Workload identity';
 const trusts = '/orgs/{org_id}/trusts';
 
 /** Fields in which null counts as omitted on creation. */
-const OMITTABLE = ['audiences', 'environments', 'secrets', 'allowed_addresses', 'ttlSeconds', 'jwks'];
+const OMITTABLE = [
+  'audiences',
+  'environments',
+  'secrets',
+  'allowed_addresses',
+  'ttlSeconds',
+  'reuse',
+  'jwks',
+];
 
 /** The keys of a submitted JWKS, by thumbprint; 400 for an unusable key. */
 async function keysIn({ keys }: { keys: unknown[] }): Promise<NonNullable<Trust['keys']>> {
@@ -176,6 +184,42 @@ async function exchange(
   return { refusal: refuse('UNAVAILABLE', { retry_after: 1 }) };
 }
 
+/** The ids of trusts by organisation and name, as this isolate last found them. A guess: the row decides. */
+const named = new QuickLRU<string, string>({ maxSize: 500 });
+
+/** The id of the one trust with this name; null if there is none, or several. */
+async function idOfTrust(context: PublicContext, org: string, name: string): Promise<string | null> {
+  const place = `${org} ${name}`;
+  // safety: named-exchange-limited-before-database
+  if (waitOf(context.request.ip) > 0) return named.get(place) ?? null;
+  const keys = forms.org(org) && name.length <= MOST_NAME ? await context.keyring.org(org) : null;
+  if (!keys) return null;
+  context.trace.d1_calls++;
+  const { results } = await context.env.DB.prepare(
+    "select * from credentials where org_id = ? and kind = 'trust' and name = ? and revoked_at is null limit 2",
+  )
+    .bind(org, name)
+    .all<Record<string, unknown>>()
+    .catch(unavailable);
+  const row = results.length === 1 && results[0] ? readable('credential', results[0]) : null;
+  if (!row || row.mac !== macOf(keys.row, 'credential', row)) return null;
+  named.set(place, row.id);
+  return row.id;
+}
+
+const MOST_NAME = 255;
+
+/** The same for a client that names a trust by its id or its name, as Vault's clients name a role. */
+export async function exchangeForRole(
+  context: PublicContext,
+  org: string,
+  role: string,
+  text: string,
+): Promise<PublicAnswer> {
+  const trust = forms.trust(role) ? role : await idOfTrust(context, org, role);
+  return exchange(context, org, trust ?? '', text);
+}
+
 export const trustRoutes = [
   route({
     method: 'post',
@@ -199,6 +243,7 @@ export const trustRoutes = [
         claims,
         audiences: body.audiences ?? [context.base],
         ttl: body.ttlSeconds ?? 3600,
+        ...(body.reuse && { reuse: true }),
       };
       const trust = { ...accepted, keys: jwks ? await keysIn(jwks) : null };
       return {
@@ -245,13 +290,14 @@ export const trustRoutes = [
     refusals: ['NOT_FOUND', 'SCOPE_EXCEEDS_PARENT'],
     named: by('credential'),
     async prepare({ body }, context) {
-      const { name = null, issuer, audiences, claims, ttlSeconds, jwks, ...rest } = body;
+      const { name = null, issuer, audiences, claims, ttlSeconds, reuse, jwks, ...rest } = body;
       if (issuer !== undefined) mustBeHttps(issuer, context);
       const trust = {
         ...(issuer !== undefined && { issuer }),
         ...(audiences && { audiences }),
         ...(claims && { claims }),
         ...(ttlSeconds !== undefined && { ttl: ttlSeconds }),
+        ...(reuse !== undefined && { reuse }),
         ...(jwks !== undefined && { keys: jwks && (await keysIn(jwks)) }),
       };
       return { input: { name, ...rest, trust, allowPrivate: context.settings.allowPrivate } };

@@ -133,6 +133,11 @@ const Lifetime = z
   .max(86_400)
   .openapi({ description: 'Lifetime of its session tokens in seconds, 3600 by default.', example: 3600 });
 
+const Reuse = z.boolean().openapi({
+  description: 'Whether a token may be exchanged more than ten times, until it ends.',
+  example: false,
+});
+
 const fitsIssuer = (
   { issuer, claims }: { issuer?: string; claims?: Record<string, string | string[]> },
   context: z.RefinementCtx,
@@ -158,6 +163,7 @@ export const TrustIn = z
     }),
     allowed_addresses: Addresses.optional(),
     ttlSeconds: Lifetime.optional(),
+    reuse: Reuse.optional(),
     jwks: Jwks.optional(),
   })
   .superRefine(fitsIssuer)
@@ -174,6 +180,7 @@ export const TrustPatch = z
     secrets: Patterns.nullable().optional(),
     allowed_addresses: Addresses.nullable().optional(),
     ttlSeconds: Lifetime.optional(),
+    reuse: Reuse.optional(),
     jwks: Jwks.nullable()
       .optional()
       .openapi({ description: 'null removes the keys. They are then fetched from the issuer.' }),
@@ -201,6 +208,7 @@ export const Trust = z
       .nullable()
       .openapi({ description: 'IP addresses and ranges. null means any address.' }),
     ttlSeconds: z.int().openapi({ example: 3600 }),
+    reuse: z.boolean().openapi({ example: false }),
     jwks: z
       .object({ keys: z.array(z.record(z.string(), z.unknown())) })
       .nullable()
@@ -284,6 +292,7 @@ export function trustOut({ row, environments, used }: Shown): z.infer<typeof Tru
     secrets,
     allowed_addresses,
     ttlSeconds: trust?.ttl ?? 0,
+    reuse: trust?.reuse ?? false,
     jwks: jwksOf(trust?.keys ?? null),
     created_by,
     parent_id: parentIdOf(row),

@@ -218,7 +218,25 @@ function hold(call: Call<unknown>, asking: Asking, now: number): Held {
   if (policies.length === 0) return { use: null, approval: null, bypassed };
   // The service itself cannot wait for approval.
   if (caller.kind === 'system') return refuse('APPROVAL_REQUIRED');
-  return approval ? wait(call, approval, asking, policies, now) : unidentified;
+  if (!approval) return unidentified;
+  const found = approval.isFound ? repeatable(call, approval, asking, policies, now) : null;
+  return found
+    ? useOf(call, found.id, asking, policies, bypassed, now)
+    : wait(call, approval, asking, policies, now);
+}
+
+/** The approval under which a credential may repeat this very request; null if there is none. */
+function repeatable(
+  call: Call<unknown>,
+  { digest }: Asked,
+  asking: Asking,
+  policies: Policy[],
+  now: number,
+): ApprovalRow | null {
+  const { core, caller } = call;
+  const row = core.rows.find('approval', caller.root, repeatedBy(digest, caller.credential));
+  // safety: only-repeatable-found
+  return row && isRepeatable(row) && isStillGood(call, row, asking, policies, now) ? row : null;
 }
 
 /** Uses an approval; 409 if it does not apply to this request. */

@@ -83,7 +83,15 @@ export interface Ask {
    * path, and a keyed digest of these, the body and `call`, its X-Access-Call. `call` is here and not in
    * `request`, so that no audit entry has it.
    */
-  approval?: { id: string | null; method: string; path: string; digest: string; call?: string };
+  approval?: {
+    id: string | null;
+    method: string;
+    path: string;
+    digest: string;
+    call?: string;
+    /** The client cannot name an approval: one that may be repeated is found by the digest. */
+    isFound?: true;
+  };
   /** `again`: a further round of a request that the gate answered with `more`. */
   again: boolean;
   /** The last round: what would need a further one is refused. */

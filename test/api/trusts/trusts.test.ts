@@ -35,6 +35,7 @@ describe('workload identity: trust', () => {
       secrets: ['app/*'],
       allowed_addresses: null,
       ttlSeconds: 900,
+      reuse: false,
       jwks: issuer.jwks,
       created_by: o.keyId,
       parent_id: null,

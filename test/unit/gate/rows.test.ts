@@ -66,6 +66,7 @@ const environment: EnvironmentRow = {
   slug: 'production',
   name: 'Production',
   created_at: 1,
+  lease_seconds: 60,
   revision: 1,
   mac: '',
 };

@@ -76,3 +76,32 @@ export const mint: Operation<MintInput> = {
     },
   },
 };
+
+/** A call for a session token that ends with its key at the latest. */
+const withinKey = <I extends MintInput>(call: Call<I>, now: number): Call<I> => {
+  const left = call.caller.expires_at === null ? null : Math.floor((call.caller.expires_at - now) / 1000);
+  const { ttlSeconds } = call.input;
+  return { ...call, input: { ...call.input, ttlSeconds: Math.min(ttlSeconds, left ?? ttlSeconds) } };
+};
+
+interface LoginInput extends MintInput {
+  /** The API key or the organisation that the client names beside the token; null if it names none. */
+  role: string | null;
+}
+
+/** A session token for a client that takes the lifetime that it gets. */
+export const login: Operation<LoginInput> = {
+  subject: aboutToken,
+  authorize(call, now) {
+    const { core, caller, input } = call;
+    // safety: login-names-its-key
+    if (input.role !== null && input.role !== core.org && input.role !== caller.id)
+      return refuse('UNAUTHENTICATED');
+    return within(call, session(withinKey(call, now), now));
+  },
+  change: {
+    plan: (call, now, found) => (mint.change as Minting).plan(withinKey(call, now), now, found),
+  },
+};
+
+type Minting = NonNullable<Operation<MintInput>['change']>;

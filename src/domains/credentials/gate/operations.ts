@@ -12,7 +12,8 @@ import { environmentOf, slugOf } from '../../../gate/request/target';
 import { type ListInput, listed } from '../../../gate/rows/listing';
 import { createAgent, createBreakGlass, createKey, createProvider } from './create';
 import { find, shown } from './credential';
-import { mint } from './mint';
+import { login, mint } from './mint';
+import { lookup, revokeToken } from './own';
 import { revoke, rotateKey, update } from './update';
 
 /**
@@ -71,6 +72,7 @@ const isSelf = (row: CredentialRow, caller: Caller) => row.id === caller.credent
 
 export const credentialOperations = {
   'caller.read': whoami,
+  'caller.lookup': lookup,
   'api_key.list': list('api_key'),
   'api_key.read': read('api_key'),
   'api_key.create': createKey,
@@ -78,6 +80,8 @@ export const credentialOperations = {
   'api_key.rotate': rotateKey,
   'api_key.revoke': revoke('api_key', isSelf),
   'access_token.create': mint,
+  'access_token.login': login,
+  'access_token.revoke_token': revokeToken,
   'access_token.list': list('session'),
   'access_token.revoke': revoke(
     'session',

@@ -6,7 +6,7 @@ import type { EnvironmentRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { insertion, revision } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
-import { found, type Outcome, ok } from '../../../gate/request/outcome';
+import { fail, found, type Outcome, ok } from '../../../gate/request/outcome';
 import { environmentOf, MOST_ENVIRONMENTS } from '../../../gate/request/target';
 import { environmentOut } from '../wire';
 import { whole } from './unlimited-callers';
@@ -38,6 +38,24 @@ const readOne: Operation<Record<string, never>> = {
   read: (call) => found(named(call), environmentOut),
 };
 
+/** What a caller can do with secrets. */
+const SECRETS = ['list', 'read', 'write', 'rotate', 'delete'].map((verb) => `secrets:${verb}`);
+
+/** The environments with secrets that the caller can use: the one that is named, or all of them. */
+const mounts: Operation<Record<string, never>> = {
+  subject: aboutNamed,
+  read(call): Outcome {
+    const { core, ask, caller } = call;
+    const all =
+      ask.named.environment === undefined
+        ? core.rows.after('environment', '', MOST_ENVIRONMENTS)
+        : [named(call)].filter((row) => row !== null);
+    const shown = all.filter(({ id }) => reachesEnvironment(caller, SECRETS, id));
+    if (ask.named.environment !== undefined && shown.length === 0) return fail(refuse('NOT_FOUND'));
+    return ok({ environments: shown.map(({ id, slug, name }) => ({ id, slug, name })) });
+  },
+};
+
 const create: Operation<{ id: string; name: string; slug: string }> = {
   subject: ({ input }) => ({ resource: input.id, environment: input.slug }),
   authorize: (call) => whole(call),
@@ -56,14 +74,14 @@ const create: Operation<{ id: string; name: string; slug: string }> = {
   },
 };
 
-const rename: Operation<{ name: string }> = {
+const update: Operation<{ name?: string; lease_seconds?: number }> = {
   subject: aboutNamed,
   change: {
     revises: named,
     plan(call) {
       const row = named(call);
       if (!row) return refuse('NOT_FOUND');
-      const put = revision(call, 'environment', row, { name: call.input.name });
+      const put = revision(call, 'environment', row, call.input);
       return { status: 200, data: environmentOut(put.row as EnvironmentRow), writes: [put] };
     },
   },
@@ -96,6 +114,7 @@ export const environmentOperations = {
   'environment.list': list,
   'environment.read': readOne,
   'environment.create': create,
-  'environment.update': rename,
+  'environment.update': update,
+  'environment.mounts': mounts,
   'environment.delete': remove,
 };

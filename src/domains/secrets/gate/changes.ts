@@ -249,32 +249,41 @@ export const remove: Operation<DeleteInput> = {
       if (!row || (row.deleted_at !== null && (!input.permanent || row.deleted_at + RESTORABLE <= now)))
         return refuse('NOT_FOUND');
       const conflict = preconditionFailed(row, input.if_match);
-      if (conflict) return conflict;
-      const taken = row.deleted_at === null ? { former_name: row.name } : {};
-      // Restoring the secret does not restore its links.
-      // safety: deletion-ends-links
-      const links = linksOf(core, row.id).map(({ id }) => ({ kind: 'share', id }) as const);
-      // It can be restored from D1. Its cached ciphertexts and the generated values in stored responses are
-      // deleted.
-      if (!input.permanent) {
-        const plan = changed(call, row, { deleted_at: now }, now);
-        // safety: soft-delete-destroys-stored-values
-        return withAudit(
-          { ...plan, deletes: links, status: 204, data: null, etag: undefined, destroyed: [row.id] },
-          taken,
-        );
-      }
-      return {
-        status: 204,
-        data: null,
-        deletes: [{ kind: 'secret', id: row.id }, ...links],
-        destroyed: [row.id],
-        environments: [row.environment_id],
-        audit: taken,
-      };
+      return conflict ?? removal(call, row, input.permanent, now);
     },
   },
 };
+
+/** The plan that deletes a secret, for seven days or permanently. */
+export function removal(call: Call<unknown>, row: SecretRow, permanent: boolean, now: number): Plan {
+  const taken = row.deleted_at === null ? { former_name: row.name } : {};
+  // Restoring the secret does not restore its links.
+  // safety: deletion-ends-links
+  const links = linksOf(call.core, row.id).map(({ id }) => ({ kind: 'share', id }) as const);
+  // It can be restored from D1. Its cached ciphertexts and the generated values in stored responses are
+  // deleted.
+  if (!permanent) {
+    const plan = changed(call, row, { deleted_at: now }, now);
+    return {
+      ...plan,
+      deletes: links,
+      status: 204,
+      data: null,
+      etag: undefined,
+      // safety: soft-delete-destroys-stored-values
+      destroyed: [row.id],
+      audit: { ...plan.audit, ...taken },
+    };
+  }
+  return {
+    status: 204,
+    data: null,
+    deletes: [{ kind: 'secret', id: row.id }, ...links],
+    destroyed: [row.id],
+    environments: [row.environment_id],
+    audit: taken,
+  };
+}
 
 export const restore: Operation<Record<string, never>> = {
   subject: aboutSecret,
@@ -282,14 +291,20 @@ export const restore: Operation<Record<string, never>> = {
     plan(call, now) {
       const { core } = call;
       const row = core.rows.get('secret', target(call));
-      // safety: restore-period-ends
-      if (!row || (row.deleted_at !== null && row.deleted_at + RESTORABLE <= now)) return refuse('NOT_FOUND');
-      if (!core.rows.get('environment', row.environment_id))
-        return refuse('NOT_FOUND', { message: 'The environment of this secret no longer exists.' });
-      if (row.deleted_at === null) return refuse('CONFLICT', { message: 'This secret is not deleted.' });
-      // safety: secret-name-unique-on-restore
-      if (core.rows.find('secret', row.environment_id, row.name)) return refuse('SECRET_NAME_TAKEN');
-      return changed(call, row, { deleted_at: null }, now);
+      return restoration(call, row, now);
     },
   },
 };
+
+/** The plan that restores a deleted secret. */
+export function restoration(call: Call<unknown>, row: SecretRow | null, now: number): Plan | Refusal {
+  const { core } = call;
+  // safety: restore-period-ends
+  if (!row || (row.deleted_at !== null && row.deleted_at + RESTORABLE <= now)) return refuse('NOT_FOUND');
+  if (!core.rows.get('environment', row.environment_id))
+    return refuse('NOT_FOUND', { message: 'The environment of this secret no longer exists.' });
+  if (row.deleted_at === null) return refuse('CONFLICT', { message: 'This secret is not deleted.' });
+  // safety: secret-name-unique-on-restore
+  if (core.rows.find('secret', row.environment_id, row.name)) return refuse('SECRET_NAME_TAKEN');
+  return changed(call, row, { deleted_at: null }, now);
+}

@@ -211,8 +211,6 @@ export function list(call: Call<ListInput>): Outcome {
   return ok({ items, next, ...(folders && { folders }) });
 }
 
-function hasTag(tags: Record<string, string>, tag: string): boolean {
-  const colon = tag.indexOf(':');
-  const [key, value] = colon < 0 ? [tag, null] : [tag.slice(0, colon), tag.slice(colon + 1)];
-  return Object.hasOwn(tags, key) && (value === null || tags[key] === value);
-}
+/** Whether a secret has a tag: `key`, or `key:value`. Keys may contain colons, too. */
+const hasTag = (tags: Record<string, string>, tag: string): boolean =>
+  Object.entries(tags).some(([key, value]) => tag === key || tag === `${key}:${value}`);

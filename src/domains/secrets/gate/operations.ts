@@ -5,6 +5,7 @@ import { readAll } from './bulk';
 import { create, remove, restore, rollback, rotate, update } from './changes';
 import { type CompareInput, compare } from './compare';
 import { type ListInput, list } from './lists';
+import { pathOperations } from './paths';
 import { put } from './put';
 import { secretRead, secretReadByName } from './reads';
 import { aboutSecret } from './state';
@@ -24,4 +25,5 @@ export const secretOperations = {
   'secret.rollback': rollback,
   'secret.delete': remove,
   'secret.restore': restore,
+  ...pathOperations,
 };

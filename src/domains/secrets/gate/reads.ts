@@ -13,7 +13,7 @@ import { type Delivered, etagOf, hasVersion, type Readable, readable, revokedVer
 import { subjectOf } from './state';
 import { keep, versionOf } from './versions';
 
-interface ReadInput {
+export interface ReadInput {
   /** Whether the Worker accepts `Delivered` as text. */
   as_text?: true;
   version: number | null;
@@ -52,16 +52,19 @@ export function deliver(
     : { seal_id: found.version.seal_id, text, environment, now };
 }
 
-async function read(
+export async function read(
   call: Call<ReadInput>,
   find: () => SecretRow | null,
-  missing = () => refuse('NOT_FOUND'),
+  missing: () => OperationOutcome = () => fail(refuse('NOT_FOUND')),
 ): Promise<OperationOutcome> {
   const { core, input } = call;
   for (let fetched: VersionRow | null = null; ; ) {
     const now = core.now();
     const row = find();
-    if (!row) return fail((fetched && call.recheck()) ?? missing());
+    if (!row) {
+      const ended = fetched && call.recheck();
+      return ended ? fail(ended) : missing();
+    }
     // safety: read-rechecked-after-fetch
     const refusal = readable(row, now) ?? (fetched && call.recheck());
     if (refusal) return fail(refusal);
@@ -90,13 +93,13 @@ async function read(
 const byId = ({ core, ask }: Call<unknown>): SecretRow | null =>
   core.rows.get('secret', ask.named.secret as string);
 
-function byName({ core, ask }: Call<unknown>): SecretRow | null {
+export function byName({ core, ask }: Call<unknown>): SecretRow | null {
   const environment = environmentOf(core, ask.named.environment);
   return environment && core.rows.find('secret', environment.id, ask.named.name as string);
 }
 
 /** Adds the version that is read. */
-const aboutRead = ({ core, input }: Call<ReadInput>, row: SecretRow | null) =>
+export const aboutRead = ({ core, input }: Call<ReadInput>, row: SecretRow | null) =>
   row ? { ...subjectOf(core, row), version: input.version ?? row.version } : {};
 
 export const secretRead: Operation<ReadInput> = {
@@ -110,7 +113,7 @@ export const secretReadByName: Operation<ReadInput> = {
     read(
       call,
       () => byName(call),
-      () => unknownPart(call),
+      () => fail(unknownPart(call)),
     ),
 };
 

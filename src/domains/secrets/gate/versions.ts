@@ -4,7 +4,7 @@
 
 import { and, desc, eq, getTableColumns, gte, lte } from 'drizzle-orm';
 import { fromD1, macOf } from '../../../db/rows';
-import { secretVersions, type VersionRow } from '../../../db/schema';
+import { type SecretRow, secretVersions, type VersionRow } from '../../../db/schema';
 import { sqlite } from '../../../db/statements';
 import { ApiError, refuse } from '../../../errors';
 import { reportViolation } from '../../../gate/audit/integrity';
@@ -138,13 +138,20 @@ export interface VersionsInput {
   after: string | null;
 }
 
-export async function versions(call: Call<VersionsInput>): Promise<Outcome> {
-  const { core, ask, input } = call;
-  const id = ask.named.secret as string;
-  await caughtUp(core);
-  const row = core.rows.get('secret', id);
-  if (!row || row.deleted_at !== null) return fail(refuse('NOT_FOUND'));
-  const newest = Math.min(row.version, input.after === null ? row.version : Number(input.after) - 1);
+/** What versions are shown of: without their ciphertext. */
+export type History = Omit<VersionRow, 'value_sealed'>[];
+
+/**
+ * The versions of a secret up to a number, newest first, and one more than `limit` if there is one. Throws if
+ * D1 does not have one as it was written. Check the caller again after this.
+ */
+export async function historyOf(
+  call: Call<unknown>,
+  row: SecretRow,
+  newest: number,
+  limit: number,
+): Promise<History> {
+  const { core, ask } = call;
   const { value_sealed: _, ...columns } = getTableColumns(secretVersions);
   const query = sqlite
     .select(columns)
@@ -152,21 +159,31 @@ export async function versions(call: Call<VersionsInput>): Promise<Outcome> {
     .where(
       and(
         eq(secretVersions.org_id, ask.org),
-        eq(secretVersions.secret_id, id),
+        eq(secretVersions.secret_id, row.id),
         lte(secretVersions.version, newest),
         gte(secretVersions.version, row.oldest_version),
       ),
     )
     .orderBy(desc(secretVersions.version))
-    .limit(input.limit + 1)
+    .limit(limit + 1)
     .toSQL();
-  const found = await core.database.all<Omit<VersionRow, 'value_sealed'>>(query);
+  const found = await core.database.all<History[number]>(query);
   const right = isRight(call);
-  for (let number = newest, at = 0; number >= row.oldest_version && at <= input.limit; number--) {
+  for (let number = newest, at = 0; number >= row.oldest_version && at <= limit; number--) {
     if (!hasVersion(row, number)) continue;
     const version = found[at++];
-    if (version?.version !== number || !right(version)) miss(call, { secret: id, version: number });
+    if (version?.version !== number || !right(version)) miss(call, { secret: row.id, version: number });
   }
+  return found;
+}
+
+export async function versions(call: Call<VersionsInput>): Promise<Outcome> {
+  const { core, ask, input } = call;
+  await caughtUp(core);
+  const row = core.rows.get('secret', ask.named.secret as string);
+  if (!row || row.deleted_at !== null) return fail(refuse('NOT_FOUND'));
+  const newest = Math.min(row.version, input.after === null ? row.version : Number(input.after) - 1);
+  const found = await historyOf(call, row, newest, input.limit);
   // safety: versions-rechecked-after-fetch
   const refusal = call.recheck();
   if (refusal) return fail(refusal);

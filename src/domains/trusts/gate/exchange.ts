@@ -1,6 +1,7 @@
 // The gate's decision on exchanging an issuer's token for a session token. The Worker has verified the token;
 // the gate decides by the trust under lock. Invariants: a session token holds no more than its trust and is
-// revoked together with it; one token gives at most ten session tokens, regardless of failures; all refusals
+// revoked together with it; one token gives at most ten session tokens, regardless of failures, unless its
+// trust lets tokens be used again; all refusals
 // have the same response, and the reason is in the audit log.
 import { isWithin } from '../../../auth/addresses';
 import { essential, refusedBy } from '../../../auth/trusts';
@@ -57,6 +58,7 @@ function problemOf(call: Call<ExchangeInput>): string | null {
   // safety: exchange-judged-by-gate
   const refused = refusedBy(row.trust, input.workload);
   if (refused) return refused;
+  if (row.trust.reuse) return null;
   // safety: token-exchanged-ten-times
   return exchanged(core).times(input.spent.digest, ask.request.id) >= MOST_USES
     ? 'the token was exchanged ten times'
@@ -82,7 +84,7 @@ export const exchange: Operation<ExchangeInput> = {
             'A trust can have at most 1,000 live session tokens. Revoke some, or give it a shorter ttlSeconds.',
         });
       // Recorded before a token is issued: a failed change costs one use but never gives an extra one.
-      exchanged(core).note(input.spent, ask.request.id, now);
+      if (!row.trust.reuse) exchanged(core).note(input.spent, ask.request.id, now);
       const [{ scopes, environments, secrets }] = caller.permissions;
       const ends = [now + row.trust.ttl * 1000, ...(caller.expires_at === null ? [] : [caller.expires_at])];
       const put = insertion(call, 'credential', {

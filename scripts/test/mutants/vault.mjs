@@ -1,0 +1,50 @@
+// The mutants of the Vault-compatible API and of what it asks for. index.mjs says what a mutant is.
+
+import { checks } from './checks.mjs';
+
+/** @type {import('./index.mjs').Mutant[]} */
+export const mutants = [
+  ...checks({
+    'wrapping-refused': 'api/vault/tokens: what is not served has no handler',
+    'vault-other-org': 'api/vault/tokens: base path and namespace must name the organisation of the token',
+    'vault-dot-segments': 'unit/compat/vault: a segment . or .. is refused, however it is spelled',
+    'cas-version': 'api/vault/kv: 0 creates only, another number must be the current version',
+    'secret-keeps-its-type':
+      'api/vault/kv: a new value is generic or json, and an existing secret keeps its type',
+    'revival-needs-delete': 'api/vault/kv: reviving needs secrets:delete, as restoring does',
+    'merged-tags-bounded':
+      'api/vault/kv: 64 keys of 128 bytes with 512 bytes each; a merge cannot exceed them',
+    'login-names-its-key': 'api/vault/tokens: everything that is wrong is one refusal, and makes no session',
+    'only-own-tokens': 'api/vault/tokens: only the own token and own session tokens',
+    'clients-end-sessions-alone':
+      'api/vault/tokens: ends a session token at once, and never an API key or an agent credential',
+    'only-repeatable-found':
+      'api/vault/attacks: one that may be repeated serves the same credential without a header, and no other',
+    'named-exchange-limited-before-database':
+      'api/vault/tokens: past the limit of its address, a login by name reads no D1',
+  }),
+  {
+    name: 'the versions at a path are shown to a caller who was revoked while they were fetched',
+    tag: 'metadata-rechecked-after-fetch',
+    change: { from: 'call.recheck()', to: 'null' },
+    notice: 'api/vault/attacks: a key that is revoked while versions are fetched gets none',
+  },
+  {
+    name: 'a trust lets tokens be used again without the right to widen it',
+    tag: 'reuse-widens-trust',
+    change: { from: '(before.reuse === true || after.reuse !== true) &&', to: '' },
+    notice: 'api/vault/tokens: a trust says whether a token serves more than ten times',
+  },
+  {
+    name: 'tags without a value stay until they are swept',
+    tag: 'reservation-ends',
+    change: { from: 'reserved.created_at + RESERVED > now', to: 'true' },
+    notice: 'api/vault/kv: after an hour without one, the path is absent',
+  },
+  {
+    name: 'a break-glass token destroys a secret by its path',
+    tag: 'break-glass-cannot-purge-path',
+    change: { from: "caller.kind === 'break_glass'", to: 'false' },
+    notice: 'api/vault/attacks: provider tokens do nothing here, and a break-glass token destroys nothing',
+  },
+];
