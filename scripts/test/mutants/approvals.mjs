@@ -165,7 +165,7 @@ export const mutants = [
   {
     name: 'a held call: everybody who lists approvals is shown what it does',
     tag: 'shown-to-root-and-deciders',
-    change: { from: 'row.root === caller.root || mayDecide', to: 'true' },
+    change: { from: 'isAsker(row, caller) || mayDecide', to: 'true' },
     notice: 'api/approvals/shown: approval: only its root and who may decide it are shown what it does',
   },
   {

@@ -1,5 +1,5 @@
-// Approvals of one credential alone: those that may be repeated, and those of workloads, since the sessions of
-// a trust may be those of others. Pure. Invariant: such an approval is found by the credential that asked
+// Approvals of one credential alone: those that may be repeated, and those of workloads, since the sessions
+// of a trust may be those of others. Pure. Invariant: such an approval is found by the credential that asked
 // alone, so that another one of the same root can ask for its own.
 import { idStart } from '../../db/ids';
 import type { ApprovalRow } from '../../db/schema';

@@ -99,7 +99,6 @@ describe('approval: a requester who ends', () => {
     expect(codeOf(await asked.get(path, under(byToken)))).toEqual(MISMATCH);
   });
 
-  it('approval: what a session asked for is void once its device is blocked, also when the session is forgotten', async () => {
   it('approval: is void once the gate has lost its storage, which knew what made others void', async () => {
     const { o, ann, asked, path, held, statusOf } = await newHeld();
     const session = await newSession(asked);
@@ -115,6 +114,7 @@ describe('approval: a requester who ends', () => {
     expect([anew === id, await statusOf(anew)]).toEqual([false, 'pending']);
   });
 
+  it('approval: what a session asked for is void once its device is blocked, also when the session is forgotten', async () => {
     const { o, asked, path, held, statusOf } = await newHeld();
     const { id: device_id, keys } = await newDevice(o);
     const session = await newSession(asked, { device_id });
