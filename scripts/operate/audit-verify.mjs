@@ -158,8 +158,14 @@ class Walk {
     this.checkpoints = checkpoints;
   }
 
-  confirmedThrough() {
-    return Math.max(0, ...this.confirmed);
+  /**
+   * Whether a checkpoint covers the entry that records the lost ranges: it signs that entry or a later one,
+   * and none is missing in between. Otherwise whoever removed entries could have written it.
+   */
+  isLossSigned() {
+    const { by } = this.lost;
+    const end = Math.min(...this.gaps.flatMap(({ from }) => (from > by ? [from - 1] : [])), Infinity);
+    return [...this.confirmed].some((sequence) => by <= sequence && sequence <= end);
   }
 
   /** @param {string} text @param {number} line */
@@ -319,8 +325,7 @@ function directionOf(file) {
  * @returns {Stretch[]}
  */
 function judgeGaps(walk) {
-  // An entry without a later checkpoint could have been written by whoever removed the others.
-  const isSigned = walk.lost.by <= walk.confirmedThrough();
+  const isSigned = walk.isLossSigned();
   const { stretches } = isSigned ? walk.lost : { stretches: [] };
   /** @type {Stretch[]} */
   const lost = [];
@@ -375,10 +380,9 @@ function judgeBegin(walk, { org, first }, lost) {
   let begin = oldest.sequence;
   for (let stretch; begin > 1; begin = stretch.from) {
     const place = begin - 1;
-    stretch =
-      walk.lost.by <= walk.confirmedThrough()
-        ? walk.lost.stretches.find(({ from, to }) => from <= place && place <= to)
-        : undefined;
+    stretch = walk.isLossSigned()
+      ? walk.lost.stretches.find(({ from, to }) => from <= place && place <= to)
+      : undefined;
     if (!stretch || (first !== null && place < first)) break;
     lost.push({ ...stretch, to: place });
   }

@@ -325,6 +325,30 @@ describe('audit verifier: a log that was tampered with', () => {
       );
     },
   );
+  // The checkpoint after the gap covers nothing before it.
+  both(
+    'removed: a forged entry before a gap does not account for it, whatever is signed after it',
+    ['removed', 12],
+    (entries) => {
+      const forged = logOf({
+        fields: { 11: { action: 'org.adopt', missing: [{ from: 12, to: 15, reason: 'restore' }] } },
+      });
+      return [...entries.slice(0, 10), forged[10], ...entries.slice(15)];
+    },
+  );
+  both(
+    'cut off: a forged entry does not account for what was before it, whatever is signed after a gap',
+    ['removed', 9],
+    (entries) => {
+      const all = [
+        { from: 1, to: 6, reason: 'restore' },
+        { from: 9, to: 10, reason: 'restore' },
+      ];
+      const forged = logOf({ first: 7, prev: entries[5].hash, fields: { 8: { missing: all } } });
+      return [...forged.slice(0, 2), ...entries.slice(10)];
+    },
+    [marks[2]],
+  );
   both(
     'inserted: an entry that the log says is lost',
     ['inserted', 6],

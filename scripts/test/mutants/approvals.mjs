@@ -165,7 +165,7 @@ export const mutants = [
   {
     name: 'a held call: everybody who lists approvals is shown what it does',
     tag: 'shown-to-root-and-deciders',
-    change: { from: 'row.root === caller.root || mayDecide', to: 'true' },
+    change: { from: 'isAsker(row, caller) || mayDecide', to: 'true' },
     notice: 'api/approvals/shown: approval: only its root and who may decide it are shown what it does',
   },
   {
@@ -216,9 +216,16 @@ export const mutants = [
     notice: 'api/approvals/repeats: approval: a session of a member repeats, and another of theirs does not',
   },
   {
+    name: 'a held call: workloads of one trust share their approvals',
+    tag: 'approval-of-workload-alone',
+    change: { from: "requester.kind === 'session'", to: 'false' },
+    notice:
+      'api/approvals/diverted: attack: a workload neither spends, sees nor cancels what another workload of its trust asked',
+  },
+  {
     name: 'a held call: what one credential may repeat stands in the way of others',
     tag: 'repeatable-found-by-its-credential',
-    change: { from: 'isRepeatable(row)', to: 'false' },
+    change: { from: 'isOfOneCredential(row)', to: 'false' },
     notice:
       'api/approvals/repeats: approval: what one credential may repeat, another of the same root asks for itself',
   },

@@ -1,7 +1,7 @@
 // The rows of approvals.
 import { DAY, rowKind } from '../../db/rows';
 import { type ApprovalRow, approvals } from '../../db/schema';
-import { isRepeatable, repeatedBy } from '../../gate/approvals/repeats';
+import { isOfOneCredential, repeatedBy } from '../../gate/approvals/repeats';
 import { MIB } from '../../gate/limits/quotas';
 
 declare module '../../db/rows' {
@@ -15,14 +15,14 @@ const KEPT = 400 * DAY;
 
 export const approval = rowKind('approval', {
   table: approvals,
-  // A request is held once: a repeat finds the approval that has not ended. One that a single credential may
-  // repeat does not stand in the way of others.
+  // A request is held once: a repeat finds the approval that has not ended. One of a single
+  // credential does not stand in the way of others.
   space: (row) => row.root,
   // safety: repeatable-found-by-its-credential
   key: (row) =>
     row.ended_at !== null
       ? null
-      : isRepeatable(row)
+      : isOfOneCredential(row)
         ? repeatedBy(row.digest, row.requester.credential)
         : row.digest,
   added: ['environments'],

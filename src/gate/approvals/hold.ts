@@ -23,7 +23,7 @@ import {
 } from './approvers';
 import { approvalDetails } from './details';
 import { type CompiledPolicy, policiesOf } from './policies';
-import { isRepeatable, repeatedBy } from './repeats';
+import { isOfOneCredential, isRepeatable, repeatedBy } from './repeats';
 import { type Asked, type Asking, approvalShown, isAsThen, newRow } from './row';
 import { callFact, factsOf, sealFacts } from './shown';
 import { isRequesterGone, isVoid } from './state';
@@ -269,7 +269,7 @@ function useOf(
   if (approvalDetails(core).isVoid(id) || isRequesterGone(core, row))
     return refuse('APPROVAL_MISMATCH', { message: mismatch.void });
   // safety: repeated-by-same-credential
-  if (isRepeatable(row) && row.requester.credential !== caller.credential)
+  if (isOfOneCredential(row) && row.requester.credential !== caller.credential)
     return refuse('APPROVAL_MISMATCH', { message: mismatch.other });
   // safety: approvers-judged-at-use
   if (lacksDecisions(core, row, policies, now))
@@ -310,7 +310,7 @@ function isStillGood(
 ): boolean {
   if (row.expires_at <= now || !isAsThen(core, row, asking, policies) || isVoid(core, row)) return false;
   // One of an earlier release, which another credential may repeat.
-  if (isRepeatable(row) && row.requester.credential !== caller.credential) return false;
+  if (isOfOneCredential(row) && row.requester.credential !== caller.credential) return false;
   return row.status !== 'approved' || !lacksDecisions(core, row, policies, now);
 }
 

@@ -7,6 +7,7 @@ import { accountableForRoot } from '../identity/accountable';
 import { isAlive, isBlocked } from '../identity/lifetime';
 import { approvalDetails } from './details';
 import { policiesOf } from './policies';
+import { askedBy } from './repeats';
 import { haveTargetsChanged } from './targets';
 
 export const statuses = [
@@ -52,7 +53,8 @@ const isTakenOver = (core: Core, { root, accountable }: ApprovalRow): boolean =>
  * used. A panic ends sessions and leaves members: it ends what was asked in sessions before it. So do a
  * blocked device and a removed passkey.
  */
-function hasRequesterEnded(core: Core, { org_id, root, requester, created_at }: ApprovalRow): boolean {
+function hasRequesterEnded(core: Core, row: ApprovalRow): boolean {
+  const { org_id, requester, created_at } = row;
   const org = core.rows.get('org', org_id);
   if (!org || org.deleted_at !== null) return true;
   // safety: panic-ends-approvals
@@ -62,8 +64,9 @@ function hasRequesterEnded(core: Core, { org_id, root, requester, created_at }: 
   if (device_id && isBlocked(core, core.rows.get('device', device_id))) return true;
   // safety: removed-passkey-ends-approvals
   if (passkey_id && !core.rows.get('passkey', passkey_id)) return true;
-  if (core.rows.get('member', root)) return false;
-  const credential = core.rows.get('credential', root);
+  const asker = askedBy(row);
+  if (core.rows.get('member', asker)) return false;
+  const credential = core.rows.get('credential', asker);
   // safety: approval-ends-with-requester
   return credential === null || !isAlive(core, credential);
 }

@@ -99,22 +99,22 @@ describe('approval: a requester who ends', () => {
     expect(codeOf(await asked.get(path, under(byToken)))).toEqual(MISMATCH);
   });
 
-  it('approval: what a session asked for is void once its device is blocked, also when the session is forgotten', async () => {
-    it('approval: is void once the gate has lost its storage, which knew what made others void', async () => {
-      const { o, ann, asked, path, held, statusOf } = await newHeld();
-      const session = await newSession(asked);
-      const id = await held(session.o);
-      await plantApproval(o, id);
-      expect((await asked.del(`/access-tokens/${session.id}`)).status).toBe(204);
-      await loseStorage(o);
-      expect(await statusOf(id)).toBe('void');
-      expect(codeOf(await asked.get(path, under(id)))).toEqual(MISMATCH);
-      expect(codeOf(await approve(ann, id))).toEqual([409, 'CONFLICT']);
-      // Asked again, it is a request of its own, and deciders are shown what it would do.
-      const anew = await held(asked);
-      expect([anew === id, await statusOf(anew)]).toEqual([false, 'pending']);
-    });
+  it('approval: is void once the gate has lost its storage, which knew what made others void', async () => {
+    const { o, ann, asked, path, held, statusOf } = await newHeld();
+    const session = await newSession(asked);
+    const id = await held(session.o);
+    await plantApproval(o, id);
+    expect((await asked.del(`/access-tokens/${session.id}`)).status).toBe(204);
+    await loseStorage(o);
+    expect(await statusOf(id)).toBe('void');
+    expect(codeOf(await asked.get(path, under(id)))).toEqual(MISMATCH);
+    expect(codeOf(await approve(ann, id))).toEqual([409, 'CONFLICT']);
+    // Asked again, it is a request of its own, and deciders are shown what it would do.
+    const anew = await held(asked);
+    expect([anew === id, await statusOf(anew)]).toEqual([false, 'pending']);
+  });
 
+  it('approval: what a session asked for is void once its device is blocked, also when the session is forgotten', async () => {
     const { o, asked, path, held, statusOf } = await newHeld();
     const { id: device_id, keys } = await newDevice(o);
     const session = await newSession(asked, { device_id });

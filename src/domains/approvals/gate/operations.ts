@@ -8,7 +8,7 @@ import { invalid, type Refusal, refuse } from '../../../errors';
 import { approvalsFor, ineligible } from '../../../gate/approvals/approvers';
 import { approvalDetails } from '../../../gate/approvals/details';
 import { policiesOf } from '../../../gate/approvals/policies';
-import { validFor } from '../../../gate/approvals/repeats';
+import { isAsker, validFor } from '../../../gate/approvals/repeats';
 import { APPROVAL_LASTS, approvalShown, mostValid } from '../../../gate/approvals/row';
 import { openFacts } from '../../../gate/approvals/shown';
 import { type Status, statusNow } from '../../../gate/approvals/state';
@@ -26,7 +26,7 @@ const find = ({ core, ask }: Call<unknown>): ApprovalRow | null =>
 
 /** Whether the caller made the request or is accountable for the credential that made it. */
 const isOwn = ({ caller }: Call<unknown>, row: ApprovalRow): boolean =>
-  row.root === caller.root || (caller.kind === 'member' && row.accountable.includes(caller.id));
+  isAsker(row, caller) || (caller.kind === 'member' && row.accountable.includes(caller.id));
 
 /**
  * Why the calling member may not decide the request under any of its policies; null if they may under at
@@ -50,7 +50,7 @@ const heldBy = (core: Call['core'], row: ApprovalRow) =>
 /** What the request would do: for its root, and for members who may decide it. */
 function factsFor({ core, ask, caller }: Call<unknown>, row: ApprovalRow, mayDecide: boolean): Fact[] | null {
   // safety: shown-to-root-and-deciders
-  const isFor = row.root === caller.root || mayDecide;
+  const isFor = isAsker(row, caller) || mayDecide;
   const sealed = isFor ? approvalDetails(core).of(row.id) : null;
   return sealed !== null && ask.keys ? openFacts(ask.keys.answer, row.org_id, row.id, sealed) : null;
 }
