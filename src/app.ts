@@ -13,6 +13,7 @@ import { refusalOfFault } from './http/faults';
 import { handle } from './http/handle';
 import { readHeaders } from './http/headers';
 import { handlePublic } from './http/public';
+import { placeOfRequest } from './http/region';
 import { logRequest } from './http/request-log';
 import { errorResponse, isRead, readOnly } from './http/responses';
 import { API, type Route } from './http/route';
@@ -47,6 +48,7 @@ function incomingOf(c: Context<App>, params: Record<string, string>): Incoming {
     trace: c.get('trace'),
     facts: { id: c.get('requestId'), ip, user_agent, reason, place: placeOf(c.req.raw) },
     params,
+    place: placeOfRequest(c.req.raw, c.env),
     defer: (work) => c.executionCtx.waitUntil(work),
   };
 }

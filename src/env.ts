@@ -6,6 +6,7 @@ import type { Asking, Decision, Polled, Started } from './auth/terminal-login';
 import { fromBase64 } from './crypto/bytes';
 import type { IssuerKey } from './db/trusts';
 import type { QueueMessage } from './gate/messages';
+import type { ReplicaCalls, ReplicatedCalls } from './gate/replicas/messages';
 import type { GateCalls } from './gate/request/call';
 import type { AgreementCalls } from './objects/row-comparison';
 
@@ -32,7 +33,8 @@ export interface IssuerKeysCalls extends Rpc.DurableObjectBranded {
 
 export interface Env {
   DB: D1Database;
-  GATE: DurableObjectNamespace<GateCalls & AgreementCalls>;
+  GATE: DurableObjectNamespace<GateCalls & AgreementCalls & ReplicatedCalls>;
+  REPLICA: DurableObjectNamespace<ReplicaCalls>;
   THROTTLE: DurableObjectNamespace<ThrottleCalls>;
   DEVICE_LOGIN: DurableObjectNamespace<DeviceLoginCalls>;
   ISSUER_KEYS: DurableObjectNamespace<IssuerKeysCalls>;

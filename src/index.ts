@@ -8,6 +8,7 @@ import { isJob, runJob } from './queue';
 
 export { Gate } from './objects/gate';
 export { IssuerKeys } from './objects/issuer-keys';
+export { Replica } from './objects/replica';
 export { DeviceLogin } from './objects/terminal-login';
 export { Throttle } from './objects/throttle';
 

@@ -92,7 +92,11 @@ export const vault = catalogueOf(domains);
 export const { actions, operations } = vault;
 
 export const routes: Route[] = domains.flatMap((domain) =>
-  domain.routes.map((route) => ({ ...route, need: actions[route.action] })),
+  domain.routes.map((route) => ({
+    ...route,
+    need: actions[route.action],
+    ...(operations[route.operation ?? route.action]?.byReplica && { byReplica: true as const }),
+  })),
 );
 
 /** What the Worker does at a gate's request. */

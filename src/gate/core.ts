@@ -3,13 +3,15 @@
 // else is a part (`part.ts`), declared by the module that owns it. Invariant: the SQLite always has every row
 // that decisions depend on and is written first; D1 is the relational copy, which follows the journal.
 import type { Action } from '../auth/actions';
+import type { Region } from '../db/regions';
 import type { RowKind, RowTypes } from '../db/rows';
 import { type AuditLog, createAuditLog } from './audit/log';
 import { createOutbox, type Outbox, type Raised } from './events/outbox';
 import { createDatabase, type Database } from './journal/d1';
 import type { JobName, QueueMessage } from './messages';
 import { createMeta, type Meta } from './meta';
-import { createRows, type Rows } from './rows/store';
+import { createRows } from './rows/store';
+import { type Watched, watched } from './rows/watched';
 import { upgrade } from './storage-version';
 import { createSchedule, type Schedule } from './tasks/schedule';
 
@@ -81,12 +83,14 @@ export interface Core {
   storage: DurableObjectStorage;
   meta: Meta;
   database: Database;
-  rows: Rows;
+  rows: Watched;
   auditLog: AuditLog;
   outbox: Outbox;
   schedule: Schedule;
   /** What areas and domains declare. */
   rules: Rules;
+  /** The Durable Object of the replica in a region: see replicas/stub.ts. */
+  replica(region: Region): object;
   /** The parts made so far, by their declaration. */
   parts: Map<unknown, unknown>;
   /** Requests a job from the Worker. */
@@ -97,12 +101,17 @@ export interface Core {
 interface Bindings {
   DB: D1Database;
   QUEUE: Queue<QueueMessage>;
+  REPLICA: Replicas;
 }
 
 /**
  * Opens a gate's storage: upgrades what an earlier release left, then creates the tables that are missing.
  */
-export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: Bindings, rules: Rules): Core {
+export function createCore(
+  storage: DurableObjectStorage,
+  { DB, QUEUE, REPLICA }: Bindings,
+  rules: Rules,
+): Core {
   const { sql } = storage;
   const meta = createMeta(sql);
   upgrade(storage, meta);
@@ -111,11 +120,12 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: Binding
     storage,
     meta,
     database: createDatabase(DB),
-    rows: createRows(sql),
+    rows: watched(createRows(sql)),
     auditLog: createAuditLog(sql, meta),
     outbox: createOutbox(sql, meta),
     schedule: createSchedule(storage),
     rules,
+    replica: (region) => replicaOf(REPLICA, meta.get('org') ?? '', region),
     parts: new Map(),
     async enqueue(job, id) {
       const org = meta.get('org');
@@ -124,3 +134,12 @@ export function createCore(storage: DurableObjectStorage, { DB, QUEUE }: Binding
     now: () => Date.now(),
   };
 }
+
+/** Where replicas are found. */
+export type Replicas = Pick<DurableObjectNamespace, 'getByName'>;
+
+/** The replica of an organisation in a region: its name says both. */
+export const replicaOf = (replicas: Replicas, org: string, region: Region): object =>
+  replicas.getByName(replicaName(org, region), { locationHint: region as DurableObjectLocationHint });
+
+export const replicaName = (org: string, region: Region): string => `${org} ${region}`;

@@ -10,6 +10,8 @@ import { emergencies } from './events/emergencies';
 import { closeEvents } from './events/segments';
 import { followLater } from './journal/mirror';
 import { rateLimit, WINDOW } from './limits/rate-limit';
+import { leases } from './replicas/leases';
+import { dismiss } from './replicas/serve';
 import { storedResponses } from './request/stored-responses';
 import { endedSessions } from './rows/ended-sessions';
 import { formerMakers } from './rows/former-makers';
@@ -21,6 +23,13 @@ const PER_RUN = 1000;
 
 const journal: Declared = {
   tasks: { mirror: followLater },
+};
+
+const replicas: Declared = {
+  tasks: { replicas: dismiss },
+  follows: {
+    org: (core, _, now) => void (leases(core).regions().length && core.schedule.at('replicas', now)),
+  },
 };
 
 const limits: Declared = {
@@ -79,6 +88,7 @@ const rows: Declared = {
 
 export const areas: readonly Declared[] = [
   journal,
+  replicas,
   limits,
   responses,
   audit,

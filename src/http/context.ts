@@ -2,6 +2,7 @@
 
 import type { Action } from '../auth/actions';
 import { toCursor } from '../db/page';
+import type { Region } from '../db/regions';
 import type { Env, Settings } from '../env';
 import type { IntegrityViolation, Refusal } from '../errors';
 import type { RateLimitState } from '../gate/limits/rate-limit';
@@ -9,6 +10,7 @@ import type { Ask, Named, Reply, RequestFacts } from '../gate/request/call';
 import type { Outcome } from '../gate/request/outcome';
 import type { DeploymentKeys, Keyring, OrgKeys, WrappedKey } from '../keys/keyring';
 import type { RequestHeaders } from './headers';
+import type { Place } from './region';
 
 /** The input for handling any request. */
 export interface Incoming {
@@ -20,6 +22,8 @@ export interface Incoming {
   facts: RequestFacts;
   trace: Trace;
   params: Record<string, string>;
+  /** Where the caller is. */
+  place: Place;
   /** The client cannot name an approval: see `Ask.approval`. */
   approvalIsFound?: true;
   defer(work: Promise<unknown>): void;
@@ -108,6 +112,8 @@ export interface Trace {
   gate_ms: number;
   d1_calls: number;
   code: string | null;
+  /** The region whose replica answered. */
+  region?: Region;
 }
 
 /** The organisation's keys; every handler that prepares or renders for an organisation has them. */

@@ -28,8 +28,9 @@ import {
 import { callGate } from './gate-call';
 import { listName } from './list';
 import { decryptOneTime, encryptOneTime, withOnce } from './one-time';
+import { askReplica, noteRegions, regionHeaders } from './replicas';
 import { errorResponse, rendered } from './responses';
-import { hasRevision, type Input, type Prepared, type Route } from './route';
+import { hasRevision, type Input, type Prepared, type Rendered, type Route } from './route';
 import { findingOf, validate } from './validate';
 
 /** The contents of a request, as far as it could be read. */
@@ -282,7 +283,9 @@ async function askGate(ready: Ready): Promise<Response> {
   const ask = askOf(ready);
   const hint = (asked.input.body as { location_hint?: DurableObjectLocationHint } | undefined)?.location_hint;
   const gate = async (what: Ask): Promise<Reply> => {
-    const reply = await callGate(env, what, trace, route.method !== 'get', defer, hint);
+    const near = route.byReplica && !what.again ? await askReplica(env, what, incoming.place, trace) : null;
+    const reply = near ?? (await callGate(env, what, trace, route.method !== 'get', defer, hint));
+    noteRegions(what.org, reply);
     trace.credential = reply.credential;
     return reply;
   };
@@ -358,11 +361,15 @@ const SHOWN = new Set([200, 201, 404]);
 /** Renders the gate's result. */
 async function respond(
   ready: Ready,
-  { outcome, rate_limit, replay }: Reply,
+  reply: Reply,
   calls: Pick<RenderContext, 'further' | 'also' | 'report'>,
 ): Promise<Response> {
   const { route, incoming, caller, asked, context, prepared } = ready;
-  const headers: Record<string, string> = replay ? { 'Idempotency-Replayed': 'true' } : {};
+  const { outcome, rate_limit, replay } = reply;
+  const headers: Record<string, string> = {
+    ...regionHeaders(reply, incoming.trace),
+    ...(replay && { 'Idempotency-Replayed': 'true' }),
+  };
   if (outcome.kind !== 'ok')
     return errorResponse(
       withoutKey(refusalOf(outcome), context),
@@ -376,11 +383,18 @@ async function respond(
   if (etag) headers.ETag = etag;
   if (route.render && SHOWN.has(status) && (!replay || route.resumes))
     return rendered(
-      await route.render(data as never, asked.input, { ...context, ...calls, etag }),
+      namingMissing(reply, await route.render(data as never, asked.input, { ...context, ...calls, etag })),
       status,
       rate_limit,
       headers,
     );
   const once = replay ? decryptOneTime(caller.bearer, ownerOf(ready), replay.one_time) : prepared.once;
-  return rendered({ json: data === null ? undefined : withOnce(data, once) }, status, rate_limit, headers);
+  const json = data === null ? undefined : withOnce(data, once);
+  return rendered(namingMissing(reply, { json }), status, rate_limit, headers);
 }
+
+/** Names the regions whose audit entries may be missing from an answer. */
+const namingMissing = ({ regions }: Reply, shown: Rendered): Rendered =>
+  regions?.missing?.length && !(shown instanceof Response) && shown.json instanceof Object
+    ? { ...shown, json: { ...shown.json, regions_missing: regions.missing } }
+    : shown;

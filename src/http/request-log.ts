@@ -12,7 +12,7 @@ interface Handled {
 
 export function logRequest(
   { started, id, method, status }: Handled,
-  { route, org, credential, code, gate_ms, gate_calls, d1_calls }: Trace,
+  { route, org, credential, code, gate_ms, gate_calls, d1_calls, region }: Trace,
 ): void {
   console.log(
     JSON.stringify({
@@ -29,6 +29,7 @@ export function logRequest(
       gate_ms,
       gate_calls,
       d1_calls,
+      ...(region && { region }),
     }),
   );
 }

@@ -52,6 +52,8 @@ export interface Route<Q extends z.ZodType = z.ZodType, B extends z.ZodType = z.
   action: Action;
   /** The permissions that the action needs. */
   need: FullNeed;
+  /** Replicas answer it too. */
+  byReplica?: true;
   tag: string;
   summary: string;
   description?: string;
@@ -113,7 +115,7 @@ export const hasRevision = (schema: z.ZodType | null | undefined): boolean =>
   schema instanceof z.ZodObject && 'revision' in schema.shape;
 
 /** A route as declared by its domain: the action's permissions are added from the table of actions. */
-export type DeclaredRoute = Omit<Route, 'need'>;
+export type DeclaredRoute = Omit<Route, 'need' | 'byReplica'>;
 
 /** Declares a route; its types follow from its schemas. */
 export const route = <Q extends z.ZodType, B extends z.ZodType>(

@@ -3,20 +3,30 @@
 // by the health check, and the one that remembers the organisation of a repeated POST /orgs.
 
 import { DurableObject } from 'cloudflare:workers';
+import type { Region } from '../db/regions';
 import { DAY } from '../db/rows';
 import { type Catalogue, vault } from '../domains';
 import type { Env } from '../env';
 import { ApiError, refuse } from '../errors';
 import { type Core, createCore } from '../gate/core';
 import { locks } from '../gate/journal/locks';
-import { isInDatabase, newTerm } from '../gate/journal/position';
+import { isInDatabase, newTerm, standing } from '../gate/journal/position';
 import { journal } from '../gate/journal/records';
 import { recover } from '../gate/journal/recover';
 import { isBehind, needsComparison } from '../gate/journal/start';
 import { isInDoubt } from '../gate/journal/take-over';
 import { vitalsOf } from '../gate/journal/vitals';
 import { openParts } from '../gate/part';
-import { answer } from '../gate/request/answer';
+import type {
+  Follower,
+  LeaseAnswer,
+  LeaseAsk,
+  ReplicaEntry,
+  ReplicatedCalls,
+  RowPage,
+} from '../gate/replicas/messages';
+import { lease, rowsFrom, takeEntries } from '../gate/replicas/serve';
+import { answerStably } from '../gate/replicas/waits';
 import { type Ask, type GateCalls, type Pulse, RESET, type Reply, type Vitals } from '../gate/request/call';
 import { fail } from '../gate/request/outcome';
 import { readAsk, writeReply } from '../gate/request/rollout';
@@ -80,7 +90,10 @@ function resetting(ctx: DurableObjectState): DurableObjectStorage {
 
 export class Gate
   extends DurableObject<Env>
-  implements Omit<GateCalls, keyof Rpc.DurableObjectBranded>, AgreementCalls
+  implements
+    Omit<GateCalls, keyof Rpc.DurableObjectBranded>,
+    Omit<ReplicatedCalls, keyof Rpc.DurableObjectBranded>,
+    AgreementCalls
 {
   readonly core!: Core;
 
@@ -160,7 +173,7 @@ export class Gate
         replay: null,
         d1_calls: 1,
       });
-    const reply = answer(this.core, this.catalogue(), ask);
+    const reply = answerStably(this.core, this.catalogue(), ask);
     // A change is completed even if the client disconnects.
     if (this.catalogue().operations[ask.operation]?.change) this.ctx.waitUntil(reply);
     return writeReply(await reply);
@@ -241,6 +254,31 @@ export class Gate
     if (this.isNewer) return 'newer';
     if (this.isOfAnother()) return 'another';
     return this.org === null ? 'well' : vitalsOf(this.core);
+  }
+
+  async lease(ask: LeaseAsk): Promise<LeaseAnswer> {
+    return this.servesReplicas() ? lease(this.core, ask) : { kind: 'wait', for: 1000 };
+  }
+
+  async rowsFrom(follower: Follower, from: [kind: string, id: string] | null): Promise<RowPage | null> {
+    return this.servesReplicas() ? rowsFrom(this.core, follower, from) : null;
+  }
+
+  async takeEntries(region: Region, storage: string, entries: ReplicaEntry[]): Promise<number> {
+    return this.servesReplicas() ? takeEntries(this.core, region, storage, entries) : 0;
+  }
+
+  /** Whether its rows are those of an organisation, as far as it knows. */
+  private servesReplicas(): boolean {
+    return (
+      this.broken === null &&
+      !this.isNewer &&
+      this.org !== null &&
+      !this.isOfAnother() &&
+      // safety: older-gate-gives-no-lease
+      standing(this.core).isBehind !== true &&
+      !needsComparison(this.core)
+    );
   }
 
   /** For the health check: whether D1 holds its rows, a page of them. */

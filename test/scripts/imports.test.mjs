@@ -105,7 +105,8 @@ const MAY = {
   compat: ['crypto', 'db', 'auth', 'domains', 'gate', 'http'],
   openapi: ['crypto', 'db', 'auth', 'domains', 'http'],
   pages: ['crypto', 'db', 'auth', 'keys', 'domains', 'http', 'openapi'],
-  objects: ['crypto', 'db', 'auth', 'gate', 'domains', 'delivery'],
+  replica: ['db', 'gate'],
+  objects: ['crypto', 'db', 'auth', 'gate', 'domains', 'delivery', 'replica'],
 };
 
 test('imports: they point one way, from HTTP over the domains to the gate and down to pure functions', () => {

@@ -18,7 +18,9 @@ const missing = (file) => (fs.existsSync(file) ? false : 'not installed: npm run
 
 let service;
 
-/** Runs a client against a new organisation, at the root of the host and at the base path of the organisation. */
+/**
+ * Runs a client against a new organisation, at the root of the host and at the base path of the organisation.
+ */
 async function run(command, args, base = '') {
   const owner = { email: 'ann@example.com', name: 'Ann' };
   const { json } = await service.call('POST', '/orgs', service.variable('BOOTSTRAP_TOKEN'), {

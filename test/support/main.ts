@@ -11,6 +11,7 @@ import { DeviceLogin as RealDeviceLogin } from '../../src/objects/terminal-login
 import { faults, faulty, faultyStorage } from './faults';
 
 export { IssuerKeys } from '../../src/objects/issuer-keys';
+export { Replica } from '../../src/objects/replica';
 export { Throttle } from '../../src/objects/throttle';
 
 const { DB } = outer as unknown as Env;

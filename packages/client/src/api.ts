@@ -232,7 +232,7 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Rename an environment
+         * Change an environment
          * @description The slug does not change.
          *
          *     Needs the scope `environments:write`.
@@ -3465,6 +3465,18 @@ export interface components {
         };
         OrgWithUsage: components["schemas"]["Org"] & {
             /**
+             * @description The replicas of its regions. stopped: nothing is read there at present.
+             * @example []
+             */
+            replicas: {
+                region: components["schemas"]["Region"];
+                /** @enum {string} */
+                status: "starting" | "serving" | "stopped";
+                reads_per_minute: number;
+                /** @description Number of changes that it lacks. */
+                behind: number;
+            }[];
+            /**
              * @description How much of its limits the organisation uses.
              * @example {
              *       "secrets": 42,
@@ -3554,6 +3566,8 @@ export interface components {
             name: string;
             /** @example qa */
             slug: string;
+            /** @example 60 */
+            lease_seconds: number;
         };
         EnvironmentIn: {
             /** @example QA */
@@ -3566,7 +3580,12 @@ export interface components {
         };
         EnvironmentPatch: {
             /** @example Quality assurance */
-            name: string;
+            name?: string;
+            /**
+             * @description How many seconds clients of Vault wait before they read a secret again.
+             * @example 60
+             */
+            lease_seconds?: number;
         };
         Roles: {
             data: {
@@ -5342,6 +5361,8 @@ export interface components {
             action: string;
             /** @example sec_01M9xQeKcX3vTz6nWJfQ4b */
             resource: string | null;
+            /** @description The region whose replica answered. */
+            region?: string;
             /**
              * @description The name of the secret at that time, even if the request was refused or the secret did not exist.
              * @example DATABASE_URL
@@ -7568,6 +7589,8 @@ export interface components {
             allowed_addresses: string[] | null;
             /** @example 3600 */
             ttlSeconds: number;
+            /** @example false */
+            reuse: boolean;
             /** @description The configured keys. null if they are fetched from the issuer. */
             jwks: {
                 keys: {
@@ -7653,6 +7676,11 @@ export interface components {
              * @example 3600
              */
             ttlSeconds?: number;
+            /**
+             * @description Whether a token may be exchanged more than ten times, until it ends.
+             * @example false
+             */
+            reuse?: boolean;
             jwks?: components["schemas"]["TrustKeys"];
         };
         /**
@@ -7744,6 +7772,11 @@ export interface components {
              * @example 3600
              */
             ttlSeconds?: number;
+            /**
+             * @description Whether a token may be exchanged more than ten times, until it ends.
+             * @example false
+             */
+            reuse?: boolean;
             /**
              * @description null removes the keys. They are then fetched from the issuer.
              * @example {

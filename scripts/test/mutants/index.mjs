@@ -19,6 +19,7 @@ import { mutants as limits } from './limits.mjs';
 import { mutants as people } from './people.mjs';
 import { mutants as platforms } from './platforms.mjs';
 import { mutants as policies } from './policies.mjs';
+import { mutants as replicas } from './replicas.mjs';
 import { mutants as secrets } from './secrets.mjs';
 import { mutants as shares } from './shares.mjs';
 import { mutants as syncs } from './syncs.mjs';
@@ -55,6 +56,7 @@ export const mutants = [
   ...people,
   ...platforms,
   ...policies,
+  ...replicas,
   ...secrets,
   ...shares,
   ...syncs,

@@ -22,7 +22,7 @@ export const mutants = [
     name: 'a change is not recorded',
     tag: 'recorded-with-effect',
     change: {
-      from: 'record ? journal(core).append(patience?.must ? { ...record, isReadFirst: true } : record) : null',
+      from: 'record && journal(core).append({ ...record, revised, ...(patience?.must && { isReadFirst: true }) })',
       to: 'null',
     },
     notice: 'faults/journal: reads and changes go on, and D1 gets them once it is back',

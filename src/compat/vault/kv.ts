@@ -404,7 +404,9 @@ const writeMetadata = (method: 'post' | 'patch') =>
 
 const Versions = z.strictObject({ versions: z.array(z.int()).max(MOST_VERSIONS) });
 
-/** The versions that a request names: numbers, texts, or texts with commas, as the command line sends them. */
+/**
+ * The versions that a request names: numbers, texts, or texts with commas, as the command line sends them.
+ */
 function namedVersions({ fields }: Sent): Taken {
   const { versions = [] } = fields;
   const all = (Array.isArray(versions) ? versions : [versions]).flatMap((one) =>

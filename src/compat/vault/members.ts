@@ -1,6 +1,6 @@
 // The members of a JSON object as texts, so that a value keeps its numbers, the order of its keys and its
-// spelling: JSON.parse would round 12345678901234567 and turn 1.10 into 1.1. Pure. Invariant: called only with
-// text that JSON.parse accepts.
+// spelling: JSON.parse would round 12345678901234567 and turn 1.10 into 1.1. Pure. Invariant: called only
+// with text that JSON.parse accepts.
 
 /** Where the JSON value that begins at `from` ends. */
 function endOf(text: string, from: number): number {

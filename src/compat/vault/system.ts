@@ -8,8 +8,8 @@ import { becomes } from './route';
 import { refusing } from './tokens';
 
 /**
- * The release of Vault whose KV calls these are. Clients parse it, and turn features on by it: 1.17 asks for no
- * path that is not here.
+ * The release of Vault whose KV calls these are. Clients parse it, and turn features on by it: 1.17 asks for
+ * no path that is not here.
  */
 const VERSION = '1.17.0';
 const CLUSTER = { cluster_name: 'svc', cluster_id: '7376632d-0000-4000-8000-000000000000' };

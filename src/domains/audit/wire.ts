@@ -99,6 +99,7 @@ export const AuditEntry = z
         'What was done. The system writes integrity.alarm when stored data was altered or is missing (an integrity violation): reason names the event, request_id the request that detected it. The system writes audit.missing once after an upgrade if earlier releases recorded lost entries.',
     }),
     resource: z.string().nullable(),
+    region: z.string().optional().openapi({ description: 'The region whose replica answered.' }),
     resource_name: z.string().nullable().optional().openapi({
       description:
         'The name of the secret at that time, even if the request was refused or the secret did not exist.',

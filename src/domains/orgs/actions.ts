@@ -8,6 +8,8 @@ export const actions = {
   'org.reset_gate': bootstrap,
   'org.accept_clock': bootstrap,
   'database.late': { scopes: [], kinds: ['system'] },
+  'region.late': { scopes: [], kinds: ['system'] },
+  'replica.begin': { scopes: [], kinds: ['system'] },
   'org.read': { scopes: ['org:read'] },
   'org.update': { scopes: ['org:write'], held: true },
   'org.delete': { scopes: [], kinds: ['api_key', 'member'], owner: true, fresh: true, held: true },

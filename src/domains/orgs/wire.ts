@@ -94,6 +94,19 @@ export const Org = z
   })
   .openapi('Org');
 export const OrgWithUsage = Org.extend({
+  replicas: z
+    .array(
+      z.object({
+        region: RegionName,
+        status: z.enum(['starting', 'serving', 'stopped']),
+        reads_per_minute: z.int(),
+        behind: z.int().openapi({ description: 'Number of changes that it lacks.' }),
+      }),
+    )
+    .openapi({
+      description: 'The replicas of its regions. stopped: nothing is read there at present.',
+      example: [],
+    }),
   usage: z
     .object({
       secrets: z.int().openapi({

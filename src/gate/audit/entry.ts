@@ -105,6 +105,8 @@ export interface Draft {
    * service.
    */
   missing?: readonly Missing[];
+  /** The region whose replica answered. */
+  region?: string;
   reason: string | null;
   request_id: string;
   ip: string;
@@ -242,6 +244,7 @@ export function entryOf(
     // safety: audit-hash-chain
     prev_hash: hash,
     reason: draft.reason,
+    region: draft.region,
     request_id: draft.request_id,
     resource: draft.resource,
     resource_name: draft.resource_name ?? null,

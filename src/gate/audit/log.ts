@@ -14,7 +14,8 @@ export interface EntryPage {
 }
 
 export interface AuditLog {
-  append(draft: Draft, status: number, now: number, count?: number): Entry;
+  /** `made`: when it was made elsewhere, if it was. */
+  append(draft: Draft, status: number, now: number, count?: number, made?: number): Entry;
   /** Calls this for each entry, in the turn that appends it. */
   follow(appended: (entry: Entry, now: number) => void): void;
   head(): { sequence: number; hash: string };
@@ -100,11 +101,11 @@ export function createAuditLog(sql: SqlStorage, meta: Meta): AuditLog {
   const followers: ((entry: Entry, now: number) => void)[] = [];
 
   return {
-    append(draft, status, now, count = 1) {
+    append(draft, status, now, count = 1, made = undefined) {
       at = Math.max(at, now);
       const { text, entry } = entryOf(lists.noted(draft, now), status, count, {
         sequence: sequence + 1,
-        at,
+        at: made ?? at,
         hash,
       });
       sql.exec(

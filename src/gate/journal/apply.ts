@@ -26,8 +26,11 @@ export interface Decided {
   keep: StoredResponse | null;
 }
 
-/** Carries a change out in the gate. Runs inside one transaction. */
-export function takeEffect(core: Core, decided: Decided): void {
+/**
+ * Carries a change out in the gate. Runs inside one transaction. Returns the revisions of the environments
+ * whose secrets it changes.
+ */
+export function takeEffect(core: Core, decided: Decided): Record<string, number> {
   const now = core.now();
   const { plan, keep, draft, events } = decided;
   const { writes = [], deletes = [], destroyed = [], trimmed = [], versions = [] } = plan;
@@ -44,8 +47,10 @@ export function takeEffect(core: Core, decided: Decided): void {
   // safety: response-stored-with-effect
   if (keep) storedResponses(core).save(keep);
   const entry = core.auditLog.append(draft, plan.status, now);
+  const revised: Record<string, number> = {};
   for (const id of plan.environments ?? []) {
-    core.meta.set(revisionOf(id), String(entry.sequence));
+    setEnvironmentRevision(core, id, entry.sequence);
+    revised[id] = entry.sequence;
     core.rules.followSecrets(core, id, now);
   }
   if (plan.details) approvalDetails(core).save(plan.details);
@@ -53,6 +58,7 @@ export function takeEffect(core: Core, decided: Decided): void {
   if (mayEnd(plan)) listeners(core).wake();
   core.rules.followCommit(core, now);
   permits(core).follow();
+  return revised;
 }
 
 /** Writes a row, after what follows from it. */
@@ -89,5 +95,8 @@ const mayEnd = ({ writes = [], deletes = [] }: Plan): boolean =>
 const revisionOf = (id: string) => `revision:${id}`;
 
 /** The revision of an environment: the audit sequence of the last change to its secrets. */
-export const environmentRevision = (core: Core, id: string): number =>
-  Number(core.meta.get(revisionOf(id)) ?? 0);
+export const environmentRevision = ({ meta }: Pick<Core, 'meta'>, id: string): number =>
+  Number(meta.get(revisionOf(id)) ?? 0);
+
+export const setEnvironmentRevision = ({ meta }: Pick<Core, 'meta'>, id: string, revision: number): void =>
+  meta.set(revisionOf(id), String(revision));

@@ -7,9 +7,11 @@ import { type Refusal, refuse, statusOf } from '../../errors';
 import { matchesETag, revisionTag } from '../../etag';
 import { namingViolation } from '../approvals/policies';
 import type { Draft, DraftOf } from '../audit/entry';
+import type { Core } from '../core';
 import { raisedBy } from '../events/raised';
 import { payerOf, quotaRootOf } from '../limits/quota-root';
 import { withinQuotas } from '../limits/quotas';
+import { isReplicated } from '../replicas/regions';
 import { type Call, isRefusal, type OperationOutcome } from '../request/call';
 import { noRoom, replayRootOf, responseToStore } from '../request/idempotency';
 import { fail, type Outcome, ok } from '../request/outcome';
@@ -164,30 +166,37 @@ function carryOut(call: Call<unknown>, made: Plan, draft: Draft, now: number): O
   // safety: events-follow-from-rows
   const events = raisedBy(core, made, ask.action);
   const patience = patienceFor(core, made, need.urgent ?? false);
-  const record = recordOf(made, draft, now);
+  const record = recordOf(core, made, draft, now);
   const n = core.storage.transactionSync(() => {
-    takeEffect(core, { plan: made, at: now, root: payer, draft, events, keep });
+    const revised = takeEffect(core, { plan: made, at: now, root: payer, draft, events, keep });
     // safety: recorded-with-effect
-    return record ? journal(core).append(patience?.must ? { ...record, isReadFirst: true } : record) : null;
+    return (
+      record && journal(core).append({ ...record, revised, ...(patience?.must && { isReadFirst: true }) })
+    );
   });
   if (n === null) return { ...outcome, audited: true };
   noteRecorded(core, now);
   return { ...outcome, audited: true, ...(patience && { waits: { for: n, isOwn: true, ...patience } }) };
 }
 
-/** What D1 has to know of a plan; null for session tokens, which are in the gate alone. */
-function recordOf(made: Plan, draft: Draft, at: number): ChangeRecord | null {
+/**
+ * What D1 and replicas have to know of a plan. Session tokens are in the gate alone: where there are no
+ * replicas, nobody has to know of new ones, and this is null.
+ */
+function recordOf(core: Core, made: Plan, draft: Draft, at: number): ChangeRecord | null {
   const { writes = [], deletes = [], statements = [], versions = [], trimmed = [] } = made;
   const others = deletes.length + statements.length + versions.length;
   // The end of one is known to D1 by its position: a gate whose storage is put back from a copy notices it.
   // safety: endings-marked-in-d1
-  if (others === 0 && writes.every((put) => !isInD1(put) && put.from === 0)) return null;
+  if (others === 0 && writes.every((put) => !isInD1(put) && put.from === 0) && !isReplicated(core))
+    return null;
   return {
     id: crypto.randomUUID(),
     request: draft.request_id,
     at,
     resource: draft.resource,
     puts: writes.filter(isInD1),
+    ...(isReplicated(core) && { local: writes.filter((put) => !isInD1(put)) }),
     gone: deletes,
     versions,
     trimmed,

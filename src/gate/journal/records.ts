@@ -1,7 +1,7 @@
 // The journal: every change of an organisation, in the order in which its gate decided them. A record is
-// written in the turn that decides the change, and leaves once D1 has it (mirror.ts). Invariants: a record
-// never changes; records have no gaps; within a term a number is never given twice; a record that spans
-// several table rows is written and deleted as a whole.
+// written in the turn that decides the change, and leaves once D1 has it (mirror.ts) and replicas need it no
+// more (`retain`). Invariants: a record never changes; records have no gaps; within a term a number is never
+// given twice; a record that spans several table rows is written and deleted as a whole.
 
 import type { RowKind } from '../../db/rows';
 import type { VersionRow } from '../../db/schema';
@@ -28,6 +28,10 @@ export interface ChangeRecord {
   statements: Statement[];
   /** Whether Workers read some of its rows before they ask a gate. */
   isReadFirst?: true;
+  /** Rows that D1 does not get, for replicas: session tokens. */
+  local?: Put[];
+  /** Environments whose secrets it changes, for replicas: their revisions. */
+  revised?: Record<string, number>;
 }
 
 export interface JournalRecord extends ChangeRecord {
@@ -47,6 +51,8 @@ export interface Journal {
   term(): string | null;
   /** Begins a term: D1 has its records up to `position`, the last of them `record`; the journal is empty. */
   begin(term: string, position: number, record: string): void;
+  /** Calls this when a term begins, and for each record, in the turn that decides it. */
+  follow(followers: { begun(): void; appended(record: JournalRecord): void }): void;
   /** Writes a record, in the turn that decides the change. Returns its number. */
   append(record: ChangeRecord): number;
   /** The number of the last record, and of the last one that D1 has. */
@@ -58,6 +64,17 @@ export interface Journal {
   next(records: number, bytes: number): JournalRecord[];
   /** D1 has the records up to this one. */
   advance(position: number): void;
+  /** Records after this number stay, although D1 has them. */
+  retain(from: () => number): void;
+  /** Deletes the records that D1 has and nothing else needs. */
+  trim(): void;
+  /** All records that are here. */
+  kept(): Iterable<JournalRecord>;
+  /**
+   * Up to so many records after a number, and so many bytes, but at least one; null if the next one is no
+   * longer here.
+   */
+  after(n: number, records: number, bytes: number): JournalRecord[] | null;
   extent(): Extent;
   /** A version of a secret whose record D1 lacks. */
   version(secret: string, version: number): VersionRow | null;
@@ -97,6 +114,18 @@ function* recordsIn(sql: SqlStorage, after: number, to: number): Generator<Journ
     at = n;
   }
   if (text) yield record();
+}
+
+/** The first records after a number; null if the next one is no longer there. */
+function recordsAfter(sql: SqlStorage, n: number, most: number, mostBytes: number): JournalRecord[] | null {
+  const records: JournalRecord[] = [];
+  let bytes = 0;
+  for (const record of recordsIn(sql, n, n + most)) {
+    bytes += JSON.stringify(record).length;
+    if (records.length && bytes > mostBytes) break;
+    records.push(record);
+  }
+  return records[0]?.n === n + 1 ? records : null;
 }
 
 /** Numbers by key, in ascending order. */
@@ -185,9 +214,12 @@ export function createJournal(sql: SqlStorage, meta: Meta): Journal {
     [position, record] = [at, id];
     meta.set('position', JSON.stringify([at, id]));
   };
+  const followers: Parameters<Journal['follow']>[0][] = [];
+  let retained = () => Number.MAX_SAFE_INTEGER;
+  const trim = () => void sql.exec('delete from journal where n <= ?', Math.min(position, retained()));
   const advance = (to: number) => {
     stand(to, idOf(to) ?? '');
-    sql.exec('delete from journal where n <= ?', to);
+    trim();
     contents.forgetThrough(to);
   };
   return {
@@ -198,7 +230,9 @@ export function createJournal(sql: SqlStorage, meta: Meta): Journal {
       last = from;
       meta.set('term', term);
       stand(from, id);
+      for (const { begun } of followers) begun();
     },
+    follow: (follower) => void followers.push(follower),
     append(change) {
       const body = JSON.stringify(change);
       last++;
@@ -206,6 +240,7 @@ export function createJournal(sql: SqlStorage, meta: Meta): Journal {
       for (const [at, text] of partsOf(body).entries())
         sql.exec('insert into journal values (?, ?, ?)', last, at, text);
       contents.note(last, change, body.length);
+      for (const { appended } of followers) appended({ ...change, n: last });
       return last;
     },
     last: () => last,
@@ -213,6 +248,13 @@ export function createJournal(sql: SqlStorage, meta: Meta): Journal {
     idOf,
     next: (most, mostBytes) => [...recordsIn(sql, position, contents.lastOf(most, mostBytes) ?? position)],
     advance,
+    retain(from) {
+      retained = from;
+    },
+    trim,
+    kept: () => recordsIn(sql, 0, Number.MAX_SAFE_INTEGER),
+    after: (n, most, mostBytes) =>
+      n > last ? null : n === last ? [] : recordsAfter(sql, n, most, mostBytes),
     extent: contents.extent,
     version(secret, version) {
       const n = contents.ofVersion(secret, version);

@@ -29,6 +29,10 @@ export interface RateLimit {
     now: number,
     no?: 'no',
   ): { ok: boolean; state: RateLimitState; retry_after: number };
+  /** Requests lent to replicas: they count as used until they are used or given back. */
+  reserve(ids: readonly string[], count: number): void;
+  /** Counts a request that a replica answered. */
+  note(ids: readonly string[], now: number): void;
   /** Counts a request over the limit; the `draft` of the first one in its minute is kept. */
   refuse(id: string, draft: Draft, status: number, now: number): void;
   /** Appends the entries of past minutes. Returns when the next one is due, or null. */
@@ -44,11 +48,40 @@ function prune(times: number[], at: number): void {
   if (stale) times.splice(0, stale);
 }
 
+/** Drops idle logs from time to time, so the map contains only credentials of the last minute. */
+function sweeperOf(log: Map<string, number[]>, begun: number): (at: number) => void {
+  let swept = begun;
+  return (at) => {
+    if (Math.abs(at - swept) < WINDOW) return;
+    swept = at;
+    for (const [id, times] of log) {
+      prune(times, at);
+      if (times.length === 0) log.delete(id);
+    }
+  };
+}
+
+/** How many requests of each credential are lent to replicas. */
+function createReserved() {
+  const counts = new Map<string, number>();
+  return {
+    of: (id: string) => counts.get(id) ?? 0,
+    add(ids: readonly string[], count: number) {
+      for (const id of ids) {
+        const sum = (counts.get(id) ?? 0) + count;
+        if (sum > 0) counts.set(id, sum);
+        else counts.delete(id);
+      }
+    },
+  };
+}
+
 function createRateLimit({ storage: { sql }, rows, auditLog }: Core): RateLimit {
   sql.exec(
     'create table if not exists refused (credential text not null, minute integer not null, count integer not null, status integer not null, draft text not null, primary key (credential, minute)) without rowid',
   );
   const log = new Map<string, number[]>();
+  const reserved = createReserved();
 
   const now = Date.now();
   // safety: rate-limit-restored
@@ -60,39 +93,36 @@ function createRateLimit({ storage: { sql }, rows, auditLog }: Core): RateLimit 
     log.set(id, times);
     return times;
   }
-  /** Drops idle logs from time to time, so the map contains only credentials of the last minute. */
-  let swept = now;
-  const sweep = (at: number) => {
-    if (Math.abs(at - swept) < WINDOW) return;
-    swept = at;
-    for (const [id, times] of log) {
-      prune(times, at);
-      if (times.length === 0) log.delete(id);
-    }
-  };
+  const sweep = sweeperOf(log, now);
 
   return {
     take(allowances, at, no) {
       sweep(at);
-      const states = allowances.map(({ id, limit }) => {
+      const states = allowances.map(({ id, limit: most }) => {
         const times = timesOf(id);
         prune(times, at);
-        return { times, limit };
+        // safety: reserved-requests-count
+        return { times, limit: most - reserved.of(id), most };
       });
       const spent = states.filter(({ times, limit }) => times.length >= limit);
       const ok = spent.length === 0;
       if (ok && !no) for (const { times } of states) times.push(at);
-      const shown = states.map(({ times, limit }) => ({
-        limit,
+      const shown = states.map(({ times, limit, most }) => ({
+        limit: most,
         remaining: Math.max(0, limit - times.length),
         reset: secondsUntil((times[0] ?? at) + WINDOW, at),
       }));
       const state = shown.reduce((tightest, next) => (next.remaining < tightest.remaining ? next : tightest));
       // When one more is allowed: once enough requests have left the window to be below the limit.
       const waits = spent.map(({ times, limit }) =>
-        secondsUntil((times[times.length - limit] as number) + WINDOW, at),
+        // All may be lent: then once the first of them can have been given back.
+        secondsUntil((times[times.length - Math.max(limit, 1)] ?? at - WINDOW + SLACK) + WINDOW, at),
       );
       return { ok, state, retry_after: ok ? 0 : Math.max(...waits) };
+    },
+    reserve: reserved.add,
+    note(ids, at) {
+      for (const id of ids) timesOf(id).push(at);
     },
     refuse(id, draft, status, at) {
       const minute = Math.floor(at / WINDOW);

@@ -6,6 +6,7 @@ import type { Caller } from '../../auth/authorize';
 import type { Proof } from '../../auth/dpop';
 import type { TokenRef } from '../../auth/token';
 import type { forms } from '../../db/names';
+import type { Region } from '../../db/regions';
 import type { SecretRow } from '../../db/schema';
 import type { IntegrityViolation, Refusal } from '../../errors';
 import type { Subject } from '../audit/entry';
@@ -134,6 +135,11 @@ export interface Reply<T = unknown> {
   /** Present for the stored response of an earlier request: its encrypted one-time values. */
   replay: { one_time: string | null } | null;
   d1_calls: number;
+  /**
+   * The regions in which the organisation has replicas, if any; those that were waited out, and those whose
+   * entries may be missing.
+   */
+  regions?: { all: readonly Region[]; waited_out?: readonly Region[]; missing?: readonly Region[] };
 }
 
 /** A request that has reached the gate and whose caller is not identified yet. */
@@ -175,6 +181,10 @@ export interface Found {
  * An operation: a read returns an outcome, a change returns a plan, which is carried out in the same turn.
  */
 export interface Operation<I = unknown> {
+  /** A read that replicas answer too: it rests on rows and ciphertexts alone. */
+  byReplica?: true;
+  /** It tells of earlier requests: replicas send their entries first. */
+  readsLog?: true;
   /**
    * The target in the audit entry, in addition to what the path names. Computed when the caller is
    * identified, and again in the turn of a change. What only the change knows is in its plan's `audit`.

@@ -11,6 +11,7 @@ import { commit } from '../journal/commit';
 import type { Plan } from '../journal/plan';
 import { waitOfRepeat } from '../journal/waits';
 import { payerOf, quotaRootOf } from '../limits/quota-root';
+import { AskGate } from '../replicas/ask-gate';
 import {
   type Arrived,
   type Ask,
@@ -88,9 +89,10 @@ export async function perform(call: Call<unknown>, draft: DraftOf): Promise<Oper
     isAwaited = outcome?.kind === 'more';
     return outcome ?? fail(refuse('INTERNAL'));
   } catch (error) {
+    if (error instanceof AskGate) throw error;
     return fail(refusalOfError(error, ask));
   } finally {
-    if (!isAwaited && storedResponses(core).running.get(key)?.request === ask.request.id)
+    if (ask.idempotency && !isAwaited && storedResponses(core).running.get(key)?.request === ask.request.id)
       storedResponses(core).running.delete(key);
   }
 }

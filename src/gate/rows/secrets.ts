@@ -1,6 +1,6 @@
 // Queries about secrets on the gate's rows: their names in order, for lists and folders; those with a
-// rotation period; those with a given value; and the deleted one of a name. Invariant: each query is answered from an index, so its cost
-// does not depend on the number of other secrets.
+// rotation period; those with a given value; and the deleted one of a name. Invariant: each query is answered
+// from an index, so its cost does not depend on the number of other secrets.
 import QuickLRU from 'quick-lru';
 import { rowOf } from '../../db/rows';
 import type { SecretRow } from '../../db/schema';

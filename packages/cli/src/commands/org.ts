@@ -1,6 +1,7 @@
 // svc org: organisations of a deployment, with its bootstrap token, and the settings of the own one, with a
-// credential of it. Invariants: the bootstrap token is never an argument, is never stored, and is sent only to an address that the user gave, or to this machine; the first
-// API key, which the vault shows once, is stored or printed, never lost.
+// credential of it. Invariants: the bootstrap token is never an argument, is never stored, and is sent only
+// to an address that the user gave, or to this machine; the first API key, which the vault shows once, is
+// stored or printed, never lost.
 import { randomUUID } from 'node:crypto';
 import type { components } from '@secrets-vault/client';
 import { BOOTSTRAP_NOTE, BOOTSTRAP_OPTIONS, bootstrapOf, DEV_VARS } from '../bootstrap.ts';

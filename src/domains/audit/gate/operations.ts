@@ -40,6 +40,7 @@ export interface AuditPart {
 }
 
 const read: Operation<AuditInput> = {
+  readsLog: true,
   read({ core, caller, input }): OperationOutcome {
     // Past minutes that were not yet flushed belong in the result.
     core.storage.transactionSync(() => rateLimit(core).flush(core.now()));
@@ -89,6 +90,7 @@ export const VERIFIED = 2000;
 export const MOST_CHECKPOINTS = 15_000;
 
 const verify: Operation<{ from: number }> = {
+  readsLog: true,
   read({ core, input }): OperationOutcome {
     const oldest = core.auditLog.oldest();
     const cut = cutOf(core);

@@ -53,6 +53,7 @@ function holderOf(core: Core, id: string, kind: string): Caller | null {
 }
 
 const list: Operation<ReadersInput> = {
+  readsLog: true,
   subject: ({ core, ask }) => ({ resource: core.rows.get('secret', ask.named.secret as string)?.id ?? null }),
   read(call): Outcome {
     const { core, ask, caller, input } = call;

@@ -263,6 +263,7 @@ async function partOf(call: Call<Part>): Promise<unknown> {
 }
 
 const report: Operation<Part> = {
+  readsLog: true,
   subject: ({ ask }) => ({ resource: ask.org }),
   reach: ({ caller }) =>
     // safety: report-needs-whole-reach

@@ -37,6 +37,7 @@ function read(kind: CredentialKind): Operation<Record<string, never>> {
 }
 
 const whoami: Operation<Record<string, never>> = {
+  byReplica: true,
   read({ core, ask, caller }): Outcome {
     const [{ scopes, environments, secrets }, ...granted] = caller.permissions;
     const slugsOf = (ids: readonly string[] | null) => ids?.map((id) => slugOf(core, id)) ?? null;

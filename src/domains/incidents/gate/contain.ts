@@ -123,6 +123,7 @@ export interface ContainInput {
 }
 
 export const contain: Operation<ContainInput> = {
+  readsLog: true,
   subject: (call) => ({
     resource: targetOf(call) || null,
     // Whoever only looks has not contained anything: reports begin at the containment.

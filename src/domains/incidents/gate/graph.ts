@@ -125,6 +125,7 @@ function reachOf({ core, caller: asker, need }: Call<unknown>, alive: boolean, c
 }
 
 export const graph: Operation<Record<string, never>> = {
+  readsLog: true,
   async read(call: Call<Record<string, never>>): Promise<Outcome> {
     const { core } = call;
     const id = target(call);

@@ -71,6 +71,7 @@ export const nextGeneration = ({ core, ask }: Call<unknown>): number =>
   (core.rows.get('org', ask.org)?.generation ?? 0) + 1;
 
 export const panic: Operation<PanicInput> = {
+  readsLog: true,
   subject: ({ ask, input }) => ({ resource: ask.org, reason: input.reason }),
   change: {
     plan(call, now) {

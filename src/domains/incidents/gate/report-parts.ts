@@ -198,6 +198,7 @@ function due(call: Call<unknown>, ids: string[]): boolean {
 }
 
 export const part: Operation<Part> = {
+  readsLog: true,
   async read(call): Promise<OperationOutcome> {
     const { core, input } = call;
     const answer = (data: unknown): OperationOutcome => ({ ...ok(data), audited: true });

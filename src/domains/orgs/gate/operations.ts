@@ -16,6 +16,7 @@ import { mirror } from '../../../gate/journal/mirror';
 import { journal } from '../../../gate/journal/records';
 import { restore } from '../../../gate/journal/restore';
 import { insertion, revision, rowKeyOf } from '../../../gate/journal/writes';
+import { replicaStates } from '../../../gate/replicas/states';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
 import { environmentOf, slugOf } from '../../../gate/request/target';
@@ -33,9 +34,16 @@ import { whole } from './unlimited-callers';
 
 const aboutOrg = ({ ask }: Call<unknown>) => ({ resource: ask.org });
 
-/** No regions are stored as null, as in rows of earlier releases. */
-const stored = ({ regions }: { regions?: Regions }): Pick<OrgRow, 'regions'> | null =>
-  regions === undefined ? null : { regions: regions.length ? regions : null };
+/**
+ * An organisation that never had regions has null, as in rows of earlier releases. Of another one, a gate
+ * that lost its storage must assume that replicas still answer.
+ */
+const stored = (
+  { regions }: { regions?: Regions },
+  before: Regions | null = null,
+): Pick<OrgRow, 'regions'> | null =>
+  // safety: former-regions-known
+  regions === undefined ? null : { regions: regions.length || before ? regions : null };
 
 interface FoundInput {
   name: string;
@@ -221,6 +229,7 @@ const clockAccepted: Operation<{ reason: string }> = {
 /** The organisation and its usage of its limits. */
 const shown = ({ core }: Call<unknown>, org: OrgRow) => ({
   ...orgOut(org, slugOf(core, org.default_environment)),
+  replicas: replicaStates(core),
   usage: {
     secrets: core.rows.count('secret'),
     sealed_bytes: core.rows.sealedBytes(),
@@ -296,7 +305,7 @@ const update: Operation<UpdateInput> = {
         ...(environment && { default_environment: environment.id }),
         ...(allowed_addresses !== undefined && { member_addresses: allowed_addresses }),
         ...(audit_retention_days !== undefined && { audit_retention_days }),
-        ...stored(input),
+        ...stored(input, org.regions),
         updated_at: now,
       });
       const about = reasonOf(call, org);

@@ -190,4 +190,4 @@ async function values(call: ValuesCall): Promise<OperationOutcome> {
   }
 }
 
-export const readAll: Operation<ValuesInput> = { subject: about, read: values };
+export const readAll: Operation<ValuesInput> = { byReplica: true, subject: about, read: values };

@@ -14,7 +14,7 @@ import { type VersionsInput, versions } from './versions';
 export const secretOperations = {
   'secret.create': create,
   'secret.put': put,
-  'secret.list': { read: list } satisfies Operation<ListInput>,
+  'secret.list': { byReplica: true, read: list } satisfies Operation<ListInput>,
   'secret.compare': { read: compare } satisfies Operation<CompareInput>,
   'secret.read': secretRead,
   'secret.read_by_name': secretReadByName,

@@ -103,11 +103,13 @@ export const aboutRead = ({ core, input }: Call<ReadInput>, row: SecretRow | nul
   row ? { ...subjectOf(core, row), version: input.version ?? row.version } : {};
 
 export const secretRead: Operation<ReadInput> = {
+  byReplica: true,
   subject: (call) => aboutRead(call, byId(call)),
   read: (call) => read(call, () => byId(call)),
 };
 
 export const secretReadByName: Operation<ReadInput> = {
+  byReplica: true,
   subject: (call) => aboutRead(call, byName(call)),
   read: (call) =>
     read(

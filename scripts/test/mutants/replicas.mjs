@@ -1,0 +1,185 @@
+// The mutants of replicas: leases, what a reply waits for, audit entries, and lent requests. index.mjs says
+// what a mutant is.
+
+import { checks } from './checks.mjs';
+
+/** @type {import('./index.mjs').Mutant[]} */
+export const mutants = [
+  // ---------------------------------------------------------------- leases
+  ...checks({
+    'lease-of-same-format': 'api/regions/leases: another format gets none',
+    'lease-of-this-term': 'api/regions/leases: a replica of another term begins again',
+    'one-holder-a-region': 'api/regions/leases: another instance waits',
+    'lease-stored': 'api/regions/leases: a gate that starts counts each stored lease',
+    'lost-leases-waited-out': 'api/regions/leases: a new term waits for each region',
+    'waited-out-region-pauses': 'api/regions/leases: a region that was waited out pauses',
+  }),
+  {
+    name: 'that an organisation had regions is forgotten',
+    tag: 'former-regions-known',
+    change: { from: 'regions.length || before ? regions : null', to: 'regions.length ? regions : null' },
+    notice: 'api/regions/leases: a gate that lost its storage assumes replicas of former regions',
+  },
+  {
+    name: 'a gate with older rows gives leases',
+    tag: 'older-gate-gives-no-lease',
+    change: { from: 'standing(this.core).isBehind !== true && ', to: '' },
+    notice: 'api/regions/leases: a gate that is behind D1 gives none',
+  },
+  {
+    name: 'a lease does not name the last record',
+    tag: 'lease-names-last-record',
+    change: { from: 'last: own.last()', to: 'last: ask.position' },
+    notice: 'api/regions/leases: names the last record',
+  },
+  {
+    name: 'a gate that starts trusts the stored end of a lease',
+    tag: 'lease-whole-term-at-start',
+    change: { from: 'until: started + TERM', to: 'until: row.until' },
+    notice: 'api/regions/leases: a gate that starts counts each stored lease',
+  },
+  {
+    name: 'any instance acknowledges for the one that holds the lease',
+    tag: 'acknowledged-by-holder',
+    change: {
+      from: 'if (standing) standing.acknowledged = Math.max(standing.acknowledged, n)',
+      to: 'const any = regions.get(region); if (any) any.acknowledged = Math.max(any.acknowledged, n)',
+    },
+    notice: 'api/regions/leases: only the instance that holds the lease acknowledges',
+  },
+  {
+    name: 'a replica that may still answer owes no entries',
+    tag: 'live-replica-owes',
+    change: { from: ' && (standing.lease?.until ?? 0) <= now', to: '' },
+    notice: 'api/regions/entries: a region owes entries while its lease holds',
+  },
+  {
+    name: 'a region is forgotten while its lease holds',
+    tag: 'dismissed-after-lease',
+    change: {
+      from: ' && !leases(core).live(core.now()).some((one) => one.region === region)',
+      to: '',
+    },
+    notice: 'api/regions/leases: a region that was taken out is forgotten after its lease',
+  },
+
+  // ---------------------------------------------------------------- what a reply waits for
+  ...checks({
+    'records-unstable-at-start': 'api/regions/stability: not stable when the gate ended',
+    'absence-looked-at': 'api/regions/stability: a name that is not found counts as a list',
+  }),
+  {
+    name: 'a new term does not wait for leases',
+    tag: 'new-term-waits-for-leases',
+    change: {
+      from: 'wait({ n: Math.max(1, own.last()), isGeneral: true, secrets: new Set(), isTerm: true });',
+      to: '',
+    },
+    notice: 'api/regions/leases: a new term waits for each region',
+  },
+  {
+    name: 'a reply leaves before what it looked at is stable',
+    tag: 'reply-waits-until-stable',
+    change: {
+      from: "stability(core).restsOn(operation?.byReplica && reply.outcome.kind === 'ok' ? looked : 'everything')",
+      to: '0',
+    },
+    notice: 'api/regions/stability: the reply of a change, and of a read of what it changed, waits',
+  },
+  {
+    name: 'a list rests on no change',
+    tag: 'list-rests-on-all',
+    change: { from: 'looked.all = true', to: 'looked.all = false' },
+    notice: 'api/regions/stability: a list rests on each change of a secret',
+  },
+  {
+    name: 'a changed credential counts as an added one',
+    tag: 'added-credential-stable',
+    change: { from: "kind === 'credential' && from === 0", to: "kind === 'credential'" },
+    notice: 'api/regions/stability: the end of a session token waits',
+  },
+  {
+    name: 'records that are not stable leave the journal',
+    tag: 'unstable-records-stay',
+    change: { from: 'Math.min(least, stability(core).stable())', to: 'least' },
+    notice: 'api/regions/stability: records that are not stable stay',
+  },
+
+  // ---------------------------------------------------------------- what a replica answers
+  ...checks({
+    'replica-has-no-other-parts': 'api/regions/instance: reaching for what only the gate has',
+    'replica-of-its-name': 'api/regions/instance: is that of its name',
+    'replica-records-in-order': 'api/regions/instance: takes records in order',
+    'replica-entry-before-reply': 'api/regions/replicas: each answered read has one entry',
+  }),
+  {
+    name: 'a replica answers after its lease',
+    tag: 'lease-holds-as-it-answers',
+    change: { from: 'this.holds() && ', to: '' },
+    notice: 'api/regions/instance: leaves a request to the gate: its lease ends meanwhile',
+  },
+  {
+    name: 'a replica answers from rows that change meanwhile',
+    tag: 'no-record-between',
+    change: { from: 'this.following.position() === turn.from && ', to: '' },
+    notice: 'api/regions/instance: leaves a request to the gate: a record comes meanwhile',
+  },
+  {
+    name: 'a replica answers although another request has begun',
+    tag: 'no-request-between',
+    change: { from: 'this.requests === turn.request && ', to: '' },
+    notice: 'api/regions/instance: leaves a request to the gate: another request begins meanwhile',
+  },
+  {
+    name: 'a replica tells what may not be everywhere',
+    tag: 'replica-reads-settled',
+    change: { from: '!this.following.isUnsettled(turn.looked) && ', to: '' },
+    notice: 'api/regions/instance: leaves a request to the gate: what it reads may not be everywhere',
+  },
+  {
+    name: 'a replica decides by its own clock',
+    tag: 'no-deciding-time-near',
+    change: { from: '!turn.times.any()', to: 'true' },
+    notice: 'api/regions/instance: leaves a request to the gate: a credential expires within seconds',
+  },
+  {
+    name: 'a replica counts its lease from the answer',
+    tag: 'lease-counted-from-sending',
+    change: { from: 'sent + TERM', to: 'Date.now() + TERM' },
+    notice: 'api/regions/instance: counts its lease from when it asked',
+  },
+  {
+    name: 'a replica follows from the last page',
+    tag: 'position-of-the-first-page',
+    change: { from: 'first.position', to: 'page.position' },
+    notice: 'api/regions/instance: follows from the position of the first page',
+  },
+
+  // ---------------------------------------------------------------- entries and lent requests
+  ...checks({
+    'entry-taken-once': 'api/regions/entries: an entry is taken once',
+    'loan-stored': 'api/regions/entries: a loan outlives the gate',
+    'loan-reserved': 'api/regions/entries: what is lent counts as used',
+    'loan-within-lease': 'api/regions/instance: uses a loan only under the lease',
+    'loans-returned-after-entries': 'api/regions/instance: returns loans once its entries are taken',
+    'recalled-before-refusal': 'api/regions/entries: asked back before a request is refused',
+  }),
+  {
+    name: 'an entry is deleted when it was sent',
+    tag: 'entry-deleted-once-taken',
+    change: { from: 'taken(taken)', to: 'taken(Number.MAX_SAFE_INTEGER)' },
+    notice: 'api/regions/instance: keeps its entries until the gate has taken them',
+  },
+  {
+    name: 'lent requests do not count',
+    tag: 'reserved-requests-count',
+    change: { from: 'most - reserved.of(id)', to: 'most' },
+    notice: 'api/regions/entries: what is lent counts as used',
+  },
+  {
+    name: 'a loan ends with its lease',
+    tag: 'loan-outlives-lease',
+    change: { from: 'until + CLOCKS', to: 'until' },
+    notice: 'api/regions/entries: a loan of a region that does not answer',
+  },
+];

@@ -1,0 +1,106 @@
+// Sends records to the replicas that hold a lease, as they are decided, and tells them what is stable.
+// Invariants: only the instance that holds the lease acknowledges for it; records are sent once they are
+// durable, because the Durable Object holds outgoing calls until then.
+
+import type { Region } from '../../db/regions';
+import type { Core } from '../core';
+import { withinTime } from '../journal/d1';
+import { journal } from '../journal/records';
+import { part } from '../part';
+import { leases } from './leases';
+import { stability } from './stability';
+import { replicaIn } from './stub';
+
+const MOST_RECORDS = 500;
+const MOST_BYTES = 1_000_000;
+/** How long one push may take, and how long the next attempt waits after one that failed, in milliseconds. */
+const PATIENCE = 2000;
+const PAUSE = 200;
+/** How many records stay in the journal for a replica that lags; one that lags more begins again. */
+export const MOST_RETAINED = 5000;
+
+export interface Pushes {
+  /** Sends what the replicas of live leases lack. */
+  begin(): void;
+  /** A replica loads rows: records after this number stay for a while. */
+  joining(holder: string, from: number, now: number): void;
+}
+
+/** For how long records stay for a replica that loads rows, since it asked for the last page. */
+const JOINS_FOR = 60_000;
+
+function createPushes(core: Core): Pushes {
+  const running = new Set<Region>();
+  const joins = new Map<string, { from: number; until: number }>();
+  const own = journal(core);
+
+  /** One push to a region. Returns whether to go on. */
+  const push = async (region: Region, told: { stable: number }): Promise<boolean> => {
+    const [lease] = leases(core)
+      .live(core.now())
+      .filter((one) => one.region === region);
+    if (!lease) return false;
+    const { holder } = lease;
+    const from = leases(core).acknowledged(region, holder);
+    const records = own.after(from, MOST_RECORDS, MOST_BYTES);
+    const stable = stability(core).stable();
+    if (records === null || (records.length === 0 && told.stable >= stable)) return false;
+    const sent = replicaIn(core, region).push({ term: own.term() as string, records, stable });
+    const taken = await withinTime(
+      sent.catch(() => null),
+      PATIENCE,
+    );
+    if (!taken || taken.holder !== holder || taken.term !== own.term()) return failed(region, from);
+    told.stable = stable;
+    leases(core).acknowledge(region, holder, taken.position);
+    stability(core).advance();
+    return taken.position > from || records.length === 0 || failed(region, from);
+  };
+  /** Waits before the next attempt; gives up where nothing waits for the region. */
+  const failed = async (region: Region, from: number): Promise<boolean> => {
+    await withinTime(null, PAUSE);
+    return (
+      from < own.last() &&
+      leases(core)
+        .live(core.now())
+        .some((one) => one.region === region)
+    );
+  };
+  const run = async (region: Region) => {
+    if (running.has(region)) return;
+    running.add(region);
+    const told = { stable: -1 };
+    try {
+      while (await push(region, told));
+    } finally {
+      running.delete(region);
+    }
+  };
+  const begin = () => {
+    for (const { region } of leases(core).live(core.now())) void run(region);
+  };
+  own.retain(() => {
+    const now = core.now();
+    for (const [holder, { until }] of joins) if (until < now) joins.delete(holder);
+    const needed = [
+      ...leases(core)
+        .live(now)
+        .map(({ region, holder }) => leases(core).acknowledged(region, holder)),
+      ...[...joins.values()].map(({ from }) => from),
+    ];
+    const least = needed.length ? Math.max(Math.min(...needed), own.last() - MOST_RETAINED) : own.last();
+    // safety: unstable-records-stay
+    return Math.min(least, stability(core).stable());
+  });
+  // Replicas answer themselves again what they left to the gate.
+  stability(core).follow(begin);
+  own.follow({ appended: () => queueMicrotask(begin), begun: () => joins.clear() });
+  return {
+    begin,
+    joining(holder, from, now) {
+      joins.set(holder, { from: joins.get(holder)?.from ?? from, until: now + JOINS_FOR });
+    },
+  };
+}
+
+export const pushes = part(createPushes);

@@ -1,0 +1,241 @@
+// What a gate does for its replicas: gives leases, rows and records, takes audit entries, and asks for
+// requests that it lent. Invariants: a lease names the last record decided before it, and a replica answers
+// only once it has that one; entries are taken once each, by the number that their storage gave them, in the
+// transaction that appends them to the chain.
+
+import type { Region } from '../../db/regions';
+import { type RowKind, rowKinds } from '../../db/rows';
+import { SYSTEM_ACTOR } from '../audit/entry';
+import type { Core } from '../core';
+import { environmentRevision } from '../journal/apply';
+import { withinTime } from '../journal/d1';
+import { journal } from '../journal/records';
+import type { Allowance } from '../limits/allowances';
+import { lastUsed } from '../limits/last-used';
+import { part } from '../part';
+import { leases } from './leases';
+import { lending } from './lending';
+import {
+  FORMAT,
+  type Follower,
+  type LeaseAnswer,
+  type LeaseAsk,
+  type ReplicaEntry,
+  type RowPage,
+} from './messages';
+import { pushes } from './pushes';
+import { regionsOf } from './regions';
+import { stability } from './stability';
+import { replicaIn } from './stub';
+
+const MOST_RECORDS = 500;
+const MOST_BYTES = 1_000_000;
+const ROWS = 500;
+/** How long a replica waits whose release differs from the gate's. */
+const OTHER_RELEASE = 5000;
+/** How long the gate waits for replicas whose entries it asks for. */
+const PATIENCE = 1000;
+
+/** How many requests each region answered in the minute before it asked last. */
+const reads = part(() => new Map<Region, { count: number; at: number }>());
+
+export function readsPerMinute(core: Core, region: Region, now: number): number {
+  const last = reads(core).get(region);
+  return last && now - last.at < 60_000 ? last.count : 0;
+}
+
+/** Gives or renews a lease. */
+export function lease(core: Core, ask: LeaseAsk): LeaseAnswer {
+  const now = core.now();
+  const own = journal(core);
+  if (!regionsOf(core).includes(ask.region)) return { kind: 'end' };
+  // safety: lease-of-same-format
+  if (ask.format !== FORMAT) return { kind: 'wait', for: OTHER_RELEASE };
+  // It is told before its loans are given back: it has stopped using them.
+  lending(core).returned(ask.returns);
+  const records = ask.term === own.term() ? own.after(ask.position, MOST_RECORDS, MOST_BYTES) : null;
+  // safety: lease-of-this-term
+  if (records === null) return { kind: 'restart' };
+  const wait = leases(core).grant(ask, ask.position, now);
+  if (wait !== null) return { kind: 'wait', for: wait };
+  const until = leases(core).of(ask.region)?.lease?.until ?? now;
+  reads(core).set(ask.region, { count: ask.reads_per_minute, at: now });
+  const lent = ask.wants.flatMap(
+    ({ credential, count }) => lending(core).lend(ask.region, credential, count, until) ?? [],
+  );
+  stability(core).advance();
+  // safety: lease-names-last-record
+  return { kind: 'lease', last: own.last(), stable: stability(core).stable(), records, lent };
+}
+
+/** A page of rows for a replica that begins. Null if it may not. */
+export function rowsFrom(
+  core: Core,
+  follower: Follower,
+  from: [kind: string, id: string] | null,
+): RowPage | null {
+  if (!regionsOf(core).includes(follower.region) || follower.format !== FORMAT) return null;
+  const own = journal(core);
+  const term = own.term();
+  if (term === null) return null;
+  pushes(core).joining(follower.holder, own.last(), core.now());
+  const kinds = rowKinds().toSorted();
+  let kind = (from?.[0] ?? kinds[0]) as RowKind;
+  const rows = core.rows.after(kind, from?.[1] ?? '', ROWS);
+  const last = rows.at(-1)?.id;
+  let next: RowPage['next'] = null;
+  if (rows.length === ROWS && last !== undefined) next = [kind, last];
+  else {
+    kind = kinds[kinds.indexOf(kind) + 1] as RowKind;
+    if (kind !== undefined) next = [kind, ''];
+  }
+  const revised = from
+    ? {}
+    : Object.fromEntries(
+        core.rows.after('environment', '', 1000).map(({ id }) => [id, environmentRevision(core, id)]),
+      );
+  const of = (from?.[0] ?? kinds[0]) as RowKind;
+  return { term, position: own.last(), rows: rows.map((row) => ({ kind: of, row })), revised, next };
+}
+
+/** How long the number of the last entry of a storage is remembered. */
+const REMEMBERED = 7 * 86_400_000;
+
+const taken = part(({ storage: { sql } }) => {
+  sql.exec(
+    'create table if not exists replica_entries (storage text primary key, region text not null, taken integer not null, at integer not null) without rowid',
+  );
+  return {
+    of: (storage: string) =>
+      sql.exec<{ taken: number }>('select taken from replica_entries where storage = ?', storage).toArray()[0]
+        ?.taken ?? null,
+    set(storage: string, region: Region, n: number, now: number) {
+      sql.exec('insert or replace into replica_entries values (?, ?, ?, ?)', storage, region, n, now);
+      sql.exec('delete from replica_entries where at < ?', now - REMEMBERED);
+    },
+  };
+});
+
+/** Takes the entries of a replica. Returns the number of the last one that the gate has. */
+export function takeEntries(
+  core: Core,
+  region: Region,
+  storage: string,
+  entries: readonly ReplicaEntry[],
+): number {
+  return core.storage.transactionSync(() => {
+    const now = core.now();
+    const before = taken(core).of(storage);
+    // Entries of the storage before it may be lost with it: the log says that it began.
+    if (before === null) noteBegun(core, region, storage, now);
+    let last = before ?? 0;
+    for (const { n, draft, status, age, used, place } of entries) {
+      // safety: entry-taken-once
+      if (n !== last + 1) continue;
+      core.auditLog.append({ ...draft, region }, status, now, 1, now - age);
+      if (used) {
+        lending(core).used(used.lent, now);
+        lastUsed(core).note(used.credential, used.above, now - age, place);
+      }
+      last = n;
+    }
+    taken(core).set(storage, region, last, now);
+    return last;
+  });
+}
+
+function noteBegun(core: Core, region: Region, storage: string, now: number): void {
+  core.auditLog.append(
+    {
+      actor: SYSTEM_ACTOR,
+      action: 'replica.begin',
+      resource: core.org,
+      environment: null,
+      version: null,
+      region,
+      reason: `storage ${storage}`,
+      request_id: '',
+      ip: '',
+      user_agent: null,
+    },
+    200,
+    now,
+  );
+}
+
+/**
+ * The task: replicas of regions that were taken out delete everything. Returns when to try again those that
+ * did not answer.
+ */
+export async function dismiss(core: Core, now: number): Promise<number | null> {
+  const left = leases(core)
+    .regions()
+    .filter((region) => !regionsOf(core).includes(region));
+  for (const region of left) {
+    const isGone = await withinTime(
+      replicaIn(core, region)
+        .leave()
+        .catch(() => false),
+      PATIENCE,
+    );
+    // safety: dismissed-after-lease
+    if (
+      isGone &&
+      !leases(core)
+        .live(core.now())
+        .some((one) => one.region === region)
+    )
+      leases(core).forget(region);
+  }
+  return leases(core)
+    .regions()
+    .some((region) => !regionsOf(core).includes(region))
+    ? now + AGAIN
+    : null;
+}
+
+/** When a replica that did not leave is asked again. */
+const AGAIN = 10_000;
+
+/**
+ * Before a request is refused by a rate limit: replicas give back what they were lent of it. Returns whether
+ * there was something to ask for.
+ */
+export async function recall(core: Core, allowances: readonly Allowance[]): Promise<boolean> {
+  const held = lending(core).holders(allowances, core.now());
+  await Promise.all(
+    held.map(async ({ region, credential }) => {
+      const answer = await withinTime(
+        replicaIn(core, region)
+          .recall(credential)
+          .catch(() => null),
+        PATIENCE,
+      );
+      if (answer) lending(core).returned(answer.returns);
+    }),
+  );
+  return held.length > 0;
+}
+
+/**
+ * Asks replicas for the entries that the gate does not have. Returns the regions that did not reply within a
+ * second.
+ */
+export async function gather(core: Core): Promise<Region[]> {
+  const missing = await Promise.all(
+    leases(core)
+      .owing()
+      .map(async (region) => {
+        const left = await withinTime(
+          replicaIn(core, region)
+            .flush()
+            .catch(() => null),
+          PATIENCE,
+        );
+        if (left !== 0) return region;
+        leases(core).settled(region, core.now());
+        return null;
+      }),
+  );
+  return missing.filter((region) => region !== null);
+}

@@ -1,0 +1,125 @@
+// Which records are stable: all replicas that might answer have them, or may no longer answer. Invariants:
+// nothing leaves the gate before all that it looked at is stable; a record waits for the ends that leases had
+// when it was written, so for one term at most; without replicas, everything is stable.
+
+import { REGIONS, type Region } from '../../db/regions';
+import type { Core } from '../core';
+import { type JournalRecord, journal } from '../journal/records';
+import { part } from '../part';
+import { leases } from './leases';
+import { type Changes, changesOf, type Looked, restsOn } from './looked';
+
+interface Waiting extends Changes {
+  /** A term began: no replica acknowledges that. */
+  isTerm?: true;
+  /** The leases that it waits for, with their ends at that time. */
+  leases: { region: Region; holder: string; until: number }[];
+}
+
+export interface Stability {
+  /** The last record of those before which all are stable. */
+  stable(): number;
+  /** The last record that is not stable and that a request rests on; 0 if there is none. */
+  restsOn(looked: Looked | 'everything'): number;
+  /** Until a record is stable. Returns the regions that did not acknowledge it before their leases ended. */
+  settled(n: number): Promise<readonly Region[]>;
+  /** Looks again: a replica has acknowledged something. */
+  advance(): void;
+  /** Calls this when more records are stable. */
+  follow(advanced: () => void): void;
+}
+
+/** How many outcomes of waiting are remembered: a repeat is told the same. */
+const REMEMBERED = 1000;
+
+function createStability(core: Core): Stability {
+  const own = journal(core);
+  let waiting: Waiting[] = [];
+  const waitedOut = new Map<number, readonly Region[]>();
+  const followers: (() => void)[] = [];
+  const waiters = new Set<{ n: number; done(): void }>();
+  let timer: ReturnType<typeof setTimeout> | null = null;
+
+  const has = ({ n, isTerm }: Waiting, { region, holder }: Waiting['leases'][number]) =>
+    !isTerm && leases(core).acknowledged(region, holder) >= n;
+  const isOver = (one: Waiting, now: number) =>
+    one.leases.every((lease) => lease.until <= now || has(one, lease));
+  /** Ends the wait for a record. Regions that kept it waiting pause. */
+  const settle = (one: Waiting, now: number) => {
+    const { n } = one;
+    // A lease that a gate without storage assumed may never have been.
+    const late = one.isTerm ? [] : one.leases.filter((lease) => lease.holder !== '' && !has(one, lease));
+    // safety: waited-out-region-pauses
+    for (const { region } of late) leases(core).pause(region, now);
+    if (late.length) waitedOut.set(n, [...new Set(late.map(({ region }) => region))]);
+    for (const old of waitedOut.keys()) if (waitedOut.size > REMEMBERED) waitedOut.delete(old);
+  };
+  const advance = () => {
+    const now = core.now();
+    const before = waiting.length;
+    // In order: a record is stable once all before it are.
+    while (waiting[0] && isOver(waiting[0], now)) settle(waiting.shift() as Waiting, now);
+    if (waiting.length !== before) {
+      own.trim();
+      for (const advanced of followers) advanced();
+    }
+    const next = waiting[0]?.n ?? Number.POSITIVE_INFINITY;
+    for (const waiter of waiters)
+      if (waiter.n < next) {
+        waiters.delete(waiter);
+        waiter.done();
+      }
+    arm(now);
+  };
+  function arm(now: number) {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    const [first] = waiting;
+    if (!first) return;
+    const ends = first.leases.map(({ until }) => until).filter((until) => until > now);
+    timer = setTimeout(advance, Math.max(1, Math.min(...ends, now + 1000) - now));
+  }
+  const wait = (changes: (Changes & { isTerm?: true }) | null) => {
+    if (!changes) return;
+    const held = leases(core)
+      .live(core.now())
+      .map(({ region, holder, until }) => ({ region, holder, until }));
+    if (held.length === 0) return;
+    waiting.push({ ...changes, leases: held });
+    arm(core.now());
+  };
+  own.follow({
+    appended: (record: JournalRecord) => wait(changesOf(record)),
+    // Rows change without a record. Nothing acknowledges this: it waits for the leases to end.
+    // safety: new-term-waits-for-leases
+    begun: () => {
+      waiting = [];
+      leases(core).begun(mayHaveLeases(core), core.now());
+      wait({ n: Math.max(1, own.last()), isGeneral: true, secrets: new Set(), isTerm: true });
+    },
+  });
+  // What was not stable when the gate ended is not stable now.
+  // safety: records-unstable-at-start
+  for (const record of own.kept()) wait(changesOf(record));
+  const stable = () => (waiting[0] ? waiting[0].n - 1 : own.last());
+
+  return {
+    stable,
+    restsOn: (looked) => restsOn(waiting, looked),
+    async settled(n) {
+      if (waiting.some((one) => one.n <= n)) await new Promise<void>((done) => void waiters.add({ n, done }));
+      return waitedOut.get(n) ?? [];
+    },
+    advance,
+    follow: (advanced) => void followers.push(advanced),
+  };
+}
+
+/**
+ * The regions that may hold a lease of which a gate without storage knows nothing: all, if the organisation
+ * ever had regions.
+ */
+const mayHaveLeases = ({ rows, org }: Core): readonly Region[] =>
+  rows.get('org', org)?.regions ? REGIONS : [];
+
+export const stability = part(createStability);

@@ -1,0 +1,70 @@
+// What a request to the gate does because of replicas: it waits until all that it looked at is stable, and
+// asks for requests that were lent before it is refused by a rate limit. Without replicas it does neither.
+
+import { SYSTEM_ACTOR } from '../audit/entry';
+import type { Core } from '../core';
+import { identify } from '../identity/identify';
+import { rateLimit } from '../limits/rate-limit';
+import { type Abilities, answer } from '../request/answer';
+import type { Ask, Reply } from '../request/call';
+import { leases } from './leases';
+import { lookAt, nothingLooked } from './looked';
+import { isReplicated, regionsOf } from './regions';
+import { gather, recall } from './serve';
+import { stability } from './stability';
+
+/**
+ * Answers a request, and waits until all that it looked at is stable. Of reads that replicas answer too, only
+ * what they looked at counts; of everything else, every record.
+ */
+export async function answerStably(core: Core, abilities: Abilities, ask: Ask): Promise<Reply> {
+  if (!isReplicated(core) && !leases(core).any()) return answer(core, abilities, ask);
+  const operation = abilities.operations[ask.operation];
+  const [missing] = await Promise.all([
+    operation?.readsLog && !ask.again ? gather(core) : [],
+    roomFromReplicas(core, ask),
+  ]);
+  const looked = nothingLooked();
+  const unwatch = core.rows.watch((kind, id) => lookAt(looked, kind, id));
+  const reply = await answer(core, abilities, ask).finally(unwatch);
+  // safety: reply-waits-until-stable
+  const n = stability(core).restsOn(
+    operation?.byReplica && reply.outcome.kind === 'ok' ? looked : 'everything',
+  );
+  const late = n > 0 ? await stability(core).settled(n) : [];
+  const waited_out = operation?.change ? late : [];
+  if (waited_out.length) noteWaitedOut(core, ask, waited_out);
+  return { ...reply, regions: { all: regionsOf(core), waited_out, missing } };
+}
+
+/** The entry of the change cannot say so: it is written as the change is decided. */
+function noteWaitedOut(
+  core: Core,
+  { org, request: { id, ip, user_agent } }: Ask,
+  regions: readonly string[],
+): void {
+  core.auditLog.append(
+    {
+      actor: SYSTEM_ACTOR,
+      action: 'region.late',
+      resource: org,
+      environment: null,
+      version: null,
+      reason: `${regions.join(', ')} did not acknowledge it before their leases ended`,
+      request_id: id,
+      ip,
+      user_agent,
+    },
+    200,
+    core.now(),
+  );
+}
+
+/** Where a rate limit would refuse a request although replicas hold some of it, they give it back first. */
+async function roomFromReplicas(core: Core, ask: Ask): Promise<void> {
+  if (ask.again || !leases(core).any()) return;
+  const { allowances } = identify(core, ask);
+  // safety: recalled-before-refusal
+  if (allowances.length && !rateLimit(core).take(allowances, core.now(), 'no').ok)
+    await recall(core, allowances);
+}

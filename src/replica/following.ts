@@ -1,0 +1,95 @@
+// How a replica follows the journal of its gate: it loads all rows once, then takes each record in order.
+// Invariants: a record and the position after it are one transaction; a record that comes twice is dropped,
+// and one that comes too early is not taken; what a replica has of another term is deleted.
+
+import type { VersionRow } from '../db/schema';
+import type { Core } from '../gate/core';
+import { setEnvironmentRevision } from '../gate/journal/apply';
+import type { JournalRecord } from '../gate/journal/records';
+import { type Changes, changesOf, type Looked, restsOn } from '../gate/replicas/looked';
+import type { RowPage } from '../gate/replicas/messages';
+import { ciphertexts } from '../gate/rows/ciphertexts';
+
+export interface Following {
+  /** Null before the rows are loaded. */
+  term(): string | null;
+  position(): number;
+  /** Takes records. Returns whether there was one. */
+  take(term: string, records: readonly JournalRecord[]): boolean;
+  /** Takes a page of rows; after the last one, it follows from the record `start`. */
+  load(page: RowPage, start: number): void;
+  /** Deletes everything but entries. The object has to begin again. */
+  clear(): void;
+  /** The gate says that records up to this one are everywhere. */
+  settle(stable: number): void;
+  /** Whether what a request looked at may not be everywhere yet. */
+  isUnsettled(looked: Looked): boolean;
+}
+
+export function createFollowing(storage: DurableObjectStorage, core: Core): Following {
+  const { sql } = storage;
+  const transactionSync = (work: () => void) => storage.transactionSync(work);
+  let [term, position] = JSON.parse(core.meta.get('follows') ?? '[null,0]') as [string | null, number];
+  /** Records that are not known to be everywhere. After a start, all that came before a lease names them. */
+  let unsettled: Changes[] = [];
+  const stand = (in_: string | null, at: number) => {
+    [term, position] = [in_, at];
+    core.meta.set('follows', JSON.stringify([in_, at]));
+  };
+  return {
+    term: () => term,
+    position: () => position,
+    take(of, records) {
+      if (of !== term) return false;
+      const before = position;
+      for (const record of records) {
+        // safety: replica-records-in-order
+        if (record.n !== position + 1) continue;
+        transactionSync(() => {
+          apply(core, record);
+          stand(of, record.n);
+        });
+        const changes = changesOf(record);
+        if (changes) unsettled.push(changes);
+      }
+      return position > before;
+    },
+    load(page, start) {
+      transactionSync(() => {
+        for (const { kind, row } of page.rows) core.rows.put(kind, row as never);
+        for (const [id, revision] of Object.entries(page.revised)) setEnvironmentRevision(core, id, revision);
+        if (page.next === null) stand(page.term, start);
+      });
+    },
+    clear() {
+      transactionSync(() => {
+        for (const table of ['rows', 'stored_rows', 'seals']) sql.exec(`delete from ${table}`);
+        core.meta.drop('revision:');
+        for (const fact of ['loading', 'follows']) core.meta.forget(fact);
+      });
+    },
+    settle(stable) {
+      unsettled = unsettled.filter(({ n }) => n > stable);
+    },
+    isUnsettled: (looked) => restsOn(unsettled, looked) > 0,
+  };
+}
+
+/** Carries out a record in the rows of the replica. */
+function apply(
+  core: Core,
+  { puts, local = [], gone, versions, trimmed, revised = {}, at }: JournalRecord,
+): void {
+  for (const { kind, row } of [...puts, ...local]) {
+    core.rows.put(kind, row as never);
+    // Nothing may be read of it any more.
+    if (kind === 'secret' && row.deleted_at !== null) ciphertexts(core).drop(row.id);
+  }
+  for (const { kind, id } of gone) {
+    core.rows.forget(kind, id);
+    if (kind === 'secret') ciphertexts(core).drop(id);
+  }
+  for (const { secret, version } of trimmed) ciphertexts(core).drop(secret, version);
+  for (const version of versions as VersionRow[]) ciphertexts(core).keep(version, at);
+  for (const [id, revision] of Object.entries(revised)) setEnvironmentRevision(core, id, revision);
+}

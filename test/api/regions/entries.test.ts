@@ -1,0 +1,130 @@
+// What a gate takes from its replicas: audit entries, and the requests that it lent.
+import { describe, expect, it } from 'vitest';
+import type { Core } from '../../../src/gate/core';
+import { rateLimit } from '../../../src/gate/limits/rate-limit';
+import { CLOCKS, leases } from '../../../src/gate/replicas/leases';
+import { lending } from '../../../src/gate/replicas/lending';
+import type { Lent } from '../../../src/gate/replicas/messages';
+import { TERM } from '../../../src/gate/replicas/messages';
+import { lease, takeEntries } from '../../../src/gate/replicas/serve';
+import { newAgent } from '../../support/credentials';
+import { faults } from '../../support/faults';
+import { evict, inCore } from '../../support/gate';
+import { askFor, draft, replicated, silence } from '../../support/replicas';
+import { useWorld } from '../../support/world';
+
+useWorld();
+
+const LIMIT = 60;
+
+/** Lends 20 requests of a credential to the replica in `oc`. */
+function lend(core: Core, credential: string): Lent {
+  faults.clock ??= Date.now();
+  silence(core);
+  const given = lease(core, askFor(core, { wants: [{ credential, count: 20 }] }));
+  const [lent] = 'lent' in given ? given.lent : [];
+  expect(lent?.count).toBe(20);
+  return lent as Lent;
+}
+
+const left = (core: Core, id: string) =>
+  rateLimit(core).take([{ id, limit: LIMIT }] as never, core.now(), 'no').state.remaining;
+const holders = (core: Core, id: string) =>
+  lending(core)
+    .holders([{ id, limit: LIMIT }] as never, core.now())
+    .map(({ region }) => region);
+
+describe('entries of replicas', () => {
+  it('an entry is taken once, and in order', async () => {
+    const o = await replicated();
+    await inCore(o, (core) => {
+      const entry = (n: number) => ({
+        n,
+        draft: draft(`req_${n}`),
+        status: 200,
+        age: 0,
+        used: null,
+        place: null,
+      });
+      const take = (...numbers: number[]) => takeEntries(core, 'oc', 'storage one', numbers.map(entry));
+      expect(take(1, 2)).toBe(2);
+      const { sequence } = core.auditLog.head();
+      expect(take(1, 2)).toBe(2);
+      expect(take(4)).toBe(2);
+      expect(core.auditLog.head().sequence).toBe(sequence);
+      expect(take(2, 3, 4)).toBe(4);
+      expect(core.auditLog.head().sequence).toBe(sequence + 2);
+    });
+  });
+
+  it('a region owes entries while its lease holds', async () => {
+    const o = await replicated();
+    await inCore(o, (core) => {
+      faults.clock = Date.now();
+      silence(core);
+      lease(core, askFor(core));
+      leases(core).settled('oc', core.now());
+      expect(leases(core).owing()).toEqual(['oc']);
+      leases(core).settled('oc', core.now() + TERM);
+      expect(leases(core).owing()).toEqual([]);
+    });
+  });
+});
+
+describe('lent requests', () => {
+  it('what is lent counts as used until it is given back', async () => {
+    const o = await replicated();
+    const { id } = await newAgent(o, { rate_limit: LIMIT });
+    await inCore(o, (core) => {
+      const lent = lend(core, id);
+      expect(left(core, id)).toBe(LIMIT - 20);
+      lending(core).used(lent.id, core.now());
+      expect(left(core, id)).toBe(LIMIT - 20);
+      lending(core).returned([lent.id]);
+      expect(left(core, id)).toBe(LIMIT - 1);
+    });
+  });
+
+  it('what a region holds is asked back before a request is refused', async () => {
+    const o = await replicated();
+    const agent = await newAgent(o, { rate_limit: LIMIT });
+    const recalled: string[] = [];
+    await inCore(o, (core) => {
+      const lent = lend(core, agent.id);
+      for (let used = 20; used < LIMIT; used++)
+        rateLimit(core).take([{ id: agent.id, limit: LIMIT }] as never, core.now());
+      const recall = async (credential: string) => {
+        recalled.push(credential);
+        return { holder: 'one', returns: [lent.id] };
+      };
+      core.replica = () => ({ recall, push: async () => null }) as never;
+    });
+    expect((await agent.o.get('/secrets')).status).toBe(200);
+    expect(recalled).toEqual([agent.id]);
+  });
+
+  it('a loan outlives the gate', async () => {
+    const o = await replicated();
+    const { id } = await newAgent(o, { rate_limit: LIMIT });
+    await inCore(o, (core) => void lend(core, id));
+    await evict(o);
+    await inCore(o, (core) => {
+      expect(holders(core, id)).toEqual(['oc']);
+      expect(left(core, id)).toBe(LIMIT - 20);
+    });
+  });
+
+  it('a loan of a region that does not answer ends a minute after its lease', async () => {
+    const o = await replicated();
+    const { id } = await newAgent(o, { rate_limit: LIMIT });
+    await inCore(o, (core) => {
+      lend(core, id);
+      const ends = core.now() + TERM;
+      faults.clock = ends + CLOCKS - 1;
+      expect(holders(core, id)).toEqual(['oc']);
+      faults.clock = ends + CLOCKS;
+      expect(holders(core, id)).toEqual([]);
+      expect(left(core, id)).toBe(LIMIT);
+    });
+  });
+});

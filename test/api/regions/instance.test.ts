@@ -1,0 +1,180 @@
+// One replica from inside: when it leaves a request to the gate, and what it never loses or uses twice.
+import { describe, expect, it } from 'vitest';
+import { AskGate } from '../../../src/gate/replicas/ask-gate';
+import { MARGIN, TERM } from '../../../src/gate/replicas/messages';
+import { storedResponses } from '../../../src/gate/request/stored-responses';
+import { createLoans } from '../../../src/replica/loans';
+import { newSession } from '../../support/credentials';
+import {
+  draft,
+  from,
+  general,
+  type Inside,
+  inReplica,
+  regionOf,
+  replicated,
+  warm,
+} from '../../support/replicas';
+import { newSecret, useWorld } from '../../support/world';
+
+useWorld();
+
+const MINUTE = 60_000;
+
+/** The next record, which changes nothing that is read here. */
+const take = ({ following }: Inside) =>
+  following.take(following.term() as string, [{ ...general(), n: following.position() + 1 }]);
+
+/** Something happens once a request has begun. */
+function meanwhile(replica: Inside, happens: () => void) {
+  const begin = replica.begin.bind(replica);
+  replica.begin = () => {
+    const turn = begin();
+    happens();
+    return turn;
+  };
+}
+
+/** What keeps a replica from answering a request. */
+const reasons: Record<string, (replica: Inside) => void> = {
+  'its lease ends meanwhile': (replica) =>
+    meanwhile(replica, () => {
+      replica.lease = null;
+    }),
+  'a record comes meanwhile': (replica) =>
+    meanwhile(replica, () => {
+      take(replica);
+      replica.following.settle(replica.following.position());
+    }),
+  'another request begins meanwhile': (replica) =>
+    meanwhile(replica, () => {
+      replica.requests++;
+    }),
+  'what it reads may not be everywhere': (replica) => void take(replica),
+  'a credential expires within seconds': ({ times }) => {
+    const { watch } = times;
+    times.watch = (now) => watch(now + 10 * MINUTE - 3000);
+  },
+};
+
+/** A replica that has no rows yet, and whose gate says this. */
+async function fresh<T>(gate: object, run: (replica: Inside) => Promise<T> | T): Promise<T> {
+  const o = await replicated();
+  return inReplica(o, 'oc', (replica) => {
+    replica.isOf(o.id, 'oc');
+    replica.gate = () => gate;
+    return run(replica);
+  });
+}
+
+const page = (position: number, next: [string, string] | null = null) =>
+  ({ term: 'a term', position, rows: [], revised: {}, next }) as never;
+
+/** A gate that takes no entries. */
+const away = {
+  takeEntries: async () => {
+    throw new Error('away');
+  },
+};
+
+describe('a replica', () => {
+  for (const [reason, happens] of Object.entries(reasons))
+    it(`leaves a request to the gate: ${reason}`, async () => {
+      const o = await replicated();
+      const { id } = await newSecret(o);
+      const session = await newSession(o, { ttlSeconds: 600 });
+      await warm(session.o, `/secrets/${id}`, 'oc');
+      expect(regionOf(await session.o.get(`/secrets/${id}`, from('oc')))).toBe('oc');
+      const before = await inReplica(o, 'oc', async (replica) => {
+        await replica.flush();
+        happens(replica);
+        return replica.entries.count();
+      });
+      const answer = await session.o.get(`/secrets/${id}`, from('oc'));
+      expect([answer.status, regionOf(answer)]).toEqual([200, 'gate']);
+      expect([before, await inReplica(o, 'oc', ({ entries }) => entries.count())]).toEqual([0, 0]);
+    });
+
+  it('is that of its name', async () => {
+    const o = await replicated();
+    const other = await replicated();
+    await inReplica(o, 'oc', (replica) => {
+      expect(replica.isOf(other.id, 'oc')).toBe(false);
+      expect(replica.isOf(o.id, 'weur')).toBe(false);
+      expect(replica.core.org).toBe('');
+      expect(replica.isOf(o.id, 'oc')).toBe(true);
+    });
+  });
+
+  it('reaching for what only the gate has is an exception', () =>
+    fresh({}, ({ core }) => {
+      expect(() => storedResponses(core)).toThrow(AskGate);
+      expect(() => core.database.all).toThrow(AskGate);
+      expect(() => core.outbox.put).toThrow(AskGate);
+    }));
+
+  it('counts its lease from when it asked', async () => {
+    let asked = 0;
+    const gate = {
+      async lease() {
+        asked = Date.now();
+        await new Promise((done) => setTimeout(done, 50));
+        return { kind: 'lease', last: 0, stable: 0, records: [], lent: [] };
+      },
+    };
+    const until = await fresh(gate, async (replica) => {
+      await replica.renewed();
+      return replica.lease?.until;
+    });
+    expect(until).toBeLessThanOrEqual(asked + TERM - MARGIN);
+  });
+
+  it('follows from the position of the first page', async () => {
+    const pages = [page(3, ['credential', '']), page(5)];
+    const position = await fresh({ rowsFrom: async () => pages.shift() }, async (replica) => {
+      await replica.join();
+      return replica.following.position();
+    });
+    expect(position).toBe(3);
+  });
+
+  it('takes records in order, each once', () =>
+    fresh({}, ({ following }) => {
+      following.load(page(3), 3);
+      const positions = [5, 4, 4, 6, 5].map((n) => {
+        following.take('a term', [{ ...general(), n }]);
+        return following.position();
+      });
+      expect(positions).toEqual([3, 4, 4, 4, 5]);
+      expect(following.take('another term', [{ ...general(), n: 6 }])).toBe(false);
+    }));
+
+  it('keeps its entries until the gate has taken them', () =>
+    fresh(away, async (replica) => {
+      const entry = { draft: draft('req_one'), status: 200, used: null, place: null };
+      for (let n = 0; n < 2; n++) replica.entries.write(entry, Date.now());
+      expect(await replica.flush()).toBe(2);
+      replica.gate = () => ({ takeEntries: async () => 1 });
+      expect(await replica.flush()).toBe(1);
+      replica.gate = () => ({ takeEntries: async () => 2 });
+      expect(await replica.flush()).toBe(0);
+    }));
+
+  it('returns loans once its entries are taken', () =>
+    fresh(away, async (replica) => {
+      const lent = { id: 'loan', credential: 'key_one', count: 5, limit: 60, remaining: 20 };
+      replica.loans.add([lent], Date.now() + MINUTE);
+      replica.entries.write({ draft: draft('req_one'), status: 200, used: null, place: null }, Date.now());
+      expect((await replica.recall('key_one')).returns).toEqual([]);
+      replica.gate = () => ({ takeEntries: async () => 1 });
+      expect((await replica.recall('key_one')).returns).toEqual(['loan']);
+    }));
+
+  it('uses a loan only under the lease with which it came', () => {
+    const { rateLimit, add } = createLoans();
+    add([{ id: 'loan', credential: 'key_one', count: 5, limit: 60, remaining: 20 }], 1000);
+    const takeAt = (now: number) => rateLimit.take([{ id: 'key_one', limit: 60 }] as never, now);
+    expect(takeAt(999).ok).toBe(true);
+    expect(() => takeAt(1000)).toThrow(AskGate);
+  });
+});

@@ -1,0 +1,173 @@
+// Leases: which instance of a replica may answer alone, and until when.
+import { describe, expect, it } from 'vitest';
+import { REGIONS } from '../../../src/db/regions';
+import { standing } from '../../../src/gate/journal/position';
+import { journal } from '../../../src/gate/journal/records';
+import { leases } from '../../../src/gate/replicas/leases';
+import { TERM } from '../../../src/gate/replicas/messages';
+import { dismiss, lease } from '../../../src/gate/replicas/serve';
+import { stability } from '../../../src/gate/replicas/stability';
+import { faults } from '../../support/faults';
+import { evict, inCore, inGate } from '../../support/gate';
+import { askFor, general, replicated, silence } from '../../support/replicas';
+import { newOrg, useWorld } from '../../support/world';
+
+useWorld();
+
+const later = (ms: number) => {
+  faults.clock = (faults.clock ?? Date.now()) + ms;
+};
+
+describe('leases', () => {
+  it('another format gets none', async () => {
+    const o = await replicated();
+    await inCore(o, (core) => {
+      expect(lease(core, askFor(core, { format: 99 }))).toMatchObject({ kind: 'wait' });
+      expect(lease(core, askFor(core))).toMatchObject({ kind: 'lease' });
+    });
+  });
+
+  it('a replica of another term begins again', async () => {
+    const o = await replicated();
+    await inCore(o, (core) => {
+      expect(lease(core, askFor(core, { term: 'another' }))).toEqual({ kind: 'restart' });
+      expect(leases(core).any()).toBe(false);
+    });
+  });
+
+  it('a gate that is behind D1 gives none', async () => {
+    const o = await replicated();
+    await inGate(o, async (gate) => {
+      standing(gate.core).isBehind = true;
+      expect(await gate.lease(askFor(gate.core))).toMatchObject({ kind: 'wait' });
+      standing(gate.core).isBehind = false;
+      expect(await gate.lease(askFor(gate.core))).toMatchObject({ kind: 'lease' });
+    });
+  });
+
+  it('names the last record', async () => {
+    const o = await replicated();
+    await inCore(o, (core) => {
+      silence(core);
+      lease(core, askFor(core));
+      const position = journal(core).last();
+      journal(core).append(general());
+      const given = lease(core, askFor(core, { position }));
+      expect(given).toMatchObject({ last: position + 1, stable: position, records: [{ n: position + 1 }] });
+    });
+  });
+
+  it('another instance waits until the lease of the first one has ended', async () => {
+    const o = await replicated();
+    await inCore(o, (core) => {
+      faults.clock = Date.now();
+      silence(core);
+      lease(core, askFor(core));
+      later(1000);
+      expect(lease(core, askFor(core, { holder: 'two' }))).toEqual({ kind: 'wait', for: TERM - 1000 });
+      expect(lease(core, askFor(core))).toMatchObject({ kind: 'lease' });
+      later(TERM);
+      expect(lease(core, askFor(core, { holder: 'two' }))).toMatchObject({ kind: 'lease' });
+    });
+  });
+
+  it('only the instance that holds the lease acknowledges', async () => {
+    const o = await replicated();
+    await inCore(o, (core) => {
+      silence(core);
+      lease(core, askFor(core));
+      const n = journal(core).append(general());
+      leases(core).acknowledge('oc', 'two', n);
+      stability(core).advance();
+      expect(stability(core).stable()).toBe(n - 1);
+      leases(core).acknowledge('oc', 'one', n);
+      stability(core).advance();
+      expect(stability(core).stable()).toBe(n);
+    });
+  });
+
+  it('a gate that starts counts each stored lease as good for a whole term', async () => {
+    const o = await replicated();
+    await inCore(o, (core) => {
+      silence(core);
+      lease(core, askFor(core));
+      // The end was stored by a machine whose clock is behind.
+      core.storage.sql.exec('update leases set until = until - 20000');
+    });
+    await evict(o);
+    await inCore(o, (core) => {
+      const [held] = leases(core).live(core.now());
+      expect(held).toMatchObject({ region: 'oc', holder: 'one' });
+      expect(leases(core).live(core.now() + TERM)).toEqual([]);
+    });
+  });
+
+  it('a region that was waited out pauses, and longer each time', async () => {
+    const o = await replicated();
+    await inCore(o, (core) => {
+      silence(core);
+      faults.clock = Date.now();
+      for (const pause of [30_000, 60_000, 120_000]) {
+        for (let renewals = 0; renewals < 3; renewals++) {
+          expect(lease(core, askFor(core))).toMatchObject({ kind: 'lease' });
+          later(1000);
+        }
+        const n = journal(core).append(general());
+        later(TERM);
+        stability(core).advance();
+        expect(stability(core).stable()).toBe(n);
+        expect(lease(core, askFor(core))).toEqual({ kind: 'wait', for: pause });
+        later(pause);
+      }
+    });
+  });
+
+  it('a new term waits for each region, whatever replicas acknowledge', async () => {
+    const o = await replicated();
+    await inCore(o, (core) => {
+      faults.clock = Date.now();
+      silence(core);
+      lease(core, askFor(core));
+      journal(core).begin(crypto.randomUUID(), journal(core).last(), 'a record');
+      expect(leases(core).live(core.now())).toHaveLength(REGIONS.length);
+      leases(core).acknowledge('oc', 'one', journal(core).last());
+      later(TERM - 1);
+      stability(core).advance();
+      expect(stability(core).restsOn('everything')).toBeGreaterThan(0);
+      later(1);
+      stability(core).advance();
+      expect(stability(core).restsOn('everything')).toBe(0);
+    });
+  });
+
+  it('a region that was taken out is forgotten after its lease', async () => {
+    const o = await replicated();
+    await inCore(o, async (core) => {
+      faults.clock = Date.now();
+      core.replica = () => ({ leave: async () => true, push: async () => null }) as never;
+      lease(core, askFor(core));
+      const row = core.rows.get('org', o.id);
+      core.rows.put('org', { ...row, regions: ['weur'] } as never);
+      expect(await dismiss(core, core.now())).not.toBeNull();
+      expect(leases(core).regions()).toEqual(['oc']);
+      later(TERM);
+      expect(await dismiss(core, core.now())).toBeNull();
+      expect(leases(core).regions()).toEqual([]);
+    });
+  });
+
+  it('a gate that lost its storage assumes replicas of former regions', async () => {
+    const o = await replicated();
+    await o.patch('', { regions: [] });
+    const never = await newOrg();
+    for (const [one, count] of [
+      [o, REGIONS.length],
+      [never, 0],
+    ] as const)
+      await inCore(one, (core) => {
+        for (const region of leases(core).regions()) leases(core).forget(region);
+        journal(core).begin(crypto.randomUUID(), journal(core).last(), 'a record');
+        expect(leases(core).live(core.now())).toHaveLength(count);
+      });
+  });
+});

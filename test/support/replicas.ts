@@ -1,0 +1,121 @@
+// Organisations with replicas: reads from a region, what a replica has in it, and a gate whose replicas say
+// nothing.
+import { runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { expect } from 'vitest';
+import type { Region } from '../../src/db/regions';
+import { SYSTEM_ACTOR } from '../../src/gate/audit/entry';
+import { type Core, replicaName } from '../../src/gate/core';
+import { type ChangeRecord, journal } from '../../src/gate/journal/records';
+import { FORMAT, type LeaseAsk } from '../../src/gate/replicas/messages';
+import type { Replica } from '../../src/objects/replica';
+import type { Entries } from '../../src/replica/entries';
+import type { Following } from '../../src/replica/following';
+import type { Loans } from '../../src/replica/loans';
+import type { Times } from '../../src/replica/times';
+import { inCore } from './gate';
+import { type Answer, type Caller, newOrg } from './world';
+
+export const from = (region: string) => ({ 'Svc-Test-Region': region });
+
+/** Who answered: a region, or the gate. */
+export const regionOf = ({ headers }: Pick<Answer, 'headers'>) => headers.get('svc-region');
+
+/** Reads from a region until its replica answers. */
+export async function warm(o: Caller, path: string, region: string) {
+  for (let tries = 0; tries < 500; tries++) {
+    const answer = await o.get(path, from(region));
+    if (regionOf(answer) === region) return answer;
+    await new Promise((done) => setTimeout(done, 20));
+  }
+  throw new Error(`the replica in ${region} does not answer ${path}`);
+}
+
+export async function replicated(regions = ['weur', 'oc']) {
+  const o = await newOrg();
+  expect((await o.patch('', { regions })).status).toBe(200);
+  return o;
+}
+
+/** A replica from inside. */
+export interface Inside {
+  core: Core;
+  entries: Entries;
+  following: Following;
+  loans: Loans;
+  times: Times;
+  lease: { until: number; last: number } | null;
+  requests: number;
+  begin(): object;
+  gate(): object;
+  isOf(org: string, region: Region): boolean;
+  join(): Promise<void>;
+  renewed(): Promise<void>;
+  flush: Replica['flush'];
+  recall: Replica['recall'];
+}
+
+export const inReplica = <T>(
+  o: { id: string },
+  region: Region,
+  run: (replica: Inside) => T | Promise<T>,
+): Promise<T> => {
+  const { REPLICA } = env as unknown as { REPLICA: DurableObjectNamespace<Replica> };
+  return runInDurableObject(REPLICA.getByName(replicaName(o.id, region)), (replica) =>
+    run(replica as unknown as Inside),
+  );
+};
+
+/** No replica answers the gate. */
+export function silence(core: Core): void {
+  core.replica = () => ({ push: () => new Promise(() => {}), flush: async () => 0 }) as never;
+}
+
+/** How an instance of the replica in `oc` asks for a lease. It has all records. */
+export const askFor = (core: Core, fields: Partial<LeaseAsk> = {}): LeaseAsk => ({
+  region: 'oc',
+  holder: 'one',
+  storage: 'storage one',
+  format: FORMAT,
+  term: journal(core).term(),
+  position: journal(core).last(),
+  wants: [],
+  returns: [],
+  reads_per_minute: 0,
+  ...fields,
+});
+
+/** A record on which each request rests. */
+export const general = (): ChangeRecord => ({
+  id: crypto.randomUUID(),
+  request: null,
+  at: Date.now(),
+  resource: null,
+  puts: [],
+  gone: [{ kind: 'share', id: 'share_none' }],
+  versions: [],
+  trimmed: [],
+  statements: [],
+});
+
+/** Until the gate has decided something after a record. */
+export async function decidedAfter(o: Caller, n: number): Promise<void> {
+  for (let tries = 0; tries < 500; tries++) {
+    if (await inCore(o, (core) => journal(core).last() > n)) return;
+    await new Promise((done) => setTimeout(done, 5));
+  }
+  throw new Error('nothing was decided');
+}
+
+/** The draft of an entry. */
+export const draft = (request_id: string) => ({
+  actor: SYSTEM_ACTOR,
+  action: 'secret.read',
+  resource: null,
+  environment: null,
+  version: null,
+  reason: null,
+  request_id,
+  ip: '',
+  user_agent: null,
+});
