@@ -55,6 +55,7 @@ export class Replica
   private notBefore = 0;
   private renewing: Promise<void> | null = null;
   private sending: Promise<number> | null = null;
+  private timer: ReturnType<typeof setTimeout> | null = null;
   private answered: number[] = [];
   /** How many requests it has begun. */
   private requests = 0;
@@ -112,6 +113,7 @@ export class Replica
       this.holds() &&
       // safety: no-record-between
       this.following.position() === turn.from &&
+      this.loans.pending().used !== undefined &&
       // safety: no-request-between
       this.requests === turn.request &&
       // safety: replica-reads-settled
@@ -225,6 +227,7 @@ export class Replica
     const sent = Date.now();
     const returns = this.loans.over(sent);
     if (returns.length && (await this.flush()) > 0) returns.length = 0;
+    this.following.sweep(sent);
     const asked = {
       ...this.follower(),
       wants: this.loans.wants(sent),
@@ -294,7 +297,10 @@ export class Replica
   /** Sends entries soon. The alarm does it if this instance ends before. */
   private send(): void {
     if (this.entries.count() === 1) void this.ctx.storage.setAlarm(Date.now() + 4 * SEND_AFTER);
-    setTimeout(() => this.ctx.waitUntil(this.flush()), SEND_AFTER);
+    this.timer ??= setTimeout(() => {
+      this.timer = null;
+      this.ctx.waitUntil(this.flush());
+    }, SEND_AFTER);
   }
 
   private async sendNow(): Promise<number> {

@@ -2,6 +2,7 @@
 // Invariants: a record and the position after it are one transaction; a record that comes twice is dropped,
 // and one that comes too early is not taken; what a replica has of another term is deleted.
 
+import { isBrief } from '../db/credential-kinds';
 import type { VersionRow } from '../db/schema';
 import type { Core } from '../gate/core';
 import { setEnvironmentRevision } from '../gate/journal/apply';
@@ -9,6 +10,11 @@ import type { JournalRecord } from '../gate/journal/records';
 import { type Changes, changesOf, type Looked, restsOn } from '../gate/replicas/looked';
 import type { RowPage } from '../gate/replicas/messages';
 import { ciphertexts } from '../gate/rows/ciphertexts';
+
+/** How often ended sessions are deleted, how many at once, and how long after their end; in milliseconds. */
+const SWEEP = 60_000;
+const PER_SWEEP = 1000;
+const ENDED = 3_600_000;
 
 export interface Following {
   /** Null before the rows are loaded. */
@@ -20,6 +26,8 @@ export interface Following {
   load(page: RowPage, start: number): void;
   /** Deletes everything but entries. The object has to begin again. */
   clear(): void;
+  /** Deletes sessions that ended long ago, at most so often: no record says that they leave the gate. */
+  sweep(now: number): void;
   /** The gate says that records up to this one are everywhere. */
   settle(stable: number): void;
   /** Whether what a request looked at may not be everywhere yet. */
@@ -32,6 +40,7 @@ export function createFollowing(storage: DurableObjectStorage, core: Core): Foll
   let [term, position] = JSON.parse(core.meta.get('follows') ?? '[null,0]') as [string | null, number];
   /** Records that are not known to be everywhere. After a start, all that came before a lease names them. */
   let unsettled: Changes[] = [];
+  let swept = 0;
   const stand = (in_: string | null, at: number) => {
     [term, position] = [in_, at];
     core.meta.set('follows', JSON.stringify([in_, at]));
@@ -66,6 +75,16 @@ export function createFollowing(storage: DurableObjectStorage, core: Core): Foll
         for (const table of ['rows', 'stored_rows', 'seals']) sql.exec(`delete from ${table}`);
         core.meta.drop('revision:');
         for (const fact of ['loading', 'follows']) core.meta.forget(fact);
+      });
+    },
+    sweep(now) {
+      if (now - swept < SWEEP) return;
+      swept = now;
+      const ended = core.rows.sweepable(now - ENDED, PER_SWEEP).rows;
+      transactionSync(() => {
+        for (const { kind, id } of ended)
+          if (kind === 'credential' && isBrief(core.rows.get('credential', id)?.kind ?? 'api_key'))
+            core.rows.forget(kind, id);
       });
     },
     settle(stable) {

@@ -82,7 +82,9 @@ export function createLoans(): Loans {
       pending = { loan: null, above: [], place: null };
     },
     pending: () =>
-      pending.loan
+      // It may have been given back since the request began.
+      // safety: loan-still-held
+      pending.loan && loans.has(pending.loan.id)
         ? {
             used: { lent: pending.loan.id, credential: pending.loan.credential, above: pending.above },
             place: pending.place,

@@ -165,6 +165,12 @@ export const mutants = [
     'recalled-before-refusal': 'api/regions/entries: asked back before a request is refused',
   }),
   {
+    name: 'a loan that was given back is used',
+    tag: 'loan-still-held',
+    change: { from: 'pending.loan && loans.has(pending.loan.id)', to: 'pending.loan' },
+    notice: 'api/regions/instance: its loan is given back meanwhile',
+  },
+  {
     name: 'an entry is deleted when it was sent',
     tag: 'entry-deleted-once-taken',
     change: { from: 'taken(taken)', to: 'taken(Number.MAX_SAFE_INTEGER)' },

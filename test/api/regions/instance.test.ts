@@ -15,6 +15,7 @@ import {
   replicated,
   warm,
 } from '../../support/replicas';
+import { DAY } from '../../support/time';
 import { newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -51,6 +52,15 @@ const reasons: Record<string, (replica: Inside) => void> = {
       replica.requests++;
     }),
   'what it reads may not be everywhere': (replica) => void take(replica),
+  'its loan is given back meanwhile': (replica) =>
+    meanwhile(replica, () => {
+      const { pending } = replica.loans;
+      replica.loans.pending = () => {
+        replica.loans.pending = pending;
+        replica.loans.drop(null);
+        return pending();
+      };
+    }),
   'a credential expires within seconds': ({ times }) => {
     const { watch } = times;
     times.watch = (now) => watch(now + 10 * MINUTE - 3000);
@@ -176,5 +186,18 @@ describe('a replica', () => {
     const takeAt = (now: number) => rateLimit.take([{ id: 'key_one', limit: 60 }] as never, now);
     expect(takeAt(999).ok).toBe(true);
     expect(() => takeAt(1000)).toThrow(AskGate);
+  });
+
+  it('deletes sessions that ended long ago', async () => {
+    const o = await replicated();
+    const { id } = await newSecret(o, { value: 'one' });
+    const session = await newSession(o);
+    await warm(session.o, `/secrets/${id}`, 'oc');
+    await inReplica(o, 'oc', ({ core, following }) => {
+      expect(core.rows.get('credential', session.id)).not.toBeNull();
+      following.sweep(Date.now() + 30 * DAY);
+      expect(core.rows.get('credential', session.id)).toBeNull();
+      expect(core.rows.count('credential')).toBeGreaterThan(0);
+    });
   });
 });
