@@ -17,6 +17,9 @@ const OF_ONE = new RegExp(
 /** Who is in a team: POST and DELETE of a membership change the team. */
 const OF_TEAM = /^(\/api\/v1\/orgs\/[^/]+\/(teams))\/([^/]+)\/(?:members|(members\/[^/]+))$/;
 
+/** The organisation itself: PATCH changes it. */
+const ORG = /^\/api\/v1\/orgs\/([^/]+)$/;
+
 interface Target {
   id: string;
   /** The address that shows it, without its value if it is a secret. */
@@ -26,6 +29,8 @@ interface Target {
 /** What a request changes, if it takes If-Match. */
 function targetOf(url: string, method: string): Target | null {
   const { origin, pathname } = new URL(url);
+  const [, org] = ORG.exec(pathname) ?? [];
+  if (org && method === 'PATCH') return { id: decodeURIComponent(org), address: `${origin}${pathname}` };
   const isOfTeam = OF_TEAM.test(pathname);
   const [, list, collection, id = '', verb] = (isOfTeam ? OF_TEAM : OF_ONE).exec(pathname) ?? [];
   const isPost = isOfTeam ? !verb : Boolean(verb);

@@ -1,7 +1,7 @@
 // Buttons and links that look like buttons. Invariant: a busy button shows that it is busy and cannot be
-// pressed again; a button that its own action removes leaves the focus at the heading.
+// pressed again; a button that disappears while it has the focus leaves it at the heading.
 import type { ComponentChildren, JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { report } from './toast';
 
 interface Look {
@@ -21,8 +21,8 @@ type ButtonProps = Look &
   };
 
 /** Where the keyboard goes on if a button that had the focus is gone. */
-function refocus(button: Element | null): void {
-  if (button?.isConnected || document.activeElement !== document.body) return;
+function refocus(): void {
+  if (document.activeElement !== document.body) return;
   document.querySelector<HTMLElement>('dialog[open] h2, #main h1')?.focus({ preventScroll: true });
 }
 
@@ -36,19 +36,25 @@ export function Button({
   ...rest
 }: ButtonProps) {
   const [busy, setBusy] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  useLayoutEffect(
+    () => () => {
+      if (button.current === document.activeElement) requestAnimationFrame(refocus);
+    },
+    [],
+  );
   const press = async (event: MouseEvent) => {
     if (busy || !onPress) return;
     const result = onPress(event);
     if (!(result instanceof Promise)) return;
     setBusy(true);
-    const button = event.currentTarget as Element | null;
     await result.catch(report);
     setBusy(false);
-    requestAnimationFrame(() => refocus(button));
   };
   return (
     <button
       {...rest}
+      ref={button}
       type={type}
       class={classOf({ kind, small, class: more })}
       aria-disabled={busy || undefined}
