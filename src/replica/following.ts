@@ -38,8 +38,11 @@ export function createFollowing(storage: DurableObjectStorage, core: Core): Foll
   const { sql } = storage;
   const transactionSync = (work: () => void) => storage.transactionSync(work);
   let [term, position] = JSON.parse(core.meta.get('follows') ?? '[null,0]') as [string | null, number];
-  /** Records that are not known to be everywhere. After a start, all that came before a lease names them. */
+  /** Records taken by this instance that are not known to be everywhere. */
   let unsettled: Changes[] = [];
+  /** What records up to here change is not known any more; and up to where all replicas have them. */
+  let forgotten = position;
+  let settled = -1;
   let swept = 0;
   const stand = (in_: string | null, at: number) => {
     [term, position] = [in_, at];
@@ -69,6 +72,7 @@ export function createFollowing(storage: DurableObjectStorage, core: Core): Foll
         for (const [id, revision] of Object.entries(page.revised)) setEnvironmentRevision(core, id, revision);
         if (page.next === null) stand(page.term, start);
       });
+      forgotten = start;
     },
     clear() {
       transactionSync(() => {
@@ -88,9 +92,11 @@ export function createFollowing(storage: DurableObjectStorage, core: Core): Foll
       });
     },
     settle(stable) {
+      settled = Math.max(settled, stable);
       unsettled = unsettled.filter(({ n }) => n > stable);
     },
-    isUnsettled: (looked) => restsOn(unsettled, looked) > 0,
+    // safety: forgotten-records-unsettled
+    isUnsettled: (looked) => settled < forgotten || restsOn(unsettled, looked) > 0,
   };
 }
 

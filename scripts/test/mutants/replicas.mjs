@@ -165,6 +165,12 @@ export const mutants = [
     'recalled-before-refusal': 'api/regions/entries: asked back before a request is refused',
   }),
   {
+    name: 'a new instance takes all records for settled',
+    tag: 'forgotten-records-unsettled',
+    change: { from: 'settled < forgotten || ', to: '' },
+    notice: 'api/regions/instance: takes no record of an earlier instance for settled',
+  },
+  {
     name: 'a loan that was given back is used',
     tag: 'loan-still-held',
     change: { from: 'pending.loan && loans.has(pending.loan.id)', to: 'pending.loan' },

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { AskGate } from '../../../src/gate/replicas/ask-gate';
 import { MARGIN, TERM } from '../../../src/gate/replicas/messages';
 import { storedResponses } from '../../../src/gate/request/stored-responses';
+import { createFollowing } from '../../../src/replica/following';
 import { createLoans } from '../../../src/replica/loans';
 import { newSession } from '../../support/credentials';
 import {
@@ -198,6 +199,24 @@ describe('a replica', () => {
       following.sweep(Date.now() + 30 * DAY);
       expect(core.rows.get('credential', session.id)).toBeNull();
       expect(core.rows.count('credential')).toBeGreaterThan(0);
+    });
+  });
+
+  it('takes no record of an earlier instance for settled', async () => {
+    const o = await replicated();
+    const { id } = await newSecret(o, { value: 'one' });
+    await warm(o, `/secrets/${id}`, 'oc');
+    await inReplica(o, 'oc', (replica) => {
+      const { core, following } = replica;
+      const looked = { ids: new Set([id]), all: false };
+      const storage = { sql: {}, transactionSync: (work: () => void) => work() } as never;
+      // An instance that starts with the rows of the one before.
+      const next = createFollowing(storage, core);
+      expect(next.position()).toBe(following.position());
+      next.settle(next.position() - 1);
+      expect(next.isUnsettled(looked)).toBe(true);
+      next.settle(next.position());
+      expect(next.isUnsettled(looked)).toBe(false);
     });
   });
 });
