@@ -26,8 +26,13 @@ export type PageKind = keyof typeof pagePrefixes;
 
 const allPrefixes: Record<TokenKind | PageKind, string> = { ...prefixes, ...pagePrefixes };
 
+/** Agent tokens are also accepted with this prefix. */
+const AGENT_ALIAS = 'svc_agent_';
+
 const FORMAT = 1;
 const LENGTH = 1 + 16 + 24 + 8;
+/** Characters after the prefix. */
+const SPELLED = 66;
 
 /** A token as the gate knows it. */
 export interface TokenRef {
@@ -82,11 +87,22 @@ export interface ReadToken<K = TokenKind> extends Omit<TokenRef, 'kind'> {
  */
 const verified = new QuickLRU<string, { org: string; key: Uint8Array }>({ maxSize: 2500 });
 
-/** The canonical form of a token: agent tokens are also accepted with the prefix svc_agent_. */
-export const canonical = (text: string): string => text.replace(/^svc_agent_/, prefixes.agent);
+/** The canonical form of a token. */
+export const canonical = (text: string): string =>
+  text.startsWith(AGENT_ALIAS) ? prefixes.agent + text.slice(AGENT_ALIAS.length) : text;
 
 /** Parses a credential's token; null for any other text. Does no I/O. */
 export const readToken = (text: string): ReadToken | null => readAny(prefixes, canonical(text));
+
+/** The same for a token of any kind, those of pages included. */
+export const readAnyToken = (text: string): ReadToken<TokenKind | PageKind> | null =>
+  readAny(allPrefixes, canonical(text));
+
+/** Finds texts with the form of a token of any kind, wherever they stand; for `matchAll`. */
+export const ANY_TOKEN = new RegExp(
+  `(?:${[...Object.values(allPrefixes), AGENT_ALIAS].join('|')})[0-9A-Za-z]{${SPELLED}}`,
+  'g',
+);
 
 /** The same for a token of one kind of page. */
 export const readPageToken = (kind: PageKind, text: string): ReadToken<PageKind> | null => {

@@ -18,15 +18,17 @@ interface Facts {
    * the caller mints again.
    */
   isLocal?: true;
+  /** Its reads may be answered by a replica, which knows its row. */
+  isForReplicas?: true;
 }
 
 export const credentialKinds = {
-  api_key: { isBrief: false, endedBy: 'keys_generation' },
-  session: { isBrief: true, endedBy: 'generation', isLocal: true },
-  agent: { isBrief: false, endedBy: 'generation' },
+  api_key: { isBrief: false, endedBy: 'keys_generation', isForReplicas: true },
+  session: { isBrief: true, endedBy: 'generation', isLocal: true, isForReplicas: true },
+  agent: { isBrief: false, endedBy: 'generation', isForReplicas: true },
   provider: { isBrief: false, endedBy: 'generation' },
   break_glass: { isBrief: false, endedBy: 'generation' },
-  browser: { isBrief: true, endedBy: 'generation' },
+  browser: { isBrief: true, endedBy: 'generation', isForReplicas: true },
   trust: { isBrief: false, endedBy: 'keys_generation' },
 } as const satisfies Record<string, Facts>;
 
@@ -45,6 +47,10 @@ export const lastingKinds: LastingKind[] = all.filter(isLasting);
 
 /** Whether D1 has no row of it. */
 export const isLocal = (kind: CredentialKind): boolean => (credentialKinds[kind] as Facts).isLocal ?? false;
+
+/** Whether replicas answer reads by it. */
+export const isForReplicas = (kind: CredentialKind): boolean =>
+  (credentialKinds[kind] as Facts).isForReplicas ?? false;
 
 const listed = (kinds: readonly string[]) => `(${kinds.map((kind) => `'${kind}'`).join(', ')})`;
 /** Those in the gate alone, as a list of SQL. D1 has those that an earlier release wrote. */

@@ -4,6 +4,7 @@
 // at is everywhere; otherwise it writes nothing, and the gate answers. It has no rule of its own.
 
 import { DurableObject } from 'cloudflare:workers';
+import { isForReplicas } from '../db/credential-kinds';
 import { REGIONS, type Region } from '../db/regions';
 import { vault } from '../domains';
 import type { Env } from '../env';
@@ -322,12 +323,10 @@ const canAnswer = ({ bearer, operation, again, repeated, violation, approval, ke
   typeof bearer === 'object' &&
   'hash' in bearer &&
   'kind' in bearer &&
-  ANSWERED.has(bearer.kind) &&
+  isForReplicas(bearer.kind) &&
   vault.operations[operation]?.byReplica === true &&
   keys !== null &&
   !again &&
   !repeated &&
   violation === undefined &&
   (approval?.id ?? null) === null;
-
-const ANSWERED: ReadonlySet<string> = new Set(['api_key', 'session', 'agent', 'browser']);

@@ -4,11 +4,13 @@ import { describe, expect, it } from 'vitest';
 import approvalsGuide from '../../../docs/guides/approvals.md?raw';
 import errorsPage from '../../../docs/reference/errors.md?raw';
 import scopesPage from '../../../docs/reference/scopes.md?raw';
+import { ACTION_GROUPS } from '../../../packages/console/src/pages/audit/actions';
 import type { Action } from '../../../src/auth/actions';
 import { allScopes, providerScopes, roleScopes } from '../../../src/auth/scopes';
 import { heldOperations } from '../../../src/db/schema';
 import { actions } from '../../../src/domains';
 import { catalogue } from '../../../src/errors';
+import { NAMELESS } from '../../../src/gate/audit/filter';
 
 /** The part of a page under a heading. */
 const section = (page: string, heading: string): string =>
@@ -31,6 +33,15 @@ const all = Object.keys(actions) as Action[];
 const isOfProviders = (action: Action) =>
   actions[action].kinds.includes('provider') && action !== 'caller.read';
 const sorted = (names: readonly string[]) => [...names].sort();
+
+describe('console: the filter of the audit log', () => {
+  it('offers every action', () => {
+    const offered = ACTION_GROUPS.flatMap(([, named]) => named);
+    const written = new Set([...all, ...NAMELESS]);
+    expect(offered.filter((name) => !written.has(name))).toEqual([]);
+    expect([...written].filter((name) => !offered.includes(name))).toEqual([]);
+  });
+});
 
 describe('documentation: scopes', () => {
   const allowed = section(scopesPage, 'What each scope allows');

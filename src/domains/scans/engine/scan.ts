@@ -1,7 +1,7 @@
 // Scans the files of one request. Invariants: a finding contains the position of a credential and never the
 // credential itself; the work is bounded for any input.
 import { readDeviceCode, readRefreshToken } from '../../../auth/proofs';
-import { readPageToken, readToken } from '../../../auth/token';
+import { ANY_TOKEN, readAnyToken } from '../../../auth/token';
 import { sha256 } from '../../../crypto/digest';
 import type { FoundToken } from '../payloads';
 import { type Candidate, candidatesOf } from './candidates';
@@ -49,7 +49,6 @@ export const MOST_CANDIDATES = 20_000;
 /** Places of one value that are reported. */
 const MOST_PLACES = 50;
 
-const TOKEN = /svc(?:_live|sess|ag|_agent|prov|bg|enrol|share)_([0-9A-Za-z]{66})/g;
 const REFRESH_TOKEN = /svcref_org_\w{22}\.ses_\w{22}\.[1-9]\d{0,8}\.[\w-]{43}/g;
 const DEVICE_CODE = /svcdc_[A-Z]{8}\.[\w-]{43}\.[\w-]{43}/g;
 
@@ -67,9 +66,8 @@ function ownTokens(text: string, { tag, proof }: TokenKeys): OwnHit[] {
         : [];
     });
   return [
-    ...all(TOKEN, (spelled) => {
-      const read =
-        readToken(spelled) ?? readPageToken('enrolment', spelled) ?? readPageToken('share', spelled);
+    ...all(ANY_TOKEN, (spelled) => {
+      const read = readAnyToken(spelled);
       // safety: scan-only-genuine-tokens
       if (!read?.isGenuine(tag)) return null;
       const { kind, org, hash } = read;

@@ -17,8 +17,10 @@ const VERBS: Record<string, [label: string, verbs: string]> = {
   caller: ['Caller', 'read'],
   compliance: ['Compliance', 'report'],
   credential: ['Credentials', 'contain expiring graph'],
+  database: ['Database', 'late'],
+  deployment: ['Deployment', 'rewrap'],
   device: ['Devices', 'assign block create delete list read update'],
-  environment: ['Environments', 'create delete list read update'],
+  environment: ['Environments', 'create delete list mounts read update'],
   event: ['Events', 'read stream'],
   grant: ['Grants', 'create delete list'],
   integration: [
@@ -34,6 +36,8 @@ const VERBS: Record<string, [label: string, verbs: string]> = {
   policy: ['Policies', 'create delete list read update violations'],
   provider_token: ['Provider tokens', 'create list revoke'],
   provider: ['Providers', 'issue revoke rotate'],
+  region: ['Regions', 'late'],
+  replica: ['Replicas', 'begin'],
   role: ['Roles', 'list'],
   access_token: ['Session tokens', 'create list revoke'],
   auth: [
