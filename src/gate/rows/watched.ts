@@ -32,8 +32,10 @@ export function watched(rows: Rows): Watched {
       if (looks.size && Array.isArray(found)) for (const row of found) tell(kind, row.id, row);
       return found;
     };
+  // Each query is named, so that a new one has to be placed.
   return {
-    ...rows,
+    ...writesOf(rows),
+    ...countsOf(rows),
     get(kind, id) {
       const row = rows.get(kind, id);
       if (looks.size) tell(kind, id, row);
@@ -54,9 +56,39 @@ export function watched(rows: Rows): Watched {
     names: list('secret', rows.names),
     rotating: list('secret', rows.rotating),
     withFingerprints: list('secret', rows.withFingerprints),
+    deleted(environment, name) {
+      const row = rows.deleted(environment, name);
+      if (looks.size) tell('secret', row?.id ?? null, row);
+      return row;
+    },
+    isBuried(kind, id) {
+      if (looks.size) tell(kind, id, null);
+      return rows.isBuried(kind, id);
+    },
     watch(look) {
       looks.add(look);
       return () => void looks.delete(look);
     },
   };
 }
+
+const writesOf = ({ put, bury, forget, forgetOldest, clear }: Rows) => ({
+  put,
+  bury,
+  forget,
+  forgetOldest,
+  clear,
+});
+
+/** Of credentials, which every request rests on anyway, and sums that no read answers alone. */
+const countsOf = (rows: Rows) => ({
+  edits: rows.edits,
+  sweepable: rows.sweepable,
+  sealedBytes: rows.sealedBytes,
+  stored: rows.stored,
+  rootOf: rows.rootOf,
+  sessions: rows.sessions,
+  liveBelow: rows.liveBelow,
+  liveSessions: rows.liveSessions,
+  endedByPanic: rows.endedByPanic,
+});
