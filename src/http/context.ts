@@ -57,8 +57,11 @@ export interface Context extends BaseContext, Org {}
 export interface RenderContext extends Context {
   /** The ETag from the gate. */
   etag: string | null;
-  /** Asks the gate for a further part of the operation, under the same request id. */
-  further(input: unknown): Promise<Outcome>;
+  /**
+   * Asks the gate for a further part of the operation, under the same request id. `counts`: against the rate
+   * limit, as a request of its own.
+   */
+  further(input: unknown, how?: { counts?: boolean }): Promise<Outcome>;
   /** Reports an alteration that the response only names, so it is recorded although the request succeeds. */
   report(violation: IntegrityViolation): Promise<void>;
   /**

@@ -289,7 +289,8 @@ async function askGate(ready: Ready): Promise<Response> {
     trace.credential = reply.credential;
     return reply;
   };
-  const further = async (input: unknown) => (await gate({ ...ask, input, again: true })).outcome;
+  const further = async (input: unknown, { counts = false } = {}) =>
+    (await gate({ ...ask, input, again: !counts })).outcome;
   const also = async ({ action, operation = action, named = {}, input }: Also) => {
     const apart = {
       finding: null,

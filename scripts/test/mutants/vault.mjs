@@ -42,6 +42,12 @@ export const mutants = [
     notice: 'api/vault/kv: after an hour without one, the path is absent',
   },
   {
+    name: 'a list of any length counts as one request',
+    tag: 'list-parts-counted',
+    change: { from: 'counts: true', to: 'counts: false' },
+    notice: 'api/vault/tokens: each further part of a long list counts as a request',
+  },
+  {
     name: 'a break-glass token destroys a secret by its path',
     tag: 'break-glass-cannot-purge-path',
     change: { from: "caller.kind === 'break_glass'", to: 'false' },

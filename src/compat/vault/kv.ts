@@ -175,6 +175,9 @@ const ListQuery = z.strictObject({
 
 /** The most keys of one answer. With more, a client narrows the list with `after` and `limit`. */
 const MOST_KEYS = 5000;
+/** The most parts of one answer: with wide name patterns, the gate looks far for few keys. */
+const MOST_PARTS = 100;
+
 interface Page {
   items: { name: string }[];
   folders?: string[];
@@ -197,21 +200,26 @@ const listInput = (path: string, after: string | null): ListInput => ({
   by_folder: true,
 });
 
-/** All keys below a path, sorted; a folder and a secret of one name are two keys. */
+/**
+ * All keys below a path, sorted; a folder and a secret of one name are two keys. Each further part counts as
+ * a request, as a page of the list does in our own API.
+ */
 export async function keysBelow(
   first: Page,
   { mount, path }: Params,
   context: RenderContext,
 ): Promise<string[]> {
   const keys: string[] = [];
-  for (let page = first; ; ) {
+  for (let page = first, parts = 1; ; parts++) {
     const names = [...(page.folders ?? []), ...page.items.map(({ name }) => name)];
     keys.push(...names.map((name) => name.slice(folderOf(path).length)));
     if (page.next === null) return keys.sort();
+    if (parts === MOST_PARTS) throw sentence('the list takes too long: list a folder below it');
     if (keys.length > MOST_KEYS)
       throw sentence(`the list has over ${MOST_KEYS.toLocaleString('en')} keys: list a folder below it`);
     const input = { ...listInput(path, page.next), environment: mount };
-    page = unwrap(await context.further(input)).data as Page;
+    // safety: list-parts-counted
+    page = unwrap(await context.further(input, { counts: true })).data as Page;
   }
 }
 

@@ -451,4 +451,18 @@ describe('Vault: rate limit', () => {
     expect([status, Object.keys(json)]).toEqual([429, ['errors']]);
     expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
   });
+
+  it('each further part of a long list counts as a request', async () => {
+    const o = await newOrg();
+    // As wide as patterns can be, so that one part compares few names with them.
+    const secrets = Array.from({ length: 16 }, (_, i) => `${'*A'.repeat(5)}${'A'.repeat(230)}${i}`);
+    const names = Array.from({ length: 600 }, (_, n) => `${'A'.repeat(230)}${1000 + n}=v`);
+    const data = { source: 'dotenv', data: names.join('\n'), onConflict: 'fail' };
+    expect((await o.post('/integrations/import', data)).status).toBe(200);
+    const agent = await newAgent(o, { scopes: ['secrets:list'], secrets, rate_limit: 3 });
+    expect((await vaultOf(agent.o).get('production/metadata?list=true')).status).toBe(429);
+    const whole = await newKey(o, { scopes: ['secrets:list'] });
+    const { status, headers } = await vaultOf(whole).get('production/metadata?list=true');
+    expect([status, headers.get('ratelimit')]).toEqual([200, expect.stringContaining('r=1199')]);
+  });
 });
