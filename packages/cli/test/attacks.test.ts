@@ -7,6 +7,7 @@ import { writeProfile } from '../src/config.ts';
 import type { Host } from '../src/host.ts';
 import { Machine, signedIn } from './harness.ts';
 import { answerOf, type Hostile, startHostile } from './hostile.ts';
+import { tokensOfService } from './tokens.ts';
 
 const VALUE = 'correct-horse-battery';
 let at: Awaited<ReturnType<typeof signedIn>>;
@@ -53,9 +54,7 @@ describe('value in an argument', () => {
 
   it('token in argv: a vault token is refused in every position, and nothing is sent', async () => {
     const before = stolen.length;
-    const refresh = `svcref_org_${'a'.repeat(22)}.ses_${'b'.repeat(22)}.1.${'c'.repeat(43)}`;
-    const device = `svcdc_BCDFGHJK.${'d'.repeat(43)}.${'e'.repeat(43)}`;
-    for (const token of [at.key, refresh, device])
+    for (const token of [at.key, ...tokensOfService()])
       for (const argv of [
         ['login', token],
         ['get', 'X', '--url', hostileUrl, '--reason', token],
