@@ -11,8 +11,8 @@ export const SHORTEST = 4;
 const MOST = 500;
 /** The minimum length at which a line of a multi-line value is also masked on its own. */
 const SHORTEST_LINE = 16;
-/** How many times longer two encodings make a value: escapes such as \u0041, in hexadecimal. */
-const LARGEST = 12;
+/** How many times longer two encodings make a value: escapes such as \U00000041, in hexadecimal. */
+const LARGEST = 20;
 
 interface Part {
   from: number;
