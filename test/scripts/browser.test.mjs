@@ -262,6 +262,20 @@ describe('browser', { skip: browser ? false : 'there is no Chromium' }, () => {
     await stranger.page.goto(`${at}/sign-in`);
     await stranger.page.click('#act');
     assert.match((await stranger.says(/\.$/)) ?? '', /cancelled/);
+    // No response is one fault, and a response that no page expects is another.
+    const options = '**/auth/login/options';
+    for (const [answer, words] of /** @type {const} */ ([
+      [(/** @type {import('playwright-core').Route} */ route) => route.abort(), /^Cannot reach the service/],
+      [
+        (/** @type {import('playwright-core').Route} */ route) => route.fulfill({ json: {} }),
+        /^Something went wrong/,
+      ],
+    ])) {
+      await stranger.page.route(options, answer);
+      await stranger.page.click('#act');
+      await stranger.says(words);
+      await stranger.page.unroute(options);
+    }
     await stranger.context.close();
   });
 

@@ -2,10 +2,7 @@
 import { asCliError, EXIT_CODES, usage } from './errors.ts';
 import type { Host } from './host.ts';
 import { CommanderError, errorOutput, ofCommander, programOf, type Result } from './program.ts';
-
-/** A token of the vault anywhere in an argument: other users and the shell history can see arguments. */
-const TOKEN =
-  /svc(_live_|sess_|ag_|_agent_|prov_|bg_)[A-Za-z0-9]{30,}|svcref_org_[\w.-]{30,}|svcdc_[A-Z]{8}\.[\w-]{30,}/;
+import { TOKEN } from './tokens.ts';
 
 /**
  * Runs one command.
@@ -28,7 +25,7 @@ export async function svc(argv: string[], host: Host): Promise<number> {
 }
 
 /**
- * Refuses a vault token in the arguments of svc. Arguments of a program that `svc run` starts are not
+ * Refuses a vault token in the arguments of svc, which other users and the shell history can see. Arguments of a program that `svc run` starts are not
  * checked.
  */
 function refuseTokens(args: string[]): void {

@@ -15,11 +15,17 @@ const refused = (file: string, why: string, next: string) =>
 const isCode = (error: unknown, ...codes: string[]) =>
   codes.includes((error as NodeJS.ErrnoException).code ?? '');
 
-/** Reads an open file, if it is a regular file of at most 1 MiB. */
-function readOpen(handle: number, file: string, check?: (stat: fs.Stats) => void): string {
+interface Limits {
+  check?: (stat: fs.Stats) => void;
+  /** The most bytes; 1 MiB by default. */
+  most?: number;
+}
+
+/** Reads an open file, if it is a regular file that is not too large. */
+function readOpen(handle: number, file: string, { check, most = MOST }: Limits = {}): string {
   const stat = fs.fstatSync(handle);
   if (!stat.isFile()) throw refused(file, 'is not a regular file', 'Remove or move it');
-  if (stat.size > MOST) throw refused(file, 'is over 1 MiB', 'Remove or move it');
+  if (stat.size > most) throw refused(file, `is over ${most >> 20} MiB`, 'Remove or move it');
   check?.(stat);
   return fs.readFileSync(handle, 'utf8');
 }
@@ -36,13 +42,15 @@ export function readPrivate(file: string): string | undefined {
     throw refused(file, 'cannot be read', 'Check its owner and permissions');
   }
   try {
-    return readOpen(handle, file, (stat) => {
-      if (process.platform === 'win32') return;
-      // safety: cli-private-file
-      if ((stat.mode & 0o077) !== 0)
-        throw refused(file, 'can be read by other users', `Run chmod 600 ${clean(file)}`);
-      if (stat.uid !== process.getuid?.())
-        throw refused(file, 'belongs to another user', 'Remove it, and sign in again: svc login');
+    return readOpen(handle, file, {
+      check(stat) {
+        if (process.platform === 'win32') return;
+        // safety: cli-private-file
+        if ((stat.mode & 0o077) !== 0)
+          throw refused(file, 'can be read by other users', `Run chmod 600 ${clean(file)}`);
+        if (stat.uid !== process.getuid?.())
+          throw refused(file, 'belongs to another user', 'Remove it, and sign in again: svc login');
+      },
     });
   } finally {
     fs.closeSync(handle);
@@ -72,7 +80,7 @@ export function writePrivate(file: string, text: string): void {
  * The text of a file that any user may have written, such as a `.svc.json` in a repository; undefined if it
  * does not exist.
  */
-export function readForeign(file: string, check?: (stat: fs.Stats) => void): string | undefined {
+export function readForeign(file: string, limits?: Limits): string | undefined {
   let handle: number;
   try {
     handle = fs.openSync(file, O_RDONLY | O_NONBLOCK);
@@ -81,7 +89,7 @@ export function readForeign(file: string, check?: (stat: fs.Stats) => void): str
     throw refused(file, 'cannot be read', 'Remove or move it');
   }
   try {
-    return readOpen(handle, file, check);
+    return readOpen(handle, file, limits);
   } finally {
     fs.closeSync(handle);
   }
@@ -89,8 +97,10 @@ export function readForeign(file: string, check?: (stat: fs.Stats) => void): str
 
 /** Writes a file of a repository. A link of that name could lead to any file of the user. */
 export function writeForeign(file: string, text: string, flag: 'w' | 'wx' = 'w'): void {
+  const found = fs.lstatSync(file, { throwIfNoEntry: false });
   // safety: cli-write-link
-  if (fs.lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink())
-    throw refused(file, 'is a symbolic link', 'Remove it');
+  if (found?.isSymbolicLink()) throw refused(file, 'is a symbolic link', 'Remove it');
+  // A pipe would block.
+  if (found && !found.isFile()) throw refused(file, 'is not a regular file', 'Remove or move it');
   fs.writeFileSync(file, text, { flag });
 }

@@ -27,16 +27,18 @@ export function findProject(cwd: string): Project | undefined {
   const owners = [0, process.getuid?.(), fs.statSync(cwd).uid];
   for (let dir = path.resolve(cwd); ; dir = path.dirname(dir)) {
     const file = path.join(dir, PROJECT_FILE);
-    const text = readForeign(file, (stat) => {
-      // A file that another user of this machine put in a parent directory, such as /tmp, must not have any
-      // effect.
-      // safety: cli-foreign-project
-      if (process.platform !== 'win32' && !owners.includes(stat.uid))
-        throw new CliError(`${clean(file)} belongs to another user.`, {
-          exit: 'usage',
-          code: 'UNSAFE_FILE',
-          next: 'Remove it, or work in another directory',
-        });
+    const text = readForeign(file, {
+      check(stat) {
+        // A file that another user of this machine put in a parent directory, such as /tmp, must not have any
+        // effect.
+        // safety: cli-foreign-project
+        if (process.platform !== 'win32' && !owners.includes(stat.uid))
+          throw new CliError(`${clean(file)} belongs to another user.`, {
+            exit: 'usage',
+            code: 'UNSAFE_FILE',
+            next: 'Remove it, or work in another directory',
+          });
+      },
     });
     if (text !== undefined) return projectIn(text, file);
     if (path.dirname(dir) === dir) return undefined;

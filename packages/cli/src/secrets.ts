@@ -1,6 +1,7 @@
 // Looks up secrets by name. Invariant: a look-up does not read the value, so it creates no read entry in the
 // audit log and does not need permission to read values.
 import type { components, Vault } from '@secrets-vault/client';
+import { notDocumented } from './answers.ts';
 import type { Context } from './context.ts';
 import { CliError, usage } from './errors.ts';
 import { isSecretName } from './names.ts';
@@ -53,6 +54,9 @@ export async function listSecrets(
   });
 }
 
+/** More pages than any list of a vault has: a hostile one could name a next page for ever. */
+const MOST_PAGES = 10_000;
+
 /** Up to `most` rows of a paginated list. */
 export async function pages<Row>(
   most: number,
@@ -62,13 +66,19 @@ export async function pages<Row>(
   ) => Promise<{ data: Row[]; next_cursor: string | null }>,
 ): Promise<Row[]> {
   const rows: Row[] = [];
+  const mostPages = MOST_PAGES + (Number.isFinite(most) ? most / 100 : 0);
   let cursor: string | undefined;
-  do {
+  for (let count = 1; ; count++) {
+    // safety: cli-pages-bounded
+    if (count > mostPages) throw notDocumented(200);
     const page = await fetchPage(Math.min(100, most - rows.length), cursor);
-    rows.push(...page.data);
-    cursor = page.next_cursor ?? undefined;
-  } while (cursor !== undefined && rows.length < most);
-  return rows;
+    for (const row of page.data) rows.push(row);
+    const next = page.next_cursor ?? undefined;
+    if (next === undefined || rows.length >= most) return rows;
+    // The same page would come again.
+    if (next === cursor) throw notDocumented(200);
+    cursor = next;
+  }
 }
 
 /** Every row of a paginated list. */

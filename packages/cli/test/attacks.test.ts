@@ -1,4 +1,5 @@
 // Attacks through names, files, settings and arguments.
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
@@ -7,6 +8,7 @@ import { writeProfile } from '../src/config.ts';
 import type { Host } from '../src/host.ts';
 import { Machine, signedIn } from './harness.ts';
 import { answerOf, type Hostile, startHostile } from './hostile.ts';
+import { tokensOfService } from './tokens.ts';
 
 const VALUE = 'correct-horse-battery';
 let at: Awaited<ReturnType<typeof signedIn>>;
@@ -53,9 +55,7 @@ describe('value in an argument', () => {
 
   it('token in argv: a vault token is refused in every position, and nothing is sent', async () => {
     const before = stolen.length;
-    const refresh = `svcref_org_${'a'.repeat(22)}.ses_${'b'.repeat(22)}.1.${'c'.repeat(43)}`;
-    const device = `svcdc_BCDFGHJK.${'d'.repeat(43)}.${'e'.repeat(43)}`;
-    for (const token of [at.key, refresh, device])
+    for (const token of [at.key, ...tokensOfService()])
       for (const argv of [
         ['login', token],
         ['get', 'X', '--url', hostileUrl, '--reason', token],
@@ -245,6 +245,33 @@ describe('files of svc', () => {
       expect([code, stderr]).toEqual([2, expect.stringContaining(`${name} is a symbolic link`)]);
     }
     expect(fs.readFileSync(target, 'utf8')).toBe('mine');
+  });
+
+  it('files: no pipe of a repository makes svc wait, and no device is read', async () => {
+    machine.write('clean.txt', 'clean');
+    const pipe = (at: string) => execFileSync('mkfifo', [at]);
+    const device = (at: string) => fs.symlinkSync('/dev/zero', at);
+    for (const [name, make, ...argv] of [
+      ['.svc.json', pipe, 'init', '--env', 'staging', '--force'],
+      ['base.json', pipe, 'scan', 'clean.txt', '--write-baseline', 'base.json'],
+      ['base.json', pipe, 'scan', 'clean.txt', '--baseline', 'base.json'],
+      ['base.json', device, 'scan', 'clean.txt', '--baseline', 'base.json'],
+      ['.svcscanignore', pipe, 'scan', 'clean.txt'],
+      ['.svcscanignore', device, 'scan', 'clean.txt'],
+    ] as [string, (at: string) => void, ...string[]][]) {
+      const at = path.join(machine.work, name);
+      make(at);
+      // A process of its own: one that waits for a pipe does nothing else.
+      const running = machine.spawn(argv);
+      const late = setTimeout(() => running.kill('SIGKILL'), 20_000);
+      const { code, stderr } = await running.done;
+      clearTimeout(late);
+      fs.rmSync(at);
+      expect([code, stderr], argv.join(' ')).toEqual([
+        2,
+        expect.stringContaining(`${name} is not a regular file`),
+      ]);
+    }
   });
 
   it('export: a file, a link to nothing or a directory is not replaced, and no value is read for it', async () => {

@@ -4,6 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { isAnswerOf } from '../src/answers.ts';
+import { pages } from '../src/secrets.ts';
 import { Machine, until } from './harness.ts';
 import { answeringEverything, answerOf, type Hostile, OPERATIONS, startHostile } from './hostile.ts';
 
@@ -189,6 +190,32 @@ describe('size and time', () => {
     // The state before the change is read first.
     expect(await machine.svc(['team', 'rename', 'team_1', 'x'])).toMatchObject({ code: 4, stdout: '' });
     await until(() => open === 0);
+  });
+
+  it('list: pages without an end are given up', async () => {
+    let asked = 0;
+    hostile.handler = (request, response) => {
+      asked++;
+      answeringEverything('x', { next_cursor: 'again', has_more: true })(request, response);
+    };
+    for (const argv of [
+      ['list'],
+      ['audit', '--limit', '1000'],
+      ['team', 'list'],
+      ['org', 'list', '--url', hostile.url],
+    ]) {
+      const ran = await machine.svc(argv, { env: { BOOTSTRAP_TOKEN: 'b'.repeat(32) } });
+      expect([ran.code, ran.stdout, ran.stderr]).toEqual([1, '', expect.stringMatching(ONE_ERROR)]);
+    }
+    expect(asked).toBeLessThan(20);
+    let cursor = 0;
+    const next = async () => {
+      if (cursor > 50_000) throw new Error('the list has no end');
+      return { data: [], next_cursor: String(++cursor) };
+    };
+    await expect(pages(Number.POSITIVE_INFINITY, next)).rejects.toMatchObject({
+      problem: { code: 'UNEXPECTED_RESPONSE' },
+    });
   });
 
   it('redirect: not followed when the state before a change is read', async () => {

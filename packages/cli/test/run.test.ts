@@ -169,6 +169,28 @@ describe('watch', () => {
     expect(ran.stderr).toContain('WATCHED changed');
   });
 
+  it('watch: a change of another environment, or of a name without the prefix, reads nothing again', async () => {
+    await put('seen/A', 'one');
+    const file = path.join(machine.work, 'concerned.fallback');
+    const script = 'console.log("value " + process.env.A); setInterval(() => {}, 1000)';
+    const argv = ['run', '--watch', '--prefix', 'seen/', '--fallback', file, ...node(script)];
+    proxy.seen.length = 0;
+    const running = machine.spawn(argv);
+    await until(() => running.said().includes('value one') && proxy.count('GET', '/events/stream') > 0);
+    await new Promise((done) => setTimeout(done, 1_500));
+    // Each read writes the copy.
+    const before = fs.readFileSync(file, 'utf8');
+    await put('seen/A', 'other', 'staging');
+    await put('UNSEEN', 'x');
+    await new Promise((done) => setTimeout(done, 1_500));
+    expect(fs.readFileSync(file, 'utf8')).toBe(before);
+    await put('seen/A', 'two');
+    await until(() => running.said().includes('value two'));
+    expect(fs.readFileSync(file, 'utf8')).not.toBe(before);
+    running.kill('SIGTERM');
+    expect((await running.done).code).toBe(143);
+  });
+
   it('watch: a command that does not stop in time is killed', async () => {
     await put('STUBBORN', 'one', 'production');
     const script =

@@ -114,6 +114,7 @@ export const mutants = [
   ...checks({
     'cli-answer-shape': 'packages/cli/hostile-vault: response: {} is one clear error of every command',
     'cli-body-bounded': 'packages/cli/hostile-vault: response: an endless body is given up',
+    'cli-pages-bounded': 'packages/cli/hostile-vault: list: pages without an end are given up',
   }),
 
   // ---------------------------------------------------------------- svc run

@@ -23,6 +23,9 @@ window.createSession = ({ onSignedIn, onSignedOut }) => {
     }
   }
 
+  /** A request got no response. Other faults are TypeErrors too. */
+  class Unreachable extends Error {}
+
   async function call(method, path, body) {
     const answer = await fetch(API + path, {
       method,
@@ -32,6 +35,8 @@ window.createSession = ({ onSignedIn, onSignedOut }) => {
         ...(token && { Authorization: `Bearer ${token}` }),
       },
       body: body && JSON.stringify(body),
+    }).catch(() => {
+      throw new Unreachable();
     });
     if (answer.status === 204) return null;
     const json = await answer.json().catch(() => ({}));
@@ -63,8 +68,8 @@ window.createSession = ({ onSignedIn, onSignedOut }) => {
       NotSupportedError: 'This device cannot create a passkey. Try another device or a security key.',
       SecurityError:
         'Passkeys do not work at this address. Open this page at the address your administrator gave you.',
-      TypeError: 'Cannot reach the service. Check your connection and try again.',
     };
+    if (error instanceof Unreachable) return 'Cannot reach the service. Check your connection and try again.';
     if (error instanceof Refused) return byCode[error.code] ?? error.message;
     return (
       byName[error.cause?.name ?? error.name] ??

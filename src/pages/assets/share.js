@@ -58,12 +58,17 @@
     else say('This link needs a passphrase. Ask the person who sent the link.');
   }
 
+  /** The request got no response. */
+  class Unreachable extends Error {}
+
   async function reveal() {
     const answer = await fetch(location.pathname, {
       method: 'POST',
       credentials: 'omit',
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({ key, ...(passphrase.value && { passphrase: passphrase.value }) }),
+    }).catch(() => {
+      throw new Unreachable();
     });
     const json = await answer.json().catch(() => ({}));
     if (answer.ok) return show(json);
@@ -87,8 +92,13 @@
     say('Opening…');
     try {
       await reveal();
-    } catch {
-      say('Cannot reach the service. Check your connection and try again.', true);
+    } catch (error) {
+      say(
+        error instanceof Unreachable
+          ? 'Cannot reach the service. Check your connection and try again.'
+          : 'Something went wrong. Try again. If it happens again, ask for a new link.',
+        true,
+      );
     } finally {
       act.removeAttribute('aria-disabled');
     }

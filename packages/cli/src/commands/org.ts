@@ -9,6 +9,7 @@ import { type Group, list, member } from '../command.ts';
 import { writeProfile } from '../config.ts';
 import type { CommonOptions, Context } from '../context.ts';
 import { asCliError, CliError, usage } from '../errors.ts';
+import { everything } from '../secrets.ts';
 import { clean } from '../text.ts';
 import { call } from '../unsigned.ts';
 
@@ -81,19 +82,10 @@ const group: Group = {
       notes: [BOOTSTRAP_NOTE],
       async run(context, { options }) {
         const { url, token } = await bootstrapOf(context, options.bootstrapFile);
-        const rows: Org[] = [];
-        for (let cursor = ''; ; ) {
-          const query = new URLSearchParams({ limit: '100', ...(cursor && { cursor }) });
-          const page = await call<{ data: Org[]; next_cursor: string | null }>(
-            context.host,
-            url,
-            `/orgs?${query}`,
-            { token },
-          );
-          rows.push(...page.data);
-          if (!page.next_cursor) break;
-          cursor = page.next_cursor;
-        }
+        const rows = await everything<Org>(({ limit, cursor }) => {
+          const query = new URLSearchParams({ limit: String(limit), ...(cursor && { cursor }) });
+          return call(context.host, url, `/orgs?${query}`, { token });
+        });
         const columns = {
           id: (row: Org) => row.id,
           name: (row: Org) => row.name,

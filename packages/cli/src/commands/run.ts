@@ -1,9 +1,11 @@
 // svc run: runs a command with secrets in its environment. Invariant: values are passed only to the child's
 // environment and to the encrypted fallback copy that --fallback requests.
+import type { Change } from '@secrets-vault/client';
 import { command, duration, list } from '../command.ts';
 import type { CommonOptions, Context } from '../context.ts';
 import { asCliError, CliError, isUnreachable, usage } from '../errors.ts';
 import { notListed } from '../expected.ts';
+import { withoutPrefix } from '../names.ts';
 import { Child, forwardSignals, NotStarted } from '../run/child.ts';
 import { callerMark, Fallback } from '../run/fallback.ts';
 import { leftOut, type Variables, variablesOf, warningsOf } from '../run/variables.ts';
@@ -70,8 +72,17 @@ export default command<Options>({
     if (options.listed && !context.project?.secrets) throw notListed(context);
     const fallback =
       options.fallback === undefined ? undefined : await fallbackOf(context, options.fallback, options);
-    const read = async () =>
-      childOf(context, options, await currentValues(context, context.prefixes(options.prefix), fallback));
+    const prefixes = context.prefixes(options.prefix);
+    /** The slug of the environment, once values have been read. */
+    let slug: string | undefined;
+    const read = async () => {
+      const { environment, values } = await currentValues(context, prefixes, fallback);
+      slug = environment;
+      return childOf(context, options, values);
+    };
+    const concerns = ({ environment, names }: Change) =>
+      slug === undefined ||
+      (environment === slug && names.some((name) => withoutPrefix(name, prefixes ?? [''])));
     const { first, isStale } = await firstValues(context, options, read, fallback);
     for (const warning of warningsOf(first)) context.out.warn(warning);
     if (first.missing.length > 0) throw await notThere(context, first.missing);
@@ -79,7 +90,7 @@ export default command<Options>({
       if (!options.watch) return await runOnce(context, rest, first);
       const { vault } = await context.vault();
       const subscribe = (onChange: () => void, onRefused: (error: unknown) => void) =>
-        vault.onChange(onChange, {
+        vault.onChange((change) => concerns(change) && onChange(), {
           onError: (error) => {
             // First the copy: nothing that the warning causes can leave it behind.
             destroyIfRefused(context, fallback, error);
@@ -145,12 +156,12 @@ async function firstValues(
   }
 }
 
-/** The values of the environment, by name. Each read replaces the fallback copy, and a refusal deletes it. */
+/** The values of the environment, by name, and its slug. Each read replaces the fallback copy, and a refusal deletes it. */
 async function currentValues(
   context: Context,
   prefixes: string[] | undefined,
   fallback: Fallback | undefined,
-): Promise<Map<string, string>> {
+): Promise<{ environment: string; values: Map<string, string> }> {
   try {
     const { vault } = await context.vault();
     const environment = await context.environment();
@@ -167,7 +178,7 @@ async function currentValues(
       .catch((error: unknown) =>
         context.out.warn(`The fallback copy could not be written: ${asCliError(error).message}`),
       );
-    return values;
+    return { environment: found.environment, values };
   } catch (error) {
     destroyIfRefused(context, fallback, error);
     throw error;

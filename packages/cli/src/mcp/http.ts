@@ -34,7 +34,7 @@ export interface Answer {
  * masked.
  */
 const NOT_SET =
-  /^(host|content-length|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|proxy-.*|sec-.*|forwarded|x-forwarded-.*|x-original-(url|uri|host|method)|x-rewrite-url|x-(http-)?(method|host|path)(-override)?|range|if-range|accept-encoding)$/i;
+  /^(host|content-length|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|via|alt-used|destination|base-url|request-uri|proxy(-.*)?|sec-.*|forwarded|(x-)?(.*-)?(forwarded|original|rewrite|unencoded|override|accel)-.*|x-(http-)?(method|host|path|url|uri|destinationurl|script-name|proxy-.*)(-override)?|range|if-range|accept-encoding)$/i;
 /** Characters allowed in a header value: no line break, which would start another header. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 

@@ -2,6 +2,7 @@
 // in whole outputs, before they are cut; a value is masked from when it is read until the process exits;
 // parts of a value are not masked, because an agent that controls outputs could then find a value character
 // by character.
+import { TOKENS } from '../tokens.ts';
 import { decoded, digits, dump, plainView, readings, unfolded, unnumbered, type View } from './views.ts';
 
 /** Shorter values are not masked: they would match large parts of every output. */
@@ -10,11 +11,8 @@ export const SHORTEST = 4;
 const MOST = 500;
 /** The minimum length at which a line of a multi-line value is also masked on its own. */
 const SHORTEST_LINE = 16;
-/** How many times longer two encodings make a value: escapes such as \u0041, in hexadecimal. */
-const LARGEST = 12;
-
-/** Tokens of the vault, of any owner. */
-const OWN = /(?:svc_live_|svc_agent_|svcsess_|svcag_|svcprov_|svcbg_|svcenrol_|svcshare_)[A-Za-z0-9]{30,}/g;
+/** How many times longer two encodings make a value: escapes such as \U00000041, in hexadecimal. */
+const LARGEST = 20;
 
 interface Part {
   from: number;
@@ -105,7 +103,7 @@ export class Masker {
   private partsOf(text: string): Part[] {
     const parts: Part[] = [];
     const own = plainView(text);
-    for (const match of text.matchAll(OWN))
+    for (const match of text.matchAll(TOKENS))
       parts.push({ from: match.index, to: match.index + match[0].length, label: '[svc credential]' });
     if (this.values.size === 0) return parts;
     const views = readings(text);

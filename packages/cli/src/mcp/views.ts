@@ -68,17 +68,17 @@ const CONTROLS: Record<string, string> = {
   0: '\0',
 };
 const ESCAPES =
-  /\\u([0-9a-fA-F]{4})(?:\\u([dD][c-fC-F][0-9a-fA-F]{2}))?|\\u\{([0-9a-fA-F]{1,6})\}|\\x([0-9a-fA-F]{2})|\\([0-7]{2,3})|\\([\s\S])/g;
+  /\\u([0-9a-fA-F]{4})(?:\\u([dD][c-fC-F][0-9a-fA-F]{2}))?|\\u\{([0-9a-fA-F]{1,6})\}|\\U([0-9a-fA-F]{8})|\\x([0-9a-fA-F]{2})|\\([0-7]{2,3})|\\([\s\S])/g;
 
 /** Decodes escapes of JSON, programming languages and shells. */
 const unescaped = (view: View) =>
-  decoded(view, ESCAPES, (_, unit, low, code, hex, octal, char) => {
+  decoded(view, ESCAPES, (_, unit, low, code, wide, hex, octal, char) => {
     if (unit)
       return (
         bytesOf(surrogates(Number.parseInt(unit, 16), low)) +
         (low && !isHigh(unit) ? bytesOf(Number.parseInt(low, 16)) : '')
       );
-    if (code) return bytesOf(Number.parseInt(code, 16));
+    if (code || wide) return bytesOf(Number.parseInt(code || wide || '', 16));
     if (hex) return hexByte(hex);
     if (octal) return String.fromCharCode(Number.parseInt(octal, 8) & 255);
     return char === undefined ? '' : (CONTROLS[char] ?? char);

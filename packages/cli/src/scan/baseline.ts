@@ -1,10 +1,9 @@
 // The baseline: findings of an earlier scan that are accepted. Invariant: it holds paths and keyed digests,
 // and nothing of what was found; the same finding in another file is a new one.
-import fs from 'node:fs';
 import path from 'node:path';
 import type { Context } from '../context.ts';
 import { usage } from '../errors.ts';
-import { writeForeign } from '../files.ts';
+import { readForeign, writeForeign } from '../files.ts';
 import { clean } from '../text.ts';
 
 export interface Accepted {
@@ -12,6 +11,9 @@ export interface Accepted {
   rule: string;
   fingerprint: string;
 }
+
+/** The most bytes of a baseline. */
+const MOST = 64 * 1024 * 1024;
 
 const keyOf = ({ path, rule, fingerprint }: Accepted) => `${fingerprint} ${rule} ${path}`;
 
@@ -27,8 +29,9 @@ function readBaseline(at: string, file: string): Accepted[] {
     `Write one with svc scan --write-baseline ${clean(file)}`,
   );
   let parsed: { version?: unknown; findings?: unknown };
+  const text = readForeign(at, { most: MOST }) ?? '';
   try {
-    parsed = JSON.parse(fs.readFileSync(at, 'utf8'));
+    parsed = JSON.parse(text);
   } catch {
     throw wrong;
   }

@@ -5,6 +5,7 @@ import path from 'node:path';
 import ignore from 'ignore';
 import type { Context } from '../context.ts';
 import { usage } from '../errors.ts';
+import { readForeign } from '../files.ts';
 import { clean } from '../text.ts';
 import { contentOf, inGit, prefixOf, rootOf, type Staged, sizeOf, split, staged, stagedFile } from './git.ts';
 import type { Source } from './text.ts';
@@ -62,7 +63,7 @@ function stagedContent(context: Context, entry: Staged, name: string, left: Left
  */
 export function* filesAt(context: Context, paths: string[], left: Left): Generator<Source> {
   const { cwd } = context.host;
-  const isIgnored = ignoring(textAt(path.join(rootOf(context) ?? cwd, IGNORE_FILE)));
+  const isIgnored = ignoring(readForeign(path.join(rootOf(context) ?? cwd, IGNORE_FILE)));
   const prefix = prefixOf(context);
   const listed = paths.length === 0 ? tracked(context) : paths.flatMap((name) => named(cwd, name, left));
   for (const { at, shown } of listed) {
@@ -152,14 +153,6 @@ function below(listed: Listed, left: Left): Listed[] {
 
 /** Directories that are not looked into. */
 const NEVER = ['.git', 'node_modules'];
-
-function textAt(file: string): string | undefined {
-  try {
-    return fs.readFileSync(file, 'utf8');
-  } catch {
-    return undefined;
-  }
-}
 
 /** Whether a path from the root is ignored, by patterns in the format of .gitignore. */
 function ignoring(patterns = ''): (name: string) => boolean {
