@@ -4,11 +4,15 @@
 import QuickLRU from 'quick-lru';
 import type { Region } from '../db/regions';
 import type { Env } from '../env';
+import { withinTime } from '../gate/journal/d1';
 import { stubOf } from '../gate/replicas/stub';
 import type { Ask, Reply } from '../gate/request/call';
 import { readReply } from '../gate/request/rollout';
 import type { Trace } from './context';
 import { nearestRegion, type Place } from './region';
+
+/** How long a replica may take, in milliseconds. */
+const PATIENCE = 1000;
 
 /** The regions of organisations, as their gates or replicas said last. A wrong one costs a call. */
 const known = new QuickLRU<string, readonly Region[]>({ maxSize: 2000 });
@@ -30,9 +34,13 @@ export async function askReplica(
   const region = regions ? nearestRegion(place, regions) : null;
   if (region === null) return null;
   const started = Date.now();
-  const reply = await stubOf(REPLICA, ask.org, region)
-    .answer(ask, region)
-    .catch(() => null);
+  // safety: silent-replica-costs-a-second
+  const reply = await withinTime(
+    stubOf(REPLICA, ask.org, region)
+      .answer(ask, region)
+      .catch(() => null),
+    PATIENCE,
+  );
   trace.gate_ms += Date.now() - started;
   if (reply) trace.region = region;
   return reply && readReply(reply);

@@ -10,7 +10,8 @@ import type { Env } from '../env';
 import { ApiError, refuse } from '../errors';
 import { type Core, createCore } from '../gate/core';
 import { locks } from '../gate/journal/locks';
-import { isInDatabase, newTerm, standing } from '../gate/journal/position';
+import { mirror } from '../gate/journal/mirror';
+import { isInDatabase, newTerm } from '../gate/journal/position';
 import { journal } from '../gate/journal/records';
 import { recover } from '../gate/journal/recover';
 import { isBehind, needsComparison } from '../gate/journal/start';
@@ -257,28 +258,30 @@ export class Gate
   }
 
   async lease(ask: LeaseAsk): Promise<LeaseAnswer> {
-    return this.servesReplicas() ? lease(this.core, ask) : { kind: 'wait', for: 1000 };
+    return (await this.leadsReplicas()) ? lease(this.core, ask) : { kind: 'wait', for: 1000 };
   }
 
   async rowsFrom(follower: Follower, from: [kind: string, id: string] | null): Promise<RowPage | null> {
-    return this.servesReplicas() ? rowsFrom(this.core, follower, from) : null;
+    return (await this.leadsReplicas()) ? rowsFrom(this.core, follower, from) : null;
   }
 
   async takeEntries(region: Region, storage: string, entries: ReplicaEntry[]): Promise<number> {
-    return this.servesReplicas() ? takeEntries(this.core, region, storage, entries) : 0;
+    return (await this.knowsReplicas()) ? takeEntries(this.core, region, storage, entries) : 0;
   }
 
-  /** Whether its rows are those of an organisation, as far as it knows. */
-  private servesReplicas(): boolean {
-    return (
-      this.broken === null &&
-      !this.isNewer &&
-      this.org !== null &&
-      !this.isOfAnother() &&
-      // safety: older-gate-gives-no-lease
-      standing(this.core).isBehind !== true &&
-      !needsComparison(this.core)
-    );
+  /** Whether its rows are those of an organisation, as far as it and D1 know. */
+  private async knowsReplicas(): Promise<boolean> {
+    if (this.broken !== null || this.isNewer || this.org === null || this.isOfAnother()) return false;
+    // A replica may ask before the first request does.
+    // safety: older-gate-gives-no-lease
+    const behind = await isBehind(this.core, isInDoubt(this.core));
+    return behind === null ? !needsComparison(this.core) : !behind;
+  }
+
+  /** Whether replicas may follow it: not during an adoption, which changes rows without records. */
+  private async leadsReplicas(): Promise<boolean> {
+    // safety: no-replicas-in-adoption
+    return (await this.knowsReplicas()) && !mirror(this.core).isPaused();
   }
 
   /** For the health check: whether D1 holds its rows, a page of them. */

@@ -9,6 +9,8 @@ import { REGIONS, type Region } from '../db/regions';
 import { vault } from '../domains';
 import type { Env } from '../env';
 import { type Core, replicaName } from '../gate/core';
+import { linksOf } from '../gate/identity/lineage';
+import type { JournalRecord } from '../gate/journal/records';
 import { AskGate, CIPHERTEXT, NO_LOAN } from '../gate/replicas/ask-gate';
 import { lookAt, nothingLooked } from '../gate/replicas/looked';
 import {
@@ -26,7 +28,7 @@ import { regionsOf } from '../gate/replicas/regions';
 import { answer } from '../gate/request/answer';
 import type { Ask, Reply } from '../gate/request/call';
 import { createReplicaCore, fetchingCore } from '../replica/core';
-import { createEntries, type Entries, MOST_WAITING } from '../replica/entries';
+import { createEntries, type Entries, MOST_WAITING, type Noted, noting } from '../replica/entries';
 import { createFollowing, type Following } from '../replica/following';
 import { createLoans, type Loans } from '../replica/loans';
 import { createTimes, type Times } from '../replica/times';
@@ -64,7 +66,7 @@ export class Replica
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.entries = createEntries(ctx.storage.sql);
-    this.core = createReplicaCore(ctx.storage, this.entries, this.loans);
+    this.core = createReplicaCore(ctx.storage, this.loans);
     this.following = createFollowing(ctx.storage, this.core);
     this.times = createTimes(this.core);
   }
@@ -79,8 +81,8 @@ export class Replica
     if (!canAnswer(ask) || this.entries.count() >= MOST_WAITING) return null;
     const turn = this.begin();
     try {
-      const reply = await answer(this.core, vault, ask);
-      return this.mayAnswer(reply, turn) ? this.done(reply) : null;
+      const reply = await answer(turn.core, vault, ask);
+      return this.mayAnswer(reply, turn) ? this.done(reply, turn.noted()) : null;
     } catch (error) {
       if (!(error instanceof AskGate)) throw error;
       if (error.message === CIPHERTEXT) this.warm(ask);
@@ -93,7 +95,7 @@ export class Replica
 
   /** Begins a request: what it looks at, and where the replica stands. */
   private begin() {
-    this.entries.noted();
+    const { log, noted } = noting();
     this.loans.begin();
     const looked = nothingLooked();
     const times = this.times.watch(Date.now());
@@ -102,7 +104,8 @@ export class Replica
       lookAt(looked, kind, id);
     });
     this.requests++;
-    return { request: this.requests, from: this.following.position(), looked, times, unwatch };
+    const core: Core = { ...this.core, auditLog: log };
+    return { core, noted, request: this.requests, from: this.following.position(), looked, times, unwatch };
   }
 
   /** Whether the answer still holds, in the turn in which its entry is written. */
@@ -115,6 +118,7 @@ export class Replica
       // safety: no-record-between
       this.following.position() === turn.from &&
       this.loans.pending().used !== undefined &&
+      turn.noted().length === 1 &&
       // safety: no-request-between
       this.requests === turn.request &&
       // safety: replica-reads-settled
@@ -125,11 +129,11 @@ export class Replica
   }
 
   /** Writes the entry of an answer, and uses one of the lent requests. */
-  private done(reply: Reply): Reply {
+  private done(reply: Reply, noted: readonly Pick<Noted, 'draft' | 'status'>[]): Reply {
     const now = Date.now();
     const { used = null, place = null } = this.loans.pending();
     // safety: replica-entry-before-reply
-    for (const noted of this.entries.noted()) this.entries.write({ ...noted, used, place }, now);
+    for (const entry of noted) this.entries.write({ ...entry, used, place }, now);
     this.loans.use();
     this.answered.push(now);
     this.send();
@@ -143,6 +147,11 @@ export class Replica
     this.ctx.waitUntil(answer(core, vault, { ...ask, again: true }).catch(() => null));
   }
 
+  /** Its lease is over. */
+  private end(): void {
+    this.lease = null;
+  }
+
   /** Whether it may answer now. */
   private holds(): boolean {
     return (
@@ -150,10 +159,24 @@ export class Replica
     );
   }
 
-  async push({ term, records, stable }: Push): Promise<Taken> {
-    this.following.take(term, records);
-    this.following.settle(stable);
+  async push({ format, term, records, stable }: Push): Promise<Taken> {
+    // What another release means by a record, this one may not know.
+    // safety: push-of-same-format
+    if (format !== FORMAT) return { holder: this.holder, term: null, position: 0 };
+    this.take(term, records, stable);
     return { holder: this.holder, term: this.following.term(), position: this.following.position() };
+  }
+
+  /** Takes records. The numbers of another term mean nothing. */
+  private take(term: string, records: readonly JournalRecord[], stable: number): void {
+    this.following.take(term, records);
+    const changed = new Set(records.flatMap(credentialsOf));
+    // The rate limits of these may be others.
+    // safety: changed-credential-ends-loans
+    if (changed.size)
+      this.loans.drop((id) => linksOf(this.core.rows, id, null).some((link) => changed.has(link)));
+    // safety: settled-in-this-term
+    if (term === this.following.term()) this.following.settle(stable);
   }
 
   async flush(): Promise<number> {
@@ -168,7 +191,7 @@ export class Replica
   }
 
   async recall(credential: string): Promise<{ holder: string; returns: string[] }> {
-    this.loans.drop(credential);
+    this.loans.drop((id) => id === credential);
     const returns = this.loans.over(Date.now());
     const left = await this.flush();
     // safety: loans-returned-after-entries
@@ -247,11 +270,14 @@ export class Replica
       await this.join();
       return;
     }
-    this.following.take(asked.term as string, given.records);
-    this.following.settle(given.stable);
+    this.take(asked.term as string, given.records, given.stable);
     // safety: lease-counted-from-sending
     const until = sent + TERM - MARGIN;
-    this.lease = { until, last: given.last };
+    const lease = { until, last: given.last };
+    this.lease = lease;
+    // The clock may be set back.
+    // safety: timer-ends-lease
+    setTimeout(() => this.lease === lease && this.end(), until - Date.now());
     this.loans.add(given.lent, until);
   }
 
@@ -330,3 +356,10 @@ const canAnswer = ({ bearer, operation, again, repeated, violation, approval, ke
   !repeated &&
   violation === undefined &&
   (approval?.id ?? null) === null;
+
+/** The credentials that a record changes. */
+const credentialsOf = ({ puts, local = [], gone }: JournalRecord): string[] =>
+  [...puts, ...local]
+    .filter(({ kind, from }) => kind === 'credential' && from > 0)
+    .map(({ row }) => row.id)
+    .concat(gone.filter(({ kind }) => kind === 'credential').map(({ id }) => id));

@@ -16,14 +16,13 @@ import { ciphertexts } from '../gate/rows/ciphertexts';
 import { descendants } from '../gate/rows/descendants';
 import { createRows } from '../gate/rows/store';
 import { watched } from '../gate/rows/watched';
-import type { Entries } from './entries';
 import type { Loans } from './loans';
 
 /** `descendants`: rows use its indexes. */
 const own: readonly Part<unknown>[] = [ciphertexts, overlaps, descendants];
 
 /** Something that a replica does not have. */
-const absent = <T extends object>(what: string): T =>
+export const absent = <T extends object>(what: string): T =>
   new Proxy({} as T, {
     get() {
       throw new AskGate(what);
@@ -52,7 +51,7 @@ export const fetchingCore = (core: Core, db: D1Database): Core => ({
   parts: new Map([...core.parts, [journal, { version: () => null }]]),
 });
 
-export function createReplicaCore(storage: DurableObjectStorage, entries: Entries, loans: Loans): Core {
+export function createReplicaCore(storage: DurableObjectStorage, loans: Loans): Core {
   const meta = createMeta(storage.sql);
   const parts = new OwnParts();
   parts.set(rateLimit, loans.rateLimit);
@@ -64,7 +63,8 @@ export function createReplicaCore(storage: DurableObjectStorage, entries: Entrie
     meta,
     database: absent('database'),
     rows: watched(createRows(storage.sql)),
-    auditLog: Object.setPrototypeOf(entries.log, absent<object>('audit log')),
+    // Each request has its own.
+    auditLog: absent('audit log'),
     outbox: absent('outbox'),
     schedule: absent('schedule'),
     rules: absent('rules'),

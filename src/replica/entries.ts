@@ -5,6 +5,7 @@
 import type { Draft } from '../gate/audit/entry';
 import type { AuditLog } from '../gate/audit/log';
 import type { ReplicaEntry } from '../gate/replicas/messages';
+import { absent } from './core';
 
 /** How many entries may wait for the gate; past that, it answers itself. */
 export const MOST_WAITING = 5000;
@@ -15,10 +16,6 @@ const PER_CALL = 500;
 export type Noted = Pick<ReplicaEntry, 'draft' | 'status' | 'used' | 'place'>;
 
 export interface Entries {
-  /** As the modules of the gate see it: it notes what they append. */
-  log: Pick<AuditLog, 'append' | 'size'>;
-  /** Takes what was noted since the last call. */
-  noted(): { draft: Draft; status: number }[];
   write(entry: Noted, now: number): void;
   /** The first entries that the gate does not have. */
   next(now: number): ReplicaEntry[];
@@ -26,25 +23,25 @@ export interface Entries {
   count(): number;
 }
 
+/** The audit log of one request, as the modules of the gate see it: it notes what they append. */
+export function noting() {
+  const entries: { draft: Draft; status: number }[] = [];
+  const log: Pick<AuditLog, 'append' | 'size'> = {
+    append(draft, status) {
+      entries.push({ draft, status });
+      return { sequence: 0 } as ReturnType<AuditLog['append']>;
+    },
+    size: () => 0,
+  };
+  return { log: Object.setPrototypeOf(log, absent<object>('audit log')) as AuditLog, noted: () => entries };
+}
+
 export function createEntries(sql: SqlStorage): Entries {
   sql.exec(
     'create table if not exists entries (n integer primary key autoincrement, at integer not null, body text not null)',
   );
   let waiting = sql.exec<{ n: number }>('select count(*) n from entries').one().n;
-  let noted: { draft: Draft; status: number }[] = [];
   return {
-    log: {
-      append(draft, status) {
-        noted.push({ draft, status });
-        return { sequence: 0 } as ReturnType<AuditLog['append']>;
-      },
-      size: () => 0,
-    },
-    noted() {
-      const all = noted;
-      noted = [];
-      return all;
-    },
     write(entry, now) {
       sql.exec('insert into entries (at, body) values (?, ?)', now, JSON.stringify(entry));
       waiting++;

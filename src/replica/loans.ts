@@ -28,9 +28,11 @@ export interface Loans {
   wants(now: number): { credential: string; count: number }[];
   /** Loans that are over and not told yet. */
   over(now: number): string[];
-  /** Stops using the loans of a credential; null: all. */
-  drop(credential: string | null): void;
+  /** Stops using the loans of credentials. */
+  drop(isOf: (credential: string) => boolean): void;
   told(ids: readonly string[]): void;
+  /** Those of the loans that it may use. */
+  credentials(): string[];
 }
 
 /** What counts and refuses requests is in the gate. */
@@ -112,10 +114,10 @@ export function createLoans(): Loans {
       sweep(at);
       return [...over];
     },
-    drop(credential) {
-      for (const loan of [...loans.values()])
-        if (credential === null || loan.credential === credential) end(loan);
+    drop(isOf) {
+      for (const loan of [...loans.values()]) if (isOf(loan.credential)) end(loan);
     },
+    credentials: () => [...loans.values()].map(({ credential }) => credential),
     told(ids) {
       for (const id of ids) over.delete(id);
     },

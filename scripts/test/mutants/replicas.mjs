@@ -11,6 +11,9 @@ export const mutants = [
     'lease-of-this-term': 'api/regions/leases: a replica of another term begins again',
     'one-holder-a-region': 'api/regions/leases: another instance waits',
     'lease-stored': 'api/regions/leases: a gate that starts counts each stored lease',
+    'full-log-gives-no-lease': 'api/regions/leases: none is given while the audit log takes no more reads',
+    'lost-lease-stored': 'api/regions/leases: a new term waits for each region also after a restart',
+    'new-term-waits-at-start': 'api/regions/leases: a new term waits for each region also after a restart',
     'lost-leases-waited-out': 'api/regions/leases: a new term waits for each region',
     'waited-out-region-pauses': 'api/regions/leases: a region that was waited out pauses',
   }),
@@ -23,8 +26,26 @@ export const mutants = [
   {
     name: 'a gate with older rows gives leases',
     tag: 'older-gate-gives-no-lease',
-    change: { from: 'standing(this.core).isBehind !== true && ', to: '' },
+    change: { from: 'await isBehind(this.core, isInDoubt(this.core))', to: 'false' },
     notice: 'api/regions/leases: a gate that is behind D1 gives none',
+  },
+  {
+    name: 'a gate gives leases before it has compared itself with D1',
+    tag: 'older-gate-gives-no-lease',
+    change: { from: 'await isBehind(this.core, isInDoubt(this.core))', to: 'null' },
+    notice: 'api/regions/leases: a gate that starts compares itself with D1',
+  },
+  {
+    name: 'replicas follow a gate during an adoption',
+    tag: 'no-replicas-in-adoption',
+    change: { from: ' && !mirror(this.core).isPaused()', to: '' },
+    notice: 'api/regions/leases: nothing follows a gate during an adoption',
+  },
+  {
+    name: 'session tokens are not told to replicas whose region was taken out',
+    tag: 'local-rows-until-replicas-left',
+    change: { from: 'mayHaveReplicas(core)', to: "core.rows.get('org', core.org)?.regions?.length" },
+    notice: 'api/regions/stability: the end of a session token reaches a replica whose region was taken out',
   },
   {
     name: 'a lease does not name the last record',
@@ -72,7 +93,7 @@ export const mutants = [
     name: 'a new term does not wait for leases',
     tag: 'new-term-waits-for-leases',
     change: {
-      from: 'wait({ n: Math.max(1, own.last()), isGeneral: true, secrets: new Set(), isTerm: true });',
+      from: 'wait(termFrom(Math.max(1, own.last())));',
       to: '',
     },
     notice: 'api/regions/leases: a new term waits for each region',
@@ -111,7 +132,22 @@ export const mutants = [
     'replica-of-its-name': 'api/regions/instance: is that of its name',
     'replica-records-in-order': 'api/regions/instance: takes records in order',
     'replica-entry-before-reply': 'api/regions/replicas: each answered read has one entry',
+    'push-of-same-format': 'api/regions/instance: takes no records of another release',
+    'changed-credential-ends-loans': 'api/regions/instance: gives up loans of a credential that changes',
+    'timer-ends-lease': 'api/regions/instance: its lease ends by a timer',
   }),
+  {
+    name: 'what is settled in another term counts',
+    tag: 'settled-in-this-term',
+    change: 'always',
+    notice: 'api/regions/instance: what is settled in another term says nothing of its own',
+  },
+  {
+    name: 'a request waits for a silent replica',
+    tag: 'silent-replica-costs-a-second',
+    change: { from: 'PATIENCE', to: '60_000' },
+    notice: 'api/regions/replicas: a replica that says nothing costs a second',
+  },
   {
     name: 'a replica answers after its lease',
     tag: 'lease-holds-as-it-answers',
@@ -158,6 +194,7 @@ export const mutants = [
   // ---------------------------------------------------------------- entries and lent requests
   ...checks({
     'entry-taken-once': 'api/regions/entries: an entry is taken once',
+    'full-log-takes-no-entries': 'api/regions/entries: entries leave the rest of the audit log',
     'loan-stored': 'api/regions/entries: a loan outlives the gate',
     'loan-reserved': 'api/regions/entries: what is lent counts as used',
     'loan-within-lease': 'api/regions/instance: uses a loan only under the lease',
@@ -169,6 +206,30 @@ export const mutants = [
     tag: 'forgotten-records-unsettled',
     change: { from: 'settled < forgotten || ', to: '' },
     notice: 'api/regions/instance: takes no record of an earlier instance for settled',
+  },
+  {
+    name: 'a gate that lost its storage takes only first entries',
+    tag: 'entries-after-lost-gate',
+    change: { from: '(entries[0]?.n ?? 1) - 1', to: '0' },
+    notice: 'api/regions/entries: a gate that lost its storage goes on where the replica does',
+  },
+  {
+    name: 'what was taken of an idle storage is forgotten',
+    tag: 'storage-of-lease-remembered',
+    change: { from: ' and storage not in (select storage from leases)', to: '' },
+    notice: 'api/regions/entries: what was taken of a storage with a lease is remembered',
+  },
+  {
+    name: 'a containment lacks what replicas answered until it took effect',
+    tag: 'entries-before-report',
+    change: { from: 'operation?.readsLog && operation.change ? await gather(core) : before', to: 'before' },
+    notice: 'api/regions/entries: a containment has what replicas answered',
+  },
+  {
+    name: 'a gate that starts trusts the stored end of a loan',
+    tag: 'loan-whole-at-start',
+    change: { from: 'loan.until > now - CLOCKS ? now + TERM + CLOCKS : loan.until', to: 'loan.until' },
+    notice: 'api/regions/entries: a gate that starts counts a loan as lent',
   },
   {
     name: 'a loan that was given back is used',

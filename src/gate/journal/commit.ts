@@ -11,7 +11,7 @@ import type { Core } from '../core';
 import { raisedBy } from '../events/raised';
 import { payerOf, quotaRootOf } from '../limits/quota-root';
 import { withinQuotas } from '../limits/quotas';
-import { isReplicated } from '../replicas/regions';
+import { mayHaveReplicas } from '../replicas/leases';
 import { type Call, isRefusal, type OperationOutcome } from '../request/call';
 import { noRoom, replayRootOf, responseToStore } from '../request/idempotency';
 import { fail, type Outcome, ok } from '../request/outcome';
@@ -188,7 +188,7 @@ function recordOf(core: Core, made: Plan, draft: Draft, at: number): ChangeRecor
   const others = deletes.length + statements.length + versions.length;
   // The end of one is known to D1 by its position: a gate whose storage is put back from a copy notices it.
   // safety: endings-marked-in-d1
-  if (others === 0 && writes.every((put) => !isInD1(put) && put.from === 0) && !isReplicated(core))
+  if (others === 0 && writes.every((put) => !isInD1(put) && put.from === 0) && !mayHaveReplicas(core))
     return null;
   return {
     id: crypto.randomUUID(),
@@ -196,7 +196,8 @@ function recordOf(core: Core, made: Plan, draft: Draft, at: number): ChangeRecor
     at,
     resource: draft.resource,
     puts: writes.filter(isInD1),
-    ...(isReplicated(core) && { local: writes.filter((put) => !isInD1(put)) }),
+    // safety: local-rows-until-replicas-left
+    ...(mayHaveReplicas(core) && { local: writes.filter((put) => !isInD1(put)) }),
     gone: deletes,
     versions,
     trimmed,

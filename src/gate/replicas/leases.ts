@@ -7,6 +7,7 @@ import type { Region } from '../../db/regions';
 import type { Core } from '../core';
 import { part } from '../part';
 import { TERM } from './messages';
+import { isReplicated } from './regions';
 
 /** By how much the clocks of two machines may differ, in milliseconds. */
 export const CLOCKS = 60_000;
@@ -87,6 +88,8 @@ function storedIn(sql: SqlStorage): Map<Region, Standing> {
 
 function createLeases({ storage: { sql } }: Core): Leases {
   const regions = storedIn(sql);
+  const store = ({ region, holder, storage, until }: Lease) =>
+    sql.exec('insert or replace into leases values (?, ?, ?, ?)', region, holder, storage, until);
   const holderOf = (region: Region, holder: string) => {
     const standing = regions.get(region);
     return standing?.lease?.holder === holder ? standing : null;
@@ -103,13 +106,7 @@ function createLeases({ storage: { sql } }: Core): Leases {
       if (held && held.holder !== asked.holder && held.until > now) return held.until - now;
       const lease = { ...asked, until: now + TERM };
       // safety: lease-stored
-      sql.exec(
-        'insert or replace into leases values (?, ?, ?, ?)',
-        lease.region,
-        lease.holder,
-        lease.storage,
-        lease.until,
-      );
+      store(lease);
       const isRenewed = held?.holder === asked.holder;
       regions.set(asked.region, {
         lease,
@@ -126,6 +123,8 @@ function createLeases({ storage: { sql } }: Core): Leases {
       for (const region of all)
         if (!regions.has(region)) {
           const lease = { region, holder: '', storage: '', until: now + TERM };
+          // safety: lost-lease-stored
+          store(lease);
           regions.set(region, { ...unknown, lease });
         }
     },
@@ -156,3 +155,10 @@ function createLeases({ storage: { sql } }: Core): Leases {
 }
 
 export const leases = part(createLeases);
+
+/**
+ * Whether there may be a replica. One whose region was taken out follows until it has deleted everything:
+ * it may hold a lease, and go on if its region is added again.
+ */
+export const mayHaveReplicas = (core: Core): boolean =>
+  isReplicated(core) || leases(core).regions().length > 0;

@@ -10,7 +10,7 @@ import { type Allowance, allowancesOf } from '../limits/allowances';
 import { rateLimit } from '../limits/rate-limit';
 import { part } from '../part';
 import { CLOCKS } from './leases';
-import type { Lent } from './messages';
+import { type Lent, TERM } from './messages';
 
 /** The most requests that one loan holds. */
 const MOST = 600;
@@ -44,10 +44,17 @@ function createLoans({ storage: { sql } }: Core) {
     'create table if not exists loans (id text primary key, region text not null, credential text not null, links text not null, "left" integer not null, until integer not null) without rowid',
   );
   const loans = new Map<string, Loan>();
+  const now = Date.now();
   for (const { links, ...loan } of sql.exec<Omit<Loan, 'links'> & { links: string }>(
     'select id, region, credential, links, "left", until from loans',
   ))
-    loans.set(loan.id, { ...loan, links: JSON.parse(links) as string[] });
+    loans.set(loan.id, {
+      ...loan,
+      links: JSON.parse(links) as string[],
+      // The stored end is a time of another machine.
+      // safety: loan-whole-at-start
+      until: loan.until > now - CLOCKS ? now + TERM + CLOCKS : loan.until,
+    });
   return {
     all: () => [...loans.values()],
     get: (id: string) => loans.get(id),

@@ -80,6 +80,7 @@ export interface RowPage {
 
 /** Records for a replica, and up to which one all replicas have them. */
 export interface Push {
+  format: number;
   term: string;
   records: JournalRecord[];
   stable: number;

@@ -8,6 +8,7 @@ import { withinTime } from '../journal/d1';
 import { journal } from '../journal/records';
 import { part } from '../part';
 import { leases } from './leases';
+import { FORMAT } from './messages';
 import { stability } from './stability';
 import { replicaIn } from './stub';
 
@@ -45,7 +46,8 @@ function createPushes(core: Core): Pushes {
     const records = own.after(from, MOST_RECORDS, MOST_BYTES);
     const stable = stability(core).stable();
     if (records === null || (records.length === 0 && told.stable >= stable)) return false;
-    const sent = replicaIn(core, region).push({ term: own.term() as string, records, stable });
+    const message = { format: FORMAT, term: own.term() as string, records, stable };
+    const sent = replicaIn(core, region).push(message);
     const taken = await withinTime(
       sent.catch(() => null),
       PATIENCE,

@@ -6,6 +6,7 @@
 import type { Region } from '../../db/regions';
 import { type RowKind, rowKinds } from '../../db/rows';
 import { SYSTEM_ACTOR } from '../audit/entry';
+import { MOST_ENTRIES } from '../audit/log';
 import type { Core } from '../core';
 import { environmentRevision } from '../journal/apply';
 import { withinTime } from '../journal/d1';
@@ -33,6 +34,8 @@ const MOST_BYTES = 1_000_000;
 const ROWS = 500;
 /** How long a replica waits whose release differs from the gate's. */
 const OTHER_RELEASE = 5000;
+/** How long one waits while the audit log takes no entries but those of urgent requests. */
+const FULL = 5000;
 /** How long the gate waits for replicas whose entries it asks for. */
 const PATIENCE = 1000;
 
@@ -51,6 +54,8 @@ export function lease(core: Core, ask: LeaseAsk): LeaseAnswer {
   if (!regionsOf(core).includes(ask.region)) return { kind: 'end' };
   // safety: lease-of-same-format
   if (ask.format !== FORMAT) return { kind: 'wait', for: OTHER_RELEASE };
+  // safety: full-log-gives-no-lease
+  if (isFull(core)) return { kind: 'wait', for: FULL };
   // It is told before its loans are given back: it has stopped using them.
   lending(core).returned(ask.returns);
   const records = ask.term === own.term() ? own.after(ask.position, MOST_RECORDS, MOST_BYTES) : null;
@@ -67,6 +72,9 @@ export function lease(core: Core, ask: LeaseAsk): LeaseAnswer {
   // safety: lease-names-last-record
   return { kind: 'lease', last: own.last(), stable: stability(core).stable(), records, lent };
 }
+
+/** Whether the rest of the audit log is for requests that end access. */
+const isFull = ({ auditLog }: Core): boolean => auditLog.size() >= MOST_ENTRIES;
 
 /** A page of rows for a replica that begins. Null if it may not. */
 export function rowsFrom(
@@ -111,7 +119,12 @@ const taken = part(({ storage: { sql } }) => {
         ?.taken ?? null,
     set(storage: string, region: Region, n: number, now: number) {
       sql.exec('insert or replace into replica_entries values (?, ?, ?, ?)', storage, region, n, now);
-      sql.exec('delete from replica_entries where at < ?', now - REMEMBERED);
+      // One that a replica still has may be idle for long.
+      // safety: storage-of-lease-remembered
+      sql.exec(
+        'delete from replica_entries where at < ? and storage not in (select storage from leases)',
+        now - REMEMBERED,
+      );
     },
   };
 });
@@ -128,8 +141,13 @@ export function takeEntries(
     const before = taken(core).of(storage);
     // Entries of the storage before it may be lost with it: the log says that it began.
     if (before === null) noteBegun(core, region, storage, now);
-    let last = before ?? 0;
+    // A gate that lost its storage goes on where the replica does.
+    // safety: entries-after-lost-gate
+    let last = before ?? (entries[0]?.n ?? 1) - 1;
     for (const { n, draft, status, age, used, place } of entries) {
+      // The replica keeps the others, and answers nothing once it has too many.
+      // safety: full-log-takes-no-entries
+      if (isFull(core)) break;
       // safety: entry-taken-once
       if (n !== last + 1) continue;
       core.auditLog.append({ ...draft, region }, status, now, 1, now - age);

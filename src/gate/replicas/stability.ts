@@ -6,8 +6,9 @@ import { REGIONS, type Region } from '../../db/regions';
 import type { Core } from '../core';
 import { type JournalRecord, journal } from '../journal/records';
 import { part } from '../part';
-import { leases } from './leases';
+import { CLOCKS, leases } from './leases';
 import { type Changes, changesOf, type Looked, restsOn } from './looked';
+import { TERM } from './messages';
 
 interface Waiting extends Changes {
   /** A term began: no replica acknowledges that. */
@@ -28,6 +29,20 @@ export interface Stability {
   /** Calls this when more records are stable. */
   follow(advanced: () => void): void;
 }
+
+/** When the term began. */
+const BEGUN = 'term_begun';
+
+/** What a new term changes. */
+const termFrom = (n: number) => ({ n, isGeneral: true, secrets: new Set<string>(), isTerm: true as const });
+
+function noteBegun(core: Core): void {
+  leases(core).begun(mayHaveLeases(core), core.now());
+  core.meta.set(BEGUN, String(core.now()));
+}
+
+/** Whether a term began so lately that replicas may hold leases of the one before. */
+const hasJustBegun = (core: Core): boolean => Number(core.meta.get(BEGUN) ?? 0) > core.now() - TERM - CLOCKS;
 
 /** How many outcomes of waiting are remembered: a repeat is told the same. */
 const REMEMBERED = 1000;
@@ -80,11 +95,9 @@ function createStability(core: Core): Stability {
     timer = setTimeout(advance, Math.max(1, Math.min(...ends, now + 1000) - now));
   }
   const wait = (changes: (Changes & { isTerm?: true }) | null) => {
-    if (!changes) return;
-    const held = leases(core)
-      .live(core.now())
-      .map(({ region, holder, until }) => ({ region, holder, until }));
-    if (held.length === 0) return;
+    const held = leases(core).live(core.now());
+    if (!changes || held.length === 0) return;
+    // Renewals make new ones.
     waiting.push({ ...changes, leases: held });
     arm(core.now());
   };
@@ -94,10 +107,12 @@ function createStability(core: Core): Stability {
     // safety: new-term-waits-for-leases
     begun: () => {
       waiting = [];
-      leases(core).begun(mayHaveLeases(core), core.now());
-      wait({ n: Math.max(1, own.last()), isGeneral: true, secrets: new Set(), isTerm: true });
+      noteBegun(core);
+      wait(termFrom(Math.max(1, own.last())));
     },
   });
+  // safety: new-term-waits-at-start
+  if (hasJustBegun(core)) wait(termFrom(1));
   // What was not stable when the gate ended is not stable now.
   // safety: records-unstable-at-start
   for (const record of own.kept()) wait(changesOf(record));

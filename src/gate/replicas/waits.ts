@@ -20,7 +20,7 @@ import { stability } from './stability';
 export async function answerStably(core: Core, abilities: Abilities, ask: Ask): Promise<Reply> {
   if (!isReplicated(core) && !leases(core).any()) return answer(core, abilities, ask);
   const operation = abilities.operations[ask.operation];
-  const [missing] = await Promise.all([
+  const [before] = await Promise.all([
     operation?.readsLog && !ask.again ? gather(core) : [],
     roomFromReplicas(core, ask),
   ]);
@@ -33,6 +33,9 @@ export async function answerStably(core: Core, abilities: Abilities, ask: Ask): 
   );
   const late = n > 0 ? await stability(core).settled(n) : [];
   const waited_out = operation?.change ? late : [];
+  // Until now replicas may have answered what this change ends.
+  // safety: entries-before-report
+  const missing = operation?.readsLog && operation.change ? await gather(core) : before;
   if (waited_out.length) noteWaitedOut(core, ask, waited_out);
   return { ...reply, regions: { all: regionsOf(core), waited_out, missing } };
 }

@@ -1,6 +1,8 @@
 // What a gate takes from its replicas: audit entries, and the requests that it lent.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { MOST_ENTRIES } from '../../../src/gate/audit/log';
 import type { Core } from '../../../src/gate/core';
+import { journal } from '../../../src/gate/journal/records';
 import { rateLimit } from '../../../src/gate/limits/rate-limit';
 import { CLOCKS, leases } from '../../../src/gate/replicas/leases';
 import { lending } from '../../../src/gate/replicas/lending';
@@ -9,9 +11,10 @@ import { TERM } from '../../../src/gate/replicas/messages';
 import { lease, takeEntries } from '../../../src/gate/replicas/serve';
 import { newAgent } from '../../support/credentials';
 import { faults } from '../../support/faults';
-import { evict, inCore } from '../../support/gate';
-import { askFor, draft, replicated, silence } from '../../support/replicas';
-import { useWorld } from '../../support/world';
+import { evict, inCore, loseStorage } from '../../support/gate';
+import { askFor, draft, from, inReplica, replicated, silence, warm } from '../../support/replicas';
+import { DAY } from '../../support/time';
+import { newSecret, useWorld } from '../../support/world';
 
 useWorld();
 
@@ -38,14 +41,6 @@ describe('entries of replicas', () => {
   it('an entry is taken once, and in order', async () => {
     const o = await replicated();
     await inCore(o, (core) => {
-      const entry = (n: number) => ({
-        n,
-        draft: draft(`req_${n}`),
-        status: 200,
-        age: 0,
-        used: null,
-        place: null,
-      });
       const take = (...numbers: number[]) => takeEntries(core, 'oc', 'storage one', numbers.map(entry));
       expect(take(1, 2)).toBe(2);
       const { sequence } = core.auditLog.head();
@@ -55,6 +50,74 @@ describe('entries of replicas', () => {
       expect(take(2, 3, 4)).toBe(4);
       expect(core.auditLog.head().sequence).toBe(sequence + 2);
     });
+  });
+
+  const entry = (n: number) => ({
+    n,
+    draft: draft(`req_${n}`),
+    status: 200,
+    age: 0,
+    used: null,
+    place: null,
+  });
+
+  it('a gate that lost its storage goes on where the replica does', async () => {
+    const o = await replicated();
+    const { id } = await newSecret(o);
+    await warm(o, `/secrets/${id}`, 'oc');
+    await inReplica(o, 'oc', (replica) => replica.flush());
+    await loseStorage(o);
+    expect((await o.get('/secrets', from('none'))).status).toBe(200);
+    const { headers } = await warm(o, `/secrets/${id}`, 'oc');
+    expect(await inReplica(o, 'oc', (replica) => replica.flush())).toBe(0);
+    const { data } = (await o.get('/audit-log?action=secret.read&limit=100')).json;
+    const ids = data.map((one: { request_id: string }) => one.request_id);
+    expect(ids).toContain(headers.get('request-id'));
+  });
+
+  it('what was taken of a storage with a lease is remembered, however long it is idle', async () => {
+    const o = await replicated();
+    await inCore(o, (core) => {
+      faults.clock = Date.now();
+      silence(core);
+      lease(core, askFor(core));
+      takeEntries(core, 'oc', 'storage one', [entry(1)]);
+      faults.clock += 8 * DAY;
+      takeEntries(core, 'weur', 'storage two', [entry(1)]);
+      const { sequence } = core.auditLog.head();
+      expect(takeEntries(core, 'oc', 'storage one', [entry(1)])).toBe(1);
+      expect(core.auditLog.head().sequence).toBe(sequence);
+    });
+  });
+
+  it('entries leave the rest of the audit log to requests that end access', async () => {
+    const o = await replicated();
+    await inCore(o, (core) => {
+      const size = vi.spyOn(core.auditLog, 'size').mockReturnValueOnce(MOST_ENTRIES - 1);
+      size.mockReturnValue(MOST_ENTRIES);
+      expect(takeEntries(core, 'oc', 'storage one', [entry(1), entry(2)])).toBe(1);
+      size.mockRestore();
+      expect(takeEntries(core, 'oc', 'storage one', [entry(2)])).toBe(2);
+    });
+  });
+
+  it('a containment has what replicas answered until it took effect', async () => {
+    const o = await replicated();
+    const { id } = await newAgent(o);
+    const asked: string[] = [];
+    await inCore(o, (core) => {
+      silence(core);
+      lease(core, askFor(core));
+      const state = () => (core.rows.get('credential', id)?.revoked_at === null ? 'before' : 'after');
+      const push = async () => ({
+        holder: 'one',
+        term: journal(core).term(),
+        position: journal(core).last(),
+      });
+      core.replica = () => ({ push, flush: async () => asked.push(state()) && 0 }) as never;
+    });
+    expect((await o.post(`/credentials/${id}/contain`)).status).toBe(200);
+    expect([asked[0], asked.at(-1)]).toEqual(['before', 'after']);
   });
 
   it('a region owes entries while its lease holds', async () => {
@@ -109,6 +172,23 @@ describe('lent requests', () => {
     await inCore(o, (core) => void lend(core, id));
     await evict(o);
     await inCore(o, (core) => {
+      expect(holders(core, id)).toEqual(['oc']);
+      expect(left(core, id)).toBe(LIMIT - 20);
+    });
+  });
+
+  it('a gate that starts counts a loan as lent for a whole term and a minute', async () => {
+    const o = await replicated();
+    const { id } = await newAgent(o, { rate_limit: LIMIT });
+    await inCore(o, (core) => {
+      lend(core, id);
+      // The end was stored by a machine whose clock is behind.
+      core.storage.sql.exec('update loans set until = until - ?', CLOCKS + TERM - 1000);
+    });
+    faults.clock = null;
+    await evict(o);
+    await inCore(o, (core) => {
+      faults.clock = Date.now() + CLOCKS;
       expect(holders(core, id)).toEqual(['oc']);
       expect(left(core, id)).toBe(LIMIT - 20);
     });

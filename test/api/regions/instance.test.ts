@@ -1,11 +1,12 @@
 // One replica from inside: when it leaves a request to the gate, and what it never loses or uses twice.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { AskGate } from '../../../src/gate/replicas/ask-gate';
-import { MARGIN, TERM } from '../../../src/gate/replicas/messages';
+import { nothingLooked } from '../../../src/gate/replicas/looked';
+import { FORMAT, MARGIN, TERM } from '../../../src/gate/replicas/messages';
 import { storedResponses } from '../../../src/gate/request/stored-responses';
 import { createFollowing } from '../../../src/replica/following';
 import { createLoans } from '../../../src/replica/loans';
-import { newSession } from '../../support/credentials';
+import { newAgent, newSession } from '../../support/credentials';
 import {
   draft,
   from,
@@ -58,7 +59,7 @@ const reasons: Record<string, (replica: Inside) => void> = {
       const { pending } = replica.loans;
       replica.loans.pending = () => {
         replica.loans.pending = pending;
-        replica.loans.drop(null);
+        replica.loans.drop(() => true);
         return pending();
       };
     }),
@@ -158,6 +159,61 @@ describe('a replica', () => {
       });
       expect(positions).toEqual([3, 4, 4, 4, 5]);
       expect(following.take('another term', [{ ...general(), n: 6 }])).toBe(false);
+    }));
+
+  it('takes no records of another release, whose gate waits for its lease', () =>
+    fresh({}, async (replica) => {
+      const { following } = replica;
+      following.load(page(3), 3);
+      const records = [{ ...general(), n: 4 }];
+      const sent = { term: 'a term', records, stable: 4 };
+      expect(await replica.push({ ...sent, format: FORMAT + 1 })).toMatchObject({ term: null });
+      expect(following.position()).toBe(3);
+      expect(await replica.push({ ...sent, format: FORMAT })).toMatchObject({ term: 'a term', position: 4 });
+    }));
+
+  it('what is settled in another term says nothing of its own', () =>
+    fresh({}, async (replica) => {
+      const { following } = replica;
+      following.load(page(3), 3);
+      await replica.push({ format: FORMAT, term: 'another term', records: [], stable: 9 });
+      expect(following.isUnsettled(nothingLooked())).toBe(true);
+      await replica.push({ format: FORMAT, term: 'a term', records: [], stable: 3 });
+      expect(following.isUnsettled(nothingLooked())).toBe(false);
+    }));
+
+  it('gives up loans of a credential that changes, and of those below it', async () => {
+    const o = await replicated();
+    const { id } = await newSecret(o);
+    const agent = await newAgent(o, { scopes: ['secrets:read', 'tokens:write'] });
+    const below = await newAgent(agent.o);
+    const other = await newAgent(o);
+    for (const one of [agent, below, other]) await warm(one.o, `/secrets/${id}`, 'oc');
+    const lent = () => inReplica(o, 'oc', ({ loans }) => [...new Set(loans.credentials())].toSorted());
+    expect(await lent()).toEqual([agent.id, below.id, other.id].toSorted());
+    expect((await o.patch(`/agent-credentials/${agent.id}`, { rate_limit: 1 })).status).toBe(200);
+    expect(await lent()).toEqual([other.id]);
+  });
+
+  it('its lease ends by a timer, also if the clock is set back', async () => {
+    const gate = { lease: async () => ({ kind: 'lease', last: 0, stable: 0, records: [], lent: [] }) };
+    await fresh(gate, async (replica) => {
+      vi.useFakeTimers({ toFake: ['setTimeout'] });
+      await replica.renewed();
+      expect(replica.lease).not.toBeNull();
+      vi.advanceTimersByTime(TERM);
+      vi.useRealTimers();
+      expect(replica.lease).toBeNull();
+    });
+  });
+
+  it('each request writes its own entry, whatever another one has noted', () =>
+    fresh({}, (replica) => {
+      const one = replica.begin();
+      const other = replica.begin();
+      one.core.auditLog.append(draft('req_one'), 200, Date.now());
+      other.core.auditLog.append(draft('req_other'), 200, Date.now());
+      expect(other.noted()).toMatchObject([{ draft: { request_id: 'req_other' } }]);
     }));
 
   it('keeps its entries until the gate has taken them', () =>

@@ -1,7 +1,9 @@
 // Leases: which instance of a replica may answer alone, and until when.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { REGIONS } from '../../../src/db/regions';
-import { standing } from '../../../src/gate/journal/position';
+import { MOST_ENTRIES } from '../../../src/gate/audit/log';
+import { mirror } from '../../../src/gate/journal/mirror';
+import { ADOPTING, standing } from '../../../src/gate/journal/position';
 import { journal } from '../../../src/gate/journal/records';
 import { leases } from '../../../src/gate/replicas/leases';
 import { TERM } from '../../../src/gate/replicas/messages';
@@ -10,7 +12,7 @@ import { stability } from '../../../src/gate/replicas/stability';
 import { faults } from '../../support/faults';
 import { evict, inCore, inGate } from '../../support/gate';
 import { askFor, general, replicated, silence } from '../../support/replicas';
-import { newOrg, useWorld } from '../../support/world';
+import { db, newOrg, useWorld } from '../../support/world';
 
 useWorld();
 
@@ -42,6 +44,45 @@ describe('leases', () => {
       expect(await gate.lease(askFor(gate.core))).toMatchObject({ kind: 'wait' });
       standing(gate.core).isBehind = false;
       expect(await gate.lease(askFor(gate.core))).toMatchObject({ kind: 'lease' });
+    });
+  });
+
+  it('a gate that starts compares itself with D1 before it gives one', async () => {
+    const o = await replicated();
+    await inGate(o, async (gate) => {
+      await mirror(gate.core).follow();
+      await db
+        .prepare('update journal_positions set position = position + 100 where org_id = ?')
+        .bind(o.id)
+        .run();
+      Object.assign(standing(gate.core), { isBehind: null, askedAt: 0 });
+      const ask = askFor(gate.core, { term: null, position: 0 });
+      expect(await gate.lease(ask)).toMatchObject({ kind: 'wait' });
+      expect(await gate.rowsFrom(ask, null)).toBeNull();
+      expect(await gate.takeEntries('oc', 'storage one', [])).toBe(0);
+    });
+  });
+
+  it('nothing follows a gate during an adoption, which changes rows without records', async () => {
+    const o = await replicated();
+    await inGate(o, async (gate) => {
+      const ask = askFor(gate.core);
+      gate.core.meta.set(ADOPTING, '1');
+      expect(await gate.lease(ask)).toMatchObject({ kind: 'wait' });
+      expect(await gate.rowsFrom(ask, null)).toBeNull();
+      gate.core.meta.forget(ADOPTING);
+      expect(await gate.rowsFrom(ask, null)).not.toBeNull();
+      expect(await gate.lease(ask)).toMatchObject({ kind: 'lease' });
+    });
+  });
+
+  it('none is given while the audit log takes no more reads', async () => {
+    const o = await replicated();
+    await inCore(o, (core) => {
+      const size = vi.spyOn(core.auditLog, 'size').mockReturnValue(MOST_ENTRIES);
+      expect(lease(core, askFor(core))).toMatchObject({ kind: 'wait' });
+      size.mockRestore();
+      expect(lease(core, askFor(core))).toMatchObject({ kind: 'lease' });
     });
   });
 
@@ -135,6 +176,24 @@ describe('leases', () => {
       stability(core).advance();
       expect(stability(core).restsOn('everything')).toBeGreaterThan(0);
       later(1);
+      stability(core).advance();
+      expect(stability(core).restsOn('everything')).toBe(0);
+    });
+  });
+
+  it('a new term waits for each region also after a restart', async () => {
+    const o = await replicated();
+    faults.isAlarmHeld = true;
+    await inCore(o, (core) => {
+      silence(core);
+      journal(core).begin(crypto.randomUUID(), journal(core).last(), 'a record');
+    });
+    await evict(o);
+    await inCore(o, (core) => {
+      silence(core);
+      expect(leases(core).live(core.now())).toHaveLength(REGIONS.length);
+      expect(stability(core).restsOn('everything')).toBeGreaterThan(0);
+      faults.clock = Date.now() + TERM;
       stability(core).advance();
       expect(stability(core).restsOn('everything')).toBe(0);
     });

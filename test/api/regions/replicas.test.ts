@@ -5,7 +5,7 @@ import { leases } from '../../../src/gate/replicas/leases';
 import { dismiss } from '../../../src/gate/replicas/serve';
 import { newKey } from '../../support/credentials';
 import { evict, inCore, loseStorage } from '../../support/gate';
-import { from, regionOf, replicated, silence, warm } from '../../support/replicas';
+import { from, inReplica, regionOf, replicated, silence, warm } from '../../support/replicas';
 import { codeOf, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -53,6 +53,17 @@ describe('replicas', () => {
       for (const region of ['weur', 'oc', 'none'])
         expect(codeOf(await key.o.get(`/secrets/${id}`, from(region)))).toEqual([401, 'TOKEN_REVOKED']);
     }
+  });
+
+  it('a replica that says nothing costs a second', async () => {
+    const o = await replicated();
+    const { id } = await newSecret(o, { value: 'one' });
+    await warm(o, `/secrets/${id}`, 'oc');
+    await inReplica(o, 'oc', (replica) => {
+      replica.answer = () => new Promise(() => {});
+    });
+    const answer = await o.get(`/secrets/${id}`, from('oc'));
+    expect([answer.status, regionOf(answer)]).toEqual([200, 'gate']);
   });
 
   it('audit: each answered read has one entry, which names its region', async () => {

@@ -9,7 +9,7 @@ import { stability } from '../../../src/gate/replicas/stability';
 import { newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
-import { askFor, decidedAfter, general, replicated, silence } from '../../support/replicas';
+import { askFor, decidedAfter, general, inReplica, replicated, silence, warm } from '../../support/replicas';
 import { type Caller, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -65,6 +65,20 @@ describe('stability', () => {
     expect(await inCore(o, (core) => stability(core).restsOn('everything'))).toBe(last + 1);
     await endLeases(o);
     expect((await ended).headers.get('svc-regions-waited-out')).toBe('oc');
+  });
+
+  it('the end of a session token reaches a replica whose region was taken out', async () => {
+    const o = await replicated(['oc']);
+    const { id } = await newSecret(o);
+    const session = await newSession(o);
+    await warm(session.o, `/secrets/${id}`, 'oc');
+    // The replica is not told yet that it has to leave.
+    faults.isAlarmHeld = true;
+    expect((await o.patch('', { regions: [] })).status).toBe(200);
+    expect((await o.del(`/access-tokens/${session.id}`)).status).toBe(204);
+    const ended = () =>
+      inReplica(o, 'oc', ({ core }) => core.rows.get('credential', session.id)?.revoked_at ?? null);
+    expect(await ended()).not.toBeNull();
   });
 
   it('what was not stable when the gate ended is not stable when it starts', async () => {
