@@ -58,6 +58,7 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
     settings,
     base,
     request: facts,
+    place: incoming.place,
     deployment: caller.deployment,
     keyring,
     trace,

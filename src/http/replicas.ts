@@ -2,7 +2,6 @@
 // reason, costs time and nothing else: the gate is asked in the same request.
 
 import QuickLRU from 'quick-lru';
-import type { Region } from '../db/regions';
 import type { Env } from '../env';
 import { stubOf } from '../gate/replicas/stub';
 import type { Ask, Reply } from '../gate/request/call';
@@ -10,12 +9,12 @@ import { readReply } from '../gate/request/rollout';
 import type { Trace } from './context';
 import { nearestRegion, type Place } from './region';
 
-/** The regions of organisations, as their gates or replicas said last. A wrong one costs a call. */
-const known = new QuickLRU<string, readonly Region[]>({ maxSize: 2000 });
+/** Where organisations have replicas and gate, as one of these said last. A wrong place costs a call. */
+const known = new QuickLRU<string, NonNullable<Reply['regions']>>({ maxSize: 2000 });
 
 /** Remembers what a reply says of the regions of its organisation. */
 export function noteRegions(org: string, { regions }: Reply): void {
-  if (regions?.all.length) known.set(org, regions.all);
+  if (regions?.all.length) known.set(org, regions);
   else known.delete(org);
 }
 
@@ -27,7 +26,7 @@ export async function askReplica(
   trace: Trace,
 ): Promise<Reply | null> {
   const regions = known.get(ask.org);
-  const region = regions ? nearestRegion(place, regions) : null;
+  const region = regions ? nearestRegion(place, regions.all, regions.gate) : null;
   if (region === null) return null;
   const started = Date.now();
   const reply = await stubOf(REPLICA, ask.org, region)

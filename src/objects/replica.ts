@@ -21,7 +21,7 @@ import {
   type Taken,
   TERM,
 } from '../gate/replicas/messages';
-import { regionsOf } from '../gate/replicas/regions';
+import { placeOfGate, regionsOf } from '../gate/replicas/regions';
 import { answer } from '../gate/request/answer';
 import type { Ask, Reply } from '../gate/request/call';
 import { createReplicaCore, fetchingCore } from '../replica/core';
@@ -133,7 +133,7 @@ export class Replica
     this.answered.push(now);
     this.send();
     if (this.lease && this.lease.until - now < TERM / 2) this.renew();
-    return { ...reply, regions: { all: regionsOf(this.core) } };
+    return { ...reply, regions: { all: regionsOf(this.core), gate: placeOfGate(this.core) } };
   }
 
   /** Reads once more for the cache alone: a ciphertext that was not here comes from D1. */

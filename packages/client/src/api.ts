@@ -3464,6 +3464,7 @@ export interface components {
             ahead_seconds: number;
         };
         OrgWithUsage: components["schemas"]["Org"] & {
+            location_hint: components["schemas"]["Region"] & (string | null);
             /**
              * @description The replicas of its regions. stopped: nothing is read there at present.
              * @example []

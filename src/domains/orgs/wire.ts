@@ -94,6 +94,10 @@ export const Org = z
   })
   .openapi('Org');
 export const OrgWithUsage = Org.extend({
+  location_hint: RegionName.nullable().openapi({
+    description:
+      'Where the Durable Object of the organisation was placed: at its location_hint, or near the request that created it. null: not known.',
+  }),
   replicas: z
     .array(
       z.object({

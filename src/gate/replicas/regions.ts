@@ -9,4 +9,8 @@ export function regionsOf({ rows, org }: Pick<Core, 'rows' | 'org'>): readonly R
   return row.regions === 'auto' ? REGIONS : (row.regions ?? []);
 }
 
+/** Where the gate was placed; null if that is not known. */
+export const placeOfGate = ({ rows, org }: Pick<Core, 'rows' | 'org'>): Region | null =>
+  rows.get('org', org)?.location_hint ?? null;
+
 export const isReplicated = (core: Pick<Core, 'rows' | 'org'>): boolean => regionsOf(core).length > 0;

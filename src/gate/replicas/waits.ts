@@ -9,7 +9,7 @@ import { type Abilities, answer } from '../request/answer';
 import type { Ask, Reply } from '../request/call';
 import { leases } from './leases';
 import { lookAt, nothingLooked } from './looked';
-import { isReplicated, regionsOf } from './regions';
+import { isReplicated, placeOfGate, regionsOf } from './regions';
 import { gather, recall } from './serve';
 import { stability } from './stability';
 
@@ -34,7 +34,7 @@ export async function answerStably(core: Core, abilities: Abilities, ask: Ask): 
   const late = n > 0 ? await stability(core).settled(n) : [];
   const waited_out = operation?.change ? late : [];
   if (waited_out.length) noteWaitedOut(core, ask, waited_out);
-  return { ...reply, regions: { all: regionsOf(core), waited_out, missing } };
+  return { ...reply, regions: { all: regionsOf(core), gate: placeOfGate(core), waited_out, missing } };
 }
 
 /** The entry of the change cannot say so: it is written as the change is decided. */

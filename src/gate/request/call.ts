@@ -136,10 +136,15 @@ export interface Reply<T = unknown> {
   replay: { one_time: string | null } | null;
   d1_calls: number;
   /**
-   * The regions in which the organisation has replicas, if any; those that were waited out, and those whose
-   * entries may be missing.
+   * The regions in which the organisation has replicas, if any, and that of its gate; those that were waited
+   * out, and those whose entries may be missing.
    */
-  regions?: { all: readonly Region[]; waited_out?: readonly Region[]; missing?: readonly Region[] };
+  regions?: {
+    all: readonly Region[];
+    gate?: Region | null;
+    waited_out?: readonly Region[];
+    missing?: readonly Region[];
+  };
 }
 
 /** A request that has reached the gate and whose caller is not identified yet. */
