@@ -7,15 +7,24 @@ import { stubOf } from '../gate/replicas/stub';
 import type { Ask, Reply } from '../gate/request/call';
 import { readReply } from '../gate/request/rollout';
 import type { Trace } from './context';
-import { nearestRegion, type Place } from './region';
+import { nearestRegion, type Place, regionOf } from './region';
 
 /** Where organisations have replicas and gate, as one of these said last. A wrong place costs a call. */
 const known = new QuickLRU<string, NonNullable<Reply['regions']>>({ maxSize: 2000 });
 
 /** Remembers what a reply says of the regions of its organisation. */
 export function noteRegions(org: string, { regions }: Reply): void {
-  if (regions?.all.length) known.set(org, regions);
+  if (regions && (regions.all.length > 0 || regions.auto)) known.set(org, regions);
   else known.delete(org);
+}
+
+/**
+ * The question with the caller's region, where the organisation has replicas wherever it is read often. Who
+ * answers counts it.
+ */
+export function withRegion(ask: Ask, place: Place): Ask {
+  const region = known.get(ask.org)?.auto ? regionOf(place) : null;
+  return region === null ? ask : { ...ask, region };
 }
 
 /** The answer of the caller's replica; null if there is none, or if it leaves the request to the gate. */

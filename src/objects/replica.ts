@@ -21,7 +21,6 @@ import {
   type Taken,
   TERM,
 } from '../gate/replicas/messages';
-import { placeOfGate, regionsOf } from '../gate/replicas/regions';
 import { answer } from '../gate/request/answer';
 import type { Ask, Reply } from '../gate/request/call';
 import { createReplicaCore, fetchingCore } from '../replica/core';
@@ -57,6 +56,10 @@ export class Replica
   private sending: Promise<number> | null = null;
   private timer: ReturnType<typeof setTimeout> | null = null;
   private answered: number[] = [];
+  /** Requests answered since the last lease, by the caller's region. */
+  private readonly readsFrom = new Map<Region, number>();
+  /** What the gate said of regions with the lease. */
+  private told: Reply['regions'];
   /** How many requests it has begun. */
   private requests = 0;
 
@@ -79,7 +82,7 @@ export class Replica
     const turn = this.begin();
     try {
       const reply = await answer(this.core, vault, ask);
-      return this.mayAnswer(reply, turn) ? this.done(reply) : null;
+      return this.mayAnswer(reply, turn) ? this.done(reply, ask.region ?? region) : null;
     } catch (error) {
       if (!(error instanceof AskGate)) throw error;
       if (error.message === CIPHERTEXT) this.warm(ask);
@@ -124,16 +127,17 @@ export class Replica
   }
 
   /** Writes the entry of an answer, and uses one of the lent requests. */
-  private done(reply: Reply): Reply {
+  private done(reply: Reply, from: Region): Reply {
     const now = Date.now();
     const { used = null, place = null } = this.loans.pending();
     // safety: replica-entry-before-reply
     for (const noted of this.entries.noted()) this.entries.write({ ...noted, used, place }, now);
     this.loans.use();
     this.answered.push(now);
+    this.readsFrom.set(from, (this.readsFrom.get(from) ?? 0) + 1);
     this.send();
     if (this.lease && this.lease.until - now < TERM / 2) this.renew();
-    return { ...reply, regions: { all: regionsOf(this.core), gate: placeOfGate(this.core) } };
+    return { ...reply, ...(this.told && { regions: this.told }) };
   }
 
   /** Reads once more for the cache alone: a ciphertext that was not here comes from D1. */
@@ -233,7 +237,9 @@ export class Replica
       wants: this.loans.wants(sent),
       returns,
       reads_per_minute: this.readsPerMinute(sent),
+      for_others: [...this.readsFrom].filter(([region]) => region !== this.core.meta.get('region')),
     };
+    this.readsFrom.clear();
     const given = (await this.gate().lease(asked)) as LeaseAnswer;
     this.loans.told(returns);
     if (given.kind === 'end') return void (await this.leave());
@@ -248,6 +254,7 @@ export class Replica
     }
     this.following.take(asked.term as string, given.records);
     this.following.settle(given.stable);
+    this.told = given.regions;
     // safety: lease-counted-from-sending
     const until = sent + TERM - MARGIN;
     this.lease = { until, last: given.last };

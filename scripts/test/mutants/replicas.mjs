@@ -13,7 +13,26 @@ export const mutants = [
     'lease-stored': 'api/regions/leases: a gate that starts counts each stored lease',
     'lost-leases-waited-out': 'api/regions/leases: a new term waits for each region',
     'waited-out-region-pauses': 'api/regions/leases: a region that was waited out pauses',
+    'copies-known': 'api/regions/leases: a replica that only loaded rows is told to leave too',
   }),
+  {
+    name: 'the end of a session is not sent to regions that were taken out',
+    tag: 'endings-sent-to-former-regions',
+    change: { from: ' || leases(core).regions().length > 0', to: '' },
+    notice: 'api/regions/replicas: attack: a session that ends is refused by the replica of a region',
+  },
+  {
+    name: 'reads that are refused begin a replica',
+    tag: 'refused-reads-begin-no-replica',
+    change: { from: " && outcome.kind === 'ok'", to: '' },
+    notice: 'api/regions/auto: refused reads, and requests that no replica answers, begin none',
+  },
+  {
+    name: 'auto begins more than nine replicas',
+    tag: 'most-regions-begun',
+    change: { from: ' || begun.size >= MOST_REGIONS', to: '' },
+    notice: 'api/regions/auto: there are nine at most',
+  },
   {
     name: 'that an organisation had regions is forgotten',
     tag: 'former-regions-known',

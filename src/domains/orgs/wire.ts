@@ -23,7 +23,7 @@ const regions = z
   )
   .openapi('Regions', {
     description:
-      'Where replicas answer reads. auto: wherever it is read often. [], the default: nowhere but in the gate.',
+      'Where replicas answer reads. auto: in each region with more than a few reads a minute, until it is idle for an hour. [], the default: nowhere but in the gate.',
     example: ['weur', 'oc'],
   });
 

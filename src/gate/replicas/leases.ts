@@ -51,6 +51,8 @@ export interface Leases {
   regions(): Region[];
   /** Those that may have answered requests whose entries the gate does not have. */
   owing(): Region[];
+  /** A replica loads rows: its region is known from now on, so that it is told to delete them. */
+  copying(of: Omit<Lease, 'until'>): void;
   /** All entries of a region have been taken. */
   settled(region: Region, now: number): void;
   /** The replica of a region has deleted everything. */
@@ -128,6 +130,11 @@ function createLeases({ storage: { sql } }: Core): Leases {
           const lease = { region, holder: '', storage: '', until: now + TERM };
           regions.set(region, { ...unknown, lease });
         }
+    },
+    copying({ region, holder, storage }) {
+      if (regions.has(region)) return;
+      sql.exec('insert or replace into leases values (?, ?, ?, 0)', region, holder, storage);
+      regions.set(region, { ...unknown, lease: null });
     },
     regions: () => [...regions.keys()],
     owing: () => [...regions].flatMap(([region, { owes }]) => (owes ? [region] : [])),

@@ -49,6 +49,8 @@ export interface LeaseAsk extends Follower {
   returns: string[];
   /** Its requests of the last minute. */
   reads_per_minute: number;
+  /** How many requests of callers in other regions it answered since it asked last. */
+  for_others?: [region: Region, reads: number][];
 }
 
 /**
@@ -62,6 +64,8 @@ export type LeaseAnswer =
       stable: number;
       records: JournalRecord[];
       lent: Lent[];
+      /** What the replica tells Workers. */
+      regions: NonNullable<Reply['regions']>;
     }
   | { kind: 'restart' }
   | { kind: 'wait'; for: number }
