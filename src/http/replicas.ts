@@ -3,6 +3,7 @@
 
 import QuickLRU from 'quick-lru';
 import type { Env } from '../env';
+import { FORMAT } from '../gate/replicas/messages';
 import { stubOf } from '../gate/replicas/stub';
 import type { Ask, Reply } from '../gate/request/call';
 import { readReply } from '../gate/request/rollout';
@@ -39,7 +40,7 @@ export async function askReplica(
   if (region === null) return null;
   const started = Date.now();
   const reply = await stubOf(REPLICA, ask.org, region)
-    .answer(ask, region)
+    .answer(ask, region, FORMAT)
     .catch(() => null);
   trace.gate_ms += Date.now() - started;
   if (reply) trace.region = region;

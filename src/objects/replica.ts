@@ -72,7 +72,9 @@ export class Replica
   }
 
   /** Answers a read; null: ask the gate. */
-  async answer(ask: Ask, region: Region): Promise<Reply | null> {
+  async answer(ask: Ask, region: Region, format: number): Promise<Reply | null> {
+    // safety: worker-of-same-format
+    if (format !== FORMAT) return null;
     if (!this.isOf(ask.org, region)) return null;
     if (!this.holds()) {
       this.renew();
@@ -153,9 +155,13 @@ export class Replica
     );
   }
 
-  async push({ term, records, stable }: Push): Promise<Taken> {
-    this.following.take(term, records);
-    this.following.settle(stable);
+  async push({ format, term, records, stable }: Push): Promise<Taken> {
+    // The gate is of another release than the one that gave the lease.
+    if (format !== FORMAT) this.lease = null;
+    else {
+      this.following.take(term, records);
+      this.following.settle(stable);
+    }
     return { holder: this.holder, term: this.following.term(), position: this.following.position() };
   }
 

@@ -46,6 +46,9 @@ export interface Inside {
   times: Times;
   lease: { until: number; last: number } | null;
   requests: number;
+  notBefore: number;
+  push: Replica['push'];
+  follower(): object;
   begin(): object;
   gate(): object;
   isOf(org: string, region: Region): boolean;

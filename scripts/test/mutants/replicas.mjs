@@ -127,6 +127,8 @@ export const mutants = [
   // ---------------------------------------------------------------- what a replica answers
   ...checks({
     'replica-has-no-other-parts': 'api/regions/instance: reaching for what only the gate has',
+    'worker-of-same-format': 'api/regions/instance: leaves a request of a Worker of another release',
+    'rows-of-other-format-deleted': 'api/regions/instance: of another release than the one that stored',
     'replica-of-its-name': 'api/regions/instance: is that of its name',
     'replica-records-in-order': 'api/regions/instance: takes records in order',
     'replica-entry-before-reply': 'api/regions/replicas: each answered read has one entry',

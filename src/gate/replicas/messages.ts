@@ -8,8 +8,9 @@ import type { JournalRecord } from '../journal/records';
 import type { Ask, Reply } from '../request/call';
 
 /**
- * Of what replicas store and exchange. A gate gives no lease to a replica of another release whose format
- * differs.
+ * Of what replicas store and exchange. While a deployment is under way, Worker, gate and replica may be of two
+ * releases: where their formats differ, the replica gets no lease, takes no records and answers nothing.
+ * Entries are taken whatever the format, so a release must understand those of the one before.
  */
 export const FORMAT = 1;
 
@@ -84,6 +85,7 @@ export interface RowPage {
 
 /** Records for a replica, and up to which one all replicas have them. */
 export interface Push {
+  format: number;
   term: string;
   records: JournalRecord[];
   stable: number;
@@ -109,8 +111,8 @@ export interface ReplicaEntry {
 }
 
 export interface ReplicaCalls extends Rpc.DurableObjectBranded {
-  /** Null: ask the gate. */
-  answer(ask: Ask, region: Region): Promise<Reply | null>;
+  /** Null: ask the gate. `format`: that of the Worker. */
+  answer(ask: Ask, region: Region, format: number): Promise<Reply | null>;
   push(push: Push): Promise<Taken>;
   /** Its region was taken out: it deletes everything, once its entries are taken. Returns whether it has. */
   leave(): Promise<boolean>;

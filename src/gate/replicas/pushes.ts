@@ -8,6 +8,7 @@ import { withinTime } from '../journal/d1';
 import { journal } from '../journal/records';
 import { part } from '../part';
 import { leases } from './leases';
+import { FORMAT } from './messages';
 import { stability } from './stability';
 import { replicaIn } from './stub';
 
@@ -33,19 +34,26 @@ function createPushes(core: Core): Pushes {
   const running = new Set<Region>();
   const joins = new Map<string, { from: number; until: number }>();
   const own = journal(core);
+  const leaseOf = (region: Region) => {
+    const live = leases(core).live(core.now());
+    return live.find((one) => one.region === region);
+  };
 
   /** One push to a region. Returns whether to go on. */
   const push = async (region: Region, told: { stable: number }): Promise<boolean> => {
-    const [lease] = leases(core)
-      .live(core.now())
-      .filter((one) => one.region === region);
+    const lease = leaseOf(region);
     if (!lease) return false;
     const { holder } = lease;
     const from = leases(core).acknowledged(region, holder);
     const records = own.after(from, MOST_RECORDS, MOST_BYTES);
     const stable = stability(core).stable();
     if (records === null || (records.length === 0 && told.stable >= stable)) return false;
-    const sent = replicaIn(core, region).push({ term: own.term() as string, records, stable });
+    const sent = replicaIn(core, region).push({
+      format: FORMAT,
+      term: own.term() as string,
+      records,
+      stable,
+    });
     const taken = await withinTime(
       sent.catch(() => null),
       PATIENCE,
@@ -59,12 +67,7 @@ function createPushes(core: Core): Pushes {
   /** Waits before the next attempt; gives up where nothing waits for the region. */
   const failed = async (region: Region, from: number): Promise<boolean> => {
     await withinTime(null, PAUSE);
-    return (
-      from < own.last() &&
-      leases(core)
-        .live(core.now())
-        .some((one) => one.region === region)
-    );
+    return from < own.last() && leaseOf(region) !== undefined;
   };
   const run = async (region: Region) => {
     if (running.has(region)) return;
