@@ -13,6 +13,8 @@ const LATER = [
   'credential',
   'environments',
   'regions',
+  'replicas',
+  'location_hint',
 ];
 
 /** @typedef {Map<string, { kinds: string, isOptional: boolean }>} Fields */

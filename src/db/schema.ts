@@ -7,7 +7,7 @@ import { sql } from 'drizzle-orm';
 import { check, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import type { CredentialKind } from './credential-kinds';
 import type { McpLimits } from './mcp-limits';
-import type { Regions } from './regions';
+import type { Region, Regions } from './regions';
 import type { Trust, Workload } from './trusts';
 
 const tenant = () => ({ org_id: text().notNull(), id: text().notNull() });
@@ -64,6 +64,8 @@ export const orgs = sqliteTable('orgs', {
   audit_retention_days: integer(),
   /** Where it has replicas; null for nowhere. */
   regions: text({ mode: 'json' }).$type<Regions>(),
+  /** Where its gate was placed; null if that is not known. */
+  location_hint: text().$type<Region>(),
   ...decided(),
 });
 

@@ -10,6 +10,7 @@ import { emergencies } from './events/emergencies';
 import { closeEvents } from './events/segments';
 import { followLater } from './journal/mirror';
 import { rateLimit, WINDOW } from './limits/rate-limit';
+import { demand } from './replicas/demand';
 import { leases } from './replicas/leases';
 import { dismiss } from './replicas/serve';
 import { storedResponses } from './request/stored-responses';
@@ -28,7 +29,10 @@ const journal: Declared = {
 const replicas: Declared = {
   tasks: { replicas: dismiss },
   follows: {
-    org: (core, _, now) => void (leases(core).regions().length && core.schedule.at('replicas', now)),
+    org(core, { after }, now) {
+      if (after?.regions !== 'auto') demand(core).clear();
+      if (leases(core).regions().length) core.schedule.at('replicas', now);
+    },
   },
 };
 

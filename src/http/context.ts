@@ -36,6 +36,8 @@ export interface BaseContext {
   /** The public origin of this deployment. */
   base: string;
   request: RequestFacts;
+  /** Where the caller is. */
+  place: Place;
   deployment: DeploymentKeys;
   keyring: Keyring;
   trace: Trace;

@@ -28,7 +28,7 @@ import {
 import { callGate } from './gate-call';
 import { listName } from './list';
 import { decryptOneTime, encryptOneTime, withOnce } from './one-time';
-import { askReplica, noteRegions, regionHeaders } from './replicas';
+import { askReplica, noteRegions, regionHeaders, withRegion } from './replicas';
 import { errorResponse, rendered } from './responses';
 import { hasRevision, type Input, type Prepared, type Rendered, type Route } from './route';
 import { findingOf, validate } from './validate';
@@ -58,6 +58,7 @@ export async function handle(route: Route, incoming: Incoming): Promise<Response
     settings,
     base,
     request: facts,
+    place: incoming.place,
     deployment: caller.deployment,
     keyring,
     trace,
@@ -282,8 +283,10 @@ async function askGate(ready: Ready): Promise<Response> {
   const { env, facts, trace, defer } = incoming;
   const ask = askOf(ready);
   const hint = (asked.input.body as { location_hint?: DurableObjectLocationHint } | undefined)?.location_hint;
-  const gate = async (what: Ask): Promise<Reply> => {
-    const near = route.byReplica && !what.again ? await askReplica(env, what, incoming.place, trace) : null;
+  const gate = async (asked: Ask): Promise<Reply> => {
+    const isNear = route.byReplica === true && !asked.again;
+    const what = isNear ? withRegion(asked, incoming.place) : asked;
+    const near = isNear ? await askReplica(env, what, incoming.place, trace) : null;
     const reply = near ?? (await callGate(env, what, trace, route.method !== 'get', defer, hint));
     noteRegions(what.org, reply);
     trace.credential = reply.credential;

@@ -27,6 +27,7 @@ export async function handlePublic(route: Route, incoming: Incoming): Promise<Re
     settings,
     base,
     request: facts,
+    place: incoming.place,
     deployment: await keyring.deployment(),
     keyring,
     trace,

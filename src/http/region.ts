@@ -139,12 +139,16 @@ function degrees(text: unknown, most: number): number | undefined {
 const isRegion = (text: string | null): text is Region =>
   (REGIONS as readonly (string | null)[]).includes(text);
 
-/** Where a request comes from. In development `Svc-Test-Region` plays a region. */
+/**
+ * Where a request comes from. In development `Svc-Test-Region` plays a region; without it the place is not
+ * known.
+ */
 export function placeOfRequest({ cf, headers }: Request, env: Env): Place {
   // safety: test-region-in-development
   if (isLocal(env)) {
     const region = headers.get('svc-test-region');
-    if (isRegion(region)) return { region };
+    // What the local runtime says of requests is made up.
+    return isRegion(region) ? { region } : {};
   }
   const { colo, continent, longitude, latitude } = (cf ?? {}) as Partial<IncomingRequestCfProperties>;
   return { colo, continent, longitude: degrees(longitude, 180), latitude: degrees(latitude, 90) };

@@ -2,25 +2,34 @@
 // reason, costs time and nothing else: the gate is asked in the same request.
 
 import QuickLRU from 'quick-lru';
-import type { Region } from '../db/regions';
 import type { Env } from '../env';
 import { withinTime } from '../gate/journal/d1';
+import { FORMAT } from '../gate/replicas/messages';
 import { stubOf } from '../gate/replicas/stub';
 import type { Ask, Reply } from '../gate/request/call';
 import { readReply } from '../gate/request/rollout';
 import type { Trace } from './context';
-import { nearestRegion, type Place } from './region';
+import { nearestRegion, type Place, regionOf } from './region';
 
 /** How long a replica may take, in milliseconds. */
 const PATIENCE = 1000;
 
-/** The regions of organisations, as their gates or replicas said last. A wrong one costs a call. */
-const known = new QuickLRU<string, readonly Region[]>({ maxSize: 2000 });
+/** Where organisations have replicas and gate, as one of these said last. A wrong place costs a call. */
+const known = new QuickLRU<string, NonNullable<Reply['regions']>>({ maxSize: 2000 });
 
 /** Remembers what a reply says of the regions of its organisation. */
 export function noteRegions(org: string, { regions }: Reply): void {
-  if (regions?.all.length) known.set(org, regions.all);
+  if (regions && (regions.all.length > 0 || regions.auto)) known.set(org, regions);
   else known.delete(org);
+}
+
+/**
+ * The question with the caller's region, where the organisation has replicas wherever it is read often. Who
+ * answers counts it.
+ */
+export function withRegion(ask: Ask, place: Place): Ask {
+  const region = known.get(ask.org)?.auto ? regionOf(place) : null;
+  return region === null ? ask : { ...ask, region };
 }
 
 /** The answer of the caller's replica; null if there is none, or if it leaves the request to the gate. */
@@ -31,13 +40,13 @@ export async function askReplica(
   trace: Trace,
 ): Promise<Reply | null> {
   const regions = known.get(ask.org);
-  const region = regions ? nearestRegion(place, regions) : null;
+  const region = regions ? nearestRegion(place, regions.all, regions.gate) : null;
   if (region === null) return null;
   const started = Date.now();
   // safety: silent-replica-costs-a-second
   const reply = await withinTime(
     stubOf(REPLICA, ask.org, region)
-      .answer(ask, region)
+      .answer(ask, region, FORMAT)
       .catch(() => null),
     PATIENCE,
   );

@@ -24,7 +24,6 @@ import {
   type Taken,
   TERM,
 } from '../gate/replicas/messages';
-import { regionsOf } from '../gate/replicas/regions';
 import { answer } from '../gate/request/answer';
 import type { Ask, Reply } from '../gate/request/call';
 import { createReplicaCore, fetchingCore } from '../replica/core';
@@ -60,6 +59,10 @@ export class Replica
   private sending: Promise<number> | null = null;
   private timer: ReturnType<typeof setTimeout> | null = null;
   private answered: number[] = [];
+  /** Requests answered since the last lease, by the caller's region. */
+  private readonly readsFrom = new Map<Region, number>();
+  /** What the gate said of regions with the lease. */
+  private told: Reply['regions'];
   /** How many requests it has begun. */
   private requests = 0;
 
@@ -72,7 +75,9 @@ export class Replica
   }
 
   /** Answers a read; null: ask the gate. */
-  async answer(ask: Ask, region: Region): Promise<Reply | null> {
+  async answer(ask: Ask, region: Region, format: number): Promise<Reply | null> {
+    // safety: worker-of-same-format
+    if (format !== FORMAT) return null;
     if (!this.isOf(ask.org, region)) return null;
     if (!this.holds()) {
       this.renew();
@@ -82,7 +87,7 @@ export class Replica
     const turn = this.begin();
     try {
       const reply = await answer(turn.core, vault, ask);
-      return this.mayAnswer(reply, turn) ? this.done(reply, turn.noted()) : null;
+      return this.mayAnswer(reply, turn) ? this.done(reply, turn.noted(), ask.region ?? region) : null;
     } catch (error) {
       if (!(error instanceof AskGate)) throw error;
       if (error.message === CIPHERTEXT) this.warm(ask);
@@ -129,16 +134,17 @@ export class Replica
   }
 
   /** Writes the entry of an answer, and uses one of the lent requests. */
-  private done(reply: Reply, noted: readonly Pick<Noted, 'draft' | 'status'>[]): Reply {
+  private done(reply: Reply, noted: readonly Pick<Noted, 'draft' | 'status'>[], from: Region): Reply {
     const now = Date.now();
     const { used = null, place = null } = this.loans.pending();
     // safety: replica-entry-before-reply
     for (const entry of noted) this.entries.write({ ...entry, used, place }, now);
     this.loans.use();
     this.answered.push(now);
+    this.readsFrom.set(from, (this.readsFrom.get(from) ?? 0) + 1);
     this.send();
     if (this.lease && this.lease.until - now < TERM / 2) this.renew();
-    return { ...reply, regions: { all: regionsOf(this.core) } };
+    return { ...reply, ...(this.told && { regions: this.told }) };
   }
 
   /** Reads once more for the cache alone: a ciphertext that was not here comes from D1. */
@@ -160,9 +166,12 @@ export class Replica
   }
 
   async push({ format, term, records, stable }: Push): Promise<Taken> {
-    // What another release means by a record, this one may not know.
+    // What another release means by a record, this one may not know: the gate that gave the lease is gone.
     // safety: push-of-same-format
-    if (format !== FORMAT) return { holder: this.holder, term: null, position: 0 };
+    if (format !== FORMAT) {
+      this.lease = null;
+      return { holder: this.holder, term: null, position: 0 };
+    }
     this.take(term, records, stable);
     return { holder: this.holder, term: this.following.term(), position: this.following.position() };
   }
@@ -257,7 +266,9 @@ export class Replica
       wants: this.loans.wants(sent),
       returns,
       reads_per_minute: this.readsPerMinute(sent),
+      for_others: [...this.readsFrom].filter(([region]) => region !== this.core.meta.get('region')),
     };
+    this.readsFrom.clear();
     const given = (await this.gate().lease(asked)) as LeaseAnswer;
     this.loans.told(returns);
     if (given.kind === 'end') return void (await this.leave());
@@ -271,6 +282,7 @@ export class Replica
       return;
     }
     this.take(asked.term as string, given.records, given.stable);
+    this.told = given.regions;
     // safety: lease-counted-from-sending
     const until = sent + TERM - MARGIN;
     const lease = { until, last: given.last };

@@ -8,7 +8,7 @@ import type { Core } from '../gate/core';
 import { setEnvironmentRevision } from '../gate/journal/apply';
 import type { JournalRecord } from '../gate/journal/records';
 import { type Changes, changesOf, type Looked, restsOn } from '../gate/replicas/looked';
-import type { RowPage } from '../gate/replicas/messages';
+import { FORMAT, type RowPage } from '../gate/replicas/messages';
 import { ciphertexts } from '../gate/rows/ciphertexts';
 
 /** How often ended sessions are deleted, how many at once, and how long after their end; in milliseconds. */
@@ -37,7 +37,7 @@ export interface Following {
 export function createFollowing(storage: DurableObjectStorage, core: Core): Following {
   const { sql } = storage;
   const transactionSync = (work: () => void) => storage.transactionSync(work);
-  let [term, position] = JSON.parse(core.meta.get('follows') ?? '[null,0]') as [string | null, number];
+  let [term, position] = stored(core);
   /** Records taken by this instance that are not known to be everywhere. */
   let unsettled: Changes[] = [];
   /** What records up to here change is not known any more; and up to where all replicas have them. */
@@ -46,7 +46,7 @@ export function createFollowing(storage: DurableObjectStorage, core: Core): Foll
   let swept = 0;
   const stand = (in_: string | null, at: number) => {
     [term, position] = [in_, at];
-    core.meta.set('follows', JSON.stringify([in_, at]));
+    core.meta.set('follows', JSON.stringify([in_, at, FORMAT]));
   };
   return {
     term: () => term,
@@ -98,6 +98,14 @@ export function createFollowing(storage: DurableObjectStorage, core: Core): Foll
     // safety: forgotten-records-unsettled
     isUnsettled: (looked) => settled < forgotten || restsOn(unsettled, looked) > 0,
   };
+}
+
+/** Where it stood. Rows of another format belong to a term that no gate has, so it begins again. */
+function stored(core: Core): [term: string | null, position: number] {
+  const [term, position, format] = JSON.parse(core.meta.get('follows') ?? `[null,0,${FORMAT}]`);
+  // safety: rows-of-other-format-deleted
+  if (format !== FORMAT) return [`rows of format ${format}`, 0];
+  return [term, position];
 }
 
 /** Carries out a record in the rows of the replica. */

@@ -46,9 +46,11 @@ export interface Inside {
   times: Times;
   lease: { until: number; last: number } | null;
   requests: number;
-  begin(): { core: Core; noted(): { draft: Draft }[] };
+  notBefore: number;
   answer: Replica['answer'];
   push: Replica['push'];
+  follower(): object;
+  begin(): { core: Core; noted(): { draft: Draft }[] };
   gate(): object;
   isOf(org: string, region: Region): boolean;
   join(): Promise<void>;

@@ -164,7 +164,14 @@ it('organisation: its regions are shown and set', async () => {
   expect((await machine.svc(['org', 'set', '--regions', 'weur', '--regions', 'oc'])).stderr).toContain(
     'Regions: weur, oc.',
   );
-  expect(await shown()).toContain('regions: weur, oc\n');
+  expect(await shown()).toMatch(/regions: weur, oc\n\nweur\tstarting\t0\t0\noc\tstarting\t0\t0\n$/);
+  expect((await machine.svc(['org', 'show', '--json'])).json).toMatchObject({
+    location_hint: null,
+    replicas: [
+      { region: 'weur', status: 'starting', reads_per_minute: 0, behind: 0 },
+      { region: 'oc', status: 'starting' },
+    ],
+  });
   expect((await machine.svc(['org', 'set', '--regions', 'auto', '--json'])).json.regions).toBe('auto');
   expect(await shown()).toContain('regions: auto\n');
   expect((await set('none')).stderr).toContain('Regions: none.');

@@ -3184,7 +3184,7 @@ export interface components {
             updated_at: string;
         };
         /**
-         * @description Where replicas answer reads. auto: wherever it is read often. [], the default: nowhere but in the gate.
+         * @description Where replicas answer reads. auto: in each region with more than a few reads a minute, until it is idle for an hour. [], the default: nowhere but in the gate.
          * @example [
          *       "weur",
          *       "oc"
@@ -3464,6 +3464,7 @@ export interface components {
             ahead_seconds: number;
         };
         OrgWithUsage: components["schemas"]["Org"] & {
+            location_hint: components["schemas"]["Region"] & (string | null);
             /**
              * @description The replicas of its regions. stopped: nothing is read there at present.
              * @example []

@@ -45,6 +45,25 @@ describe.skipIf(!executablePath)('console: regions', () => {
     await expect.poll(regions).toEqual([]);
   });
 
+  it('show how the replicas do, at any width', async () => {
+    const { page, go, api } = ann;
+    await api('PATCH', '', { regions: ['weur', 'apac-ne'] });
+    await go('/settings', 'Settings');
+    const status = page.getByRole('region', { name: 'Status' });
+    for (const name of ['Western Europe', 'North-East Asia']) {
+      const row = status.locator('dl > div').filter({ has: page.getByRole('term').getByText(name) });
+      await row.getByText('Starting').waitFor();
+      expect(await row.innerText()).toMatch(/0 reads a minute$/);
+    }
+    await page.setViewportSize({ width: 320, height: 700 });
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await api('PATCH', '', { regions: ['weur'] });
+    await status.getByRole('button', { name: 'Refresh' }).click();
+    await expect.poll(() => status.innerText()).not.toContain('North-East Asia');
+    await api('PATCH', '', { regions: [] });
+  });
+
   it('says what the service refuses', async () => {
     const { go } = ann;
     await go('/settings', 'Settings');

@@ -16,7 +16,26 @@ export const mutants = [
     'new-term-waits-at-start': 'api/regions/leases: a new term waits for each region also after a restart',
     'lost-leases-waited-out': 'api/regions/leases: a new term waits for each region',
     'waited-out-region-pauses': 'api/regions/leases: a region that was waited out pauses',
+    'copies-known': 'api/regions/leases: a replica that only loaded rows is told to leave too',
   }),
+  {
+    name: 'the end of a session is not sent to regions that were taken out',
+    tag: 'endings-sent-to-former-regions',
+    change: { from: ' || leases(core).regions().length > 0', to: '' },
+    notice: 'api/regions/replicas: attack: a session that ends is refused by the replica of a region',
+  },
+  {
+    name: 'reads that are refused begin a replica',
+    tag: 'refused-reads-begin-no-replica',
+    change: { from: " && outcome.kind === 'ok'", to: '' },
+    notice: 'api/regions/auto: refused reads, and requests that no replica answers, begin none',
+  },
+  {
+    name: 'auto begins more than nine replicas',
+    tag: 'most-regions-begun',
+    change: { from: ' || begun.size >= MOST_REGIONS', to: '' },
+    notice: 'api/regions/auto: there are nine at most',
+  },
   {
     name: 'that an organisation had regions is forgotten',
     tag: 'former-regions-known',
@@ -40,12 +59,6 @@ export const mutants = [
     tag: 'no-replicas-in-adoption',
     change: { from: ' && !mirror(this.core).isPaused()', to: '' },
     notice: 'api/regions/leases: nothing follows a gate during an adoption',
-  },
-  {
-    name: 'session tokens are not told to replicas whose region was taken out',
-    tag: 'local-rows-until-replicas-left',
-    change: { from: 'mayHaveReplicas(core)', to: "core.rows.get('org', core.org)?.regions?.length" },
-    notice: 'api/regions/stability: the end of a session token reaches a replica whose region was taken out',
   },
   {
     name: 'a lease does not name the last record',
@@ -129,6 +142,8 @@ export const mutants = [
   // ---------------------------------------------------------------- what a replica answers
   ...checks({
     'replica-has-no-other-parts': 'api/regions/instance: reaching for what only the gate has',
+    'worker-of-same-format': 'api/regions/instance: leaves a request of a Worker of another release',
+    'rows-of-other-format-deleted': 'api/regions/instance: of another release than the one that stored',
     'replica-of-its-name': 'api/regions/instance: is that of its name',
     'replica-records-in-order': 'api/regions/instance: takes records in order',
     'replica-entry-before-reply': 'api/regions/replicas: each answered read has one entry',

@@ -6,6 +6,7 @@ import { orgs } from '../../db/schema';
 import { ApiError, invalid, refuse } from '../../errors';
 import { pageOf } from '../../http/context';
 import { listRoute, PageQuery } from '../../http/list';
+import { regionOf } from '../../http/region';
 import { by, route } from '../../http/route';
 import { iso } from '../../http/wire';
 import { issue } from '../credentials/routes';
@@ -37,6 +38,7 @@ export const orgRoutes = [
           name: body.name,
           owner: { id: newId('mem'), ...body.owner },
           ...(body.regions && { regions: body.regions }),
+          location_hint: body.location_hint ?? regionOf(context.place),
           enrolment: owner.hash,
           environments: FIRST_ENVIRONMENTS.map((slug) => ({ id: newId('env'), slug })),
           token,

@@ -24,6 +24,7 @@ export const org = rowKind('org', {
     'panicked_at',
     'audit_retention_days',
     'regions',
+    'location_hint',
   ],
   quota: 'an organisation has one row',
 });

@@ -23,7 +23,7 @@ const regions = z
   )
   .openapi('Regions', {
     description:
-      'Where replicas answer reads. auto: wherever it is read often. [], the default: nowhere but in the gate.',
+      'Where replicas answer reads. auto: in each region with more than a few reads a minute, until it is idle for an hour. [], the default: nowhere but in the gate.',
     example: ['weur', 'oc'],
   });
 
@@ -94,6 +94,10 @@ export const Org = z
   })
   .openapi('Org');
 export const OrgWithUsage = Org.extend({
+  location_hint: RegionName.nullable().openapi({
+    description:
+      'Where the Durable Object of the organisation was placed: at its location_hint, or near the request that created it. null: not known.',
+  }),
   replicas: z
     .array(
       z.object({

@@ -11,7 +11,7 @@ import type { Core } from '../core';
 import { raisedBy } from '../events/raised';
 import { payerOf, quotaRootOf } from '../limits/quota-root';
 import { withinQuotas } from '../limits/quotas';
-import { mayHaveReplicas } from '../replicas/leases';
+import { isFollowed } from '../replicas/regions';
 import { type Call, isRefusal, type OperationOutcome } from '../request/call';
 import { noRoom, replayRootOf, responseToStore } from '../request/idempotency';
 import { fail, type Outcome, ok } from '../request/outcome';
@@ -186,18 +186,17 @@ function carryOut(call: Call<unknown>, made: Plan, draft: Draft, now: number): O
 function recordOf(core: Core, made: Plan, draft: Draft, at: number): ChangeRecord | null {
   const { writes = [], deletes = [], statements = [], versions = [], trimmed = [] } = made;
   const others = deletes.length + statements.length + versions.length;
+  const isSent = isFollowed(core);
   // The end of one is known to D1 by its position: a gate whose storage is put back from a copy notices it.
   // safety: endings-marked-in-d1
-  if (others === 0 && writes.every((put) => !isInD1(put) && put.from === 0) && !mayHaveReplicas(core))
-    return null;
+  if (others === 0 && writes.every((put) => !isInD1(put) && put.from === 0) && !isSent) return null;
   return {
     id: crypto.randomUUID(),
     request: draft.request_id,
     at,
     resource: draft.resource,
     puts: writes.filter(isInD1),
-    // safety: local-rows-until-replicas-left
-    ...(mayHaveReplicas(core) && { local: writes.filter((put) => !isInD1(put)) }),
+    ...(isSent && { local: writes.filter((put) => !isInD1(put)) }),
     gone: deletes,
     versions,
     trimmed,

@@ -7,7 +7,6 @@ import type { Region } from '../../db/regions';
 import type { Core } from '../core';
 import { part } from '../part';
 import { TERM } from './messages';
-import { isReplicated } from './regions';
 
 /** By how much the clocks of two machines may differ, in milliseconds. */
 export const CLOCKS = 60_000;
@@ -52,6 +51,8 @@ export interface Leases {
   regions(): Region[];
   /** Those that may have answered requests whose entries the gate does not have. */
   owing(): Region[];
+  /** A replica loads rows: its region is known from now on, so that it is told to delete them. */
+  copying(of: Omit<Lease, 'until'>): void;
   /** All entries of a region have been taken. */
   settled(region: Region, now: number): void;
   /** The replica of a region has deleted everything. */
@@ -128,6 +129,11 @@ function createLeases({ storage: { sql } }: Core): Leases {
           regions.set(region, { ...unknown, lease });
         }
     },
+    copying({ region, holder, storage }) {
+      if (regions.has(region)) return;
+      sql.exec('insert or replace into leases values (?, ?, ?, 0)', region, holder, storage);
+      regions.set(region, { ...unknown, lease: null });
+    },
     regions: () => [...regions.keys()],
     owing: () => [...regions].flatMap(([region, { owes }]) => (owes ? [region] : [])),
     settled(region, now) {
@@ -155,10 +161,3 @@ function createLeases({ storage: { sql } }: Core): Leases {
 }
 
 export const leases = part(createLeases);
-
-/**
- * Whether there may be a replica. One whose region was taken out follows until it has deleted everything:
- * it may hold a lease, and go on if its region is added again.
- */
-export const mayHaveReplicas = (core: Core): boolean =>
-  isReplicated(core) || leases(core).regions().length > 0;

@@ -8,8 +8,9 @@ import type { JournalRecord } from '../journal/records';
 import type { Ask, Reply } from '../request/call';
 
 /**
- * Of what replicas store and exchange. A gate gives no lease to a replica of another release whose format
- * differs.
+ * Of what replicas store and exchange. While a deployment is under way, Worker, gate and replica may be of two
+ * releases: where their formats differ, the replica gets no lease, takes no records and answers nothing.
+ * Entries are taken whatever the format, so a release must understand those of the one before.
  */
 export const FORMAT = 1;
 
@@ -49,6 +50,8 @@ export interface LeaseAsk extends Follower {
   returns: string[];
   /** Its requests of the last minute. */
   reads_per_minute: number;
+  /** How many requests of callers in other regions it answered since it asked last. */
+  for_others?: [region: Region, reads: number][];
 }
 
 /**
@@ -62,6 +65,8 @@ export type LeaseAnswer =
       stable: number;
       records: JournalRecord[];
       lent: Lent[];
+      /** What the replica tells Workers. */
+      regions: NonNullable<Reply['regions']>;
     }
   | { kind: 'restart' }
   | { kind: 'wait'; for: number }
@@ -106,8 +111,8 @@ export interface ReplicaEntry {
 }
 
 export interface ReplicaCalls extends Rpc.DurableObjectBranded {
-  /** Null: ask the gate. */
-  answer(ask: Ask, region: Region): Promise<Reply | null>;
+  /** Null: ask the gate. `format`: that of the Worker. */
+  answer(ask: Ask, region: Region, format: number): Promise<Reply | null>;
   push(push: Push): Promise<Taken>;
   /** Its region was taken out: it deletes everything, once its entries are taken. Returns whether it has. */
   leave(): Promise<boolean>;

@@ -34,12 +34,14 @@ function createPushes(core: Core): Pushes {
   const running = new Set<Region>();
   const joins = new Map<string, { from: number; until: number }>();
   const own = journal(core);
+  const leaseOf = (region: Region) => {
+    const live = leases(core).live(core.now());
+    return live.find((one) => one.region === region);
+  };
 
   /** One push to a region. Returns whether to go on. */
   const push = async (region: Region, told: { stable: number }): Promise<boolean> => {
-    const [lease] = leases(core)
-      .live(core.now())
-      .filter((one) => one.region === region);
+    const lease = leaseOf(region);
     if (!lease) return false;
     const { holder } = lease;
     const from = leases(core).acknowledged(region, holder);
@@ -61,12 +63,7 @@ function createPushes(core: Core): Pushes {
   /** Waits before the next attempt; gives up where nothing waits for the region. */
   const failed = async (region: Region, from: number): Promise<boolean> => {
     await withinTime(null, PAUSE);
-    return (
-      from < own.last() &&
-      leases(core)
-        .live(core.now())
-        .some((one) => one.region === region)
-    );
+    return from < own.last() && leaseOf(region) !== undefined;
   };
   const run = async (region: Region) => {
     if (running.has(region)) return;

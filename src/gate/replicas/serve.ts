@@ -14,6 +14,7 @@ import { journal } from '../journal/records';
 import type { Allowance } from '../limits/allowances';
 import { lastUsed } from '../limits/last-used';
 import { part } from '../part';
+import { demand } from './demand';
 import { leases } from './leases';
 import { lending } from './lending';
 import {
@@ -25,7 +26,7 @@ import {
   type RowPage,
 } from './messages';
 import { pushes } from './pushes';
-import { regionsOf } from './regions';
+import { isAuto, regionsOf, regionsTold } from './regions';
 import { stability } from './stability';
 import { replicaIn } from './stub';
 
@@ -52,6 +53,9 @@ export function lease(core: Core, ask: LeaseAsk): LeaseAnswer {
   const now = core.now();
   const own = journal(core);
   if (!regionsOf(core).includes(ask.region)) return { kind: 'end' };
+  demand(core).used(ask.region, now);
+  if (isAuto(core))
+    for (const [region, count] of ask.for_others ?? []) demand(core).asked(region, count, now);
   // safety: lease-of-same-format
   if (ask.format !== FORMAT) return { kind: 'wait', for: OTHER_RELEASE };
   // safety: full-log-gives-no-lease
@@ -70,7 +74,14 @@ export function lease(core: Core, ask: LeaseAsk): LeaseAnswer {
   );
   stability(core).advance();
   // safety: lease-names-last-record
-  return { kind: 'lease', last: own.last(), stable: stability(core).stable(), records, lent };
+  return {
+    kind: 'lease',
+    last: own.last(),
+    stable: stability(core).stable(),
+    records,
+    lent,
+    regions: regionsTold(core),
+  };
 }
 
 /** Whether the rest of the audit log is for requests that end access. */
@@ -86,6 +97,8 @@ export function rowsFrom(
   const own = journal(core);
   const term = own.term();
   if (term === null) return null;
+  // safety: copies-known
+  leases(core).copying(follower);
   pushes(core).joining(follower.holder, own.last(), core.now());
   const kinds = rowKinds().toSorted();
   let kind = (from?.[0] ?? kinds[0]) as RowKind;
@@ -182,10 +195,11 @@ function noteBegun(core: Core, region: Region, storage: string, now: number): vo
 }
 
 /**
- * The task: replicas of regions that were taken out delete everything. Returns when to try again those that
- * did not answer.
+ * The task: idle regions of `auto` end, and replicas of regions that ended or were taken out delete
+ * everything. Returns when to run again: for those that did not answer, or for the next that may be idle.
  */
 export async function dismiss(core: Core, now: number): Promise<number | null> {
+  const next = demand(core).end(now);
   const left = leases(core)
     .regions()
     .filter((region) => !regionsOf(core).includes(region));
@@ -209,7 +223,7 @@ export async function dismiss(core: Core, now: number): Promise<number | null> {
     .regions()
     .some((region) => !regionsOf(core).includes(region))
     ? now + AGAIN
-    : null;
+    : next;
 }
 
 /** When a replica that did not leave is asked again. */

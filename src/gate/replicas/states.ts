@@ -16,20 +16,17 @@ export interface ReplicaState {
   behind: number;
 }
 
-/** The state of each region; under `auto`, of those that were read from. */
+/** The state of each region. */
 export function replicaStates(core: Core): ReplicaState[] {
   const now = core.now();
-  const isAuto = core.rows.get('org', core.org)?.regions === 'auto';
-  return regionsOf(core)
-    .filter((region) => !isAuto || leases(core).of(region))
-    .map((region) => {
-      const lease = leases(core).of(region)?.lease;
-      const isServing = lease != null && lease.until > now;
-      return {
-        region,
-        status: isServing ? 'serving' : lease ? 'stopped' : 'starting',
-        reads_per_minute: readsPerMinute(core, region, now),
-        behind: isServing ? journal(core).last() - leases(core).acknowledged(region, lease.holder) : 0,
-      };
-    });
+  return regionsOf(core).map((region) => {
+    const lease = leases(core).of(region)?.lease;
+    const isServing = lease != null && lease.until > now;
+    return {
+      region,
+      status: isServing ? 'serving' : lease ? 'stopped' : 'starting',
+      reads_per_minute: readsPerMinute(core, region, now),
+      behind: isServing ? journal(core).last() - leases(core).acknowledged(region, lease.holder) : 0,
+    };
+  });
 }

@@ -1,15 +1,17 @@
 // What a request to the gate does because of replicas: it waits until all that it looked at is stable, and
 // asks for requests that were lent before it is refused by a rate limit. Without replicas it does neither.
+// Under `auto` it notes from where it was read.
 
 import { SYSTEM_ACTOR } from '../audit/entry';
 import type { Core } from '../core';
 import { identify } from '../identity/identify';
 import { rateLimit } from '../limits/rate-limit';
 import { type Abilities, answer } from '../request/answer';
-import type { Ask, Reply } from '../request/call';
+import type { Ask, Operation, Reply } from '../request/call';
+import { demand } from './demand';
 import { leases } from './leases';
 import { lookAt, nothingLooked } from './looked';
-import { isReplicated, regionsOf } from './regions';
+import { isAuto, isReplicated, regionsTold } from './regions';
 import { gather, recall } from './serve';
 import { stability } from './stability';
 
@@ -18,8 +20,11 @@ import { stability } from './stability';
  * what they looked at counts; of everything else, every record.
  */
 export async function answerStably(core: Core, abilities: Abilities, ask: Ask): Promise<Reply> {
-  if (!isReplicated(core) && !leases(core).any()) return answer(core, abilities, ask);
   const operation = abilities.operations[ask.operation];
+  if (!isReplicated(core) && !leases(core).any()) {
+    const reply = await answer(core, abilities, ask);
+    return isAuto(core) ? { ...reply, regions: noteRead(core, operation, ask, reply) } : reply;
+  }
   const [before] = await Promise.all([
     operation?.readsLog && !ask.again ? gather(core) : [],
     roomFromReplicas(core, ask),
@@ -37,7 +42,20 @@ export async function answerStably(core: Core, abilities: Abilities, ask: Ask): 
   // safety: entries-before-report
   const missing = operation?.readsLog && operation.change ? await gather(core) : before;
   if (waited_out.length) noteWaitedOut(core, ask, waited_out);
-  return { ...reply, regions: { all: regionsOf(core), waited_out, missing } };
+  return { ...reply, regions: { ...noteRead(core, operation, ask, reply), waited_out, missing } };
+}
+
+/** Notes from where a read came that a replica could answer. Returns where there are replicas now. */
+function noteRead(
+  core: Core,
+  operation: Operation | undefined,
+  { region, again }: Ask,
+  { outcome }: Reply,
+): NonNullable<Reply['regions']> {
+  // safety: refused-reads-begin-no-replica
+  if (region && operation?.byReplica && !again && outcome.kind === 'ok' && isAuto(core))
+    demand(core).asked(region, 1, core.now());
+  return regionsTold(core);
 }
 
 /** The entry of the change cannot say so: it is written as the change is decided. */

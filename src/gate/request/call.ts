@@ -103,6 +103,8 @@ export interface Ask {
   /** An alteration that the Worker found in the gate's data for this request. Such a call only reports it. */
   violation?: IntegrityViolation;
   request: RequestFacts;
+  /** The region of the caller, where the organisation has replicas wherever it is read often. */
+  region?: Region;
 }
 
 /** Secrets that are revealed together or not at all, and a text that completes "X asks to …". */
@@ -136,10 +138,16 @@ export interface Reply<T = unknown> {
   replay: { one_time: string | null } | null;
   d1_calls: number;
   /**
-   * The regions in which the organisation has replicas, if any; those that were waited out, and those whose
-   * entries may be missing.
+   * The regions in which the organisation has replicas, if any, and that of its gate; whether it has them
+   * wherever it is read often; those that were waited out, and those whose entries may be missing.
    */
-  regions?: { all: readonly Region[]; waited_out?: readonly Region[]; missing?: readonly Region[] };
+  regions?: {
+    all: readonly Region[];
+    gate?: Region | null;
+    auto?: true;
+    waited_out?: readonly Region[];
+    missing?: readonly Region[];
+  };
 }
 
 /** A request that has reached the gate and whose caller is not identified yet. */

@@ -1,9 +1,10 @@
 // One replica from inside: when it leaves a request to the gate, and what it never loses or uses twice.
-import { describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { AskGate } from '../../../src/gate/replicas/ask-gate';
 import { nothingLooked } from '../../../src/gate/replicas/looked';
 import { FORMAT, MARGIN, TERM } from '../../../src/gate/replicas/messages';
 import { storedResponses } from '../../../src/gate/request/stored-responses';
+import { Replica } from '../../../src/objects/replica';
 import { createFollowing } from '../../../src/replica/following';
 import { createLoans } from '../../../src/replica/loans';
 import { newAgent, newSession } from '../../support/credentials';
@@ -21,6 +22,7 @@ import { DAY } from '../../support/time';
 import { newSecret, useWorld } from '../../support/world';
 
 useWorld();
+afterEach(() => void vi.restoreAllMocks());
 
 const MINUTE = 60_000;
 
@@ -106,6 +108,68 @@ describe('a replica', () => {
       expect([answer.status, regionOf(answer)]).toEqual([200, 'gate']);
       expect([before, await inReplica(o, 'oc', ({ entries }) => entries.count())]).toEqual([0, 0]);
     });
+
+  it('of another release than the gate gets no lease, and the gate answers', async () => {
+    const o = await replicated();
+    const { id } = await newSecret(o);
+    await warm(o, `/secrets/${id}`, 'oc');
+    const follower = await inReplica(o, 'oc', (replica) => {
+      const { follower: own } = replica;
+      replica.follower = () => ({ ...own.call(replica), format: FORMAT + 1 });
+      replica.lease = null;
+      return own;
+    });
+    for (let n = 0; n < 5; n++) {
+      const answer = await o.get(`/secrets/${id}`, from('oc'));
+      expect([answer.status, regionOf(answer)]).toEqual([200, 'gate']);
+      await inReplica(o, 'oc', (replica) => replica.renewed());
+    }
+    await inReplica(o, 'oc', (replica) => {
+      expect(replica.lease).toBeNull();
+      replica.follower = follower;
+      replica.notBefore = 0;
+    });
+    await warm(o, `/secrets/${id}`, 'oc');
+  });
+
+  it('takes no records of a gate of another release, and answers no more', async () => {
+    const o = await replicated();
+    const { id } = await newSecret(o);
+    await warm(o, `/secrets/${id}`, 'oc');
+    await inReplica(o, 'oc', async (replica) => {
+      const { following } = replica;
+      const n = following.position() + 1;
+      const push = { term: following.term() as string, records: [{ ...general(), n }], stable: n };
+      expect((await replica.push({ ...push, format: FORMAT + 1 })).position).toBe(n - 1);
+      expect(replica.lease).toBeNull();
+      expect((await replica.push({ ...push, format: FORMAT })).position).toBe(n);
+    });
+  });
+
+  it('leaves a request of a Worker of another release to the gate', async () => {
+    const o = await replicated();
+    const { id } = await newSecret(o);
+    await warm(o, `/secrets/${id}`, 'oc');
+    const formats: number[] = [];
+    const { answer: own } = Replica.prototype;
+    vi.spyOn(Replica.prototype, 'answer').mockImplementation(function (this: Replica, ask, region, format) {
+      formats.push(format);
+      return own.call(this, ask, region, FORMAT + 1);
+    });
+    const answer = await o.get(`/secrets/${id}`, from('oc'));
+    expect([answer.status, regionOf(answer), formats]).toEqual([200, 'gate', [FORMAT]]);
+  });
+
+  it('of another release than the one that stored its rows begins again', () =>
+    fresh({}, ({ core, following }) => {
+      following.load(page(3), 3);
+      const again = () => createFollowing(core.storage, core);
+      expect([again().term(), again().position()]).toEqual(['a term', 3]);
+      core.meta.set('follows', JSON.stringify(['a term', 3, FORMAT + 1]));
+      expect(again().term()).not.toBe('a term');
+      core.meta.set('follows', JSON.stringify(['a term', 3]));
+      expect(again().term()).not.toBe('a term');
+    }));
 
   it('is that of its name', async () => {
     const o = await replicated();

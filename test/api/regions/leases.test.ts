@@ -7,7 +7,7 @@ import { ADOPTING, standing } from '../../../src/gate/journal/position';
 import { journal } from '../../../src/gate/journal/records';
 import { leases } from '../../../src/gate/replicas/leases';
 import { TERM } from '../../../src/gate/replicas/messages';
-import { dismiss, lease } from '../../../src/gate/replicas/serve';
+import { dismiss, lease, rowsFrom } from '../../../src/gate/replicas/serve';
 import { stability } from '../../../src/gate/replicas/stability';
 import { faults } from '../../support/faults';
 import { evict, inCore, inGate } from '../../support/gate';
@@ -211,6 +211,22 @@ describe('leases', () => {
       expect(leases(core).regions()).toEqual(['oc']);
       later(TERM);
       expect(await dismiss(core, core.now())).toBeNull();
+      expect(leases(core).regions()).toEqual([]);
+    });
+  });
+
+  it('a replica that only loaded rows is told to leave too', async () => {
+    const o = await replicated();
+    await inCore(o, async (core) => {
+      const left: string[] = [];
+      const leave = async () => left.push('oc');
+      core.replica = () => ({ leave, push: async () => null }) as never;
+      rowsFrom(core, askFor(core), null);
+      expect(leases(core).live(core.now())).toEqual([]);
+      const row = core.rows.get('org', o.id);
+      core.rows.put('org', { ...row, regions: [] } as never);
+      expect(await dismiss(core, core.now())).toBeNull();
+      expect(left).toEqual(['oc']);
       expect(leases(core).regions()).toEqual([]);
     });
   });

@@ -3,7 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { leases } from '../../../src/gate/replicas/leases';
 import { dismiss } from '../../../src/gate/replicas/serve';
-import { newKey } from '../../support/credentials';
+import { newKey, newSession } from '../../support/credentials';
+import { faults } from '../../support/faults';
 import { evict, inCore, loseStorage } from '../../support/gate';
 import { from, inReplica, regionOf, replicated, silence, warm } from '../../support/replicas';
 import { codeOf, newSecret, useWorld } from '../../support/world';
@@ -109,6 +110,21 @@ describe('replicas: rate limits', () => {
 });
 
 describe('replicas: regions', () => {
+  it('attack: a session that ends is refused by the replica of a region that was just taken out', async () => {
+    const o = await replicated(['oc']);
+    const { id } = await newSecret(o);
+    const session = await newSession(o);
+    await warm(session.o, `/secrets/${id}`, 'oc');
+    // The replica is not told to leave yet.
+    faults.isAlarmHeld = true;
+    expect((await o.patch('', { regions: [] })).headers.get('svc-regions-waited-out')).toBeNull();
+    expect((await o.del(`/access-tokens/${session.id}`)).status).toBe(204);
+    await inReplica(o, 'oc', ({ core, lease }) => {
+      expect(lease?.until).toBeGreaterThan(Date.now());
+      expect(core.rows.get('credential', session.id)?.revoked_at).not.toBeNull();
+    });
+  });
+
   it('a region that is taken out answers no more, and its replica deletes what it holds', async () => {
     const o = await replicated();
     const { id } = await newSecret(o, { value: 'one' });

@@ -57,6 +57,7 @@ const org: OrgRow = {
   panicked_at: 3,
   audit_retention_days: 90,
   regions: ['weur'],
+  location_hint: 'weur',
   revision: 1,
   mac: '',
 };

@@ -28,6 +28,7 @@ interface Settings extends CommonOptions {
 }
 
 type Regions = components['schemas']['Regions'];
+type Replicas = components['schemas']['OrgWithUsage']['replicas'];
 
 /** The words of `--regions` as the API has them. */
 const regionsOf = (words: string[]): string | string[] => {
@@ -39,6 +40,21 @@ const regionsOf = (words: string[]): string | string[] => {
 /** An earlier release of the vault has no regions. */
 const spelled = (regions: Regions | undefined): string =>
   clean(typeof regions === 'string' ? regions : (regions ?? []).join(', ') || 'none');
+
+/** An earlier release of the vault has none. */
+function showReplicas({ out }: Context, replicas: Replicas | undefined): void {
+  if (!replicas?.length) return;
+  out.line('');
+  out.table(
+    ['replica in', 'status', 'reads a minute', 'changes behind'],
+    replicas.map(({ region, status, reads_per_minute, behind }) => [
+      clean(region),
+      clean(status),
+      reads_per_minute,
+      behind,
+    ]),
+  );
+}
 
 interface Org {
   id: string;
@@ -97,7 +113,10 @@ const group: Group = {
     }),
     show: member('Show the organisation and where it has replicas', {
       needs: 'vault',
-      examples: { 'org show': 'Show the organisation', 'org show --json': 'With its usage of its limits' },
+      examples: {
+        'org show': 'Show the organisation, and how its replicas do',
+        'org show --json': 'With its usage of its limits',
+      },
       async run(context) {
         const { vault, org_id } = await context.vault();
         const { data } = await vault.api.GET('/orgs/{org_id}', { params: { path: { org_id } } });
@@ -106,6 +125,8 @@ const group: Group = {
           out.line(`organisation: ${clean(data.name)} (${data.id})`);
           out.line(`default environment: ${clean(data.default_environment)}`);
           out.line(`regions: ${spelled(data.regions)}`);
+          if (data.location_hint) out.line(`gate in: ${clean(data.location_hint)}`);
+          showReplicas(context, data.replicas);
         });
         return 0;
       },

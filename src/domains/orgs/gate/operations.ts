@@ -3,7 +3,7 @@
 
 import { isWithin } from '../../../auth/addresses';
 import { mustBeConfirmed } from '../../../auth/authorize';
-import type { Regions } from '../../../db/regions';
+import type { Region, Regions } from '../../../db/regions';
 import { journalPositions, type MemberRow, type OrgRow, orgKeys } from '../../../db/schema';
 import { insertOf } from '../../../db/statements';
 import { invalid, refuse } from '../../../errors';
@@ -16,6 +16,7 @@ import { mirror } from '../../../gate/journal/mirror';
 import { journal } from '../../../gate/journal/records';
 import { restore } from '../../../gate/journal/restore';
 import { insertion, revision, rowKeyOf } from '../../../gate/journal/writes';
+import { placeOfGate } from '../../../gate/replicas/regions';
 import { replicaStates } from '../../../gate/replicas/states';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
@@ -49,6 +50,8 @@ interface FoundInput {
   name: string;
   owner: { id: string; email: string; name: string };
   regions?: Regions;
+  /** Where the gate is: a Durable Object is placed near the request that first calls it, or at its hint. */
+  location_hint?: Region | null;
   /** The hash of the owner's enrolment token. */
   enrolment: string;
   environments: { id: string; slug: string }[];
@@ -76,6 +79,7 @@ const createOrg: Operation<FoundInput> = {
         name: input.name,
         default_environment: production,
         ...stored(input),
+        ...(input.location_hint && { location_hint: input.location_hint }),
         created_at: now,
         updated_at: now,
       });
@@ -229,6 +233,7 @@ const clockAccepted: Operation<{ reason: string }> = {
 /** The organisation and its usage of its limits. */
 const shown = ({ core }: Call<unknown>, org: OrgRow) => ({
   ...orgOut(org, slugOf(core, org.default_environment)),
+  location_hint: placeOfGate(core),
   replicas: replicaStates(core),
   usage: {
     secrets: core.rows.count('secret'),

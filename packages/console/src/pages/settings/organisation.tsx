@@ -1,5 +1,6 @@
 // The organisation: its name, default environment, allowed addresses for members, usage, and deletion.
 import type { components } from '@secrets-vault/client';
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { confirmed, forget, here, useRead, vault } from '../../api';
 import { counted } from '../../counted';
@@ -13,7 +14,7 @@ import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { Checkbox, SelectField, TextArea, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
-import { ErrorNote, Facts, Id, Skeleton, Time } from '../../ui/parts';
+import { Badge, ErrorNote, Facts, Id, Skeleton, Time, type Tone } from '../../ui/parts';
 import { tell } from '../../ui/toast';
 
 export type Org = components['schemas']['OrgWithUsage'];
@@ -131,7 +132,43 @@ const WHERE = [
   { value: 'list', label: 'In chosen regions' },
 ];
 
-function Regions({ org }: { org: Org }) {
+const STATUS: Record<Org['replicas'][number]['status'], { tone: Tone; label: string }> = {
+  starting: { tone: 'plain', label: 'Starting' },
+  serving: { tone: 'good', label: 'Serving' },
+  stopped: { tone: 'plain', label: 'Not read' },
+};
+
+/** How the replicas do. The API writes an audit entry for each time it is asked, so it is asked on demand. */
+function Replicas({ org: { replicas, location_hint }, onRefresh }: { org: Org; onRefresh: () => unknown }) {
+  if (!replicas.length) return null;
+  return (
+    <section class="stack" aria-labelledby="replicas">
+      <div class="row">
+        <h3 class="grow" id="replicas">
+          Status
+        </h3>
+        <Button small onPress={async () => void (await onRefresh())}>
+          Refresh
+        </Button>
+      </div>
+      <Facts
+        items={[
+          location_hint && ['Gate', REGIONS[location_hint]],
+          ...replicas.map(({ region, status, reads_per_minute, behind }): [string, ComponentChildren] => [
+            REGIONS[region],
+            <span class="row" key={region}>
+              <Badge tone={STATUS[status].tone}>{STATUS[status].label}</Badge>
+              {counted(reads_per_minute, 'read')} a minute
+              {behind > 0 && `, ${counted(behind, 'change')} behind`}
+            </span>,
+          ]),
+        ]}
+      />
+    </section>
+  );
+}
+
+function Regions({ org, onRefresh }: { org: Org; onRefresh: () => unknown }) {
   const { draft, setDraft, isSame, changing } = useDraft(org, ({ regions }) => ({
     where: regions === 'auto' ? 'auto' : regions.length ? 'list' : 'none',
     list: regions === 'auto' ? [] : regions,
@@ -181,6 +218,7 @@ function Regions({ org }: { org: Org }) {
             />
           ))}
       </Form>
+      <Replicas org={org} onRefresh={onRefresh} />
     </section>
   );
 }
@@ -285,7 +323,7 @@ export function Organisation() {
         )}
         {environments.value.length > 0 && <General org={org} />}
         <Addresses org={org} />
-        <Regions org={org} />
+        <Regions org={org} onRefresh={refetch} />
       </div>
       <div class="stack">
         <Usage org={org} />

@@ -1,0 +1,1 @@
+ALTER TABLE `orgs` ADD `location_hint` text;
