@@ -156,6 +156,12 @@ export const mutants = [
   },
 
   // ---------------------------------------------------------------- entries and lent requests
+  {
+    name: 'a gate without storage takes no entry of a replica that went on',
+    tag: 'unknown-entries-taken',
+    change: { from: '(entries[0]?.n ?? 1) - 1', to: '0' },
+    notice: 'api/regions/entries: a gate that knows nothing of a replica takes all',
+  },
   ...checks({
     'entry-taken-once': 'api/regions/entries: an entry is taken once',
     'loan-stored': 'api/regions/entries: a loan outlives the gate',

@@ -128,7 +128,10 @@ export function takeEntries(
     const before = taken(core).of(storage);
     // Entries of the storage before it may be lost with it: the log says that it began.
     if (before === null) noteBegun(core, region, storage, now);
-    let last = before ?? 0;
+    // A gate that lost its storage, or has not heard of a region for a week, does not know what it took. A
+    // replica still has what no gate said that it took.
+    // safety: unknown-entries-taken
+    let last = before ?? (entries[0]?.n ?? 1) - 1;
     for (const { n, draft, status, age, used, place } of entries) {
       // safety: entry-taken-once
       if (n !== last + 1) continue;

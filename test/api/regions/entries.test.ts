@@ -9,9 +9,9 @@ import { TERM } from '../../../src/gate/replicas/messages';
 import { lease, takeEntries } from '../../../src/gate/replicas/serve';
 import { newAgent } from '../../support/credentials';
 import { faults } from '../../support/faults';
-import { evict, inCore } from '../../support/gate';
-import { askFor, draft, replicated, silence } from '../../support/replicas';
-import { useWorld } from '../../support/world';
+import { evict, inCore, loseStorage } from '../../support/gate';
+import { askFor, draft, inReplica, replicated, silence, warm } from '../../support/replicas';
+import { newSecret, useWorld } from '../../support/world';
 
 useWorld();
 
@@ -34,18 +34,13 @@ const holders = (core: Core, id: string) =>
     .holders([{ id, limit: LIMIT }] as never, core.now())
     .map(({ region }) => region);
 
+/** The entry with a number. */
+const entry = (n: number) => ({ n, draft: draft(`req_${n}`), status: 200, age: 0, used: null, place: null });
+
 describe('entries of replicas', () => {
   it('an entry is taken once, and in order', async () => {
     const o = await replicated();
     await inCore(o, (core) => {
-      const entry = (n: number) => ({
-        n,
-        draft: draft(`req_${n}`),
-        status: 200,
-        age: 0,
-        used: null,
-        place: null,
-      });
       const take = (...numbers: number[]) => takeEntries(core, 'oc', 'storage one', numbers.map(entry));
       expect(take(1, 2)).toBe(2);
       const { sequence } = core.auditLog.head();
@@ -55,6 +50,31 @@ describe('entries of replicas', () => {
       expect(take(2, 3, 4)).toBe(4);
       expect(core.auditLog.head().sequence).toBe(sequence + 2);
     });
+  });
+
+  it('a gate that knows nothing of a replica takes all that it still has', async () => {
+    const o = await replicated();
+    await inCore(o, (core) => {
+      const take = (...numbers: number[]) => takeEntries(core, 'oc', 'storage one', numbers.map(entry));
+      const { sequence } = core.auditLog.head();
+      expect(take(8, 9)).toBe(9);
+      // `replica.begin` comes before them.
+      expect(core.auditLog.head().sequence).toBe(sequence + 3);
+      expect(take(9, 10)).toBe(10);
+      expect(core.auditLog.head().sequence).toBe(sequence + 4);
+    });
+  });
+
+  it('reads in a region are in the audit log after the gate lost its storage', async () => {
+    const o = await replicated();
+    const { id } = await newSecret(o);
+    await warm(o, `/secrets/${id}`, 'oc');
+    await inReplica(o, 'oc', (replica) => replica.flush());
+    await loseStorage(o);
+    await warm(o, `/secrets/${id}`, 'oc');
+    const log = await o.get('/audit-log?action=secret.read&limit=3');
+    expect(log.json.regions_missing).toBeUndefined();
+    expect(log.json.data[0].region).toBe('oc');
   });
 
   it('a region owes entries while its lease holds', async () => {
