@@ -203,6 +203,7 @@ export class Replica
       format: FORMAT,
       term: this.following.term(),
       position: this.following.position(),
+      record: this.following.record(),
     };
   }
 
@@ -248,6 +249,8 @@ export class Replica
     }
     this.following.take(asked.term as string, given.records);
     this.following.settle(given.stable);
+    // safety: entry-numbers-after-taken
+    this.entries.skip(given.taken);
     // safety: lease-counted-from-sending
     const until = sent + TERM - MARGIN;
     this.lease = { until, last: given.last };
@@ -270,7 +273,7 @@ export class Replica
       if (!page || (first && page.term !== first.term)) return;
       first ??= page;
       // safety: position-of-the-first-page
-      this.following.load(page, first.position);
+      this.following.load(page, first);
       if (page.next === null) return this.core.meta.forget('loading');
       from = page.next;
     }

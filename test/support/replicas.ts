@@ -72,13 +72,17 @@ export function silence(core: Core): void {
 }
 
 /** How an instance of the replica in `oc` asks for a lease. It has all records. */
-export const askFor = (core: Core, fields: Partial<LeaseAsk> = {}): LeaseAsk => ({
+export const askFor = (
+  core: Core,
+  { position = journal(core).last(), ...fields }: Partial<LeaseAsk> = {},
+): LeaseAsk => ({
   region: 'oc',
   holder: 'one',
   storage: 'storage one',
   format: FORMAT,
   term: journal(core).term(),
-  position: journal(core).last(),
+  position,
+  record: journal(core).idOf(position) ?? '',
   wants: [],
   returns: [],
   reads_per_minute: 0,

@@ -9,11 +9,18 @@ export const mutants = [
   ...checks({
     'lease-of-same-format': 'api/regions/leases: another format gets none',
     'lease-of-this-term': 'api/regions/leases: a replica of another term begins again',
+    'entry-numbers-after-taken': 'api/regions/instance: gives no number to an entry that the gate has',
     'one-holder-a-region': 'api/regions/leases: another instance waits',
     'lease-stored': 'api/regions/leases: a gate that starts counts each stored lease',
     'lost-leases-waited-out': 'api/regions/leases: a new term waits for each region',
     'waited-out-region-pauses': 'api/regions/leases: a region that was waited out pauses',
   }),
+  {
+    name: 'a replica of another history gets a lease',
+    tag: 'replica-of-this-journal',
+    change: { from: 'return id === record', to: 'return true' },
+    notice: 'api/regions/leases: a replica of another history begins again',
+  },
   {
     name: 'that an organisation had regions is forgotten',
     tag: 'former-regions-known',

@@ -53,7 +53,7 @@ export function lease(core: Core, ask: LeaseAsk): LeaseAnswer {
   if (ask.format !== FORMAT) return { kind: 'wait', for: OTHER_RELEASE };
   // It is told before its loans are given back: it has stopped using them.
   lending(core).returned(ask.returns);
-  const records = ask.term === own.term() ? own.after(ask.position, MOST_RECORDS, MOST_BYTES) : null;
+  const records = follows(core, ask) ? own.after(ask.position, MOST_RECORDS, MOST_BYTES) : null;
   // safety: lease-of-this-term
   if (records === null) return { kind: 'restart' };
   const wait = leases(core).grant(ask, ask.position, now);
@@ -65,7 +65,27 @@ export function lease(core: Core, ask: LeaseAsk): LeaseAnswer {
   );
   stability(core).advance();
   // safety: lease-names-last-record
-  return { kind: 'lease', last: own.last(), stable: stability(core).stable(), records, lent };
+  return {
+    kind: 'lease',
+    last: own.last(),
+    stable: stability(core).stable(),
+    records,
+    lent,
+    taken: taken(core).of(ask.storage) ?? 0,
+  };
+}
+
+/**
+ * Whether a replica has followed this journal, and no other one with the same numbers, as after the storage
+ * of the gate was put back from a copy.
+ */
+function follows(core: Core, { term, position, record, region, holder }: LeaseAsk): boolean {
+  if (term !== journal(core).term()) return false;
+  const id = journal(core).idOf(position);
+  // safety: replica-of-this-journal
+  if (id !== null) return id === record;
+  // Ids of records that D1 has are not known, but the instance was compared before, or got its rows from here.
+  return leases(core).of(region)?.lease?.holder === holder || pushes(core).isJoining(holder);
 }
 
 /** A page of rows for a replica that begins. Null if it may not. */
@@ -95,7 +115,9 @@ export function rowsFrom(
         core.rows.after('environment', '', 1000).map(({ id }) => [id, environmentRevision(core, id)]),
       );
   const of = (from?.[0] ?? kinds[0]) as RowKind;
-  return { term, position: own.last(), rows: rows.map((row) => ({ kind: of, row })), revised, next };
+  const position = own.last();
+  const record = own.idOf(position) ?? '';
+  return { term, position, record, rows: rows.map((row) => ({ kind: of, row })), revised, next };
 }
 
 /** How long the number of the last entry of a storage is remembered. */

@@ -130,7 +130,7 @@ describe('a replica', () => {
       async lease() {
         asked = Date.now();
         await new Promise((done) => setTimeout(done, 50));
-        return { kind: 'lease', last: 0, stable: 0, records: [], lent: [] };
+        return { kind: 'lease', last: 0, stable: 0, records: [], lent: [], taken: 0 };
       },
     };
     const until = await fresh(gate, async (replica) => {
@@ -151,7 +151,7 @@ describe('a replica', () => {
 
   it('takes records in order, each once', () =>
     fresh({}, ({ following }) => {
-      following.load(page(3), 3);
+      following.load(page(3), page(3));
       const positions = [5, 4, 4, 6, 5].map((n) => {
         following.take('a term', [{ ...general(), n }]);
         return following.position();
@@ -169,6 +169,18 @@ describe('a replica', () => {
       expect(await replica.flush()).toBe(1);
       replica.gate = () => ({ takeEntries: async () => 2 });
       expect(await replica.flush()).toBe(0);
+    }));
+
+  it('gives no number to an entry that the gate has', () =>
+    fresh({}, async (replica) => {
+      const entry = { draft: draft('req_one'), status: 200, used: null, place: null };
+      replica.entries.write(entry, Date.now());
+      const lent = { kind: 'lease', last: 0, stable: 0, records: [], lent: [], taken: 7 };
+      replica.gate = () => ({ lease: async () => lent });
+      await replica.renewed();
+      expect(replica.entries.count()).toBe(0);
+      replica.entries.write(entry, Date.now());
+      expect(replica.entries.next(Date.now()).map(({ n }) => n)).toEqual([8]);
     }));
 
   it('returns loans once its entries are taken', () =>

@@ -5,7 +5,7 @@ import { standing } from '../../../src/gate/journal/position';
 import { journal } from '../../../src/gate/journal/records';
 import { leases } from '../../../src/gate/replicas/leases';
 import { TERM } from '../../../src/gate/replicas/messages';
-import { dismiss, lease } from '../../../src/gate/replicas/serve';
+import { dismiss, lease, rowsFrom } from '../../../src/gate/replicas/serve';
 import { stability } from '../../../src/gate/replicas/stability';
 import { faults } from '../../support/faults';
 import { evict, inCore, inGate } from '../../support/gate';
@@ -32,6 +32,31 @@ describe('leases', () => {
     await inCore(o, (core) => {
       expect(lease(core, askFor(core, { term: 'another' }))).toEqual({ kind: 'restart' });
       expect(leases(core).any()).toBe(false);
+    });
+  });
+
+  it('a replica of another history begins again, although the numbers are the same', async () => {
+    const o = await replicated();
+    await inCore(o, (core) => {
+      silence(core);
+      expect(lease(core, askFor(core, { record: 'another' }))).toEqual({ kind: 'restart' });
+      expect(lease(core, askFor(core))).toMatchObject({ kind: 'lease' });
+    });
+  });
+
+  it('an instance is compared once', async () => {
+    const o = await replicated();
+    await inCore(o, (core) => {
+      silence(core);
+      lease(core, askFor(core));
+      const ask = askFor(core, { record: 'not known any more' });
+      // The records stay for the holder of the lease.
+      for (let n = 0; n < 3; n++) journal(core).append(general());
+      journal(core).advance(journal(core).last());
+      expect(lease(core, ask)).toMatchObject({ kind: 'lease' });
+      expect(lease(core, { ...ask, holder: 'two' })).toEqual({ kind: 'restart' });
+      rowsFrom(core, { ...ask, holder: 'two' }, null);
+      expect(lease(core, { ...ask, holder: 'two' })).toMatchObject({ kind: 'wait' });
     });
   });
 
