@@ -45,16 +45,19 @@ export class Replica
   implements Omit<ReplicaCalls, keyof Rpc.DurableObjectBranded>
 {
   private readonly holder = crypto.randomUUID();
-  private readonly entries: Entries;
+  private readonly entries!: Entries;
   private readonly loans: Loans = createLoans();
-  private readonly core: Core;
-  private readonly following: Following;
-  private readonly times: Times;
+  private readonly core!: Core;
+  private readonly following!: Following;
+  private readonly times!: Times;
+  /** Why its storage cannot be opened. The next call tries again; only `leave` can be performed. */
+  private readonly broken: unknown = null;
   private lease: Lease | null = null;
   /** No lease is asked for before this time. */
   private notBefore = 0;
   private renewing: Promise<void> | null = null;
   private sending: Promise<number> | null = null;
+  private leaving: Promise<boolean> | null = null;
   private timer: ReturnType<typeof setTimeout> | null = null;
   private answered: number[] = [];
   /** How many requests it has begun. */
@@ -62,14 +65,26 @@ export class Replica
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    this.entries = createEntries(ctx.storage.sql);
-    this.core = createReplicaCore(ctx.storage, this.entries, this.loans);
-    this.following = createFollowing(ctx.storage, this.core);
-    this.times = createTimes(this.core);
+    try {
+      this.entries = createEntries(ctx.storage.sql);
+      this.core = createReplicaCore(ctx.storage, this.entries, this.loans);
+      this.following = createFollowing(ctx.storage, this.core);
+      this.times = createTimes(this.core);
+    } catch (error) {
+      this.broken = error ?? new Error('unknown');
+    }
+  }
+
+  private mustBeWhole(): void {
+    if (this.broken === null) return;
+    const why = this.broken instanceof Error ? this.broken.message.slice(0, 200) : 'unknown';
+    this.ctx.abort(`storage cannot be opened: ${why}`);
+    throw this.broken;
   }
 
   /** Answers a read; null: ask the gate. */
   async answer(ask: Ask, region: Region): Promise<Reply | null> {
+    this.mustBeWhole();
     if (!this.isOf(ask.org, region)) return null;
     if (!this.holds()) {
       this.renew();
@@ -150,12 +165,14 @@ export class Replica
   }
 
   async push({ term, records, stable }: Push): Promise<Taken> {
+    this.mustBeWhole();
     this.following.take(term, records);
     this.following.settle(stable);
     return { holder: this.holder, term: this.following.term(), position: this.following.position() };
   }
 
   async flush(): Promise<number> {
+    this.mustBeWhole();
     while (this.entries.count() > 0) {
       const before = this.entries.count();
       this.sending ??= this.sendNow().finally(() => {
@@ -167,6 +184,7 @@ export class Replica
   }
 
   async recall(credential: string): Promise<{ holder: string; returns: string[] }> {
+    this.mustBeWhole();
     this.loans.drop(credential);
     const returns = this.loans.over(Date.now());
     const left = await this.flush();
@@ -184,14 +202,32 @@ export class Replica
   /** Whether it is the replica of this organisation and region: its name says so. */
   private isOf(org: string, region: Region): boolean {
     if (this.core.org === org && this.core.meta.get('region') === region) return true;
-    if (this.core.org !== '' || !REGIONS.includes(region)) return false;
+    if (!REGIONS.includes(region)) return false;
     // safety: replica-of-its-name
     if (!this.env.REPLICA.idFromName(replicaName(org, region)).equals(this.ctx.id)) return false;
+    if (this.core.org !== '') {
+      this.isOfAnother(org, region);
+      return false;
+    }
     this.core.meta.set('org', org);
     this.core.meta.set('region', region);
     this.core.meta.set('storage', crypto.randomUUID());
     this.core.org = org;
     return true;
+  }
+
+  /**
+   * Its storage is that of another replica, as after files were exchanged. Its entries go to their gate, and
+   * it begins again.
+   */
+  private isOfAnother(org: string, region: Region): void {
+    if (this.leaving) return;
+    const storage_of = this.core.org;
+    console.warn(JSON.stringify({ level: 'warn', event: 'replica_of_another', org, region, storage_of }));
+    this.leaving = this.leave().finally(() => {
+      this.leaving = null;
+    });
+    this.ctx.waitUntil(this.leaving);
   }
 
   private follower(): Follower {
@@ -281,7 +317,10 @@ export class Replica
 
   async leave(): Promise<boolean> {
     this.lease = null;
-    if ((await this.flush()) > 0) return false;
+    // Entries in storage that cannot be read are lost. The log says that another storage begins.
+    const left = this.broken === null ? await this.flush().catch(() => 0) : 0;
+    // safety: left-without-entries
+    if (left > 0) return false;
     await this.ctx.blockConcurrencyWhile(async () => {
       await this.ctx.storage.deleteAlarm();
       await this.ctx.storage.deleteAll();

@@ -9,6 +9,7 @@ export const mutants = [
   ...checks({
     'lease-of-same-format': 'api/regions/leases: another format gets none',
     'lease-of-this-term': 'api/regions/leases: a replica of another term begins again',
+    'left-without-entries': 'api/regions/instance: does not leave before the gate has its entries',
     'entry-numbers-after-taken': 'api/regions/instance: gives no number to an entry that the gate has',
     'one-holder-a-region': 'api/regions/leases: another instance waits',
     'lease-stored': 'api/regions/leases: a gate that starts counts each stored lease',
@@ -158,7 +159,7 @@ export const mutants = [
   {
     name: 'a replica follows from the last page',
     tag: 'position-of-the-first-page',
-    change: { from: 'first.position', to: 'page.position' },
+    change: { from: 'load(page, first)', to: 'load(page, page)' },
     notice: 'api/regions/instance: follows from the position of the first page',
   },
 

@@ -84,7 +84,7 @@ function follows(core: Core, { term, position, record, region, holder }: LeaseAs
   const id = journal(core).idOf(position);
   // safety: replica-of-this-journal
   if (id !== null) return id === record;
-  // Ids of records that D1 has are not known, but the instance was compared before, or got its rows from here.
+  // Ids of records that D1 has are not known, but the instance was compared before, or got its rows here.
   return leases(core).of(region)?.lease?.holder === holder || pushes(core).isJoining(holder);
 }
 

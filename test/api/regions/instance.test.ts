@@ -171,6 +171,14 @@ describe('a replica', () => {
       expect(await replica.flush()).toBe(0);
     }));
 
+  it('does not leave before the gate has its entries', () =>
+    fresh(away, async (replica) => {
+      const entry = { draft: draft('req_one'), status: 200, used: null, place: null };
+      replica.entries.write(entry, Date.now());
+      expect(await replica.leave()).toBe(false);
+      expect(replica.entries.count()).toBe(1);
+    }));
+
   it('gives no number to an entry that the gate has', () =>
     fresh({}, async (replica) => {
       const entry = { draft: draft('req_one'), status: 200, used: null, place: null };
