@@ -2,6 +2,7 @@
 // reason, costs time and nothing else: the gate is asked in the same request.
 
 import QuickLRU from 'quick-lru';
+import type { Region } from '../db/regions';
 import type { Env } from '../env';
 import { withinTime } from '../gate/journal/d1';
 import { FORMAT } from '../gate/replicas/messages';
@@ -47,12 +48,28 @@ export async function askReplica(
   const reply = await withinTime(
     stubOf(REPLICA, ask.org, region)
       .answer(ask, region, FORMAT)
-      .catch(() => null),
+      .catch((error: unknown) => {
+        report(ask.org, region, error);
+        return null;
+      }),
     PATIENCE,
   );
   trace.gate_ms += Date.now() - started;
   if (reply) trace.region = region;
   return reply && readReply(reply);
+}
+
+/** When a replica that does not answer was reported last. */
+const reported = new QuickLRU<string, number>({ maxSize: 1000 });
+const MINUTE = 60_000;
+
+/** Once a minute, since each read of the region finds it. */
+function report(org: string, region: Region, error: unknown): void {
+  const now = Date.now();
+  if ((reported.get(`${org} ${region}`) ?? 0) > now - MINUTE) return;
+  reported.set(`${org} ${region}`, now);
+  const why = error instanceof Error ? error.message.slice(0, 200) : 'unknown';
+  console.warn(JSON.stringify({ level: 'warn', event: 'replica_unreachable', org, region, why }));
 }
 
 /** Names who answered, where an organisation has replicas. */

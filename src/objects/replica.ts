@@ -47,16 +47,19 @@ export class Replica
   implements Omit<ReplicaCalls, keyof Rpc.DurableObjectBranded>
 {
   private readonly holder = crypto.randomUUID();
-  private readonly entries: Entries;
+  private readonly entries!: Entries;
   private readonly loans: Loans = createLoans();
-  private readonly core: Core;
-  private readonly following: Following;
-  private readonly times: Times;
+  private readonly core!: Core;
+  private readonly following!: Following;
+  private readonly times!: Times;
+  /** Why its storage cannot be opened. The next call tries again; only `leave` can be performed. */
+  private readonly broken: unknown = null;
   private lease: Lease | null = null;
   /** No lease is asked for before this time. */
   private notBefore = 0;
   private renewing: Promise<void> | null = null;
   private sending: Promise<number> | null = null;
+  private leaving: Promise<boolean> | null = null;
   private timer: ReturnType<typeof setTimeout> | null = null;
   private answered: number[] = [];
   /** Requests answered since the last lease, by the caller's region. */
@@ -68,14 +71,26 @@ export class Replica
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    this.entries = createEntries(ctx.storage.sql);
-    this.core = createReplicaCore(ctx.storage, this.loans);
-    this.following = createFollowing(ctx.storage, this.core);
-    this.times = createTimes(this.core);
+    try {
+      this.entries = createEntries(ctx.storage.sql);
+      this.core = createReplicaCore(ctx.storage, this.loans);
+      this.following = createFollowing(ctx.storage, this.core);
+      this.times = createTimes(this.core);
+    } catch (error) {
+      this.broken = error ?? new Error('unknown');
+    }
+  }
+
+  private mustBeWhole(): void {
+    if (this.broken === null) return;
+    const why = this.broken instanceof Error ? this.broken.message.slice(0, 200) : 'unknown';
+    this.ctx.abort(`storage cannot be opened: ${why}`);
+    throw this.broken;
   }
 
   /** Answers a read; null: ask the gate. */
   async answer(ask: Ask, region: Region, format: number): Promise<Reply | null> {
+    this.mustBeWhole();
     // safety: worker-of-same-format
     if (format !== FORMAT) return null;
     if (!this.isOf(ask.org, region)) return null;
@@ -166,6 +181,7 @@ export class Replica
   }
 
   async push({ format, term, records, stable }: Push): Promise<Taken> {
+    this.mustBeWhole();
     // What another release means by a record, this one may not know: the gate that gave the lease is gone.
     // safety: push-of-same-format
     if (format !== FORMAT) {
@@ -189,6 +205,7 @@ export class Replica
   }
 
   async flush(): Promise<number> {
+    this.mustBeWhole();
     while (this.entries.count() > 0) {
       const before = this.entries.count();
       this.sending ??= this.sendNow().finally(() => {
@@ -200,6 +217,7 @@ export class Replica
   }
 
   async recall(credential: string): Promise<{ holder: string; returns: string[] }> {
+    this.mustBeWhole();
     this.loans.drop((id) => id === credential);
     const returns = this.loans.over(Date.now());
     const left = await this.flush();
@@ -217,14 +235,32 @@ export class Replica
   /** Whether it is the replica of this organisation and region: its name says so. */
   private isOf(org: string, region: Region): boolean {
     if (this.core.org === org && this.core.meta.get('region') === region) return true;
-    if (this.core.org !== '' || !REGIONS.includes(region)) return false;
+    if (!REGIONS.includes(region)) return false;
     // safety: replica-of-its-name
     if (!this.env.REPLICA.idFromName(replicaName(org, region)).equals(this.ctx.id)) return false;
+    if (this.core.org !== '') {
+      this.isOfAnother(org, region);
+      return false;
+    }
     this.core.meta.set('org', org);
     this.core.meta.set('region', region);
     this.core.meta.set('storage', crypto.randomUUID());
     this.core.org = org;
     return true;
+  }
+
+  /**
+   * Its storage is that of another replica, as after files were exchanged. Its entries go to their gate, and
+   * it begins again.
+   */
+  private isOfAnother(org: string, region: Region): void {
+    if (this.leaving) return;
+    const storage_of = this.core.org;
+    console.warn(JSON.stringify({ level: 'warn', event: 'replica_of_another', org, region, storage_of }));
+    this.leaving = this.leave().finally(() => {
+      this.leaving = null;
+    });
+    this.ctx.waitUntil(this.leaving);
   }
 
   private follower(): Follower {
@@ -236,6 +272,7 @@ export class Replica
       format: FORMAT,
       term: this.following.term(),
       position: this.following.position(),
+      record: this.following.record(),
     };
   }
 
@@ -283,6 +320,8 @@ export class Replica
     }
     this.take(asked.term as string, given.records, given.stable);
     this.told = given.regions;
+    // safety: entry-numbers-after-taken
+    this.entries.skip(given.taken);
     // safety: lease-counted-from-sending
     const until = sent + TERM - MARGIN;
     const lease = { until, last: given.last };
@@ -309,7 +348,7 @@ export class Replica
       if (!page || (first && page.term !== first.term)) return;
       first ??= page;
       // safety: position-of-the-first-page
-      this.following.load(page, first.position);
+      this.following.load(page, first);
       if (page.next === null) return this.core.meta.forget('loading');
       from = page.next;
     }
@@ -317,7 +356,10 @@ export class Replica
 
   async leave(): Promise<boolean> {
     this.lease = null;
-    if ((await this.flush()) > 0) return false;
+    // Entries in storage that cannot be read are lost. The log says that another storage begins.
+    const left = this.broken === null ? await this.flush().catch(() => 0) : 0;
+    // safety: left-without-entries
+    if (left > 0) return false;
     await this.ctx.blockConcurrencyWhile(async () => {
       await this.ctx.storage.deleteAlarm();
       await this.ctx.storage.deleteAll();

@@ -20,6 +20,11 @@ export interface Entries {
   /** The first entries that the gate does not have. */
   next(now: number): ReplicaEntry[];
   taken(n: number): void;
+  /**
+   * The gate has entries up to this one: if the storage was put back from a copy, no further entry may have
+   * such a number.
+   */
+  skip(n: number): void;
   count(): number;
 }
 
@@ -40,10 +45,18 @@ export function createEntries(sql: SqlStorage): Entries {
   sql.exec(
     'create table if not exists entries (n integer primary key autoincrement, at integer not null, body text not null)',
   );
+  let last = 0;
   let waiting = sql.exec<{ n: number }>('select count(*) n from entries').one().n;
+  const taken = (n: number) => {
+    sql.exec('delete from entries where n <= ?', n);
+    waiting = sql.exec<{ n: number }>('select count(*) n from entries').one().n;
+  };
   return {
     write(entry, now) {
-      sql.exec('insert into entries (at, body) values (?, ?)', now, JSON.stringify(entry));
+      const body = JSON.stringify(entry);
+      last = sql
+        .exec<{ n: number }>('insert into entries (at, body) values (?, ?) returning n', now, body)
+        .one().n;
       waiting++;
     },
     next: (now) =>
@@ -54,9 +67,13 @@ export function createEntries(sql: SqlStorage): Entries {
         )
         .toArray()
         .map(({ n, at, body }) => ({ n, age: Math.max(0, now - at), ...(JSON.parse(body) as Noted) })),
-    taken(n) {
-      sql.exec('delete from entries where n <= ?', n);
-      waiting = sql.exec<{ n: number }>('select count(*) n from entries').one().n;
+    taken,
+    skip(n) {
+      if (n <= last) return;
+      last = n;
+      // A number that was in the table is not given again.
+      sql.exec("insert or ignore into entries (n, at, body) values (?, 0, '')", n);
+      taken(n);
     },
     count: () => waiting,
   };

@@ -20,10 +20,12 @@ export interface Following {
   /** Null before the rows are loaded. */
   term(): string | null;
   position(): number;
+  /** The id of the record at the position. */
+  record(): string;
   /** Takes records. Returns whether there was one. */
   take(term: string, records: readonly JournalRecord[]): boolean;
-  /** Takes a page of rows; after the last one, it follows from the record `start`. */
-  load(page: RowPage, start: number): void;
+  /** Takes a page of rows; after the last one, it follows from the record of the first one. */
+  load(page: RowPage, first: Pick<RowPage, 'position' | 'record'>): void;
   /** Deletes everything but entries. The object has to begin again. */
   clear(): void;
   /** Deletes sessions that ended long ago, at most so often: no record says that they leave the gate. */
@@ -37,42 +39,43 @@ export interface Following {
 export function createFollowing(storage: DurableObjectStorage, core: Core): Following {
   const { sql } = storage;
   const transactionSync = (work: () => void) => storage.transactionSync(work);
-  let [term, position] = stored(core);
+  let [term, position, record] = stored(core);
   /** Records taken by this instance that are not known to be everywhere. */
   let unsettled: Changes[] = [];
   /** What records up to here change is not known any more; and up to where all replicas have them. */
   let forgotten = position;
   let settled = -1;
   let swept = 0;
-  const stand = (in_: string | null, at: number) => {
-    [term, position] = [in_, at];
-    core.meta.set('follows', JSON.stringify([in_, at, FORMAT]));
+  const stand = (in_: string | null, at: number, id: string) => {
+    [term, position, record] = [in_, at, id];
+    core.meta.set('follows', JSON.stringify([in_, at, FORMAT, id]));
   };
   return {
     term: () => term,
     position: () => position,
+    record: () => record,
     take(of, records) {
       if (of !== term) return false;
       const before = position;
-      for (const record of records) {
+      for (const next of records) {
         // safety: replica-records-in-order
-        if (record.n !== position + 1) continue;
+        if (next.n !== position + 1) continue;
         transactionSync(() => {
-          apply(core, record);
-          stand(of, record.n);
+          apply(core, next);
+          stand(of, next.n, next.id);
         });
-        const changes = changesOf(record);
+        const changes = changesOf(next);
         if (changes) unsettled.push(changes);
       }
       return position > before;
     },
-    load(page, start) {
+    load(page, first) {
       transactionSync(() => {
         for (const { kind, row } of page.rows) core.rows.put(kind, row as never);
         for (const [id, revision] of Object.entries(page.revised)) setEnvironmentRevision(core, id, revision);
-        if (page.next === null) stand(page.term, start);
+        if (page.next === null) stand(page.term, first.position, first.record);
       });
-      forgotten = start;
+      forgotten = first.position;
     },
     clear() {
       transactionSync(() => {
@@ -101,11 +104,11 @@ export function createFollowing(storage: DurableObjectStorage, core: Core): Foll
 }
 
 /** Where it stood. Rows of another format belong to a term that no gate has, so it begins again. */
-function stored(core: Core): [term: string | null, position: number] {
-  const [term, position, format] = JSON.parse(core.meta.get('follows') ?? `[null,0,${FORMAT}]`);
+function stored(core: Core): [term: string | null, position: number, record: string] {
+  const [term, position, format, record = ''] = JSON.parse(core.meta.get('follows') ?? `[null,0,${FORMAT}]`);
   // safety: rows-of-other-format-deleted
-  if (format !== FORMAT) return [`rows of format ${format}`, 0];
-  return [term, position];
+  if (format !== FORMAT) return [`rows of format ${format}`, 0, ''];
+  return [term, position, record];
 }
 
 /** Carries out a record in the rows of the replica. */

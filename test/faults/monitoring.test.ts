@@ -19,6 +19,7 @@ import worker from '../../src/index';
 import { runJob } from '../../src/queue';
 import { faults, faulty, reset } from '../support/faults';
 import { inCore, inGate, loseStorage, runTasksLater } from '../support/gate';
+import { breakReplica, evictReplica, from, inReplica, replicated } from '../support/replicas';
 import { attendTo, newWebhook, raise, useReceivers } from '../support/webhooks';
 import { type Caller, db, newOrg, newSecret, send, useWorld } from '../support/world';
 
@@ -180,6 +181,20 @@ const causes: Record<string, Record<string, (o: Caller) => Promise<unknown>>> = 
     gate_unreachable: async (o) => {
       faults.rpc = () => ({ fate: 'before', retryable: false });
       await o.get('/secrets');
+    },
+  },
+  'A replica does not answer': {
+    replica_unreachable: async () => {
+      const o = await replicated();
+      await breakReplica(o, 'oc');
+      // The first reply names the regions.
+      for (let reads = 0; reads < 2; reads++) await o.get('/secrets', from('oc'));
+    },
+    replica_of_another: async (other) => {
+      const o = await replicated();
+      await inReplica(o, 'oc', ({ core }) => core.meta.set('org', other.id));
+      await evictReplica(o, 'oc');
+      for (let reads = 0; reads < 2; reads++) await o.get('/secrets', from('oc'));
     },
   },
   'D1 or a gate is away': {

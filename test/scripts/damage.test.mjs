@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openEverything, openKeys, rowsOf } from '../../scripts/operate/vault/every-row.mjs';
 import { parseMasterKeys } from '../../scripts/operate/vault/master-keys.mjs';
 import { applyMigrations } from '../../scripts/operate/vault/migrate.mjs';
-import { vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
+import { replicaFile, vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
 import { fromSource } from '../../scripts/operate/vault/worker-source.mjs';
 import { putState, releases } from './fixtures.mjs';
 import { copyOfProject, env, project, runCommand as run } from './service.mjs';
@@ -309,6 +309,27 @@ it('restore: --replace restores in place of a database that cannot be read, and 
     assert.match(restored.said, /rows of .* are restored/);
   }
   assert.equal(fs.readdirSync(path.join(state, 'set-aside')).length, 2);
+});
+
+it('gate: the replica of a stopped vault is set aside, and no other file', async () => {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'replica-'));
+  after(() => fs.rmSync(dir, { recursive: true, force: true }));
+  const org = `org_${'0'.repeat(22)}`;
+  const [file, other] = ['oc', 'weur'].map((region) => replicaFile(dir, org, region));
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  for (const one of [file, other]) fs.writeFileSync(one, 'no database');
+  const reset = (region, ...more) =>
+    run(project, 'gate', ['reset', org, '--region', region, ...more], { STATE_DIR: dir });
+  const asked = await reset('oc');
+  assert.equal(asked.status, 1);
+  assert.match(asked.said, /Nothing was changed: pass --yes/);
+  const done = await reset('oc', '--yes');
+  assert.equal(done.status, 0, done.said);
+  assert.match(done.said, /^Lost with the replica of org_0{22} in oc: audit entries of its last reads/m);
+  assert.deepEqual([fs.existsSync(file), fs.existsSync(other)], [false, true]);
+  const [aside] = fs.readdirSync(path.join(dir, 'set-aside'));
+  assert.deepEqual(fs.readdirSync(path.join(dir, 'set-aside', aside)), [path.basename(file)]);
+  assert.match((await reset('oc', '--yes')).said, /does not have the replica of .*: nothing was changed/);
 });
 
 it('keys: the commands of the page put back keys that are missing, and none of a deleted organisation', {

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { it } from 'node:test';
 import { deployment } from './deploying.mjs';
 import { project } from './service.mjs';
+import { NEVER_ENDS } from './slow.mjs';
 
 const ORG = `org_${'0'.repeat(21)}A`;
 const job = (name, more = {}) => ({ kind: 'job', job: name, org: ORG, ...more });
@@ -40,7 +41,7 @@ async function withLetters(bodies) {
   return { ...at, live: () => bodiesIn('secrets-vault'), dead: () => bodiesIn('secrets-vault-dead') };
 }
 
-it('dead letters: are counted and come back, sent again, and dropped', { timeout: 300_000 }, async () => {
+it('dead letters: are counted and come back, sent again, and dropped', { timeout: NEVER_ENDS }, async () => {
   const many = Array.from({ length: 130 }, () => job('deliver'));
   const odd = { kind: 'job', job: 'rm', org: 'VALUE-OF-A-SECRET' };
   const letters = [...many, job('sync', { id: `syn_${'0'.repeat(22)}` }), { kind: 'probe', id: 'x' }, odd];
@@ -77,7 +78,7 @@ it('dead letters: are counted and come back, sent again, and dropped', { timeout
 });
 
 it('dead letters: those that the platform did not remove are not counted as removed', {
-  timeout: 300_000,
+  timeout: NEVER_ENDS,
 }, async () => {
   const { account, deadLetters, dead } = await withLetters([job('sync'), job('rotate'), job('deliver')]);
   // Somebody took longer than the lease to answer.
@@ -102,7 +103,7 @@ it('dead letters: those that the platform did not remove are not counted as remo
   );
 });
 
-it('dead letters: none is lost if sending again is refused or cut off', { timeout: 300_000 }, async () => {
+it('dead letters: none is lost if sending again is refused or cut off', { timeout: NEVER_ENDS }, async () => {
   const letters = [job('sync'), job('rotate')];
   const { account, deadLetters, live, dead } = await withLetters(letters);
   account.broken = ({ path }) => path.endsWith('/messages/batch');

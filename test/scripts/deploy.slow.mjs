@@ -7,6 +7,7 @@ import { knownMigrations } from '../../scripts/shared/migrations.mjs';
 import { deployment } from './deploying.mjs';
 import { encrypt } from './envelope.mjs';
 import { project } from './service.mjs';
+import { NEVER_ENDS } from './slow.mjs';
 
 /** What a first deployment changes, in order: each migration is a query. */
 const FRESH = [
@@ -23,7 +24,7 @@ const FRESH = [
 ];
 const isUpload = (change) => /scripts\/secrets-vault-service(\/versions)?$/.test(change);
 
-describe('npm run deploy', { timeout: 900_000 }, () => {
+describe('npm run deploy', { timeout: NEVER_ENDS }, () => {
   it('deploys a vault to an empty account, changes only the code when repeated, and shows no secret', async () => {
     const { dir, account, base, deploy, changes, vars, started } = await deployment();
     const first = await deploy(['--location', 'weur', '--public-url', base]);

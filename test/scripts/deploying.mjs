@@ -3,6 +3,7 @@
 // secrets in it.
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { readDevVars } from '../../scripts/operate/vault/dev-vars.mjs';
 import { ACCOUNT, API_TOKEN, cloudflare } from './cloudflare.mjs';
@@ -26,6 +27,8 @@ export async function deployment() {
         ...env,
         CI: undefined,
         NODE_OPTIONS: `--import ${recorder}`,
+        // Wrangler starts many times.
+        NODE_COMPILE_CACHE: path.join(os.tmpdir(), 'node-compile-cache'),
         CLOUDFLARE_API_BASE_URL: `${base}/client/v4`,
         CLOUDFLARE_API_TOKEN: API_TOKEN,
         CLOUDFLARE_ACCOUNT_ID: ACCOUNT,

@@ -11,6 +11,7 @@ import { readToml } from '../../scripts/operate/vault/deployment-config.mjs';
 import { deployment } from './deploying.mjs';
 import { encrypt } from './envelope.mjs';
 import { copyOfProject, env, freePort, project, startService } from './service.mjs';
+import { NEVER_ENDS } from './slow.mjs';
 
 const doctor = (dir, variables = {}, args = []) => {
   const { status, stdout, stderr } = spawnSync(
@@ -40,7 +41,7 @@ const checksOfPage = () => {
   ].map(([, name]) => name);
 };
 
-describe('npm run doctor', { timeout: 200_000 }, () => {
+describe('npm run doctor', { timeout: NEVER_ENDS }, () => {
   it('reports nothing wrong with a running vault, and each thing that is broken in it', async () => {
     const dir = copyOfProject();
     const unused = { PORT: String(await freePort()) };

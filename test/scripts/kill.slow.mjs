@@ -8,6 +8,7 @@ import { it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
 import { copyOfProject, runtimesOf, startService } from './service.mjs';
+import { NEVER_ENDS } from './slow.mjs';
 
 // npm start ends at the sixth within ten minutes.
 const KILLS = 5;
@@ -16,7 +17,7 @@ const WRITERS = 6;
 const FOLLOWS_WITHIN = 60_000;
 
 it('journal: what was acknowledged survives a runtime that is killed under load, in gate and database', {
-  timeout: 600_000,
+  timeout: NEVER_ENDS,
 }, async () => {
   const dir = copyOfProject();
   const service = await startService(dir);

@@ -11,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
 import { wranglerEnv } from '../../scripts/shared/wrangler.mjs';
 import { copyOfProject, runCommand, runScript, startService } from './service.mjs';
+import { NEVER_ENDS } from './slow.mjs';
 
 const ACCOUNT = '0123456789abcdef0123456789abcdef';
 const DATABASE = '5f6e7d8c-0000-4000-8000-000000000001';
@@ -132,7 +133,7 @@ async function cloudflare(dir, state) {
   };
 }
 
-it('deployment: is backed up, restored, and gets a new master key', { timeout: 900_000 }, async () => {
+it('deployment: is backed up, restored, and gets a new master key', { timeout: NEVER_ENDS }, async () => {
   const dir = copyOfProject();
   let service = await startService(dir);
   const bootstrap = service.variable('BOOTSTRAP_TOKEN');
@@ -158,7 +159,7 @@ it('deployment: is backed up, restored, and gets a new master key', { timeout: 9
     return all;
   };
   // D1 follows the gate within about a second, on a slow machine later.
-  for (let tries = 0; rows('secret_versions').length === 0 && tries < 100; tries++) await sleep(200);
+  while (rows('secret_versions').length === 0) await sleep(200);
   await service.stop();
   // Longer than a statement of D1's may be. Not later than the gate, which would take itself for an old copy.
   change(

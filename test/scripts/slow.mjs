@@ -1,5 +1,11 @@
 // Tests of scripts that take long: `npm test` skips them, `npm run test:operations` runs them (SLOW=1).
 
+/**
+ * The timeout of a test that starts many processes: for one that never ends, since a busy machine may need
+ * ten times as long as an idle one.
+ */
+export const NEVER_ENDS = 7_200_000;
+
 /** Options of a slow test. @param {number} timeout Milliseconds. */
 export const slow = (timeout) => ({
   timeout,

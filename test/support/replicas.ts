@@ -1,6 +1,6 @@
 // Organisations with replicas: reads from a region, what a replica has in it, and a gate whose replicas say
 // nothing.
-import { runInDurableObject } from 'cloudflare:test';
+import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { expect } from 'vitest';
 import type { Region } from '../../src/db/regions';
@@ -57,18 +57,30 @@ export interface Inside {
   renewed(): Promise<void>;
   flush: Replica['flush'];
   recall: Replica['recall'];
+  leave: Replica['leave'];
 }
+
+const replicaOf = (o: { id: string }, region: Region) => {
+  const { REPLICA } = env as unknown as { REPLICA: DurableObjectNamespace<Replica> };
+  return REPLICA.getByName(replicaName(o.id, region));
+};
 
 export const inReplica = <T>(
   o: { id: string },
   region: Region,
   run: (replica: Inside) => T | Promise<T>,
-): Promise<T> => {
-  const { REPLICA } = env as unknown as { REPLICA: DurableObjectNamespace<Replica> };
-  return runInDurableObject(REPLICA.getByName(replicaName(o.id, region)), (replica) =>
-    run(replica as unknown as Inside),
-  );
-};
+): Promise<T> => runInDurableObject(replicaOf(o, region), (replica) => run(replica as unknown as Inside));
+
+export const evictReplica = (o: { id: string }, region: Region) => evictDurableObject(replicaOf(o, region));
+
+/** Leaves storage that no release can open. */
+export async function breakReplica(o: { id: string }, region: Region) {
+  await inReplica(o, region, ({ core: { storage } }) => {
+    storage.sql.exec('drop table rows');
+    storage.sql.exec('create table rows (other text)');
+  });
+  await evictReplica(o, region);
+}
 
 /** No replica answers the gate. */
 export function silence(core: Core): void {
@@ -76,13 +88,17 @@ export function silence(core: Core): void {
 }
 
 /** How an instance of the replica in `oc` asks for a lease. It has all records. */
-export const askFor = (core: Core, fields: Partial<LeaseAsk> = {}): LeaseAsk => ({
+export const askFor = (
+  core: Core,
+  { position = journal(core).last(), ...fields }: Partial<LeaseAsk> = {},
+): LeaseAsk => ({
   region: 'oc',
   holder: 'one',
   storage: 'storage one',
   format: FORMAT,
   term: journal(core).term(),
-  position: journal(core).last(),
+  position,
+  record: journal(core).idOf(position) ?? '',
   wants: [],
   returns: [],
   reads_per_minute: 0,

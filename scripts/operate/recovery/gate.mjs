@@ -11,12 +11,13 @@ import { claimState, gateFile, isInUse, setAside, vaultFile } from '../vault/sta
 import { bootstrapCaller, deployedService, localUrl, run, stateDir, variable } from '../vault/vault.mjs';
 import { acceptClock } from './accept-clock.mjs';
 import { giveUp } from './give-up.mjs';
-import { isOwnGate, resetOwnGate } from './own-gates.mjs';
+import { isOwnGate, resetOwnGate, resetReplica } from './own-gates.mjs';
 
 const USAGE = `Use: npm run gate -- reset ORG --reason TEXT [options]
      npm run gate -- accept-clock --reason TEXT [options]
      npm run gate -- give-up ORG [--yes]
      npm run gate -- reset health|deployment [--yes]
+     npm run gate -- reset ORG --region REGION [--yes]
   --remote   the deployment instead of the vault of npm start; needs BOOTSTRAP_TOKEN in the environment
   --url URL  where the service answers
   --yes      without asking
@@ -24,7 +25,8 @@ const USAGE = `Use: npm run gate -- reset ORG --reason TEXT [options]
 reset is for an organisation whose gate is broken: gate_unreachable in the log names it. accept-clock is for a clock that was ahead and
 was put right: all organisations go on by it, and /healthz is ok. give-up is for an organisation that the database of npm start does not
 have any more: it sets its gate aside while the service is stopped. So does reset with the gates of npm start itself: health is that of
-the health check, deployment remembers the Idempotency-Keys of POST /orgs.`;
+the health check, deployment remembers the Idempotency-Keys of POST /orgs. With --region, reset sets the replica of npm start in this region aside, while the
+service is stopped: replica_unreachable in the log names it.`;
 
 /** @param {string} org */
 const losses = (
@@ -48,6 +50,7 @@ await run(async () => {
       remote: { type: 'boolean', default: false },
       url: { type: 'string' },
       reason: { type: 'string' },
+      region: { type: 'string' },
       yes: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
@@ -63,6 +66,10 @@ await run(async () => {
     (!['reset', 'give-up'].includes(command ?? '') || !/^org_[0-9A-Za-z]{22}$/.test(org ?? '') || more.length)
   )
     throw new ExpectedError(USAGE);
+  if (values.region !== undefined) {
+    if (command !== 'reset' || isClock || values.remote || values.url) throw new ExpectedError(USAGE);
+    return resetReplica(org ?? '', values.region, stateDir(), values.yes);
+  }
   if (command === 'give-up') return giveUp(org, stateDir(), values.yes);
   const reason = values.reason?.trim();
   if (!reason)

@@ -179,7 +179,7 @@ function reading(file, use) {
  * @returns {Generator<string>}
  */
 export function* orgsOfGates(dir) {
-  const folder = path.join(dir, 'v3', 'do', gates());
+  const folder = path.join(dir, 'v3', 'do', namespaceOf('Gate'));
   for (const name of fs.existsSync(folder)
     ? fs.readdirSync(folder).filter((one) => one.endsWith('.sqlite'))
     : [])
@@ -219,25 +219,31 @@ export function setVaultAside(dir) {
 }
 
 /** @type {string | undefined} */
-let namespace;
+let worker;
 
-/** The folder of the gates. */
-function gates() {
-  namespace ??= `${partsOf(readToml()).worker}-Gate`;
-  return namespace;
+/** The folder of a class of Durable Objects. @param {'Gate' | 'Replica'} of */
+function namespaceOf(of) {
+  worker ??= partsOf(readToml()).worker;
+  return `${worker}-${of}`;
 }
 
 /**
- * The file of an organisation's gate in a local vault: the local runtime derives the id of a Durable Object
- * from its name.
- * @param {string} dir @param {string} org
+ * The file of a Durable Object in a local vault: the local runtime derives the id of one from its name.
+ * @param {string} dir @param {'Gate' | 'Replica'} of @param {string} name
  */
-export function gateFile(dir, org) {
-  const key = createHash('sha256').update(gates()).digest();
-  const first = createHmac('sha256', key).update(org).digest().subarray(0, 16);
+function objectFile(dir, of, name) {
+  const namespace = namespaceOf(of);
+  const key = createHash('sha256').update(namespace).digest();
+  const first = createHmac('sha256', key).update(name).digest().subarray(0, 16);
   const id = Buffer.concat([
     first,
     createHmac('sha256', key).update(first).digest().subarray(0, 16),
   ]).toString('hex');
-  return path.join(dir, 'v3', 'do', gates(), `${id}.sqlite`);
+  return path.join(dir, 'v3', 'do', namespace, `${id}.sqlite`);
 }
+
+/** The file of an organisation's gate. @param {string} dir @param {string} org */
+export const gateFile = (dir, org) => objectFile(dir, 'Gate', org);
+
+/** The file of its replica in a region. @param {string} dir @param {string} org @param {string} region */
+export const replicaFile = (dir, org, region) => objectFile(dir, 'Replica', `${org} ${region}`);

@@ -9,6 +9,8 @@ export const mutants = [
   ...checks({
     'lease-of-same-format': 'api/regions/leases: another format gets none',
     'lease-of-this-term': 'api/regions/leases: a replica of another term begins again',
+    'left-without-entries': 'api/regions/instance: does not leave before the gate has its entries',
+    'entry-numbers-after-taken': 'api/regions/instance: gives no number to an entry that the gate has',
     'one-holder-a-region': 'api/regions/leases: another instance waits',
     'lease-stored': 'api/regions/leases: a gate that starts counts each stored lease',
     'full-log-gives-no-lease': 'api/regions/leases: none is given while the audit log takes no more reads',
@@ -35,6 +37,12 @@ export const mutants = [
     tag: 'most-regions-begun',
     change: { from: ' || begun.size >= MOST_REGIONS', to: '' },
     notice: 'api/regions/auto: there are nine at most',
+  },
+  {
+    name: 'a replica of another history gets a lease',
+    tag: 'replica-of-this-journal',
+    change: { from: 'return id === record', to: 'return true' },
+    notice: 'api/regions/leases: a replica of another history begins again',
   },
   {
     name: 'that an organisation had regions is forgotten',
@@ -202,11 +210,17 @@ export const mutants = [
   {
     name: 'a replica follows from the last page',
     tag: 'position-of-the-first-page',
-    change: { from: 'first.position', to: 'page.position' },
+    change: { from: 'load(page, first)', to: 'load(page, page)' },
     notice: 'api/regions/instance: follows from the position of the first page',
   },
 
   // ---------------------------------------------------------------- entries and lent requests
+  {
+    name: 'a gate without storage takes no entry of a replica that went on',
+    tag: 'unknown-entries-taken',
+    change: { from: '(entries[0]?.n ?? 1) - 1', to: '0' },
+    notice: 'api/regions/entries: a gate that knows nothing of a replica takes all',
+  },
   ...checks({
     'entry-taken-once': 'api/regions/entries: an entry is taken once',
     'full-log-takes-no-entries': 'api/regions/entries: entries leave the rest of the audit log',
@@ -221,12 +235,6 @@ export const mutants = [
     tag: 'forgotten-records-unsettled',
     change: { from: 'settled < forgotten || ', to: '' },
     notice: 'api/regions/instance: takes no record of an earlier instance for settled',
-  },
-  {
-    name: 'a gate that lost its storage takes only first entries',
-    tag: 'entries-after-lost-gate',
-    change: { from: '(entries[0]?.n ?? 1) - 1', to: '0' },
-    notice: 'api/regions/entries: a gate that lost its storage goes on where the replica does',
   },
   {
     name: 'what was taken of an idle storage is forgotten',

@@ -30,6 +30,8 @@ export interface Follower {
   /** The term that it follows, and up to which record. */
   term: string | null;
   position: number;
+  /** The id of that record: the same number means another one after storage was put back from a copy. */
+  record: string;
 }
 
 /** A number of requests of a credential that a replica may answer, until its lease ends. */
@@ -55,7 +57,8 @@ export interface LeaseAsk extends Follower {
 }
 
 /**
- * The gate's answer: a lease, `last` being the last record decided before it; `restart`: the replica loads
+ * The gate's answer: a lease, `last` being the last record decided before it, and `taken` the number of the
+ * last entry that it has of the replica's storage; `restart`: the replica loads
  * all rows; `wait`: no lease for so many milliseconds; `end`: the organisation has no replica there.
  */
 export type LeaseAnswer =
@@ -67,6 +70,7 @@ export type LeaseAnswer =
       lent: Lent[];
       /** What the replica tells Workers. */
       regions: NonNullable<Reply['regions']>;
+      taken: number;
     }
   | { kind: 'restart' }
   | { kind: 'wait'; for: number }
@@ -75,8 +79,9 @@ export type LeaseAnswer =
 /** Rows for a replica that begins: a page in the order of kind and id. */
 export interface RowPage {
   term: string;
-  /** The last record decided before the page was read. */
+  /** The last record decided before the page was read, and its id. */
   position: number;
+  record: string;
   rows: { kind: RowKind; row: { id: string } }[];
   /** The revisions of environments. */
   revised: Record<string, number>;

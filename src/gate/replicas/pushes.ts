@@ -25,6 +25,7 @@ export interface Pushes {
   begin(): void;
   /** A replica loads rows: records after this number stay for a while. */
   joining(holder: string, from: number, now: number): void;
+  isJoining(holder: string): boolean;
 }
 
 /** For how long records stay for a replica that loads rows, since it asked for the last page. */
@@ -99,6 +100,7 @@ function createPushes(core: Core): Pushes {
     joining(holder, from, now) {
       joins.set(holder, { from: joins.get(holder)?.from ?? from, until: now + JOINS_FOR });
     },
+    isJoining: (holder) => joins.has(holder),
   };
 }
 

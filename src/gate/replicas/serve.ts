@@ -62,7 +62,7 @@ export function lease(core: Core, ask: LeaseAsk): LeaseAnswer {
   if (isFull(core)) return { kind: 'wait', for: FULL };
   // It is told before its loans are given back: it has stopped using them.
   lending(core).returned(ask.returns);
-  const records = ask.term === own.term() ? own.after(ask.position, MOST_RECORDS, MOST_BYTES) : null;
+  const records = follows(core, ask) ? own.after(ask.position, MOST_RECORDS, MOST_BYTES) : null;
   // safety: lease-of-this-term
   if (records === null) return { kind: 'restart' };
   const wait = leases(core).grant(ask, ask.position, now);
@@ -81,7 +81,21 @@ export function lease(core: Core, ask: LeaseAsk): LeaseAnswer {
     records,
     lent,
     regions: regionsTold(core),
+    taken: taken(core).of(ask.storage) ?? 0,
   };
+}
+
+/**
+ * Whether a replica has followed this journal, and no other one with the same numbers, as after the storage
+ * of the gate was put back from a copy.
+ */
+function follows(core: Core, { term, position, record, region, holder }: LeaseAsk): boolean {
+  if (term !== journal(core).term()) return false;
+  const id = journal(core).idOf(position);
+  // safety: replica-of-this-journal
+  if (id !== null) return id === record;
+  // Ids of records that D1 has are not known, but the instance was compared before, or got its rows here.
+  return leases(core).of(region)?.lease?.holder === holder || pushes(core).isJoining(holder);
 }
 
 /** Whether the rest of the audit log is for requests that end access. */
@@ -116,7 +130,9 @@ export function rowsFrom(
         core.rows.after('environment', '', 1000).map(({ id }) => [id, environmentRevision(core, id)]),
       );
   const of = (from?.[0] ?? kinds[0]) as RowKind;
-  return { term, position: own.last(), rows: rows.map((row) => ({ kind: of, row })), revised, next };
+  const position = own.last();
+  const record = own.idOf(position) ?? '';
+  return { term, position, record, rows: rows.map((row) => ({ kind: of, row })), revised, next };
 }
 
 /** How long the number of the last entry of a storage is remembered. */
@@ -154,8 +170,9 @@ export function takeEntries(
     const before = taken(core).of(storage);
     // Entries of the storage before it may be lost with it: the log says that it began.
     if (before === null) noteBegun(core, region, storage, now);
-    // A gate that lost its storage goes on where the replica does.
-    // safety: entries-after-lost-gate
+    // A gate that lost its storage, or has not heard of a region for a week, does not know what it took. A
+    // replica still has what no gate said that it took.
+    // safety: unknown-entries-taken
     let last = before ?? (entries[0]?.n ?? 1) - 1;
     for (const { n, draft, status, age, used, place } of entries) {
       // The replica keeps the others, and answers nothing once it has too many.

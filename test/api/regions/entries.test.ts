@@ -37,6 +37,9 @@ const holders = (core: Core, id: string) =>
     .holders([{ id, limit: LIMIT }] as never, core.now())
     .map(({ region }) => region);
 
+/** The entry with a number. */
+const entry = (n: number) => ({ n, draft: draft(`req_${n}`), status: 200, age: 0, used: null, place: null });
+
 describe('entries of replicas', () => {
   it('an entry is taken once, and in order', async () => {
     const o = await replicated();
@@ -52,13 +55,17 @@ describe('entries of replicas', () => {
     });
   });
 
-  const entry = (n: number) => ({
-    n,
-    draft: draft(`req_${n}`),
-    status: 200,
-    age: 0,
-    used: null,
-    place: null,
+  it('a gate that knows nothing of a replica takes all that it still has', async () => {
+    const o = await replicated();
+    await inCore(o, (core) => {
+      const take = (...numbers: number[]) => takeEntries(core, 'oc', 'storage one', numbers.map(entry));
+      const { sequence } = core.auditLog.head();
+      expect(take(8, 9)).toBe(9);
+      // `replica.begin` comes before them.
+      expect(core.auditLog.head().sequence).toBe(sequence + 3);
+      expect(take(9, 10)).toBe(10);
+      expect(core.auditLog.head().sequence).toBe(sequence + 4);
+    });
   });
 
   it('a gate that lost its storage goes on where the replica does', async () => {

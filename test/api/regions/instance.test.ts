@@ -162,7 +162,7 @@ describe('a replica', () => {
 
   it('of another release than the one that stored its rows begins again', () =>
     fresh({}, ({ core, following }) => {
-      following.load(page(3), 3);
+      following.load(page(3), page(3));
       const again = () => createFollowing(core.storage, core);
       expect([again().term(), again().position()]).toEqual(['a term', 3]);
       core.meta.set('follows', JSON.stringify(['a term', 3, FORMAT + 1]));
@@ -195,7 +195,7 @@ describe('a replica', () => {
       async lease() {
         asked = Date.now();
         await new Promise((done) => setTimeout(done, 50));
-        return { kind: 'lease', last: 0, stable: 0, records: [], lent: [] };
+        return { kind: 'lease', last: 0, stable: 0, records: [], lent: [], taken: 0 };
       },
     };
     const until = await fresh(gate, async (replica) => {
@@ -216,7 +216,7 @@ describe('a replica', () => {
 
   it('takes records in order, each once', () =>
     fresh({}, ({ following }) => {
-      following.load(page(3), 3);
+      following.load(page(3), page(3));
       const positions = [5, 4, 4, 6, 5].map((n) => {
         following.take('a term', [{ ...general(), n }]);
         return following.position();
@@ -228,7 +228,7 @@ describe('a replica', () => {
   it('takes no records of another release, whose gate waits for its lease', () =>
     fresh({}, async (replica) => {
       const { following } = replica;
-      following.load(page(3), 3);
+      following.load(page(3), page(3));
       const records = [{ ...general(), n: 4 }];
       const sent = { term: 'a term', records, stable: 4 };
       expect(await replica.push({ ...sent, format: FORMAT + 1 })).toMatchObject({ term: null });
@@ -239,7 +239,7 @@ describe('a replica', () => {
   it('what is settled in another term says nothing of its own', () =>
     fresh({}, async (replica) => {
       const { following } = replica;
-      following.load(page(3), 3);
+      following.load(page(3), page(3));
       await replica.push({ format: FORMAT, term: 'another term', records: [], stable: 9 });
       expect(following.isUnsettled(nothingLooked())).toBe(true);
       await replica.push({ format: FORMAT, term: 'a term', records: [], stable: 3 });
@@ -289,6 +289,26 @@ describe('a replica', () => {
       expect(await replica.flush()).toBe(1);
       replica.gate = () => ({ takeEntries: async () => 2 });
       expect(await replica.flush()).toBe(0);
+    }));
+
+  it('does not leave before the gate has its entries', () =>
+    fresh(away, async (replica) => {
+      const entry = { draft: draft('req_one'), status: 200, used: null, place: null };
+      replica.entries.write(entry, Date.now());
+      expect(await replica.leave()).toBe(false);
+      expect(replica.entries.count()).toBe(1);
+    }));
+
+  it('gives no number to an entry that the gate has', () =>
+    fresh({}, async (replica) => {
+      const entry = { draft: draft('req_one'), status: 200, used: null, place: null };
+      replica.entries.write(entry, Date.now());
+      const lent = { kind: 'lease', last: 0, stable: 0, records: [], lent: [], taken: 7 };
+      replica.gate = () => ({ lease: async () => lent });
+      await replica.renewed();
+      expect(replica.entries.count()).toBe(0);
+      replica.entries.write(entry, Date.now());
+      expect(replica.entries.next(Date.now()).map(({ n }) => n)).toEqual([8]);
     }));
 
   it('returns loans once its entries are taken', () =>

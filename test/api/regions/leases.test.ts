@@ -37,6 +37,31 @@ describe('leases', () => {
     });
   });
 
+  it('a replica of another history begins again, although the numbers are the same', async () => {
+    const o = await replicated();
+    await inCore(o, (core) => {
+      silence(core);
+      expect(lease(core, askFor(core, { record: 'another' }))).toEqual({ kind: 'restart' });
+      expect(lease(core, askFor(core))).toMatchObject({ kind: 'lease' });
+    });
+  });
+
+  it('an instance is compared once', async () => {
+    const o = await replicated();
+    await inCore(o, (core) => {
+      silence(core);
+      lease(core, askFor(core));
+      const ask = askFor(core, { record: 'not known any more' });
+      // The records stay for the holder of the lease.
+      for (let n = 0; n < 3; n++) journal(core).append(general());
+      journal(core).advance(journal(core).last());
+      expect(lease(core, ask)).toMatchObject({ kind: 'lease' });
+      expect(lease(core, { ...ask, holder: 'two' })).toEqual({ kind: 'restart' });
+      rowsFrom(core, { ...ask, holder: 'two' }, null);
+      expect(lease(core, { ...ask, holder: 'two' })).toMatchObject({ kind: 'wait' });
+    });
+  });
+
   it('a gate that is behind D1 gives none', async () => {
     const o = await replicated();
     await inGate(o, async (gate) => {
