@@ -5436,7 +5436,7 @@ export interface components {
             };
             /** @description For a generated file or a sync: the names of its secrets, up to 16 KiB in total. Beyond that, prefix and patterns describe them. */
             names?: string[];
-            /** @description For an import: its source, how many secrets it created, updated and skipped, how many items failed, the names of the secrets it wrote (as many as fit), how many names are left out, and the versions it wrote, by secret id. */
+            /** @description For an import, or a change of a folder by a client of Vault: its source, how many secrets it created, updated and skipped, how many items failed, the names of the secrets it wrote or deleted (as many as fit), how many names are left out, the versions it wrote, by secret id, and those of secrets it deleted. */
             imported?: {
                 source: string;
                 created: number;
@@ -5446,6 +5446,9 @@ export interface components {
                 names: string[];
                 unnamed: number;
                 versions: {
+                    [key: string]: number;
+                };
+                deleted?: {
                     [key: string]: number;
                 };
                 dry_run: boolean;

@@ -20,6 +20,15 @@ export const mutants = [
       'api/vault/tokens: ends a session token at once, and never an API key or an agent credential',
     'only-repeatable-found':
       'api/vault/attacks: one that may be repeated serves the same credential without a header, and no other',
+    'folder-write-within-names': 'api/vault/folders: one key that is refused leaves every other as it was',
+    'folder-steps-bounded-on-write':
+      'api/vault/folders: comparing many long names with many patterns is refused before it takes long',
+    'folder-cas': 'api/vault/folders: the revision of the environment, or 0 for a folder that is not there',
+    'folder-put-removes-nothing':
+      'api/vault/folders: refuses to remove keys, naming those that the caller may see',
+    'unseen-keys-unnamed': 'api/vault/folders: refuses to remove keys, naming those that the caller may see',
+    'folder-deleted-whole-or-not':
+      'api/vault/folders: one secret that the key may not delete keeps all, and is not named',
     'named-exchange-limited-before-database':
       'api/vault/tokens: past the limit of its address, a login by name reads no D1',
   }),
@@ -40,6 +49,18 @@ export const mutants = [
     tag: 'reservation-ends',
     change: { from: 'reserved.created_at + RESERVED > now', to: 'true' },
     notice: 'api/vault/kv: after an hour without one, the path is absent',
+  },
+  {
+    name: 'the keys of a folder are not counted together',
+    tag: 'folder-within-limits',
+    change: { from: 'created.length', to: '0' },
+    notice: 'api/vault/folders: the encrypted bytes and the number of secrets are counted for all keys',
+  },
+  {
+    name: 'a break-glass token deletes a folder permanently',
+    tag: 'break-glass-cannot-purge-folder',
+    change: { from: "caller.kind === 'break_glass'", to: 'false' },
+    notice: 'api/vault/folders: one secret that the key may not delete keeps all, and is not named',
   },
   {
     name: 'a break-glass token destroys a secret by its path',

@@ -14,8 +14,9 @@ import type { Route } from '../../http/route';
 import { readSent, type Sent, sentence } from './body';
 import { errors } from './envelope';
 import { asVault, noHandler } from './errors';
+import { folders } from './folders';
 import { kv } from './kv';
-import { cut, type VaultPath } from './path';
+import { cut, mountNamed, type VaultPath } from './path';
 import { becomes, type Taken, type VaultCall } from './route';
 import { mountOf, open, system } from './system';
 import { loginOf, token } from './tokens';
@@ -56,12 +57,15 @@ const LISTS = new Set(['true', '1']);
 function findInMount({ segments, query, isFolder }: VaultPath, verb: string): Found | 405 {
   const [mount = '', kind = '', ...rest] = segments;
   const path = rest.join('/');
-  const params = { mount, path };
+  const { environment, isFolders } = mountNamed(mount);
+  const params = { mount: environment, path };
   const isList =
     kind === 'metadata' && (verb === 'LIST' || (verb === 'GET' && LISTS.has(query.get('list') ?? '')));
   const method = isList ? 'LIST' : verb;
-  const call = pick(kv, method, kind);
-  const isWhole = kind === 'config' || isList || path !== '';
+  const calls: Calls = isFolders ? folders : kv;
+  const call = pick(calls, method, kind) ?? (isFolders && pick(kv, method, kind) !== null ? 405 : null);
+  // The root is a folder, too.
+  const isWhole = kind === 'config' || isList || isFolders || path !== '';
   if (call === 405 || (call && (!isWhole || query.get('scan') === 'true'))) return 405;
   if (call && isFolder && method !== 'GET' && method !== 'LIST')
     throw sentence("cannot write to a path ending in '/'");
@@ -77,7 +81,7 @@ function findInSystem([first, ...rest]: string[], verb: string, sent: Sent): Fou
       return {
         call: mountOf,
         route: '/v1/sys/internal/ui/mounts',
-        params: { mount: preflight[2] as string },
+        params: { mount: mountNamed(preflight[2] as string).environment, shown: preflight[2] as string },
       };
     const call = pick(system, verb, path);
     return call === null || call === 405 ? call : { call, route, params: {} };

@@ -77,7 +77,7 @@ export const mountOf = becomes(
     action: 'environment.mounts',
     named: ({ params }) => ({ environment: params.mount as string }),
     render({ environments: [found] }: Environments, { params }, context: RenderContext) {
-      const data = { path: `${params.mount}/`, ...mountData(found as Environments['environments'][number]) };
+      const data = { path: `${params.shown}/`, ...mountData(found as Environments['environments'][number]) };
       return enveloped(context.request, { data: JSON.stringify(data) });
     },
   },
@@ -90,7 +90,12 @@ const mounts = (isUi: boolean) =>
     method: 'get',
     action: 'environment.mounts',
     render({ environments }: Environments, _, context: RenderContext) {
-      const all = Object.fromEntries(environments.map((one) => [`${one.slug}/`, mountData(one)]));
+      const all = Object.fromEntries(
+        environments.flatMap((one) => [
+          [`${one.slug}/`, mountData(one)],
+          [`${one.slug}.folders/`, mountData(one)],
+        ]),
+      );
       return enveloped(context.request, { data: JSON.stringify(isUi ? { secret: all, auth: {} } : all) });
     },
   });
