@@ -5436,7 +5436,7 @@ export interface components {
             };
             /** @description For a generated file or a sync: the names of its secrets, up to 16 KiB in total. Beyond that, prefix and patterns describe them. */
             names?: string[];
-            /** @description For an import, or a change of a folder by a client of Vault: its source, how many secrets it created, updated and skipped, how many items failed, the names of the secrets it wrote or deleted (as many as fit), how many names are left out, the versions it wrote, by secret id, and those of secrets it deleted. */
+            /** @description For an import or a change of a folder: its source, how many secrets it created, updated and skipped, how many items failed, the names of those written or deleted (as many as fit), how many names are left out, and the versions written or deleted, by secret id. */
             imported?: {
                 source: string;
                 created: number;
@@ -6209,6 +6209,8 @@ export interface components {
              * @example false
              */
             refuseEmpty?: boolean;
+            /** @description For a map of path → answer of vault: whether names begin with the path. */
+            keepPaths?: boolean;
             /**
              * @description Added in front of each name. Empty by default.
              * @example

@@ -197,7 +197,7 @@ export const AuditEntry = z
       .optional()
       .openapi({
         description:
-          'For an import, or a change of a folder by a client of Vault: its source, how many secrets it created, updated and skipped, how many items failed, the names of the secrets it wrote or deleted (as many as fit), how many names are left out, the versions it wrote, by secret id, and those of secrets it deleted.',
+          'For an import or a change of a folder: its source, how many secrets it created, updated and skipped, how many items failed, the names of those written or deleted (as many as fit), how many names are left out, and the versions written or deleted, by secret id.',
       }),
     adopted: z.object(adoption).optional().openapi({
       description: 'For the adoption of a restored database: what changed, and what was lost or stays ended.',
