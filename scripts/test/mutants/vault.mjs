@@ -23,6 +23,9 @@ export const mutants = [
     'folder-write-within-names': 'api/vault/folders: one key that is refused leaves every other as it was',
     'folder-steps-bounded-on-write':
       'api/vault/folders: comparing many long names with many patterns is refused before it takes long',
+    'child-sessions-bounded': 'api/vault/tokens: 50 of a session token live at a time',
+    'child-of-workload-has-its-root':
+      'api/vault/tokens: of a workload, it is none of the other workloads of the trust',
     'folder-cas': 'api/vault/folders: the revision of the environment, or 0 for a folder that is not there',
     'folder-put-removes-nothing':
       'api/vault/folders: refuses to remove keys, naming those that the caller may see',
@@ -49,6 +52,12 @@ export const mutants = [
     tag: 'reservation-ends',
     change: { from: 'reserved.created_at + RESERVED > now', to: 'true' },
     notice: 'api/vault/kv: after an hour without one, the path is absent',
+  },
+  {
+    name: 'session tokens of session tokens do not count for the key',
+    tag: 'sessions-of-sessions-count',
+    change: { from: 'b.id and', to: 'b.id and 0 and' },
+    notice: 'api/vault/tokens: 50 of a session token live at a time',
   },
   {
     name: 'the keys of a folder are not counted together',

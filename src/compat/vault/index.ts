@@ -19,7 +19,7 @@ import { kv } from './kv';
 import { cut, mountNamed, type VaultPath } from './path';
 import { becomes, type Taken, type VaultCall } from './route';
 import { mountOf, open, system } from './system';
-import { loginOf, token } from './tokens';
+import { forbidden, loginOf, token } from './tokens';
 
 /** The call that a path and a method stand for, with what the path names. */
 interface Found {
@@ -31,6 +31,14 @@ interface Found {
 
 /** Prefixes that no mount can have. An environment of this slug is reached by its id. */
 const SYSTEM = new Set(['sys', 'auth', 'identity', 'cubbyhole']);
+
+/** Calls about tokens that are not the caller's, or that would outlive it. */
+const OTHERS_TOKENS =
+  /^(roles|accessors|create-orphan|create\/.+|(lookup|renew|revoke)-accessor|revoke-orphan)\b/;
+
+/** A login with a password, which nobody has here. */
+const isPasswordLogin = ([first, , login, user]: string[]): boolean =>
+  first === 'auth' && login === 'login' && user !== undefined;
 
 type Calls = Record<string, VaultCall>;
 
@@ -88,7 +96,10 @@ function findInSystem([first, ...rest]: string[], verb: string, sent: Sent): Fou
   }
   if (first !== 'auth') return null;
   if (rest[0] === 'token') {
-    const call = pick(token, verb, rest.slice(1).join('/'));
+    const what = rest.slice(1).join('/');
+    if (OTHERS_TOKENS.test(what))
+      return { call: forbidden(verb === 'GET' ? 'get' : 'post'), route: '/v1/auth/token/*', params: {} };
+    const call = pick(token, verb, what);
     return call === null || call === 405 ? call : { call, route, params: {} };
   }
   if (rest.at(-1) !== 'login' || rest.length < 2) return null;
@@ -203,6 +214,10 @@ async function answer(
   if (first === 'sys' && segments.length === 2 && Object.hasOwn(open, second)) {
     trace.route = `/v1/sys/${second}`;
     return verb === 'GET' ? (open[second] as () => Response)() : errors(405, 'unsupported operation');
+  }
+  if (isPasswordLogin(segments)) {
+    trace.route = '/v1/auth/{mount}/login/{user}';
+    return errors(400, 'logins with a password are not supported');
   }
   const read = verb === 'GET' || verb === 'LIST' ? null : await readSent(request).catch(asFinding);
   const sent: Sent = read && 'fields' in read ? read : { fields: {}, texts: new Map() };

@@ -3,6 +3,7 @@
 // whether it exists or not, and never 404, by which clients would take it for a mount of KV version 1.
 import type { RenderContext } from '../../http/context';
 import { sentence } from './body';
+import { capabilities } from './capabilities';
 import { bare, enveloped } from './envelope';
 import { becomes } from './route';
 import { refusing } from './tokens';
@@ -124,6 +125,7 @@ const revokeLease = becomes(
 export const system = {
   'GET internal/ui/mounts': mounts(true),
   'GET mounts': mounts(false),
+  'POST capabilities-self': capabilities,
   'POST leases/lookup': lease('invalid lease'),
   'POST leases/renew': lease('lease not found'),
   'POST leases/revoke': revokeLease,

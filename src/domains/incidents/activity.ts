@@ -13,7 +13,7 @@ import { type CredentialSummary, configuring, type RootPart } from './payloads';
 /** Actions that create a credential, the audit entry's resource. Browser sessions are listed apart. */
 const makingOf: Record<CredentialKind, readonly string[]> = {
   api_key: ['api_key.create'],
-  session: ['access_token.create', 'auth.exchange'],
+  session: ['access_token.create', 'access_token.create_child', 'auth.exchange'],
   agent: ['agent.create'],
   provider: ['provider_token.create'],
   break_glass: ['break_glass.create'],

@@ -35,7 +35,7 @@ const VERBS: Record<string, [label: string, verbs: string]> = {
   provider_token: ['Provider tokens', 'create list revoke'],
   provider: ['Providers', 'issue revoke rotate'],
   role: ['Roles', 'list'],
-  access_token: ['Session tokens', 'create list revoke'],
+  access_token: ['Session tokens', 'create create_child list revoke'],
   auth: [
     'Sign-in',
     'confirm device device_confirm device_deny device_lookup device_token enrol exchange login logout refresh session_end session_list',
