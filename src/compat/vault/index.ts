@@ -14,6 +14,7 @@ import type { Route } from '../../http/route';
 import { readSent, type Sent, sentence } from './body';
 import { errors } from './envelope';
 import { asVault, noHandler } from './errors';
+import { subscribe } from './events';
 import { folders } from './folders';
 import { kv } from './kv';
 import { cut, mountNamed, type VaultPath } from './path';
@@ -91,6 +92,13 @@ function findInSystem([first, ...rest]: string[], verb: string, sent: Sent): Fou
         route: '/v1/sys/internal/ui/mounts',
         params: { mount: mountNamed(preflight[2] as string).environment, shown: preflight[2] as string },
       };
+    const events = /^events\/subscribe\/(.+)$/.exec(path);
+    if (events && verb === 'GET')
+      return {
+        call: subscribe,
+        route: '/v1/sys/events/subscribe/{type}',
+        params: { pattern: events[1] as string },
+      };
     const call = pick(system, verb, path);
     return call === null || call === 405 ? call : { call, route, params: {} };
   }
@@ -163,6 +171,7 @@ function ours(
   const url = new URL(`${incoming.base}/v1/${segments.map(encodeURIComponent).join('/')}`);
   for (const [name, value] of Object.entries(query ?? {}))
     if (value !== undefined) url.searchParams.set(name, value);
+  const upgrade = call.route.streams ? incoming.request.headers.get('upgrade') : null;
   const json = method !== 'GET' && call.route.body && JSON.stringify(body ?? {});
   const org_id = org !== undefined && (named === null || named === org) ? org : (named ?? undefined);
   return {
@@ -170,6 +179,7 @@ function ours(
     request: new Request(url, {
       method,
       ...(json && { body: json, headers: { 'Content-Type': 'application/json' } }),
+      ...(upgrade !== null && { headers: { Upgrade: upgrade } }),
     }),
     headers: {
       ...incoming.headers,
