@@ -41,9 +41,12 @@ describe('domains', () => {
       'environment.mounts',
       'caller.lookup',
       'access_token.login',
+      'access_token.create_child',
+      'environment.capabilities',
       'access_token.revoke_token',
       ...['secret.read_path', 'secret.write_path', 'secret.delete_path', 'secret.restore_path'],
-      ...['secret.describe_path', 'secret.show_path'],
+      ...['secret.describe_path', 'secret.show_path', 'secret.read_folder'],
+      ...['secret.list_folders', 'secret.show_folder', 'secret.write_folder', 'secret.delete_folder'],
     ];
     const unrouted = Object.keys(actions).filter(
       (action) => !routes.some((route) => route.action === action) && !compatible.includes(action),

@@ -245,6 +245,18 @@ describe('secrets', () => {
       'skip',
     ]);
     expect(created).toEqual(['empty/NONE']);
+    const answer = { data: { user: 'app' } };
+    machine.write('vault.json', JSON.stringify({ 'team/db': answer }));
+    const kept = await json([
+      'import',
+      'vault.json',
+      '--source',
+      'vault',
+      '--keep-paths',
+      '-e',
+      'development',
+    ]);
+    expect(kept.created).toEqual(['team/db/user']);
   });
 
   it('share: only the link is on stdout; it is listed and revoked', async () => {

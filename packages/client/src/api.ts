@@ -5437,7 +5437,7 @@ export interface components {
             };
             /** @description For a generated file or a sync: the names of its secrets, up to 16 KiB in total. Beyond that, prefix and patterns describe them. */
             names?: string[];
-            /** @description For an import: its source, how many secrets it created, updated and skipped, how many items failed, the names of the secrets it wrote (as many as fit), how many names are left out, and the versions it wrote, by secret id. */
+            /** @description For an import or a change of a folder: its source, how many secrets it created, updated and skipped, how many items failed, the names of those written or deleted (as many as fit), how many names are left out, and the versions written or deleted, by secret id. */
             imported?: {
                 source: string;
                 created: number;
@@ -5447,6 +5447,9 @@ export interface components {
                 names: string[];
                 unnamed: number;
                 versions: {
+                    [key: string]: number;
+                };
+                deleted?: {
                     [key: string]: number;
                 };
                 dry_run: boolean;
@@ -6207,6 +6210,8 @@ export interface components {
              * @example false
              */
             refuseEmpty?: boolean;
+            /** @description For a map of path → answer of vault: whether names begin with the path. */
+            keepPaths?: boolean;
             /**
              * @description Added in front of each name. Empty by default.
              * @example

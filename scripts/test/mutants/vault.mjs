@@ -20,6 +20,18 @@ export const mutants = [
       'api/vault/tokens: ends a session token at once, and never an API key or an agent credential',
     'only-repeatable-found':
       'api/vault/attacks: one that may be repeated serves the same credential without a header, and no other',
+    'folder-write-within-names': 'api/vault/folders: one key that is refused leaves every other as it was',
+    'folder-steps-bounded-on-write':
+      'api/vault/folders: comparing many long names with many patterns is refused before it takes long',
+    'child-sessions-bounded': 'api/vault/tokens: 50 of a session token live at a time',
+    'child-of-workload-has-its-root':
+      'api/vault/tokens: of a workload, it is none of the other workloads of the trust',
+    'folder-cas': 'api/vault/folders: the revision of the environment, or 0 for a folder that is not there',
+    'folder-put-removes-nothing':
+      'api/vault/folders: refuses to remove keys, naming those that the caller may see',
+    'unseen-keys-unnamed': 'api/vault/folders: refuses to remove keys, naming those that the caller may see',
+    'folder-deleted-whole-or-not':
+      'api/vault/folders: one secret that the key may not delete keeps all, and is not named',
     'named-exchange-limited-before-database':
       'api/vault/tokens: past the limit of its address, a login by name reads no D1',
   }),
@@ -46,6 +58,24 @@ export const mutants = [
     tag: 'list-parts-counted',
     change: { from: 'counts: true', to: 'counts: false' },
     notice: 'api/vault/tokens: each further part of a long list counts as a request',
+  },
+  {
+    name: 'session tokens of session tokens do not count for the key',
+    tag: 'sessions-of-sessions-count',
+    change: { from: 'b.id and', to: 'b.id and 0 and' },
+    notice: 'api/vault/tokens: 50 of a session token live at a time',
+  },
+  {
+    name: 'the keys of a folder are not counted together',
+    tag: 'folder-within-limits',
+    change: { from: 'created.length', to: '0' },
+    notice: 'api/vault/folders: the encrypted bytes and the number of secrets are counted for all keys',
+  },
+  {
+    name: 'a break-glass token deletes a folder permanently',
+    tag: 'break-glass-cannot-purge-folder',
+    change: { from: "caller.kind === 'break_glass'", to: 'false' },
+    notice: 'api/vault/folders: one secret that the key may not delete keeps all, and is not named',
   },
   {
     name: 'a break-glass token destroys a secret by its path',

@@ -11,6 +11,8 @@ export interface Item {
   name: string;
   value: Json;
   encoding?: 'base64';
+  /** The path that the item is at, if the export says so; null where it does not. */
+  path?: string | null;
 }
 
 /** Why an item of an export cannot be imported. */

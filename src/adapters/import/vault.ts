@@ -17,21 +17,22 @@ function isVersioned(data: Node): boolean {
   );
 }
 
-function read(answer: Node, name: string): Found[] {
+function read(answer: Node, name: string, path: string | null): Found[] {
+  const at = (map: Node): Found[] => keysOf(map).map((item) => ({ ...item, path }));
   const data = answer.need('data');
   if (!data.isObject) throw data.unreadable('is not an object');
-  if (!isVersioned(data)) return keysOf(data);
+  if (!isVersioned(data)) return at(data);
   const inner = data.get('data') as Node;
   // A deletion time may be in the future: only a version without data is deleted.
   if (inner.isNull || data.need('metadata').isTrue('destroyed')) return [failure(name, 'DELETED')];
-  return keysOf(inner);
+  return at(inner);
 }
 
 export const vault = source({
   source: 'vault',
   accepts: 'json',
   read(data) {
-    if (data.get('data')) return read(data, 'data');
-    return eachOf(data.entries(), ([path, answer]) => read(answer, path));
+    if (data.get('data')) return read(data, 'data', null);
+    return eachOf(data.entries(), ([path, answer]) => read(answer, path, path));
   },
 });

@@ -11,6 +11,7 @@ export interface Shown {
   auth?: object;
   lease_seconds?: number;
   status?: number;
+  warnings?: string[];
 }
 
 /** The id of a request as a UUID, whose digits are those of the `Request-Id` header. */
@@ -23,10 +24,10 @@ function uuidOf({ id }: Pick<RequestFacts, 'id'>): string {
 
 export const enveloped = (
   request: Pick<RequestFacts, 'id'>,
-  { data = 'null', auth, lease_seconds = 0, status = 200 }: Shown,
+  { data = 'null', auth, lease_seconds = 0, status = 200, warnings = [] }: Shown,
 ): Response =>
   new Response(
-    `{"request_id":"${uuidOf(request)}","lease_id":"","renewable":false,"lease_duration":${lease_seconds},"data":${data},"wrap_info":null,"warnings":null,"auth":${auth ? JSON.stringify(auth) : 'null'}}`,
+    `{"request_id":"${uuidOf(request)}","lease_id":"","renewable":false,"lease_duration":${lease_seconds},"data":${data},"wrap_info":null,"warnings":${warnings.length ? JSON.stringify(warnings) : 'null'},"auth":${auth ? JSON.stringify(auth) : 'null'}}`,
     { status, headers: JSON_TYPE },
   );
 

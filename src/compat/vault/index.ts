@@ -14,11 +14,13 @@ import type { Route } from '../../http/route';
 import { readSent, type Sent, sentence } from './body';
 import { errors } from './envelope';
 import { asVault, noHandler } from './errors';
+import { subscribe } from './events';
+import { folders } from './folders';
 import { kv } from './kv';
-import { cut, type VaultPath } from './path';
+import { cut, mountNamed, type VaultPath } from './path';
 import { becomes, type Taken, type VaultCall } from './route';
 import { mountOf, open, system } from './system';
-import { loginOf, token } from './tokens';
+import { forbidden, loginOf, token } from './tokens';
 
 /** The call that a path and a method stand for, with what the path names. */
 interface Found {
@@ -30,6 +32,14 @@ interface Found {
 
 /** Prefixes that no mount can have. An environment of this slug is reached by its id. */
 const SYSTEM = new Set(['sys', 'auth', 'identity', 'cubbyhole']);
+
+/** Calls about tokens that are not the caller's, or that would outlive it. */
+const OTHERS_TOKENS =
+  /^(roles|accessors|create-orphan|create\/.+|(lookup|renew|revoke)-accessor|revoke-orphan)\b/;
+
+/** A login with a password, which nobody has here. */
+const isPasswordLogin = ([first, , login, user]: string[]): boolean =>
+  first === 'auth' && login === 'login' && user !== undefined;
 
 type Calls = Record<string, VaultCall>;
 
@@ -56,12 +66,15 @@ const LISTS = new Set(['true', '1']);
 function findInMount({ segments, query, isFolder }: VaultPath, verb: string): Found | 405 {
   const [mount = '', kind = '', ...rest] = segments;
   const path = rest.join('/');
-  const params = { mount, path };
+  const { environment, isFolders } = mountNamed(mount);
+  const params = { mount: environment, path };
   const isList =
     kind === 'metadata' && (verb === 'LIST' || (verb === 'GET' && LISTS.has(query.get('list') ?? '')));
   const method = isList ? 'LIST' : verb;
-  const call = pick(kv, method, kind);
-  const isWhole = kind === 'config' || isList || path !== '';
+  const calls: Calls = isFolders ? folders : kv;
+  const call = pick(calls, method, kind) ?? (isFolders && pick(kv, method, kind) !== null ? 405 : null);
+  // The root is a folder, too.
+  const isWhole = kind === 'config' || isList || isFolders || path !== '';
   if (call === 405 || (call && (!isWhole || query.get('scan') === 'true'))) return 405;
   if (call && isFolder && method !== 'GET' && method !== 'LIST')
     throw sentence("cannot write to a path ending in '/'");
@@ -77,14 +90,24 @@ function findInSystem([first, ...rest]: string[], verb: string, sent: Sent): Fou
       return {
         call: mountOf,
         route: '/v1/sys/internal/ui/mounts',
-        params: { mount: preflight[2] as string },
+        params: { mount: mountNamed(preflight[2] as string).environment, shown: preflight[2] as string },
+      };
+    const events = /^events\/subscribe\/(.+)$/.exec(path);
+    if (events && verb === 'GET')
+      return {
+        call: subscribe,
+        route: '/v1/sys/events/subscribe/{type}',
+        params: { pattern: events[1] as string },
       };
     const call = pick(system, verb, path);
     return call === null || call === 405 ? call : { call, route, params: {} };
   }
   if (first !== 'auth') return null;
   if (rest[0] === 'token') {
-    const call = pick(token, verb, rest.slice(1).join('/'));
+    const what = rest.slice(1).join('/');
+    if (OTHERS_TOKENS.test(what))
+      return { call: forbidden(verb === 'GET' ? 'get' : 'post'), route: '/v1/auth/token/*', params: {} };
+    const call = pick(token, verb, what);
     return call === null || call === 405 ? call : { call, route, params: {} };
   }
   if (rest.at(-1) !== 'login' || rest.length < 2) return null;
@@ -148,6 +171,7 @@ function ours(
   const url = new URL(`${incoming.base}/v1/${segments.map(encodeURIComponent).join('/')}`);
   for (const [name, value] of Object.entries(query ?? {}))
     if (value !== undefined) url.searchParams.set(name, value);
+  const upgrade = call.route.streams ? incoming.request.headers.get('upgrade') : null;
   const json = method !== 'GET' && call.route.body && JSON.stringify(body ?? {});
   const org_id = org !== undefined && (named === null || named === org) ? org : (named ?? undefined);
   return {
@@ -155,6 +179,7 @@ function ours(
     request: new Request(url, {
       method,
       ...(json && { body: json, headers: { 'Content-Type': 'application/json' } }),
+      ...(upgrade !== null && { headers: { Upgrade: upgrade } }),
     }),
     headers: {
       ...incoming.headers,
@@ -199,6 +224,10 @@ async function answer(
   if (first === 'sys' && segments.length === 2 && Object.hasOwn(open, second)) {
     trace.route = `/v1/sys/${second}`;
     return verb === 'GET' ? (open[second] as () => Response)() : errors(405, 'unsupported operation');
+  }
+  if (isPasswordLogin(segments)) {
+    trace.route = '/v1/auth/{mount}/login/{user}';
+    return errors(400, 'logins with a password are not supported');
   }
   const read = verb === 'GET' || verb === 'LIST' ? null : await readSent(request).catch(asFinding);
   const sent: Sent = read && 'fields' in read ? read : { fields: {}, texts: new Map() };

@@ -39,7 +39,7 @@ const at = ({ params }: At) => {
   const { mount, path } = params as Params;
   return { environment: mount, ...(isSecretName(path) && { name: path }) };
 };
-const mount = ({ params }: At) => ({ environment: (params as Params).mount });
+export const mount = ({ params }: At) => ({ environment: (params as Params).mount });
 
 /** Throws 400 for a path that is no name of ours. */
 function mustBeName({ params }: At): void {
@@ -50,7 +50,7 @@ function mustBeName({ params }: At): void {
 }
 
 /** The metadata of a version. */
-const versionData = ({ version, created_at, deleted_at, tags }: VersionShown) => ({
+export const versionData = ({ version, created_at, deleted_at, tags }: VersionShown) => ({
   version,
   created_time: created_at,
   deletion_time: deleted_at ?? '',
@@ -58,7 +58,7 @@ const versionData = ({ version, created_at, deleted_at, tags }: VersionShown) =>
   custom_metadata: Object.keys(tags).length ? tags : null,
 });
 
-const answered = (context: Context, data: object, status = 200) =>
+export const answered = (context: Context, data: object, status = 200) =>
   enveloped(context.request, { data: JSON.stringify(data), status });
 
 /** 404: of what was deleted, its metadata stay visible. */
@@ -67,10 +67,10 @@ const gone = ({ gone }: Absent, context: Context) =>
 
 // ---------------------------------------------------------------- reading
 
-const VersionQuery = z.strictObject({ version: QueryInteger(0, 999_999_999).optional() });
+export const VersionQuery = z.strictObject({ version: QueryInteger(0, 999_999_999).optional() });
 const SubkeysQuery = VersionQuery.extend({ depth: QueryInteger(0, 999_999_999).optional() });
 
-const versionOf = (query: URLSearchParams): Taken => ({
+export const versionOf = (query: URLSearchParams): Taken => ({
   query: { version: query.get('version') ?? undefined },
 });
 
@@ -156,9 +156,9 @@ const readMetadata = becomes({
 });
 
 /** What a path can be configured to in Vault, and what it always is here. */
-const CONFIG = { max_versions: 0, cas_required: false, delete_version_after: '0s' };
+export const CONFIG = { max_versions: 0, cas_required: false, delete_version_after: '0s' };
 
-const readConfig = becomes({
+export const readConfig = becomes({
   method: 'get',
   action: 'environment.mounts',
   named: mount,
@@ -168,13 +168,13 @@ const readConfig = becomes({
 
 // ---------------------------------------------------------------- lists
 
-const ListQuery = z.strictObject({
+export const ListQuery = z.strictObject({
   after: z.string().max(255).optional(),
   limit: QueryInteger(1, 5000).optional(),
 });
 
 /** The most keys of one answer. With more, a client narrows the list with `after` and `limit`. */
-const MOST_KEYS = 5000;
+export const MOST_KEYS_LISTED = 5000;
 /** The most parts of one answer: with wide name patterns, the gate looks far for few keys. */
 const MOST_PARTS = 100;
 
@@ -215,8 +215,10 @@ export async function keysBelow(
     keys.push(...names.map((name) => name.slice(folderOf(path).length)));
     if (page.next === null) return keys.sort();
     if (parts === MOST_PARTS) throw sentence('the list takes too long: list a folder below it');
-    if (keys.length > MOST_KEYS)
-      throw sentence(`the list has over ${MOST_KEYS.toLocaleString('en')} keys: list a folder below it`);
+    if (keys.length > MOST_KEYS_LISTED)
+      throw sentence(
+        `the list has over ${MOST_KEYS_LISTED.toLocaleString('en')} keys: list a folder below it`,
+      );
     const input = { ...listInput(path, page.next), environment: mount };
     // safety: list-parts-counted
     page = unwrap(await context.further(input, { counts: true })).data as Page;
@@ -234,18 +236,22 @@ export const list = becomes(
       return { input: { ...listInput(path, null), environment: mount } };
     },
     async render(page: Page, { params, query }, context: RenderContext) {
-      const all = await keysBelow(page, params as Params, context);
-      const { after, limit = all.length } = query;
-      const keys = all.filter((key) => after === undefined || key > after).slice(0, limit);
-      return keys.length ? answered(context, { keys }) : errors(404);
+      return listed(context, await keysBelow(page, params as Params, context), query);
     },
   },
-  {
-    takes: (_, query) => ({
-      query: { after: query.get('after') || undefined, limit: positive(query.get('limit')) },
-    }),
-  },
+  { takes: cutList },
 );
+
+/** The keys that `after` and `limit` leave. */
+export function listed(context: Context, all: string[], query: z.output<typeof ListQuery>): Response {
+  const { after, limit = all.length } = query;
+  const keys = all.filter((key) => after === undefined || key > after).slice(0, limit);
+  return keys.length ? answered(context, { keys }) : errors(404);
+}
+
+export function cutList(_: Sent, query: URLSearchParams): Taken {
+  return { query: { after: query.get('after') || undefined, limit: positive(query.get('limit')) } };
+}
 
 /** OpenBao takes 0 and negative limits for none. */
 const positive = (limit: string | null): string | undefined =>
@@ -253,18 +259,18 @@ const positive = (limit: string | null): string | undefined =>
 
 // ---------------------------------------------------------------- writing
 
+/** The text of a map. */
+export const MapText = z.string().refine(isObjectText, 'must be a map');
+
+/** A write; its map is one value. */
 const Write = z.strictObject({
-  /** The text of the map. */
-  data: z
-    .string()
-    .refine((text) => utf8(text).length <= MOST_VALUE, 'must have at most 64 KiB')
-    .refine(isObjectText, 'must be a map'),
+  data: MapText.refine((text) => utf8(text).length <= MOST_VALUE, 'must have at most 64 KiB'),
   cas: z.int().min(0).optional(),
 });
-type WriteBody = z.output<typeof Write>;
+export type WriteBody = z.output<typeof Write>;
 
 /** The map and the options of a write. */
-function written({ fields, texts }: Sent): Taken {
+export function written({ fields, texts }: Sent): Taken {
   if (!('data' in fields)) throw sentence('no data provided');
   const data = fields.data === null ? '{}' : (texts.get('data') as string);
   if (fields.data !== null && !isObject(fields.data)) throw sentence('data must be a map');

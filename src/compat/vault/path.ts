@@ -10,6 +10,17 @@ export interface VaultPath {
   query: URLSearchParams;
 }
 
+/** What the name of a mount ends in whose paths are folders. No slug contains a dot. */
+const FOLDERS = '.folders';
+
+const isFolders = (mount = ''): boolean => mount.endsWith(FOLDERS);
+
+/** The environment of a mount, and whether its paths are folders. */
+export const mountNamed = (mount: string) => ({
+  environment: isFolders(mount) ? mount.slice(0, -FOLDERS.length) : mount,
+  isFolders: isFolders(mount),
+});
+
 const BASE = '/compat/vault/';
 
 /**
@@ -33,6 +44,9 @@ export function cut(url: string): VaultPath | 'invalid' | null {
   const decoded = decode(rest.slice('/v1/'.length));
   if (decoded === null) return 'invalid';
   const segments = decoded.split('/').filter((segment) => segment !== '');
+  // The root of a mount of folders, as some clients spell it.
+  if (segments.length === 3 && isFolders(segments[0]) && segments[1] === 'data' && segments[2] === '.')
+    segments.pop();
   // safety: vault-dot-segments
   if (segments.some((segment) => segment === '.' || segment === '..')) return 'invalid';
   return { org, segments, isFolder: decoded.endsWith('/'), query: new URLSearchParams(search) };

@@ -31,7 +31,10 @@ const TAG = 'Vault';
 export const becomes = <Q extends z.ZodType, B extends z.ZodType>(
   declared: Pick<Route<Q, B>, 'method' | 'action'> &
     Partial<
-      Pick<Route<Q, B>, 'operation' | 'query' | 'body' | 'named' | 'prepare' | 'more' | 'render' | 'public'>
+      Pick<
+        Route<Q, B>,
+        'operation' | 'streams' | 'query' | 'body' | 'named' | 'prepare' | 'more' | 'render' | 'public'
+      >
     >,
   { takes, purpose, shows }: Omit<VaultCall, 'route'> = {},
 ): VaultCall => ({

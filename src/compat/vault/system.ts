@@ -3,6 +3,7 @@
 // whether it exists or not, and never 404, by which clients would take it for a mount of KV version 1.
 import type { RenderContext } from '../../http/context';
 import { sentence } from './body';
+import { capabilities } from './capabilities';
 import { bare, enveloped } from './envelope';
 import { becomes } from './route';
 import { refusing } from './tokens';
@@ -77,7 +78,7 @@ export const mountOf = becomes(
     action: 'environment.mounts',
     named: ({ params }) => ({ environment: params.mount as string }),
     render({ environments: [found] }: Environments, { params }, context: RenderContext) {
-      const data = { path: `${params.mount}/`, ...mountData(found as Environments['environments'][number]) };
+      const data = { path: `${params.shown}/`, ...mountData(found as Environments['environments'][number]) };
       return enveloped(context.request, { data: JSON.stringify(data) });
     },
   },
@@ -90,7 +91,12 @@ const mounts = (isUi: boolean) =>
     method: 'get',
     action: 'environment.mounts',
     render({ environments }: Environments, _, context: RenderContext) {
-      const all = Object.fromEntries(environments.map((one) => [`${one.slug}/`, mountData(one)]));
+      const all = Object.fromEntries(
+        environments.flatMap((one) => [
+          [`${one.slug}/`, mountData(one)],
+          [`${one.slug}.folders/`, mountData(one)],
+        ]),
+      );
       return enveloped(context.request, { data: JSON.stringify(isUi ? { secret: all, auth: {} } : all) });
     },
   });
@@ -119,6 +125,7 @@ const revokeLease = becomes(
 export const system = {
   'GET internal/ui/mounts': mounts(true),
   'GET mounts': mounts(false),
+  'POST capabilities-self': capabilities,
   'POST leases/lookup': lease('invalid lease'),
   'POST leases/renew': lease('lease not found'),
   'POST leases/revoke': revokeLease,

@@ -8,6 +8,7 @@ import type { OwnToken, TokenNamed } from '../../domains/credentials/gate/own';
 import { issue } from '../../domains/credentials/routes';
 import { exchangeForRole } from '../../domains/trusts/routes';
 import { MOST_TOKEN } from '../../domains/trusts/wire';
+import { ApiError, refuse } from '../../errors';
 import type { RenderContext } from '../../http/context';
 import type { Input } from '../../http/route';
 import { type Sent, sentence } from './body';
@@ -78,6 +79,16 @@ export const refusing = (method: 'get' | 'post', text: string) =>
     },
   });
 
+/** A call that nobody may make. */
+export const forbidden = (method: 'get' | 'post') =>
+  becomes({
+    ...looking,
+    method,
+    prepare: () => {
+      throw new ApiError(refuse('INSUFFICIENT_SCOPE'));
+    },
+  });
+
 // ---------------------------------------------------------------- logins
 
 interface Given {
@@ -133,6 +144,9 @@ const minting = {
     return { input: { ...body, ...same, token }, once };
   },
 } as const;
+
+/** The same below the caller, which may be a session token itself. */
+const child = { action: 'access_token.create_child', operation: 'access_token.create_child' } as const;
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
@@ -199,8 +213,8 @@ const isDefault = (policies: unknown) =>
   policies === null ||
   (Array.isArray(policies) && policies.every((policy) => policy === 'default'));
 
-/** A token that the caller's own key can make for itself: with all that the key holds. */
-const create = becomes(minting as never, {
+/** A token below the caller's own, with all that this one holds. */
+const create = becomes({ ...minting, ...child } as never, {
   takes({ fields }) {
     const { ttl, explicit_max_ttl, policies, no_parent, num_uses } = fields;
     if (!isDefault(policies))

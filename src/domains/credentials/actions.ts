@@ -10,6 +10,7 @@ export const actions = {
   'api_key.rotate': { scopes: ['tokens:write'], makes: true },
   'api_key.revoke': { scopes: ['tokens:write'], urgent: true },
   'access_token.create': { scopes: [], kinds: ['api_key'], makes: true },
+  'access_token.create_child': { scopes: [], kinds: ['api_key', 'session'], makes: true },
   'access_token.list': { scopes: ['tokens:read'] },
   'access_token.revoke': { scopes: ['tokens:write'], urgent: true },
   'agent.list': { scopes: ['tokens:read'] },

@@ -78,6 +78,8 @@ export const eventRoutes = [
       },
     }),
     render: (part: EventsPart, { query, is_websocket }: Input<StreamQuery>, context) =>
-      (is_websocket ? socketOf : streamOf)(context, part, query.types ?? null),
+      is_websocket
+        ? socketOf(context, part, query.types ?? null)
+        : streamOf(context, part, query.types ?? null),
   }),
 ];

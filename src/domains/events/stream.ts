@@ -2,7 +2,7 @@
 // polls the gate in rounds, and the gate holds each round until something happens. Invariants: only events
 // returned by a round are sent, and each round authorises the caller again; whenever a stream ends, the
 // client can resume from the last id it received.
-import type { EventType } from '../../gate/events/outbox';
+import type { EventType, StoredEvent } from '../../gate/events/outbox';
 import type { RenderContext } from '../../http/context';
 import { type FeedPage, feedOn } from './feed';
 import type { Counts, EventsPart } from './gate/operations';
@@ -86,8 +86,13 @@ export function streamOf(context: RenderContext, first: EventsPart, types: Event
   });
 }
 
-/** The same over a WebSocket. Messages from the client are ignored. */
-export function socketOf(context: RenderContext, first: EventsPart, types: EventType[] | null): Response {
+/** The same over a WebSocket, with the messages of each event. Messages from the client are ignored. */
+export function socketOf(
+  context: RenderContext,
+  first: EventsPart,
+  types: EventType[] | null,
+  messagesOf: (event: StoredEvent) => object[] = (event) => [eventOut(context.org, event)],
+): Response {
   const { 0: client, 1: server } = new WebSocketPair();
   server.accept();
   let isOpen = true;
@@ -98,7 +103,7 @@ export function socketOf(context: RenderContext, first: EventsPart, types: Event
   const send = async () => {
     for await (const page of rounds(context, first, types)) {
       if (!isOpen) return;
-      for (const event of page?.events ?? []) server.send(JSON.stringify(eventOut(context.org, event)));
+      for (const message of (page?.events ?? []).flatMap(messagesOf)) server.send(JSON.stringify(message));
     }
   };
   send()

@@ -43,9 +43,11 @@ export function readExport(
   body: string,
   prefix: string,
   now: number,
+  keepPaths = false,
 ): Prepared | Refusal {
   try {
-    return prepare(found(name, data, body, now), prefix, lastWins(name));
+    const items = found(name, data, body, now);
+    return prepare(keepPaths ? atPaths(items) : items, prefix, lastWins(name));
   } catch (error) {
     if (error instanceof TooLarge) return refuse('PAYLOAD_TOO_LARGE', { message: error.message });
     if (!(error instanceof Unreadable)) throw error;
@@ -86,6 +88,20 @@ function dataOf(body: string): Json {
   const whole = parseJson(body, MOST_DEPTH + 1);
   const fields = whole instanceof JsonObject ? whole.entries : [];
   return fields.findLast(([key]) => key === 'data')?.[1] ?? null;
+}
+
+/** Items whose names begin with their paths. A slash in a key would look like a further folder. */
+function* atPaths(items: Iterable<Found>): Generator<Found> {
+  for (const item of items) {
+    if (isFailure(item)) {
+      yield item;
+      continue;
+    }
+    if (item.path == null)
+      throw new Unreadable('it does not say the path of its keys. Export a map of path → answer');
+    const folder = item.path.split('/').filter((part) => part !== '');
+    yield { ...item, name: [...folder, item.name.replaceAll('/', '_')].join('/') };
+  }
 }
 
 function prepare(items: Iterable<Found>, prefix: string, lastWins: boolean): Prepared {

@@ -2,6 +2,7 @@
 // ciphertext.
 import { fromUtf8 } from '../../crypto/bytes';
 import { newId } from '../../db/ids';
+import { ApiError, invalid } from '../../errors';
 import { type Context, keysOf } from '../../http/context';
 import { type Input, route } from '../../http/route';
 import { encryptValue } from '../secrets/encryption';
@@ -29,8 +30,17 @@ function inputOf({ body, bytes }: Request, context: Context): ImportInput {
     dryRun = false,
     prefix = '',
     refuseEmpty = false,
+    keepPaths = false,
   } = body;
-  const found = readExport(source, data, fromUtf8(bytes as Uint8Array) as string, prefix, Date.now());
+  if (keepPaths && source !== 'vault') throw new ApiError(invalid('keepPaths', 'is for the source vault'));
+  const found = readExport(
+    source,
+    data,
+    fromUtf8(bytes as Uint8Array) as string,
+    prefix,
+    Date.now(),
+    keepPaths,
+  );
   const refusal = 'code' in found ? found : null;
   const { items, failed } =
     'code' in found ? { items: [], failed: [] } : refuseEmpty ? withoutEmpty(found) : found;

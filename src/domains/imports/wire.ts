@@ -45,6 +45,9 @@ export const ImportIn = z
       description: 'Whether items with an empty value fail with VALUE_EMPTY. false by default.',
       example: false,
     }),
+    keepPaths: z.boolean().optional().openapi({
+      description: 'For a map of path → answer of vault: whether names begin with the path.',
+    }),
     prefix: Prefix.optional().openapi({
       description: 'Added in front of each name. Empty by default.',
       example: '',

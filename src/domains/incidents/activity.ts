@@ -13,7 +13,7 @@ import { type CredentialSummary, configuring, type RootPart } from './payloads';
 /** Actions that create a credential, the audit entry's resource. Browser sessions are listed apart. */
 const makingOf: Record<CredentialKind, readonly string[]> = {
   api_key: ['api_key.create'],
-  session: ['access_token.create', 'auth.exchange'],
+  session: ['access_token.create', 'access_token.create_child', 'auth.exchange'],
   agent: ['agent.create'],
   provider: ['provider_token.create'],
   break_glass: ['break_glass.create'],
@@ -34,12 +34,12 @@ const CHANGING = [
   ],
   ...['provider.issue', 'provider.rotate', 'provider.revoke', 'secret.auto_rotate'],
 ];
-/** An import has one entry for everything it created and updated. */
-const IMPORT = 'integration.import';
+/** Each has one entry for everything it created, updated and deleted. */
+const SEVERAL = ['integration.import', 'secret.write_folder', 'secret.delete_folder'];
 /** What a sync sends has an entry with the connection in `sent`. */
 const SENDING = 'integration.sync_run';
 /** Actions whose entries record changes of secrets. */
-export const TELLING = [...CHANGING, IMPORT];
+export const TELLING = [...CHANGING, ...SEVERAL];
 /**
  * How long before the period an active item may have been created: a share link lasts seven days, a session
  * token one.
@@ -73,8 +73,8 @@ export const isChange = (entry: Entry) =>
   CHANGING.includes(entry.action) && isDone(entry) && entry.version !== null && entry.resource !== null;
 
 /**
- * Entries, where that of an import is followed by one for each version it wrote, as if each secret had been
- * created or updated on its own.
+ * Entries, where that of an import or a folder is followed by one for each version it wrote or deleted, as if
+ * each secret had been created, updated or deleted on its own.
  */
 export const expanded = (entries: readonly Entry[]): Entry[] =>
   // safety: exposure-counts-imports
@@ -87,6 +87,15 @@ export const expanded = (entries: readonly Entry[]): Entry[] =>
         version,
         imported: undefined,
         ...(version === 1 ? { action: 'secret.create', expires_at: null } : { action: 'secret.update' }),
+      }),
+    ),
+    ...Object.entries(entry.imported?.deleted ?? {}).map(
+      ([resource, version]): Entry => ({
+        ...entry,
+        resource,
+        version,
+        imported: undefined,
+        action: 'secret.delete',
       }),
     ),
   ]);

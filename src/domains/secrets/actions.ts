@@ -12,6 +12,8 @@ export const actions = {
   'secret.rotate': { scopes: ['secrets:rotate'], kinds: emergency, held: true },
   'secret.rollback': { scopes: ['secrets:write'], kinds: emergency, held: true },
   'secret.delete': { scopes: ['secrets:delete'], kinds: emergency, held: true },
+  'secret.write_folder': { scopes: ['secrets:write'], kinds: emergency, held: true },
+  'secret.delete_folder': { scopes: ['secrets:delete'], kinds: emergency, held: true },
   'secret.restore': { scopes: ['secrets:delete'], kinds: emergency, held: true },
 } as const satisfies Needs;
 

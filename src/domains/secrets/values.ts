@@ -49,7 +49,7 @@ const MOST_STARTS = 3;
 const MOST_REPORTED = 20;
 
 /** The parts of an answer together. */
-interface Parts extends Pick<ValuesPart, 'environment' | 'withheld' | 'next_page'> {
+interface Parts extends Pick<ValuesPart, 'environment' | 'withheld' | 'next_page' | 'folder'> {
   /** Items with the names under which they are shown; null for their own. */
   items: { item: Delivered; name: string | null }[];
   unreadable: string[];
@@ -59,8 +59,11 @@ interface Parts extends Pick<ValuesPart, 'environment' | 'withheld' | 'next_page
 const itemsOf = ({ items, names }: ValuesPart) =>
   items.map((item, index) => ({ item, name: names?.[index] ?? null }));
 
+/** The gate's input for a part of an answer. */
+type InputOf = (part: Pick<ValuesInput, 'if_none_match' | 'after' | 'etag'>) => ValuesInput;
+
 /** Reads parts from the gate until the answer is complete; starts again if it changed between two parts. */
-async function partsOf(first: ValuesPart, query: Query, context: RenderContext): Promise<Parts> {
+async function partsOf(first: ValuesPart, inputOf: InputOf, context: RenderContext): Promise<Parts> {
   const start = (part: ValuesPart, etag: string | null): Parts => ({
     ...part,
     items: itemsOf(part),
@@ -71,12 +74,10 @@ async function partsOf(first: ValuesPart, query: Query, context: RenderContext):
   let next = first.next;
   for (let starts = 0; next !== null; ) {
     const more = { if_none_match: null, after: next, etag: all.etag };
-    const part = unwrap(await context.further(valuesInput(query, more))).data as ValuesPart;
+    const part = unwrap(await context.further(inputOf(more))).data as ValuesPart;
     if (part.changed) {
       if (++starts > MOST_STARTS) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
-      const again = unwrap(
-        await context.further(valuesInput(query, { if_none_match: null, after: null, etag: null })),
-      );
+      const again = unwrap(await context.further(inputOf({ if_none_match: null, after: null, etag: null })));
       all = start(again.data as ValuesPart, again.etag ?? null);
       next = (again.data as ValuesPart).next;
       continue;
@@ -92,16 +93,15 @@ async function partsOf(first: ValuesPart, query: Query, context: RenderContext):
 const nameOf = (item: Delivered): string =>
   ('text' in item ? (JSON.parse(item.text) as Readable) : item).row.name;
 
-/** All values of an answer. One that does not open is named, and reported as an integrity violation. */
-export async function allValues(first: ValuesPart, { query, params }: Input<Query>, context: RenderContext) {
-  const {
-    environment,
-    items,
-    withheld = [],
-    unreadable,
-    etag,
-    next_page = null,
-  } = await partsOf(first, query, context);
+/** The parts of an answer with their values by name. */
+interface Opened extends Omit<Parts, 'items'> {
+  values: Record<string, string>;
+  versions: Record<string, number>;
+}
+
+/** Decrypts all parts. A value that does not open is named, and reported as an integrity violation. */
+export async function openAll(first: ValuesPart, inputOf: InputOf, context: RenderContext): Promise<Opened> {
+  const { items, ...parts } = await partsOf(first, inputOf, context);
   // Without a prototype, so that __proto__ is an ordinary name.
   const values: Record<string, string> = Object.create(null);
   const versions: Record<string, number> = Object.create(null);
@@ -115,10 +115,17 @@ export async function allValues(first: ValuesPart, { query, params }: Input<Quer
       // safety: bulk-names-what-does-not-open
       if (!(error instanceof ApiError && error.violation)) throw error;
       violations.push(error.violation);
-      unreadable.push(nameOf(item));
+      parts.unreadable.push(nameOf(item));
     }
   }
   for (const violation of violations.slice(0, MOST_REPORTED)) await context.report(violation);
+  return { ...parts, values, versions };
+}
+
+/** All values of an answer. */
+export async function allValues(first: ValuesPart, { query, params }: Input<Query>, context: RenderContext) {
+  const opened = await openAll(first, (part) => valuesInput(query, part), context);
+  const { environment, values, versions, withheld = [], unreadable, etag, next_page = null } = opened;
   const isPage = query.limit !== undefined || query.cursor !== undefined;
   const next_cursor =
     next_page && toCursor(context.deployment.cursor, context.org, listName(VALUES, params), next_page);

@@ -39,6 +39,8 @@ export interface Imported {
    * All versions that it wrote, by the ids of secrets. Later reports about a credential are based on this.
    */
   versions: Readonly<Record<string, number>>;
+  /** Of a change of a folder: the newest versions of the secrets that it deleted, by their ids. */
+  deleted?: Readonly<Record<string, number>>;
   dry_run: boolean;
 }
 
@@ -94,8 +96,8 @@ export interface Draft {
   /** And their names, if they fit; otherwise `prefix` and `patterns` describe them. */
   names?: readonly string[];
   /**
-   * Of an import: the source, the number of secrets created, changed, skipped and refused, and the names of
-   * those written, as far as they fit.
+   * Of an import, and of a change of a folder by a client of Vault: the source, the number of secrets created,
+   * changed, skipped and refused, and the names of those written or deleted, as far as they fit.
    */
   imported?: Imported;
   /** Of a restore: counts, and the names of what was lost or stays ended. */
@@ -200,6 +202,20 @@ const adoptedIn = (adopted: Adoption): Adoption => ({
   lost_versions: adopted.lost_versions.map(sorted),
 });
 
+/** The same of an import. */
+const importedIn = ({ deleted, ...imported }: Imported): Imported =>
+  sorted({
+    ...imported,
+    versions: sorted(imported.versions),
+    ...(deleted && { deleted: sorted(deleted) }),
+  });
+
+/** The ids of all secrets that an entry about several of them changed. */
+export const changedIn = ({ imported }: Pick<Draft, 'imported'>): string[] => [
+  ...Object.keys(imported?.versions ?? {}),
+  ...Object.keys(imported?.deleted ?? {}),
+];
+
 /**
  * An entry and its text. The fields are in the order of canonical JSON, so that the hashed text is created
  * only once.
@@ -231,7 +247,7 @@ export function entryOf(
     format: FORMAT,
     former_name: draft.former_name,
     id: newId('aud', at),
-    imported: draft.imported && sorted({ ...draft.imported, versions: sorted(draft.imported.versions) }),
+    imported: draft.imported && importedIn(draft.imported),
     incident: draft.incident && { id: draft.incident.id, status: draft.incident.status },
     ip: draft.ip,
     missing: draft.missing?.map(({ from, reason, to }) => ({ from, reason, to })),
@@ -263,6 +279,20 @@ export function entryOf(
   const entry: Entry = { ...body, hash: hashOfText(text) };
   // Equal to JSON.stringify(entry).
   return { entry, text: `${text.slice(0, -1)},"hash":"${entry.hash}"}` };
+}
+
+/** The most bytes of names in the audit entry of a change of several secrets. */
+const MOST_LISTED = 4000;
+
+/** The names that fit in the entry of a change of several secrets, and the number of the others. */
+export function namesListed(all: readonly string[]): Pick<Imported, 'names' | 'unnamed'> {
+  let bytes = 0;
+  const past = all.findIndex((name) => {
+    bytes += name.length;
+    return bytes > MOST_LISTED;
+  });
+  const names = past < 0 ? all : all.slice(0, past);
+  return { names, unnamed: all.length - names.length };
 }
 
 /** The most characters of names in one audit entry. */

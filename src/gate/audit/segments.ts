@@ -10,7 +10,7 @@ import { locks } from '../journal/locks';
 import { lastUsed } from '../limits/last-used';
 import { SLACK, WINDOW } from '../limits/rate-limit';
 import { closeSegment } from './checkpoints';
-import type { Entry } from './entry';
+import { changedIn, type Entry } from './entry';
 import { readers } from './readers';
 
 /**
@@ -48,9 +48,9 @@ async function segmentOf(org: string, entries: Entry[]): Promise<Segment> {
     actions: distinct(({ action }) => action),
     resources: [
       ...new Set(
-        entries.flatMap(({ resource, imported }) => [
-          ...(resource === null ? [] : [resource]),
-          ...Object.keys(imported?.versions ?? {}),
+        entries.flatMap((entry) => [
+          ...(entry.resource === null ? [] : [entry.resource]),
+          ...changedIn(entry),
         ]),
       ),
     ],

@@ -66,7 +66,7 @@ function credentialCaller(core: Core, row: CredentialRow, lineage: readonly Cred
     name: row.name,
     parent_id: parentIdOf(row),
     credential: row.id,
-    root: row.kind === 'session' ? (parentIdOf(row) ?? row.id) : row.id,
+    root: rootOfLineage(lineage),
     permissions: [permissionsOf(row)],
     // safety: allowed-addresses-of-lineage
     addresses: lineage.flatMap(({ allowed_addresses }) => (allowed_addresses ? [allowed_addresses] : [])),
@@ -84,6 +84,19 @@ function credentialCaller(core: Core, row: CredentialRow, lineage: readonly Cred
     ...caller,
     isOwner: row.kind === 'api_key' && isMadeByOwner(row) && row.scopes.includes('*') && standsAlone(caller),
   };
+}
+
+/**
+ * What approvals and Idempotency-Keys of a lineage belong to: the API key or trust of a session token. Below
+ * the session token of a workload, it is that one: other workloads of the trust have roots of their own.
+ */
+function rootOfLineage(lineage: readonly CredentialRow[]): string {
+  const [row] = lineage as [CredentialRow];
+  const top = lineage.findIndex(({ kind }) => kind !== 'session');
+  if (top < 0) return parentIdOf(lineage.at(-1) as CredentialRow) ?? row.id;
+  // safety: child-of-workload-has-its-root
+  if (top > 1 && lineage[top]?.kind === 'trust') return (lineage[top - 1] as CredentialRow).id;
+  return (lineage[top] as CredentialRow).id;
 }
 
 const permissionsOf = ({ scopes, environments, secrets }: CredentialRow): PermissionSet => ({

@@ -28,8 +28,8 @@ export interface Descendants {
    */
   below(parents: string[], now: number): Iterable<Below>;
   /**
-   * Whether an API key or trust has at least this many session tokens that are live by their own rows, and
-   * were made within `lives`.
+   * Whether a credential has at least this many session tokens that are live by their own rows, and were made
+   * within `lives`. Those of its session tokens count too.
    */
   hasSessions(key: string, atLeast: number, now: number, lives?: number): boolean;
   /** The ids of a member's browser sessions that have not been revoked. */
@@ -75,14 +75,22 @@ export function createDescendants(sql: SqlStorage, edits: () => number): Descend
   const former = 'from json_each(?1) f cross join former_makers m on m.maker = f.value';
   const formerMade = `union select m.id, null, 0 ${former}`;
 
-  const liveSessions = (key: string, now: number, lives: number | undefined) =>
-    sql
-      .exec<{ n: number }>(
-        `select count(*) n from rows indexed by rows_sessions where kind = 'credential' and space = 'session' and body ->> 'revoked_at' is null
-          and body ->> 'dies_with' = ? and body ->> 'expires_at' > ?${lives === undefined ? '' : " and body ->> 'created_at' > ?"}`,
-        ...[key, now, ...(lives === undefined ? [] : [now - lives])],
-      )
-      .one().n;
+  const liveSessions = (key: string, now: number, lives: number | undefined) => {
+    const isLive = `r.kind = 'credential' and r.space = 'session' and r.body ->> 'revoked_at' is null
+      and r.body ->> 'expires_at' > ?2${lives === undefined ? '' : " and r.body ->> 'created_at' > ?3"}`;
+    return (
+      sql
+        // safety: sessions-of-sessions-count
+        .exec<{ n: number }>(
+          `with recursive below(id) as (
+            select r.id from rows r indexed by rows_sessions where r.body ->> 'dies_with' = ?1 and ${isLive}
+            union all select r.id from below b cross join rows r indexed by rows_sessions on r.body ->> 'dies_with' = b.id and ${isLive}
+          ) select count(*) n from below`,
+          ...[key, now, ...(lives === undefined ? [] : [now - lives])],
+        )
+        .one().n
+    );
+  };
   const counted = new QuickLRU<string, { n: number; edits: number; at: number }>({ maxSize: MOST_COUNTED });
 
   return {

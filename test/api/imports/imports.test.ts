@@ -11,6 +11,7 @@ import { faults, holdNext, reset, until } from '../../support/faults';
 import { inCore } from '../../support/gate';
 import { newLongSecret } from '../../support/planted';
 import { newPolicy } from '../../support/policies';
+import { vaultOf } from '../../support/vault';
 import { BOOTSTRAP, type Caller, codeOf, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
@@ -366,6 +367,34 @@ describe('import: permission', () => {
       'A',
     ]);
     expect((await o.get('/secrets/by-name/A')).json.version).toBe(2);
+  });
+});
+
+describe('import: paths of Vault', () => {
+  const answer = (map: object) => ({
+    data: { data: map, metadata: { version: 1, created_time: '2026-01-01T00:00:00Z' } },
+  });
+  const keep = { source: 'vault', keepPaths: true };
+
+  it('names begin with the path, so that clients of Vault find the same map at the same path', async () => {
+    const o = await newOrg();
+    const data = {
+      'app/db': answer({ user: 'app', 'pass/word': 's3cret', port: 5432 }),
+      '/app/': answer({ user: 'other' }),
+    };
+    const created = ['app/db/user', 'app/db/pass_word', 'app/db/port', 'app/user'];
+    expect((await importing(o, data, keep)).json).toEqual(result({ created }));
+    const read = await vaultOf(o).get('production.folders/data/app/db');
+    expect(read.json.data.data).toEqual({ user: 'app', pass_word: 's3cret', port: '5432' });
+    const prefixed = await importing(o, data, { ...keep, prefix: 'old/' });
+    expect(prefixed.json.created).toEqual(created.map((name) => `old/${name}`));
+  });
+
+  it('validation: an answer without its path, and another source, are refused', async () => {
+    const o = await newOrg();
+    expect(codeOf(await importing(o, answer({ a: 'b' }), keep))).toEqual([422, 'IMPORT_UNREADABLE']);
+    expect(codeOf(await importing(o, { a: 'b' }, { keepPaths: true }))).toEqual([400, 'VALIDATION_FAILED']);
+    expect(await valuesOf(o)).toEqual({});
   });
 });
 

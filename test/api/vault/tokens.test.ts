@@ -1,15 +1,28 @@
 // Tokens, logins and system paths as clients of Vault use them.
 import { describe, expect, it } from 'vitest';
+import { idStart } from '../../../src/db/ids';
+import type { CredentialRow } from '../../../src/db/schema';
+import { callerOf } from '../../../src/gate/identity/caller';
+import { lineageOf } from '../../../src/gate/identity/lineage';
+import { descendants } from '../../../src/gate/rows/descendants';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
+import { inCore } from '../../support/gate';
 import { newIssuer, newTrust, useIssuers } from '../../support/issuers';
 import { seen, vaultOf } from '../../support/vault';
-import { newOrg, send, useWorld, whoami } from '../../support/world';
+import { type Caller, newOrg, newSecret, send, useWorld, whoami } from '../../support/world';
 
 useWorld();
 
 const DENIED = [403, { errors: ['permission denied'] }];
 const anyone = vaultOf({ token: '' });
+
+/** What approvals of a credential belong to. */
+const rootOf = (o: Caller, id: string): Promise<string> =>
+  inCore(o, (core) => {
+    const row = core.rows.get('credential', id) as CredentialRow;
+    return callerOf(core, lineageOf(core, row)).root;
+  });
 
 describe('Vault: system paths', () => {
   it('health, seal status, leader and init need no token', async () => {
@@ -96,6 +109,36 @@ describe('Vault: system paths', () => {
     expect(seen(await anyone.put('sys/leases/lookup', { lease_id: 'x' }))).toEqual(DENIED);
   });
 
+  it('capabilities: what the caller holds at each path', async () => {
+    const o = await newOrg();
+    const key = await newKey(o, { scopes: ['secrets:read', 'secrets:write'], secrets: ['app/*'] });
+    const ask = async (body: object) => {
+      const { status, json } = await vaultOf(key).put('sys/capabilities-self', body);
+      return [status, json.data ?? json.errors];
+    };
+    const all = ['create', 'patch', 'read', 'update'];
+    expect(await ask({ path: 'production/data/app/x' })).toEqual([
+      200,
+      { capabilities: all, 'production/data/app/x': all },
+    ]);
+    const paths = {
+      'production/data/other': ['deny'],
+      'production/metadata/app/': ['create', 'list', 'patch', 'read', 'update'],
+      'production/metadata/other/': ['deny'],
+      'production/delete/app/x': ['deny'],
+      'production.folders/data/app': all,
+      'production.folders/data/other': ['deny'],
+      'nowhere/data/app/x': ['deny'],
+      'auth/token/lookup-self': ['read', 'update'],
+      'sys/policies/acl/x': ['deny'],
+    };
+    const [, data] = await ask({ paths: Object.keys(paths) });
+    expect(data).toMatchObject(paths);
+    for (const body of [{}, { paths: [] }])
+      expect(await ask(body)).toEqual([400, ['paths must be supplied']]);
+    expect(seen(await anyone.put('sys/capabilities-self', { path: 'x' }))).toEqual(DENIED);
+  });
+
   it('refused: what is not served has no handler', async () => {
     const vault = vaultOf(await newOrg());
     for (const path of [
@@ -119,6 +162,8 @@ describe('Vault: system paths', () => {
 });
 
 describe('Vault: tokens', () => {
+  const { publish } = useIssuers();
+
   it('lookup-self: type, ttl and expire_time are there, and null for a token that never ends', async () => {
     const o = await newOrg();
     const key = (await vaultOf(o).get('auth/token/lookup-self')).json.data;
@@ -209,7 +254,101 @@ describe('Vault: tokens', () => {
     expect((await make({})).json.auth.lease_duration).toBe(3600);
     for (const body of [{ policies: ['root'] }, { no_parent: true }, { num_uses: 1 }, { ttl: 'soon' }])
       expect((await make(body)).status).toBe(400);
-    expect((await vaultOf((await newSession(o)).o).put('auth/token/create', {})).status).toBe(403);
+    const agent = await newAgent(o);
+    expect(seen(await vaultOf(agent.o).put('auth/token/create', {}))).toEqual(DENIED);
+  });
+
+  /** A session token that a token made. */
+  const childOf = async (token: string, body: object = {}) => {
+    const { json, status } = await vaultOf({ token }).put('auth/token/create', body);
+    return { token: json.auth?.client_token as string, auth: json.auth, status };
+  };
+
+  it('child: it holds what its parent holds, for no longer, and ends with it', async () => {
+    const o = await newOrg();
+    const limits = { scopes: ['secrets:read'], environments: ['production'], secrets: ['app/*'] };
+    const session = await newSession(o, { ...limits, ttlSeconds: 600 });
+    const child = await childOf(session.token, { ttl: '1h' });
+    expect(child.auth.lease_duration).toBeLessThanOrEqual(600);
+    const mine = (await whoami(child)).json;
+    expect(mine).toMatchObject({ kind: 'session', parent_id: session.id, ...limits });
+    await newSecret(o, { name: 'app/a', value: 'a' });
+    await newSecret(o, { name: 'b', value: 'b' });
+    expect((await vaultOf(child).get('production/data/app/a')).status).toBe(200);
+    expect(seen(await vaultOf(child).get('production/data/b'))).toEqual(DENIED);
+    const grandchild = await childOf(child.token);
+    expect((await whoami(grandchild)).json.parent_id).toBe(mine.id);
+    expect((await vaultOf(session.o).put('auth/token/revoke-self')).status).toBe(204);
+    for (const ended of [child, grandchild])
+      expect(seen(await vaultOf(ended).get('production/data/app/a'))).toEqual(DENIED);
+  });
+
+  it('child: its parent revokes it, and containing or revoking the key ends it', async () => {
+    const o = await newOrg();
+    const key = await newKey(o);
+    const session = await newSession(key.o);
+    const first = await childOf(session.token);
+    const second = await childOf(session.token);
+    expect((await vaultOf(session.o).put('auth/token/revoke', { token: first.token })).status).toBe(204);
+    expect((await whoami(first)).status).toBe(401);
+    expect((await vaultOf(second).put('auth/token/revoke', { token: session.token })).status).toBe(403);
+    const report = (await o.post(`/credentials/${key.id}/contain`, {})).json;
+    expect(report.revoked.map(({ id }: { id: string }) => id)).toEqual(
+      expect.arrayContaining([session.id, second.auth.accessor]),
+    );
+    expect((await whoami(second)).status).toBe(401);
+  });
+
+  it('child: its requests count for its parent and its key', async () => {
+    const o = await newOrg();
+    const session = await newSession(o);
+    const child = await childOf(session.token);
+    const left = async (of: { token: string }) =>
+      Number((await whoami(of)).headers.get('x-ratelimit-remaining'));
+    const before = await left(session);
+    await whoami(child);
+    await whoami(child);
+    expect(before - (await left(session))).toBe(3);
+  });
+
+  it('child: 50 of a session token live at a time, and all count for the key', async () => {
+    const o = await newOrg();
+    const session = await newSession(o);
+    const made = [];
+    for (let n = 0; n < 50; n++) made.push(await childOf(session.token));
+    expect(new Set(made.map(({ status }) => status))).toEqual(new Set([200]));
+    expect((await childOf(session.token)).status).toBe(400);
+    expect((await childOf(made[0]?.token as string)).status).toBe(200);
+    for (const { token } of made.slice(1, 3)) await vaultOf({ token }).put('auth/token/revoke-self');
+    expect((await childOf(session.token)).status).toBe(200);
+    const live = (n: number) => inCore(o, (core) => descendants(core).hasSessions(o.keyId, n, Date.now()));
+    expect([await live(51), await live(52)]).toEqual([true, false]);
+  });
+
+  it('child: of a workload, it is none of the other workloads of the trust', async () => {
+    const o = await newOrg();
+    const issuer = publish(await newIssuer());
+    const trust = await newTrust(o, issuer, { name: `ci ${o.id}`, scopes: ['secrets:*'] });
+    await newSecret(o, { name: 'held' });
+    const login = async () => {
+      const body = { role: `${o.id}/${trust.id}`, jwt: await issuer.sign() };
+      const { json } = await send('POST', '/v1/auth/jwt/login', { body });
+      return json.auth.client_token as string;
+    };
+    const roots = [];
+    for (const token of [await login(), await login()]) {
+      const child = await childOf(token);
+      roots.push(await rootOf(o, child.auth.accessor));
+    }
+    expect(new Set(roots).size).toBe(2);
+    expect(roots.every((root) => root.startsWith(idStart('session')))).toBe(true);
+  });
+
+  it('others: calls about tokens of others are forbidden', async () => {
+    const vault = vaultOf(await newOrg());
+    for (const path of ['roles/x', 'accessors', 'create-orphan', 'create/role', 'revoke-accessor'])
+      for (const method of ['GET', 'PUT'])
+        expect(seen(await vault.call(method, `auth/token/${path}`))).toEqual(DENIED);
   });
 });
 
@@ -289,13 +428,13 @@ describe('Vault: logins', () => {
   });
 
   it('other kinds of logins have no handler', async () => {
-    for (const path of [
-      'auth/userpass/login/ann',
-      'auth/oidc/oidc/auth_url',
-      'auth/token/roles',
-      'auth/x/login',
-    ])
+    for (const path of ['auth/oidc/oidc/auth_url', 'auth/x/login'])
       expect((await send('POST', `/v1/${path}`, { body: { password: 'x' } })).status).toBe(404);
+    for (const path of ['auth/userpass/login/ann', 'auth/ldap/login/ann'])
+      expect(seen(await send('POST', `/v1/${path}`, { body: { password: 'x' } }))).toEqual([
+        400,
+        { errors: ['logins with a password are not supported'] },
+      ]);
   });
 });
 

@@ -41,6 +41,9 @@ describe('Vault: paths', () => {
     for (const dots of ['..', '.', '%2e%2e', '%2E.', 'a/../b', 'a%2f..%2fb', '..%2f..', 'a/%2e/b'])
       expect(segmentsOf(`/v1/production/data/${dots}`)).toBe('invalid');
     expect(segmentsOf('/v1/%zz')).toBe('invalid');
+    for (const path of ['metadata/.', 'data/./a', 'data/a/.', 'data/..'])
+      expect(segmentsOf(`/v1/production.folders/${path}`)).toBe('invalid');
+    expect(segmentsOf('/v1/production.folders/data/.')).toEqual([null, 'production.folders', 'data']);
     expect(segmentsOf('/v1/%ff')).toBe('invalid');
   });
 });

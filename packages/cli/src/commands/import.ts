@@ -15,6 +15,7 @@ interface Options extends CommonOptions {
   onConflict?: 'skip' | 'overwrite' | 'fail';
   prefix?: string;
   empty?: boolean;
+  keepPaths?: boolean;
 }
 
 export default command<Options>({
@@ -29,6 +30,7 @@ export default command<Options>({
       choices: ['skip', 'overwrite', 'fail'],
     },
     '--empty': 'import empty values too',
+    '--keep-paths': 'begin names with their paths, of an export of HashiCorp Vault',
     '-p, --prefix <text>': 'add this before each name, such as billing/',
   },
   examples: {
@@ -58,6 +60,7 @@ export default command<Options>({
         onConflict,
         dryRun: options.dryRun,
         prefix: options.prefix,
+        keepPaths: options.keepPaths,
         refuseEmpty: !options.empty,
       },
     });

@@ -1,8 +1,10 @@
-// Session tokens, created by an API key. Invariants: a session token holds no more than its key and is
-// revoked together with it; a key has a limited number of live session tokens.
+// Session tokens, created by an API key, or by a session token for a client of Vault. Invariants: a session
+// token holds no more than its parent and is revoked together with it; a key has a limited number of live
+// session tokens, those of its session tokens among them.
 import { type CredentialRow, parentColumn } from '../../../db/schema';
-import { refuse } from '../../../errors';
+import { type Refusal, refuse } from '../../../errors';
 import { accountableFor } from '../../../gate/identity/accountable';
+import { lineageOf } from '../../../gate/identity/lineage';
 import { insertion } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
 import { descendants } from '../../../gate/rows/descendants';
@@ -10,8 +12,9 @@ import { isoOrNull } from '../../../http/wire';
 import { aboutToken, fresh, RATES, unknownEnvironment, unusable, wanted, within } from './create';
 import { endIn, shown, type TokenInput } from './credential';
 
-/** The most live session tokens of an API key. */
+/** The most live session tokens of an API key, and of a session token. */
 const MOST_SESSIONS = 1000;
+const MOST_CHILDREN = 50;
 
 interface MintInput {
   token: TokenInput;
@@ -35,6 +38,23 @@ const session = (call: Call<MintInput>, now: number) => {
   });
 };
 
+/** 409 if the caller, or the API key or trust that it descends from, has as many session tokens as it can. */
+function tooMany({ core, caller }: Call<unknown>, now: number): Refusal | null {
+  // safety: child-sessions-bounded
+  if (caller.kind === 'session' && descendants(core).hasSessions(caller.id, MOST_CHILDREN, now))
+    return refuse('LIMIT_REACHED', {
+      message: 'A session token can have at most 50 live session tokens of its own. Revoke some.',
+    });
+  const row = core.rows.get('credential', caller.credential);
+  const top = row && lineageOf(core, row).find(({ kind }) => kind !== 'session');
+  return descendants(core).hasSessions(top?.id ?? caller.id, MOST_SESSIONS, now)
+    ? refuse('LIMIT_REACHED', {
+        message:
+          'An API key can have at most 1,000 live session tokens. Revoke some, or wait until they expire.',
+      })
+    : null;
+}
+
 export const mint: Operation<MintInput> = {
   subject: aboutToken,
   authorize: (call, now) => within(call, session(call, now)),
@@ -45,11 +65,8 @@ export const mint: Operation<MintInput> = {
         judged as ReturnType<typeof session>;
       const unknown = unknownEnvironment(input.environments, environments) ?? unusable(core, input.device_id);
       if (unknown) return unknown;
-      if (descendants(core).hasSessions(caller.id, MOST_SESSIONS, now))
-        return refuse('LIMIT_REACHED', {
-          message:
-            'An API key can have at most 1,000 live session tokens. Revoke some, or wait until they expire.',
-        });
+      const full = tooMany(call, now);
+      if (full) return full;
       const put = insertion(call, 'credential', {
         ...fresh(core, ask.org, input.token, now),
         kind: 'session',
@@ -99,6 +116,18 @@ export const login: Operation<LoginInput> = {
       return refuse('UNAUTHENTICATED');
     return within(call, session(withinKey(call, now), now));
   },
+  change: {
+    plan: (call, now, found) => (mint.change as Minting).plan(withinKey(call, now), now, found),
+  },
+};
+
+/**
+ * A session token below the caller, which holds what the caller holds and ends with it at the latest. Of an
+ * API key, it is a session token as any other.
+ */
+export const child: Operation<MintInput> = {
+  subject: aboutToken,
+  authorize: (call, now) => within(call, session(withinKey(call, now), now)),
   change: {
     plan: (call, now, found) => (mint.change as Minting).plan(withinKey(call, now), now, found),
   },

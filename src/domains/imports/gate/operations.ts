@@ -9,6 +9,7 @@ import type { EnvironmentRow, SecretRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { mayReveal } from '../../../gate/approvals/hold';
 import { compareAll, violationOf } from '../../../gate/approvals/policies';
+import { namesListed } from '../../../gate/audit/entry';
 import type { Plan, Proposal } from '../../../gate/journal/plan';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
 import { type More, wants } from '../../../gate/request/outcome';
@@ -169,9 +170,6 @@ function overwriting(
 const named = (steps: readonly Step[], to: Step['to']): string[] =>
   steps.filter((step) => step.to === to).map(({ item }) => item.name);
 
-/** The most bytes of names in the audit entry. */
-const MOST_LISTED = 4000;
-
 /** What the audit entry says about an import. */
 function aboutOf(
   { input }: ImportCall,
@@ -179,13 +177,6 @@ function aboutOf(
   result: ImportResult,
   plans: readonly Plan[],
 ): Plan['audit'] {
-  const written = [...result.created, ...result.updated];
-  let bytes = 0;
-  const past = written.findIndex((name) => {
-    bytes += name.length;
-    return bytes > MOST_LISTED;
-  });
-  const names = past < 0 ? written : written.slice(0, past);
   const versions = input.dry_run ? [] : plans.flatMap((plan) => plan.versions ?? []);
   return {
     environment: environment.slug,
@@ -195,8 +186,7 @@ function aboutOf(
       updated: result.updated.length,
       skipped: result.skipped.length,
       failed: result.failed.length,
-      names,
-      unnamed: written.length - names.length,
+      ...namesListed([...result.created, ...result.updated]),
       dry_run: input.dry_run,
       versions: Object.fromEntries(versions.map(({ secret_id, version }) => [secret_id, version])),
     },

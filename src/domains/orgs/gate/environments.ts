@@ -1,13 +1,14 @@
 // Operations on the environments of an organisation in the gate. Invariants: the default environment and
 // environments that contain secrets cannot be deleted.
 
-import { reachesEnvironment } from '../../../auth/authorize';
+import { namesHeld, reaches, reachesEnvironment } from '../../../auth/authorize';
 import type { EnvironmentRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { insertion, revision } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
 import { fail, found, type Outcome, ok } from '../../../gate/request/outcome';
 import { environmentOf, MOST_ENVIRONMENTS } from '../../../gate/request/target';
+import { prefixesOf } from '../../secrets/gate/selection';
 import { environmentOut } from '../wire';
 import { whole } from './unlimited-callers';
 
@@ -53,6 +54,30 @@ const mounts: Operation<Record<string, never>> = {
     const shown = all.filter(({ id }) => reachesEnvironment(caller, SECRETS, id));
     if (ask.named.environment !== undefined && shown.length === 0) return fail(refuse('NOT_FOUND'));
     return ok({ environments: shown.map(({ id, slug, name }) => ({ id, slug, name })) });
+  },
+};
+
+/** A name in an environment, or all names with a prefix; null for any. */
+export interface PlaceAsked {
+  environment: string;
+  name: string | null;
+  prefix: string | null;
+}
+
+/** Which scopes of secrets the caller holds at some places. What does not exist has none. */
+const capabilities: Operation<{ places: PlaceAsked[] }> = {
+  read({ core, caller, input }): Outcome {
+    const heldAt = ({ environment: ref, name, prefix }: PlaceAsked) => {
+      const environment = environmentOf(core, ref);
+      return SECRETS.filter((scope) => {
+        if (!environment) return false;
+        if (name !== null) return reaches(caller, [scope], environment.id, name);
+        const isThere = reachesEnvironment(caller, [scope], environment.id);
+        const patterns = namesHeld(caller, [scope], environment.id);
+        return isThere && (prefix === null || prefixesOf(prefix, patterns).length > 0);
+      });
+    };
+    return ok({ held: input.places.map(heldAt) });
   },
 };
 
@@ -116,5 +141,6 @@ export const environmentOperations = {
   'environment.create': create,
   'environment.update': update,
   'environment.mounts': mounts,
+  'environment.capabilities': capabilities,
   'environment.delete': remove,
 };

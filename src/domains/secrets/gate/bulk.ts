@@ -7,19 +7,22 @@ import { sha256 } from '../../../crypto/digest';
 import type { EnvironmentRow, VersionRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { isNotModified } from '../../../etag';
-import type { Subject } from '../../../gate/audit/entry';
+import { namesNoted, type Subject } from '../../../gate/audit/entry';
 import { commonPrefix } from '../../../gate/audit/readers';
 import { environmentRevision } from '../../../gate/journal/apply';
 import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/request/call';
 import { fail, ok } from '../../../gate/request/outcome';
 import { environmentOf } from '../../../gate/request/target';
+import { LEASE_SECONDS } from '../../orgs/wire';
 import type { Delivered } from '../rules';
-import { unknownEnvironment } from './reads';
+import { noEnvironment, unknownEnvironment } from './reads';
 import { type Found, MOST_BULK, type Place, partOf, select } from './selection';
 import { fetchWhole, keep, keyOf } from './versions';
 
 export interface ValuesInput {
   as_text?: true;
+  /** Only what is directly below the prefix, at this revision of the environment; null for the current one. */
+  folder?: { revision: number | null };
   /** The only prefix, from a Worker of 0.4.0. */
   prefix?: string;
   prefixes?: readonly string[];
@@ -47,6 +50,8 @@ export interface ValuesPart {
   unreadable?: string[];
   /** Where the next page begins; null if this is the last one. */
   next_page?: string | null;
+  /** Of a folder. */
+  folder?: { revision: number; changed_at: number; lease_seconds: number };
   /** The set changed between parts: the answer starts again. */
   changed?: true;
 }
@@ -105,6 +110,7 @@ function placeOf(revision: number, environment: EnvironmentRow, input: ValuesInp
 /** What one answer shows, and its ETag. */
 interface Shown extends Found {
   environment: EnvironmentRow;
+  revision: number;
   next_page: string | null;
   etag: string;
 }
@@ -126,6 +132,7 @@ function shownNow(call: ValuesCall, now: number): Shown | Refusal {
       scopes: need.scopes,
       prefixes,
       strip,
+      isDirect: input.folder !== undefined,
       after,
       patterns: namesHeld(caller, need.scopes, environment.id),
       limit: limit ?? MOST_BULK.secrets,
@@ -139,7 +146,22 @@ function shownNow(call: ValuesCall, now: number): Shown | Refusal {
   const etag = sha256(
     JSON.stringify([readOf(environment, input), rows, found.held.map(({ id }) => id), next_page]),
   ).slice(0, 32);
-  return { ...found, environment, next_page, etag: `"${etag}"` };
+  return { ...found, environment, revision, next_page, etag: `"${etag}"` };
+}
+
+/** What a folder shows besides its values, and its names for the audit entry; 404 if it has none. */
+function folderOf({ input }: ValuesCall, { selected, environment, revision }: Shown) {
+  if (!input.folder) return { part: {}, audit: {}, status: 200 };
+  const changed_at = Math.max(0, ...selected.map(({ row }) => row.rotated_at ?? row.updated_at));
+  const lease_seconds = environment.lease_seconds ?? LEASE_SECONDS;
+  const { prefix: _, ...names } = namesNoted(selected.map(({ row }) => row.name).sort(), null);
+  const wanted = input.folder.revision ?? revision;
+  return {
+    part: { folder: { revision, changed_at, lease_seconds } },
+    // Of a folder whose names do not fit, everything below it counts as read.
+    audit: names,
+    status: selected.length && wanted === revision ? 200 : 404,
+  };
 }
 
 async function values(call: ValuesCall): Promise<OperationOutcome> {
@@ -155,12 +177,17 @@ async function values(call: ValuesCall): Promise<OperationOutcome> {
     if (isRefusal(shown)) return fail(shown);
     const { selected, held, bypassed, next_page, etag } = shown;
     const environment = shown.environment.slug;
+    const folder = folderOf(call, shown);
+    // A folder that is not shown reveals nothing.
+    if (folder.status === 404)
+      return { ...ok({ environment, items: [], next: null }, { status: 404 }), reveals: 'unheld' };
     const audit = {
+      ...folder.audit,
       ...(bypassed.length && { bypassed_policies: bypassed }),
       ...(held.length && { withheld: held.map(({ id }) => id) }),
     };
     const answer = (part: Omit<ValuesPart, 'environment'>, tag = {}): OperationOutcome => ({
-      ...ok({ environment, ...part } satisfies ValuesPart, tag),
+      ...ok({ environment, ...folder.part, ...part } satisfies ValuesPart, tag),
       reveals: 'unheld',
       audit,
     });
@@ -189,5 +216,12 @@ async function values(call: ValuesCall): Promise<OperationOutcome> {
     for (const key of found.broken) broken.add(key);
   }
 }
+
+/** All values of one folder. */
+export const readFolder: Operation<ValuesInput> = {
+  subject: about,
+  read: async (call) =>
+    environmentOf(call.core, call.ask.named.environment) ? values(call) : fail(noEnvironment(call)),
+};
 
 export const readAll: Operation<ValuesInput> = { byReplica: true, subject: about, read: values };

@@ -56,7 +56,7 @@ const MOST_BEGINNINGS = 1000;
 type Prefixed = Call<{ prefix: string | null }>;
 
 /** The names in an environment that the caller's patterns can match, in order. */
-function placeOf({ caller, need, input }: Prefixed, environment: string): Place {
+export function placeOf({ caller, need, input }: Prefixed, environment: string): Place {
   const prefix = input.prefix ?? '';
   const beginnings = prefixesOf(prefix, namesHeld(caller, need.scopes, environment));
   return { environment, prefix, beginnings: beginnings.length > MOST_BEGINNINGS ? [prefix] : beginnings };

@@ -1,9 +1,11 @@
 // Operations on secrets in the gate.
 
 import type { Operation } from '../../../gate/request/call';
-import { readAll } from './bulk';
+import { readAll, readFolder } from './bulk';
 import { create, remove, restore, rollback, rotate, update } from './changes';
 import { type CompareInput, compare } from './compare';
+import { folderLists } from './folder-lists';
+import { folderWrites } from './folder-writes';
 import { type ListInput, list } from './lists';
 import { pathOperations } from './paths';
 import { put } from './put';
@@ -19,6 +21,9 @@ export const secretOperations = {
   'secret.read': secretRead,
   'secret.read_by_name': secretReadByName,
   'secret.read_all': readAll,
+  'secret.read_folder': readFolder,
+  ...folderLists,
+  ...folderWrites,
   'secret.versions': { subject: aboutSecret, read: versions } satisfies Operation<VersionsInput>,
   'secret.update': update,
   'secret.rotate': rotate,

@@ -31,7 +31,7 @@ import {
 } from '../rules';
 import { removal, restoration } from './changes';
 import { advance, begin, changed, isUsedId, type Kept, keptOf, nameLock } from './plans';
-import { aboutRead, byName, deliver, type ReadInput, read, unknownEnvironment } from './reads';
+import { aboutRead, byName, deliver, noEnvironment, type ReadInput, read } from './reads';
 import { limits, subjectOf } from './state';
 import { historyOf, versionOf } from './versions';
 
@@ -58,12 +58,6 @@ function placeOf({ core, ask }: Call<unknown>, now = core.now()): Place {
     reserved: reserved && reserved.created_at + RESERVED > now ? reserved : null,
   };
 }
-
-/** 404 for an environment that does not exist, told apart from a name that does not. */
-const noEnvironment = ({ ask }: Call<unknown>): Refusal => ({
-  ...unknownEnvironment(ask.named.environment),
-  details: [{ path: 'environment', message: 'does not exist' }],
-});
 
 /** One version of a secret, and its tags. Of a deleted secret, all versions are deleted. */
 export interface VersionShown {

@@ -148,3 +148,9 @@ export const unknownEnvironment = (ref: string | null | undefined): Refusal =>
   refuse('NOT_FOUND', {
     message: ref ? `There is no environment ${ref}.` : 'There is no default environment.',
   });
+
+/** 404 for an environment that does not exist, told apart from a name that does not. */
+export const noEnvironment = ({ ask }: Call<unknown>): Refusal => ({
+  ...unknownEnvironment(ask.named.environment),
+  details: [{ path: 'environment', message: 'does not exist' }],
+});

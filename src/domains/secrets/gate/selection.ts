@@ -30,6 +30,8 @@ export interface Selection {
   prefixes: readonly string[];
   /** Whether names are shown without their prefix. */
   strip: boolean;
+  /** Only what is directly below a prefix, not in folders there. */
+  isDirect?: boolean;
   /** The name patterns that limit the caller, or null. */
   patterns: readonly string[] | null;
   /** Where the previous page ended. */
@@ -93,16 +95,20 @@ export function select(call: Call<unknown>, selection: Selection, now: number): 
 }
 
 /** The names with each prefix, in order, as far as a pattern can match them. */
-function* candidates({ rows }: Core, { environment, prefixes, patterns, after }: Selection) {
+function* candidates({ rows }: Core, { environment, prefixes, patterns, after, isDirect }: Selection) {
   for (let prefix = after?.prefix ?? 0; prefix < prefixes.length; prefix++)
     for (const beginning of prefixesOf(prefixes[prefix] as string, patterns))
       for (let at = prefix === after?.prefix ? after.name : ''; ; ) {
         const page = rows.named(environment, beginning, at, 1000);
-        for (const { id, name } of page) yield { prefix, name, id };
+        for (const { id, name } of page)
+          if (!isDirect || isDirectly(name, prefixes[prefix] as string)) yield { prefix, name, id };
         if (page.length < 1000) break;
         at = page.at(-1)?.name as string;
       }
 }
+
+/** Whether a name with a prefix is in no folder below it. */
+export const isDirectly = (name: string, prefix: string): boolean => !name.includes('/', prefix.length);
 
 /** The name under which a secret is shown. One that is only the prefix keeps its name. */
 const shownAs = ({ prefixes, strip }: Selection, prefix: number, name: string): string =>

@@ -4,7 +4,7 @@
 const VERBS: Record<string, [label: string, verbs: string]> = {
   secret: [
     'Secrets',
-    'auto_rotate compare create delete expired expiring list read read_all restore rollback rotate rotation_due share share_list share_revoke share_view update versions',
+    'auto_rotate compare create delete delete_folder expired expiring list read read_all restore rollback rotate rotation_due share share_list share_revoke share_view update versions write_folder',
   ],
   api_key: ['API keys', 'create list read revoke rotate update'],
   agent: ['Agents', 'create list read revoke update'],
@@ -39,7 +39,7 @@ const VERBS: Record<string, [label: string, verbs: string]> = {
   region: ['Regions', 'late'],
   replica: ['Replicas', 'begin'],
   role: ['Roles', 'list'],
-  access_token: ['Session tokens', 'create list revoke'],
+  access_token: ['Session tokens', 'create create_child list revoke'],
   auth: [
     'Sign-in',
     'confirm device device_confirm device_deny device_lookup device_token enrol exchange login logout refresh session_end session_list',
