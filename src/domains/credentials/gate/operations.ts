@@ -12,7 +12,7 @@ import { environmentOf, slugOf } from '../../../gate/request/target';
 import { type ListInput, listed } from '../../../gate/rows/listing';
 import { createAgent, createBreakGlass, createKey, createProvider } from './create';
 import { find, shown } from './credential';
-import { login, mint } from './mint';
+import { login, loginAws, mint } from './mint';
 import { lookup, revokeToken } from './own';
 import { revoke, rotateKey, update } from './update';
 
@@ -82,6 +82,7 @@ export const credentialOperations = {
   'api_key.revoke': revoke('api_key', isSelf),
   'access_token.create': mint,
   'access_token.login': login,
+  'access_token.create_aws': loginAws,
   'access_token.revoke_token': revokeToken,
   'access_token.list': list('session'),
   'access_token.revoke': revoke(
