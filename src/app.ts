@@ -2,6 +2,7 @@
 // response has Request-Id, no-store and nosniff (and HSTS if PUBLIC_URL is https), and every error has the
 // format of the error catalogue.
 import { type Context, Hono } from 'hono';
+import { answerAws } from './compat/aws';
 import { answerVault } from './compat/vault';
 import { newId } from './db/ids';
 import { routes } from './domains';
@@ -141,6 +142,9 @@ for (const path of [...methods.keys()].sort(inOrder)) {
 }
 
 for (const path of ['/v1/*', '/compat/vault/*']) app.all(path, (c) => answerVault(incomingOf(c, {})));
+
+for (const path of ['/compat/aws/:org_id/:environment', '/compat/aws/:org_id/:environment/', '/compat/aws/*'])
+  app.all(path, (c) => answerAws(incomingOf(c, c.req.param())));
 
 app.notFound((c) => {
   const message = 'This path is not part of the API. The API reference is at /docs.';

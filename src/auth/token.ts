@@ -44,6 +44,8 @@ export interface TokenRef {
   jwt?: number;
   /** For a JWT: when it expires, in milliseconds. */
   until?: number;
+  /** For a signed request: the credential, and the random part of its access key id in hex. */
+  aws?: { id: string; mark: string };
 }
 
 export interface NewToken {

@@ -66,6 +66,34 @@ export function fromBase64Url(text: string): Uint8Array | null {
     : null;
 }
 
+const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+
+/** Base32 (RFC 4648 §6) of a multiple of 5 bytes, which needs no padding. */
+export function toBase32(bytes: Uint8Array): string {
+  let text = '';
+  for (let at = 0; at < bytes.length; at += 5) {
+    const value = bytes.subarray(at, at + 5).reduce((sum, byte) => sum * 256 + byte, 0);
+    for (let shift = 35; shift >= 0; shift -= 5) text += BASE32[Math.floor(value / 2 ** shift) % 32];
+  }
+  return text;
+}
+
+/** Decodes base32 of `length` bytes, a multiple of 5; null for a wrong length or character. */
+export function fromBase32(text: string, length: number): Uint8Array | null {
+  if (text.length !== (length / 5) * 8) return null;
+  const bytes = new Uint8Array(length);
+  for (let at = 0; at < length; at += 5) {
+    let value = 0;
+    for (const char of text.slice((at / 5) * 8, (at / 5) * 8 + 8)) {
+      const digit = BASE32.indexOf(char);
+      if (digit < 0) return null;
+      value = value * 32 + digit;
+    }
+    for (let byte = 4; byte >= 0; byte--, value = Math.floor(value / 256)) bytes[at + byte] = value % 256;
+  }
+  return bytes;
+}
+
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const CODES = [...ALPHABET].map((char) => char.charCodeAt(0));
 const DIGIT = new Map(CODES.map((code, value) => [code, value]));

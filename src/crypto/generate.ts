@@ -154,7 +154,7 @@ function password(length: number): string {
 }
 
 /** `length` characters, each drawn uniformly from `charset` (at most 256 characters). */
-function randomText(charset: string, length: number): string {
+export function randomText(charset: string, length: number): string {
   // Bytes past the last whole multiple are dropped: a plain `byte % charset.length` would favour the first
   // characters.
   const limit = 256 - (256 % charset.length);

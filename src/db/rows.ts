@@ -93,7 +93,7 @@ export function kindOf<K extends RowKind>(
 export const rowKinds = (): RowKind[] => [...kinds.keys()];
 
 /** Columns of versions added after the first release. Their rows do not decide, but have MACs. */
-const ADDED_TO_VERSIONS: readonly string[] = ['generated'];
+const ADDED_TO_VERSIONS: readonly string[] = ['generated', 'binary', 'request_token'];
 const addedTo = (kind: RowKind | 'version'): readonly string[] =>
   kind === 'version' ? ADDED_TO_VERSIONS : ((kindOf(kind).added as readonly string[] | undefined) ?? []);
 

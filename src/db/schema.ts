@@ -252,6 +252,11 @@ export const credentials = sqliteTable(
     workload: text({ mode: 'json' }).$type<Workload>(),
     /** Of an agent, and of what it creates: what `svc mcp` may do with it. */
     mcp_limits: text({ mode: 'json' }).$type<McpLimits>(),
+    /**
+     * Of an API key whose requests may be signed as AWS's clients sign them, and of a session token for such
+     * clients: the random part of its access key id, in hex.
+     */
+    aws: text(),
     ...decided(),
   },
   (t) => [
@@ -328,6 +333,10 @@ export const secrets = sqliteTable(
     rotated_at: integer(),
     /** 1 if a rotation policy may replace the value with a generated one. */
     auto_rotate: integer(),
+    /** 1 if the current value is the base64 of bytes that a client of AWS wrote. */
+    binary: integer(),
+    /** The version before the current one if a client of AWS took its label AWSPREVIOUS away. */
+    unlabelled: integer(),
     ...decided(),
   },
   (t) => [
@@ -367,9 +376,18 @@ export const secretVersions = sqliteTable(
     created_at: integer().notNull(),
     /** 1 if this service generated the value. */
     generated: integer(),
+    /** As of a secret. */
+    binary: integer(),
+    /** Digest of the ClientRequestToken that it was written with, and of whose token that is. */
+    request_token: text(),
     mac: text().notNull(),
   },
-  (t) => [primaryKey({ columns: [t.org_id, t.secret_id, t.version] })],
+  (t) => [
+    primaryKey({ columns: [t.org_id, t.secret_id, t.version] }),
+    index('secret_versions_token')
+      .on(t.org_id, t.secret_id, t.request_token)
+      .where(sql`request_token is not null`),
+  ],
 );
 
 /**
@@ -684,7 +702,10 @@ export const syncs = sqliteTable(
   (t) => [primaryKey({ columns: [t.org_id, t.id] })],
 );
 
-/** Names of secrets that have tags and no value yet: clients of Vault write metadata first. */
+/**
+ * Names of secrets that have tags and no value yet: clients of Vault write metadata first, and Terraform
+ * creates a secret of AWS before its value.
+ */
 export const reservedSecrets = sqliteTable(
   'reserved_secrets',
   {
@@ -694,6 +715,11 @@ export const reservedSecrets = sqliteTable(
     tags: text({ mode: 'json' }).$type<Record<string, string>>().notNull(),
     created_by: text().notNull(),
     created_at: integer().notNull(),
+    /** 1 if it stays until it is deleted; else it leaves after an hour. */
+    stays: integer(),
+    description: text(),
+    /** As of a version. */
+    request_token: text(),
     ...decided(),
   },
   (t) => [primaryKey({ columns: [t.org_id, t.id] })],

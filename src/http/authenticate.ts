@@ -1,30 +1,16 @@
 // Identifies the caller by the token alone: its form, its checksum under this deployment's key, or the
 // signature of a session. Invariant: a forged token reaches no gate and no database; the gate decides whether
 // a genuine one is still valid.
-import { type Proof, readProof } from '../auth/dpop';
-import { canonical, prefixes, readToken, type TokenRef } from '../auth/token';
+import { readProof } from '../auth/dpop';
+import { canonical, prefixes, readToken } from '../auth/token';
 import { equalSecret } from '../crypto/digest';
 import { type Refusal, refuse, UNKNOWN_TOKEN } from '../errors';
 import { isJwt, readSession } from '../keys/jwt';
-import type { DeploymentKeys, Keyring } from '../keys/keyring';
+import type { Keyring } from '../keys/keyring';
 import { signingKeysOf } from '../keys/signing';
-import type { Incoming } from './context';
+import type { Authenticated, Incoming } from './context';
 import { countRefused } from './refused-attempts';
 import type { Route } from './route';
-
-/** The caller of a request. */
-export interface Authenticated {
-  /** The token as sent. */
-  bearer: string;
-  /** What the token refers to; null for the bootstrap token. */
-  genuine: TokenRef | null;
-  /** The gate refuses it, so it is counted and audited like any request with a genuine credential. */
-  isExpired: boolean;
-  /** The contents of the DPoP header, and whether the token was sent with the DPoP scheme. */
-  proof?: Proof;
-  isDpop?: true;
-  deployment: DeploymentKeys;
-}
 
 /**
  * Identifies the caller without the gate, or returns 401, or 429 after too many attempts with the bootstrap

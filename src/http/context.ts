@@ -1,6 +1,8 @@
 // What a handler knows about one request. Services take this, never Hono's context.
 
 import type { Action } from '../auth/actions';
+import type { Proof } from '../auth/dpop';
+import type { TokenRef } from '../auth/token';
 import { toCursor } from '../db/page';
 import type { Region } from '../db/regions';
 import type { Env, Settings } from '../env';
@@ -11,6 +13,20 @@ import type { Outcome } from '../gate/request/outcome';
 import type { DeploymentKeys, Keyring, OrgKeys, WrappedKey } from '../keys/keyring';
 import type { RequestHeaders } from './headers';
 import type { Place } from './region';
+
+/** The caller of a request. */
+export interface Authenticated {
+  /** The token as sent. */
+  bearer: string;
+  /** What the token refers to; null for the bootstrap token. */
+  genuine: TokenRef | null;
+  /** The gate refuses it, so it is counted and audited like any request with a genuine credential. */
+  isExpired: boolean;
+  /** The contents of the DPoP header, and whether the token was sent with the DPoP scheme. */
+  proof?: Proof;
+  isDpop?: true;
+  deployment: DeploymentKeys;
+}
 
 /** The input for handling any request. */
 export interface Incoming {
@@ -26,6 +42,10 @@ export interface Incoming {
   place: Place;
   /** The client cannot name an approval: see `Ask.approval`. */
   approvalIsFound?: true;
+  /** The caller of a signed request, who has no token. */
+  caller?: Authenticated;
+  /** For how long its response is stored under its Idempotency-Key, in milliseconds, if not for a day. */
+  storedFor?: number;
   defer(work: Promise<unknown>): void;
 }
 

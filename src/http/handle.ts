@@ -14,10 +14,11 @@ import { revisionTag } from '../etag';
 import type { Ask, Named, Reply } from '../gate/request/call';
 import { fail, refusalOf } from '../gate/request/outcome';
 import { keyringOf, ORG_KEY_MISSING } from '../keys/keyring';
-import { type Authenticated, authenticate } from './authenticate';
+import { authenticate } from './authenticate';
 import { type ReadBody, readBody } from './body';
 import {
   type Also,
+  type Authenticated,
   type BaseContext,
   type Context,
   type Incoming,
@@ -50,7 +51,7 @@ interface Asked {
 export async function handle(route: Route, incoming: Incoming): Promise<Response> {
   const { env, settings, base, facts, trace, defer } = incoming;
   const keyring = keyringOf(env, settings.masterKeys);
-  const caller = await authenticate(route, incoming, keyring);
+  const caller = incoming.caller ?? (await authenticate(route, incoming, keyring));
   if ('code' in caller) return errorResponse(caller, base, trace);
   const asked = await parse(route, incoming, caller);
   const context: BaseContext = {
@@ -252,7 +253,7 @@ const approvalOf = (header: string): string => (forms.approval(header) ? header 
  * key.
  */
 function idempotencyOf({
-  incoming: { request, headers: read },
+  incoming: { request, headers: read, storedFor },
   caller,
   asked,
   context,
@@ -267,6 +268,7 @@ function idempotencyOf({
       digest,
       tuple(request.method, pathname, search, ...headers, asked.body.bytes, ...callPart(read.call)),
     ),
+    ...(storedFor !== undefined && { storedFor }),
   };
 }
 

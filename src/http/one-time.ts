@@ -39,9 +39,10 @@ export function withOnce(data: unknown, once: Record<string, string | null> | un
   const whole = structuredClone(data) as Record<string, unknown>;
   for (const [path, value] of Object.entries(once)) {
     const parts = path.split('.');
-    let at = whole;
-    for (const part of parts.slice(0, -1)) at = at[part] as Record<string, unknown>;
-    at[parts.at(-1) as string] = value;
+    let at: Record<string, unknown> | null = whole;
+    for (const part of parts.slice(0, -1)) at = (at?.[part] ?? null) as Record<string, unknown> | null;
+    // What turned out not to be made has no place.
+    if (at) at[parts.at(-1) as string] = value;
   }
   return whole;
 }

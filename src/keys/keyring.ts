@@ -36,6 +36,8 @@ export interface OrgKeys {
   answer: Uint8Array;
   /** Seed of the key that signs checkpoints of the audit log. */
   checkpoint: Uint8Array;
+  /** Root of the secret keys by which clients of AWS sign. */
+  aws: Uint8Array;
 }
 
 export interface WrappedKey {
@@ -52,7 +54,7 @@ const derive = <K extends string>(root: Uint8Array, names: readonly K[]): Record
 export const deriveDeployment = (root: Uint8Array): DeploymentKeys =>
   derive(root, ['tokenTag', 'cursor', 'digest', 'signing', 'proof']);
 export const deriveOrg = (root: Uint8Array): OrgKeys =>
-  derive(root, ['value', 'fingerprint', 'digest', 'row', 'answer', 'checkpoint']);
+  derive(root, ['value', 'fingerprint', 'digest', 'row', 'answer', 'checkpoint', 'aws']);
 
 /** Wraps a key under the current master key. */
 export function wrap(masters: MasterKey[], purpose: Purpose, owner: string, key: Uint8Array): WrappedKey {

@@ -98,6 +98,7 @@ const credential = (kind: CredentialRow['kind'], id: string, fields: Partial<Cre
   accountable: null,
   device_id: null,
   mcp_limits: null,
+  aws: null,
   trust: null,
   workload: null,
   ...fields,

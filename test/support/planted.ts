@@ -90,6 +90,8 @@ export async function newLongSecret(
             secret_id: id,
             version,
             ...value,
+            binary: null,
+            request_token: null,
             created_by: 'bootstrap',
             created_at: now,
             mac: '',

@@ -794,8 +794,10 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change the name or allowed addresses of an API key
-         * @description Needs the scope `tokens:write`.
+         * Change the name, allowed addresses or access key of an API key
+         * @description With aws, the caller gets what it could make for itself by rotating the key: it must hold all that the key holds.
+         *
+         *     Needs the scope `tokens:write`.
          */
         patch: operations["api_key_update"];
         trace?: never;
@@ -852,6 +854,28 @@ export interface paths {
          *     Needs no scope. Accepts an API key.
          */
         post: operations["access_token_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/aws": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a session for clients of AWS Secrets Manager
+         * @description An API key creates it. Its access key and session token work together, only for /compat/aws, and are revoked together with the key. It is listed and revoked like any session token.
+         *
+         *     Needs no scope. Accepts an API key.
+         */
+        post: operations["access_token_create_aws"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3305,6 +3329,14 @@ export interface components {
             device_id: string | null;
             /** @description Id of the API key that replaced it in a rotation. */
             successor_id: string | null;
+            /**
+             * @description The access key, shown only once. null if there is none.
+             * @example null
+             */
+            aws: {
+                access_key_id: string | null;
+                secret_access_key: string | null;
+            } | null;
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
@@ -3993,6 +4025,11 @@ export interface components {
              *     ]
              */
             allowed_addresses?: string[];
+            /**
+             * @description Whether to make an access key for clients of AWS Secrets Manager. false by default.
+             * @example false
+             */
+            aws?: boolean;
         };
         ApiKeyPage: {
             data: components["schemas"]["ApiKey"][];
@@ -4009,6 +4046,11 @@ export interface components {
              *     ]
              */
             allowed_addresses?: string[] | null;
+            /**
+             * @description true makes a new access key for clients of AWS Secrets Manager, false ends it.
+             * @example false
+             */
+            aws?: boolean;
         };
         ApiKeyRotate: {
             /**
@@ -4096,6 +4138,34 @@ export interface components {
              * @example dev_01M9xQeKcX3vTz6nWJfQ4b
              */
             device_id?: string;
+        };
+        AwsSession: {
+            /** @example tok_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            access_key_id: string | null;
+            secret_access_key: string | null;
+            session_token: string | null;
+            /**
+             * Format: date-time
+             * @example 2026-11-21T12:15:00.000Z
+             */
+            expiresAt: string;
+        };
+        AwsSessionIn: {
+            /** @description Environments by id or slug. By default, those of its API key. */
+            environments?: string[];
+            /**
+             * @description Secret names as glob patterns (* and ?). By default, those of its API key.
+             * @example [
+             *       "app/*"
+             *     ]
+             */
+            secrets?: string[];
+            /**
+             * @description Lifetime in seconds, 3600 by default. The session ends with its API key at the latest.
+             * @example 3600
+             */
+            ttlSeconds?: number;
         };
         AccessTokenPage: {
             data: components["schemas"]["AccessToken"][];
@@ -10103,6 +10173,47 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["NewAccessToken"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    access_token_create_aws: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "environments": [
+                 *         "production"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["AwsSessionIn"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AwsSession"];
                 };
             };
             default: components["responses"]["Refused"];

@@ -50,7 +50,7 @@ export const mutants = [
   {
     name: 'tags without a value stay until they are swept',
     tag: 'reservation-ends',
-    change: { from: 'reserved.created_at + RESERVED > now', to: 'true' },
+    change: { from: '(reserved.stays || reserved.created_at + RESERVED > now)', to: 'true' },
     notice: 'api/vault/kv: after an hour without one, the path is absent',
   },
   {

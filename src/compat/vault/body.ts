@@ -3,7 +3,7 @@
 import { fromUtf8 } from '../../crypto/bytes';
 import { ApiError, invalid, refuse } from '../../errors';
 import { readBytes } from '../../http/body';
-import { isObject, membersOf } from './members';
+import { isObject, membersOf } from '../json-text';
 
 /** A body: its fields, and the text of each. */
 export interface Sent {

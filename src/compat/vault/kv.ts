@@ -25,9 +25,9 @@ import { unwrap } from '../../gate/request/outcome';
 import { type Context, keysOf, type RenderContext } from '../../http/context';
 import type { Input } from '../../http/route';
 import { iso, QueryInteger } from '../../http/wire';
+import { isObject, isObjectText, merged } from '../json-text';
 import { integer, type Sent, sentence } from './body';
 import { enveloped, errors } from './envelope';
-import { isObject, isObjectText, merged } from './members';
 import { becomes, type Taken } from './route';
 import { isMap, mapOf, type Stored, storedAs, subkeysOf } from './values';
 

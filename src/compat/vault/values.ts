@@ -1,7 +1,7 @@
 // A secret's value as the map that clients of Vault see, and back. Pure. Invariants: a value that is the text
 // of a JSON object is that map, any other is {"value": "…"}; both ways lose nothing.
 import type { SecretRow } from '../../db/schema';
-import { isObject, isObjectText, membersOf } from './members';
+import { isObject, isObjectText, membersOf } from '../json-text';
 
 type Type = SecretRow['type'];
 

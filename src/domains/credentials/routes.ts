@@ -1,8 +1,11 @@
 // HTTP routes of credentials. The Worker creates tokens, shows them once and sends only hashes to the gate.
 
+import { accessKeyOf, MARK_BYTES, markOf, sessionTokenOf } from '../../auth/aws-keys';
 import { newToken, type TokenKind } from '../../auth/token';
+import { randomBytes } from '../../crypto/bytes';
+import { sha256 } from '../../crypto/digest';
 import { credentialPrefixes, newId } from '../../db/ids';
-import type { Context } from '../../http/context';
+import { type Context, keysOf } from '../../http/context';
 import { listRoute } from '../../http/list';
 import { by, route } from '../../http/route';
 import * as wire from './wire';
@@ -11,6 +14,47 @@ import * as wire from './wire';
 export function issue(kind: TokenKind, context: Context, place = 'token') {
   const { token, hash, hint } = newToken(kind, context.org, context.deployment.tokenTag);
   return { token: { id: newId(credentialPrefixes[kind]), hash, hint }, once: { [place]: token } };
+}
+
+/** A new access key of an API key: its mark for the gate, and the one-time values for the response. */
+function awsKey(id: string, context: Context) {
+  const random = randomBytes(MARK_BYTES);
+  const roots = { tokenTag: context.deployment.tokenTag, root: keysOf(context).aws };
+  const { access_key_id, secret_access_key } = accessKeyOf(
+    'api_key',
+    { org: context.org, id, random },
+    roots,
+  );
+  return {
+    aws: markOf(random),
+    once: { 'aws.access_key_id': access_key_id, 'aws.secret_access_key': secret_access_key },
+  };
+}
+
+/** A new API key, with an access key if there is to be one. */
+function issueKey(context: Context, hasAws: boolean) {
+  const { token, once } = issue('api_key', context);
+  const { aws = null, once: shown = {} } = hasAws ? awsKey(token.id, context) : {};
+  return { token: { ...token, aws }, once: { ...once, ...shown } };
+}
+
+/** How much longer than its row the token of a session is good: the gate decides by the row. */
+const SLACK = 60_000;
+
+/** A new session for clients of AWS. It has no token for the other routes. */
+function awsSession(ttlSeconds: number, context: Context) {
+  const { org, deployment } = context;
+  const id = newId(credentialPrefixes.session);
+  const random = randomBytes(MARK_BYTES);
+  const roots = { tokenTag: deployment.tokenTag, root: keysOf(context).aws };
+  const pair = accessKeyOf('session', { org, id, random }, roots);
+  const until = Date.now() + ttlSeconds * 1000 + SLACK;
+  const session_token = sessionTokenOf({ org, id, random, until }, deployment.tokenTag);
+  const hint = `svcaws_…${session_token.slice(-4)}`;
+  return {
+    token: { id, hash: sha256(session_token), hint, aws: markOf(random) },
+    once: { ...pair, session_token },
+  };
 }
 
 const keys = '/orgs/{org_id}/api-keys';
@@ -44,8 +88,8 @@ export const credentialRoutes = [
     body: { schema: wire.ApiKeyIn, nulls: wire.OMITTABLE },
     answers: { 201: wire.NewApiKey },
     refusals: ['REAUTHENTICATION_REQUIRED', 'SCOPE_EXCEEDS_PARENT', 'NOT_FOUND', 'LIMIT_REACHED'],
-    prepare({ body }, context) {
-      const { token, once } = issue('api_key', context);
+    prepare({ body: { aws = false, ...body } }, context) {
+      const { token, once } = issueKey(context, aws);
       return { input: { ...silent, ttlSeconds: null, ...body, token }, once };
     },
   }),
@@ -72,17 +116,29 @@ export const credentialRoutes = [
     action: 'api_key.update',
     revises: true,
     tag: 'API keys',
-    summary: 'Change the name or allowed addresses of an API key',
+    summary: 'Change the name, allowed addresses or access key of an API key',
+    description:
+      'With aws, the caller gets what it could make for itself by rotating the key: it must hold all that the key holds.',
     body: { schema: wire.ApiKeyPatch },
     answers: { 200: wire.ApiKey },
-    refusals: ['NOT_FOUND', 'SCOPE_EXCEEDS_PARENT'],
+    refusals: [
+      'NOT_FOUND',
+      'SCOPE_EXCEEDS_PARENT',
+      'CREDENTIAL_KIND_NOT_ALLOWED',
+      'REAUTHENTICATION_REQUIRED',
+    ],
     named: by('credential'),
-    prepare: ({ body }) => ({
-      input: {
-        name: body.name ?? null,
-        ...(body.allowed_addresses !== undefined && { allowed_addresses: body.allowed_addresses }),
-      },
-    }),
+    prepare({ body, params }, context) {
+      const { aws = null, once } = body.aws ? awsKey(params.id as string, context) : {};
+      return {
+        input: {
+          name: body.name ?? null,
+          ...(body.allowed_addresses !== undefined && { allowed_addresses: body.allowed_addresses }),
+          ...(body.aws !== undefined && { aws }),
+        },
+        ...(once && { once }),
+      };
+    },
   }),
   route({
     method: 'post',
@@ -104,7 +160,8 @@ export const credentialRoutes = [
     ],
     named: by('credential'),
     prepare({ body }, context) {
-      const { token, once } = issue('api_key', context);
+      // The gate leaves the access key out if the old key has none.
+      const { token, once } = issueKey(context, true);
       return { input: { token, overlap_seconds: body.overlap_seconds ?? 0 }, once };
     },
   }),
@@ -146,6 +203,24 @@ export const credentialRoutes = [
         },
         once,
       };
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/auth/aws',
+    action: 'access_token.create',
+    operation: 'access_token.create_aws',
+    tag: 'Session tokens',
+    summary: 'Create a session for clients of AWS Secrets Manager',
+    description:
+      'An API key creates it. Its access key and session token work together, only for /compat/aws, and are revoked together with the key. It is listed and revoked like any session token.',
+    body: { schema: wire.AwsSessionIn, nulls: wire.OMITTABLE, optional: true },
+    answers: { 201: wire.AwsSession },
+    refusals: ['CREDENTIAL_KIND_NOT_ALLOWED', 'SCOPE_EXCEEDS_PARENT', 'NOT_FOUND', 'LIMIT_REACHED'],
+    prepare({ body: { ttlSeconds = 3600, environments = null, secrets = null } }, context) {
+      const { token, once } = awsSession(ttlSeconds, context);
+      const same = { scopes: null, allowed_addresses: null, device_id: null, role: null };
+      return { input: { ...same, ttlSeconds, environments, secrets, token }, once };
     },
   }),
   listRoute({

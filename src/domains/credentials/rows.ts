@@ -38,6 +38,7 @@ export const credential = rowKind('credential', {
     'trust',
     'workload',
     'mcp_limits',
+    'aws',
   ],
   // An ended session token leaves the gate early; D1 keeps it.
   sweepAt({ kind, expires_at, revoked_at }) {

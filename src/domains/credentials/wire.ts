@@ -75,12 +75,23 @@ export const ApiKeyIn = z
       description: 'Secret names as glob patterns (* and ?). By default, those of its creator.',
     }),
     allowed_addresses: Addresses.optional(),
+    aws: z.boolean().optional().openapi({
+      description: 'Whether to make an access key for clients of AWS Secrets Manager. false by default.',
+      example: false,
+    }),
   })
   .refine(oneEnd.check, oneEnd.message)
   .openapi('ApiKeyIn');
 
 export const ApiKeyPatch = z
-  .strictObject({ name: Name.optional(), allowed_addresses: Addresses.nullable().optional() })
+  .strictObject({
+    name: Name.optional(),
+    allowed_addresses: Addresses.nullable().optional(),
+    aws: z.boolean().optional().openapi({
+      description: 'true makes a new access key for clients of AWS Secrets Manager, false ends it.',
+      example: false,
+    }),
+  })
   .openapi('ApiKeyPatch');
 
 export const ApiKeyRotate = z
@@ -132,6 +143,10 @@ export const ApiKey = z
       .string()
       .nullable()
       .openapi({ description: 'Id of the API key that replaced it in a rotation.' }),
+    aws: z
+      .object({ access_key_id: z.string().nullable(), secret_access_key: z.string().nullable() })
+      .nullable()
+      .openapi({ description: 'The access key, shown only once. null if there is none.', example: null }),
     created_at: Time,
     expires_at: Time.nullable(),
     revoked_at: Time.nullable(),
@@ -186,6 +201,36 @@ export const NewAccessToken = AccessToken.extend({ token: token.openapi({ exampl
   'NewAccessToken',
 );
 export const AccessTokenPage = pageOf(AccessToken, 'AccessTokenPage');
+
+export const AwsSessionIn = AccessTokenIn.pick({ environments: true, secrets: true })
+  .extend({
+    ttlSeconds: z.int().min(60).max(86_400).optional().openapi({
+      description: 'Lifetime in seconds, 3600 by default. The session ends with its API key at the latest.',
+      example: 3600,
+    }),
+  })
+  .openapi('AwsSessionIn');
+
+const once = z.string().nullable();
+/** The access key of a session is shown only once. */
+export const AwsSession = z
+  .object({
+    id: z.string().openapi({ example: exampleId('session') }),
+    access_key_id: once,
+    secret_access_key: once,
+    session_token: once,
+    expiresAt: Time,
+  })
+  .openapi('AwsSession');
+
+/** A new session before the Worker adds what is shown once. */
+export const awsSessionOut = ({ id, expires_at }: CredentialRow): z.infer<typeof AwsSession> => ({
+  id,
+  access_key_id: null,
+  secret_access_key: null,
+  session_token: null,
+  expiresAt: iso(expires_at as number),
+});
 
 const AgentLifetime = z.int().min(60).max(31_536_000).openapi({ example: 86_400 });
 const RateLimit = z
@@ -259,7 +304,7 @@ export const AgentPatch = z
   })
   .openapi('AgentPatch');
 
-export const Agent = ApiKey.omit({ successor_id: true })
+export const Agent = ApiKey.omit({ successor_id: true, aws: true })
   .extend({
     id: z.string().openapi({ example: exampleId('agent') }),
     hint: z.string().openapi({ example: 'svcag_…x7Qd' }),
@@ -413,6 +458,7 @@ export const agentOut = (shown: Shown): z.infer<typeof Agent> => ({
 export const apiKeyOut = (shown: Shown): z.infer<typeof ApiKey> => ({
   ...lasting(shown),
   successor_id: shown.row.successor_id,
+  aws: shown.row.aws === null ? null : { access_key_id: null, secret_access_key: null },
 });
 
 export const breakGlassOut = (shown: Shown): z.infer<typeof BreakGlass> => ({

@@ -23,6 +23,8 @@ export const secret = rowKind('secret', {
     'generated',
     'rotated_at',
     'auto_rotate',
+    'binary',
+    'unlabelled',
   ],
   // safety: restore-period-kept
   sweepAt: ({ deleted_at }) => (deleted_at === null ? null : deleted_at + RESTORABLE),
@@ -38,7 +40,8 @@ export const reservedSecret = rowKind('reserved_secret', {
   table: reservedSecrets,
   space: (row) => row.environment_id,
   key: (row) => row.name,
-  sweepAt: ({ created_at }) => created_at + RESERVED,
+  added: ['stays', 'description', 'request_token'],
+  sweepAt: ({ created_at, stays }) => (stays ? null : created_at + RESERVED),
   maker: ({ created_by }) => created_by,
   quota: lasting(10_000, 1000, 'names with metadata and without a value', 'Each leaves after an hour.'),
 });

@@ -20,6 +20,10 @@ export interface EncryptedValue {
   size: number;
   /** 1 if this service generated the value, null if a caller sent it. */
   generated: number | null;
+  /** 1 if it is the base64 of bytes, as a client of AWS wrote them. */
+  binary?: number | null;
+  /** Digest of the ClientRequestToken that it comes with. */
+  request_token?: string | null;
 }
 
 /** A secret and the version to read, with its encrypted value. */

@@ -56,8 +56,9 @@ const REMEMBERED_FOR = 60_000;
  * D1, once a minute.
  */
 export const identify = (core: Core, ask: Ask): Identity =>
-  known(core, ask, ({ kind, hash }) => core.rows.find('credential', kind, hash)) ??
-  unknown(core, ask, ask.bearer as TokenRef);
+  known(core, ask, ({ kind, hash, aws }) =>
+    aws ? core.rows.get('credential', aws.id) : core.rows.find('credential', kind, hash),
+  ) ?? unknown(core, ask, ask.bearer as TokenRef);
 
 /**
  * The current state of the caller, and why it is no longer accepted: for a request that has waited since it
@@ -81,7 +82,8 @@ function known(core: Core, ask: Ask, find: (token: TokenRef) => CredentialRow | 
   if ('link' in bearer) return holderOf(bearer);
   if ('trust' in bearer) return exchanging(core, bearer);
   const row = find(bearer);
-  if (!row) return null;
+  // safety: signed-with-current-key
+  if (!row || (bearer.aws && !isSignedBy(row, bearer))) return null;
   const lineage = lineageOf(core, row);
   const caller = confirmable(core, lineage, bearer.jwt);
   return {
@@ -92,6 +94,10 @@ function known(core: Core, ask: Ask, find: (token: TokenRef) => CredentialRow | 
     allowances: allowancesOf(lineage),
   };
 }
+
+/** Whether a credential has the access key of a signed request: not since it was switched off or replaced. */
+const isSignedBy = (row: CredentialRow, { kind, aws }: TokenRef): boolean =>
+  row.kind === kind && row.aws !== null && row.aws === aws?.mark;
 
 /** The refusal of every token once the organisation is deleted. */
 function over({ rows, org }: Core): Refusal | null {

@@ -322,7 +322,7 @@ function putBack(
     revoked_through: isRevoked ? version : through || null,
     revision: here.revision + 1,
   };
-  const { id, org_id, seal_id, fingerprint, size, generated } = stored;
+  const { id, org_id, seal_id, fingerprint, size, generated, binary } = stored;
   const made = {
     org_id,
     secret_id: id,
@@ -333,6 +333,8 @@ function putBack(
     created_by: by,
     created_at: now,
     generated,
+    binary,
+    request_token: null,
   };
   return {
     row: { ...row, mac: macOf(key, 'secret', row) },
@@ -342,9 +344,9 @@ function putBack(
 
 /** Copies ciphertexts within D1. */
 const copies = (org: string, again: Again[]): Statement => ({
-  sql: `insert or replace into secret_versions (org_id, secret_id, version, seal_id, value_sealed, fingerprint, size, created_by, created_at, generated, mac)
+  sql: `insert or replace into secret_versions (org_id, secret_id, version, seal_id, value_sealed, fingerprint, size, created_by, created_at, generated, binary, mac)
     select v.org_id, v.secret_id, w.value ->> '$.version.version', v.seal_id, v.value_sealed, v.fingerprint, v.size,
-      w.value ->> '$.version.created_by', w.value ->> '$.version.created_at', w.value ->> '$.version.generated', w.value ->> '$.version.mac'
+      w.value ->> '$.version.created_by', w.value ->> '$.version.created_at', w.value ->> '$.version.generated', w.value ->> '$.version.binary', w.value ->> '$.version.mac'
     from json_each(?) w cross join secret_versions v on v.org_id = ? and v.secret_id = w.value ->> '$.version.secret_id' and v.version = w.value ->> 'from'`,
   params: [JSON.stringify(again), org],
 });

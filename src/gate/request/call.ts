@@ -71,7 +71,8 @@ export interface Ask {
   finding: Refusal | null;
   /** The operation's input; null if there is a finding. */
   input: unknown;
-  idempotency: { key: string; digest: string } | null;
+  /** `storedFor`: for how long the response is stored, in milliseconds; a day without it. */
+  idempotency: { key: string; digest: string; storedFor?: number } | null;
   /** The If-Match header of a route that changes a resource with a revision. */
   if_match?: string | null;
   /**

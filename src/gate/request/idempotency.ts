@@ -21,7 +21,8 @@ import type { StoredResponse, StoredResponses } from './stored-responses';
 const LOST_REPLY = 300_000;
 
 /** How long the response of a request is stored. */
-export const storedFor = ({ idempotency }: Ask): number => (idempotency ? DAY : LOST_REPLY);
+export const storedFor = ({ idempotency }: Ask): number =>
+  idempotency ? (idempotency.storedFor ?? DAY) : LOST_REPLY;
 
 /**
  * Whose Idempotency-Keys a caller uses: those of its root. Those of a trust end once it accepts other tokens,

@@ -1,6 +1,6 @@
 // The pure parts of the Vault-compatible API: paths, values and durations.
 import { describe, expect, it } from 'vitest';
-import { isObjectText, membersOf, merged } from '../../../src/compat/vault/members';
+import { isObjectText, membersOf, merged } from '../../../src/compat/json-text';
 import { cut } from '../../../src/compat/vault/path';
 import { secondsOf } from '../../../src/compat/vault/tokens';
 import { isMap, mapOf, storedAs, subkeysOf } from '../../../src/compat/vault/values';

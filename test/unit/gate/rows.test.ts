@@ -158,6 +158,7 @@ const credential: CredentialRow = {
   confirmed_at: 1_800_000_000_000,
   accountable: ['mem_1'],
   device_id: 'dev_1',
+  aws: '0102030405060708',
   mcp_limits: { bindings: ['A=a.example'], hosts: [], run: false, commands: null, read: false },
   trust: {
     issuer: 'https://issuer.example.com',
@@ -191,6 +192,8 @@ const secret: SecretRow = {
   size: 10,
   sealed_size: 200,
   oldest_version: 1,
+  binary: 1,
+  unlabelled: 1,
   lost_versions: [[2, 3]],
   rotate_every_seconds: null,
   created_at: 1,
@@ -340,6 +343,8 @@ const version: VersionRow = {
   created_by: 'key_1',
   created_at: 2,
   generated: 1,
+  binary: 1,
+  request_token: 'ef'.repeat(32),
   mac: '',
 };
 

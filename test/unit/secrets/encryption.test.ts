@@ -24,7 +24,7 @@ function delivered(keys: OrgKeys, org: string, value = 'correct horse'): Readabl
     revoked_at: null,
     revoked_through: null,
   };
-  const rotation = { rotated_at: null, auto_rotate: null };
+  const rotation = { rotated_at: null, auto_rotate: null, binary: null, unlabelled: null };
   const row = {
     org_id: org,
     id,
@@ -47,6 +47,8 @@ function delivered(keys: OrgKeys, org: string, value = 'correct horse'): Readabl
     secret_id: id,
     version: 1,
     ...encrypted,
+    binary: null,
+    request_token: null,
     created_by: 'key_x',
     created_at: 1,
     mac: '',

@@ -174,6 +174,7 @@ export const fresh = (core: Core, org_id: string, token: TokenInput, created_at:
   id: token.id,
   token_hash: token.hash,
   hint: token.hint,
+  aws: token.aws ?? null,
   created_at,
   generation: core.rows.get('org', org_id)?.generation ?? null,
 });

@@ -13,6 +13,8 @@ export interface TokenInput {
   id: string;
   hash: string;
   hint: string;
+  /** The mark of its access key for clients of AWS, if it has one. */
+  aws?: string | null;
 }
 
 const outs: Record<Exclude<CredentialKind, 'browser'>, (shown: Shown) => object> = {

@@ -5,10 +5,12 @@ import { type CredentialRow, parentColumn } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { accountableFor } from '../../../gate/identity/accountable';
 import { lineageOf } from '../../../gate/identity/lineage';
+import type { Proposal } from '../../../gate/journal/plan';
 import { insertion } from '../../../gate/journal/writes';
-import type { Call, Operation } from '../../../gate/request/call';
+import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
 import { descendants } from '../../../gate/rows/descendants';
 import { isoOrNull } from '../../../http/wire';
+import { awsSessionOut } from '../wire';
 import { aboutToken, fresh, RATES, unknownEnvironment, unusable, wanted, within } from './create';
 import { endIn, shown, type TokenInput } from './credential';
 
@@ -130,6 +132,18 @@ export const child: Operation<MintInput> = {
   authorize: (call, now) => within(call, session(withinKey(call, now), now)),
   change: {
     plan: (call, now, found) => (mint.change as Minting).plan(withinKey(call, now), now, found),
+  },
+};
+
+/** A session for clients of AWS: its answer has the places of what the Worker shows once. */
+export const loginAws: Operation<LoginInput> = {
+  ...login,
+  change: {
+    plan(call, now, found) {
+      const plan = (login.change as Minting).plan(call as Call<MintInput>, now, found) as Proposal;
+      if (isRefusal(plan) || 'wants' in plan) return plan;
+      return { ...plan, data: awsSessionOut(plan.writes?.[0]?.row as CredentialRow) };
+    },
   },
 };
 

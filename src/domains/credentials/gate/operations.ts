@@ -12,7 +12,7 @@ import { environmentOf, slugOf } from '../../../gate/request/target';
 import { type ListInput, listed } from '../../../gate/rows/listing';
 import { createAgent, createBreakGlass, createKey, createProvider } from './create';
 import { find, shown } from './credential';
-import { child, login, mint } from './mint';
+import { child, login, loginAws, mint } from './mint';
 import { lookup, revokeToken } from './own';
 import { revoke, rotateKey, update } from './update';
 
@@ -83,6 +83,7 @@ export const credentialOperations = {
   'access_token.create': mint,
   'access_token.login': login,
   'access_token.create_child': child,
+  'access_token.create_aws': loginAws,
   'access_token.revoke_token': revokeToken,
   'access_token.list': list('session'),
   'access_token.revoke': revoke(

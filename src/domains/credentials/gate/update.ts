@@ -115,11 +115,13 @@ export interface UpdateInput {
   ttlSeconds?: number | null;
   rate_limit?: number;
   mcp_limits?: McpLimits | null;
+  /** Of an API key: the mark of a new access key, or null for none. */
+  aws?: string | null;
 }
 
 /** The fields of an updated credential. An environment that does not exist becomes an empty id. */
 export function changed({ core, input }: Call<UpdateInput>, now: number): Partial<CredentialRow> {
-  const { scopes, environments, secrets, allowed_addresses, ttlSeconds, rate_limit, mcp_limits } = input;
+  const { scopes, environments, secrets, allowed_addresses, ttlSeconds, rate_limit, mcp_limits, aws } = input;
   return {
     ...(input.name !== null && { name: input.name }),
     ...(scopes && { scopes }),
@@ -131,19 +133,26 @@ export function changed({ core, input }: Call<UpdateInput>, now: number): Partia
     ...(ttlSeconds !== undefined && { expires_at: endIn(ttlSeconds, now) }),
     ...(rate_limit !== undefined && { rate_limit }),
     ...(mcp_limits !== undefined && { mcp_limits }),
+    ...(aws !== undefined && { aws }),
   };
 }
 
 export function update(kind: CredentialKind): Operation<UpdateInput> {
   return {
     authorize(call, now) {
+      const { core, caller } = call;
       const row = find(call, kind);
       if (!row) return null;
       const fields = changed(call, now);
       const after = { ...row, ...fields };
       // safety: own-rate-limit
       const refused = mayUpdate(call, row, after) ?? raisesOwn(call, row, call.input.rate_limit);
-      return refused ?? { ...fields, ...accountableAfter(call, row, held(after)) };
+      if (refused || fields.aws == null)
+        return refused ?? { ...fields, ...accountableAfter(call, row, held(after)) };
+      // Whoever has the access key has all that the API key holds.
+      // safety: access-key-within-permissions
+      const exceeds = mayTakeOver(call, row);
+      return exceeds ?? { ...fields, accountable: withCaller(core, caller, accountableOf(core, row)) };
     },
     change: {
       revises: (call) => unrevoked(call, kind),
@@ -161,24 +170,27 @@ export function update(kind: CredentialKind): Operation<UpdateInput> {
   };
 }
 
+/** 403 unless the caller may get a credential that acts as this API key does. */
+function mayTakeOver(call: Call<unknown>, row: CredentialRow | null): Refusal | null {
+  const { caller } = call;
+  // What it gets would outlive a caller that depends on another credential.
+  if (caller.kind === 'session' || caller.kind === 'agent')
+    return refuse('CREDENTIAL_KIND_NOT_ALLOWED', {
+      message:
+        'A session token or an agent credential cannot rotate an API key or make its access key. Use an API key.',
+    });
+  if (!row) return null;
+  const exceeds = mayOutlive(call, row) ?? withinPermissions(caller, held(row));
+  return exceeds ?? (wouldOwn(caller, held(row)) ? mustBeConfirmed(caller) : null);
+}
+
 interface RotateInput {
   token: TokenInput;
   overlap_seconds: number;
 }
 
 export const rotateKey: Operation<RotateInput> = {
-  reach(call) {
-    // The successor would outlive a caller that depends on another credential.
-    const { caller } = call;
-    if (caller.kind === 'session' || caller.kind === 'agent')
-      return refuse('CREDENTIAL_KIND_NOT_ALLOWED', {
-        message: 'A session token or an agent credential cannot rotate an API key. Use an API key.',
-      });
-    const row = find(call, 'api_key');
-    if (!row) return null;
-    const exceeds = mayOutlive(call, row) ?? withinPermissions(caller, held(row));
-    return exceeds ?? (wouldOwn(caller, held(row)) ? mustBeConfirmed(caller) : null);
-  },
+  reach: (call) => mayTakeOver(call, find(call, 'api_key')),
   change: {
     revises: (call) => unrevoked(call, 'api_key'),
     plan(call, now) {
@@ -217,6 +229,8 @@ export const rotateKey: Operation<RotateInput> = {
         ...parentColumn(parentIdOf(row)),
         ...maker(call.caller),
         ...madeByOwnerColumn(isMadeByOwner(row) && call.caller.isOwner),
+        // safety: rotated-key-gets-no-access-key
+        ...(row.aws === null && { aws: null }),
         // The caller has the token; those accountable for the old key remain accountable.
         accountable: withCaller(core, call.caller, accountableOf(core, row)),
       });

@@ -223,7 +223,7 @@ export const rollback: Operation<RollbackInput> = {
       // A ciphertext cached by an earlier release lacks the column.
       // safety: rollback-keeps-generated
       const value = { seal_id, value_sealed, fingerprint, size, generated: old.generated ?? null };
-      return advance(call, row, value, {}, left as Kept | null, now);
+      return advance(call, row, { ...value, binary: old.binary ?? null }, {}, left as Kept | null, now);
     },
   },
 };

@@ -1,6 +1,8 @@
 // Operations on secrets in the gate.
 
 import type { Operation } from '../../../gate/request/call';
+import { awsReads } from './aws/reads';
+import { awsWrites } from './aws/writes';
 import { readAll, readFolder } from './bulk';
 import { create, remove, restore, rollback, rotate, update } from './changes';
 import { type CompareInput, compare } from './compare';
@@ -31,4 +33,6 @@ export const secretOperations = {
   'secret.delete': remove,
   'secret.restore': restore,
   ...pathOperations,
+  ...awsReads,
+  ...awsWrites,
 };

@@ -36,14 +36,14 @@ import { limits, subjectOf } from './state';
 import { historyOf, versionOf } from './versions';
 
 /** What has the name: a secret, a deleted one that can be restored, or tags without a value. */
-interface Place {
+export interface Place {
   environment: EnvironmentRow | null;
   live: SecretRow | null;
   deleted: SecretRow | null;
   reserved: ReservedSecretRow | null;
 }
 
-function placeOf({ core, ask }: Call<unknown>, now = core.now()): Place {
+export function placeOf({ core, ask }: Call<unknown>, now = core.now()): Place {
   const environment = environmentOf(core, ask.named.environment);
   const name = ask.named.name ?? '';
   if (!environment || name === '') return { environment, live: null, deleted: null, reserved: null };
@@ -55,7 +55,7 @@ function placeOf({ core, ask }: Call<unknown>, now = core.now()): Place {
     live,
     deleted: was && (was.deleted_at as number) + RESTORABLE > now ? was : null,
     // safety: reservation-ends
-    reserved: reserved && reserved.created_at + RESERVED > now ? reserved : null,
+    reserved: reserved && (reserved.stays || reserved.created_at + RESERVED > now) ? reserved : null,
   };
 }
 
@@ -74,13 +74,13 @@ const shownOf = (row: SecretRow): VersionShown => ({
   tags: row.tags,
 });
 
-const about = (call: Call<unknown>): Partial<ReturnType<typeof subjectOf>> => {
+export const about = (call: Call<unknown>): Partial<ReturnType<typeof subjectOf>> => {
   const { live, deleted } = placeOf(call);
   const row = live ?? deleted;
   return row ? subjectOf(call.core, row) : {};
 };
 
-const nameLockOf = (call: Call<unknown>): string[] => {
+export const nameLockOf = (call: Call<unknown>): string[] => {
   const { environment, live, deleted } = placeOf(call);
   const row = live ?? deleted;
   return [nameLock(environment?.id ?? '', call.ask.named.name ?? ''), ...(row ? [row.id] : [])];
@@ -245,7 +245,7 @@ function planOfWrite(call: Call<WriteInput>, now: number, left: Locked | null): 
       tags: reserved?.tags ?? {},
       rotate_every_seconds: null,
     };
-    return written(begin(call, environment, fields, input.value, null, now), reserved);
+    return written(begin(call, environment, fields, input.value, null, now));
   }
   const refusal = readable({ ...row, deleted_at: null }, now) ?? (live ? null : mayRevive(call, row));
   if (refusal) return refusal;
@@ -296,7 +296,7 @@ function encryptAgain(
 }
 
 /** The plan of a written value, which takes the place of tags without one. */
-function written(plan: Plan | Refusal, reserved: ReservedSecretRow | null): Plan | Refusal {
+function written(plan: Plan | Refusal, reserved: ReservedSecretRow | null = null): Plan | Refusal {
   if (isRefusal(plan)) return plan;
   const put = plan.writes?.[0]?.row as SecretRow;
   return {
@@ -337,7 +337,10 @@ export interface DescribeInput {
 }
 
 /** The tags after a change; 400 where some exceed the limits together with those that stay. */
-function tagsAfter(before: Tags, { tags, merges }: DescribeInput): { tags: Tags } | { refusal: Refusal } {
+export function tagsAfter(
+  before: Tags,
+  { tags, merges }: DescribeInput,
+): { tags: Tags } | { refusal: Refusal } {
   if (tags === null) return { tags: before };
   const after = new Map(merges ? Object.entries(before) : []);
   for (const [key, value] of Object.entries(tags))

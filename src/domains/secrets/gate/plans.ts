@@ -52,6 +52,8 @@ function newVersion(
     secret_id: secret,
     version,
     ...value,
+    binary: value.binary ?? null,
+    request_token: value.request_token ?? null,
     created_by: call.caller.id,
     created_at: now,
     mac: '',
@@ -70,13 +72,15 @@ export function begin(
   call: Call<unknown>,
   environment: EnvironmentRow,
   fields: Fields,
-  { value_sealed, ...value }: EncryptedValue,
+  encrypted: EncryptedValue,
   ttl: number | null,
   now: number,
 ): Plan | Refusal {
   const { core, ask } = call;
+  const { value_sealed, request_token: _, ...value } = encrypted;
   const limit = limits(core, value_sealed.length, 1);
   if (limit) return limit;
+  const reserved = core.rows.find('reserved_secret', environment.id, fields.name);
   const put = insertion(call, 'secret', {
     org_id: ask.org,
     environment_id: environment.id,
@@ -97,7 +101,9 @@ export function begin(
     data: secretOut(row, environment.slug, now),
     etag: etagOf(row),
     writes: [put],
-    versions: [newVersion(call, row.id, 1, { value_sealed, ...value }, now)],
+    versions: [newVersion(call, row.id, 1, encrypted, now)],
+    // It takes the place of metadata without a value.
+    ...(reserved && { deletes: [{ kind: 'reserved_secret' as const, id: reserved.id }] }),
     environments: [environment.id],
     resource: row.id,
     audit: { ...subjectOf(core, row), expires_at: isoOrNull(row.expires_at) },
@@ -180,6 +186,7 @@ export function advance(
     fingerprint: value.fingerprint,
     size: value.size,
     generated: value.generated,
+    binary: value.binary ?? null,
     rotated_at: now,
     sealed_size,
     oldest_version: oldest,
