@@ -140,7 +140,8 @@ describe('a replica', () => {
       const { following } = replica;
       const n = following.position() + 1;
       const push = { term: following.term() as string, records: [{ ...general(), n }], stable: n };
-      expect((await replica.push({ ...push, format: FORMAT + 1 })).position).toBe(n - 1);
+      expect((await replica.push({ ...push, format: FORMAT + 1 })).term).toBeNull();
+      expect(following.position()).toBe(n - 1);
       expect(replica.lease).toBeNull();
       expect((await replica.push({ ...push, format: FORMAT })).position).toBe(n);
     });
