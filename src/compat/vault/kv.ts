@@ -22,6 +22,7 @@ import { MOST_VERSIONS } from '../../domains/secrets/rules';
 import { MOST_VALUE, SecretValue, TagName, Tags, TagValue } from '../../domains/secrets/wire';
 import { ApiError, invalid } from '../../errors';
 import { unwrap } from '../../gate/request/outcome';
+import { pause } from '../../gate/request/yielding';
 import { type Context, keysOf, type RenderContext } from '../../http/context';
 import type { Input } from '../../http/route';
 import { iso, QueryInteger } from '../../http/wire';
@@ -220,6 +221,8 @@ export async function keysBelow(
         `the list has over ${MOST_KEYS_LISTED.toLocaleString('en')} keys: list a folder below it`,
       );
     const input = { ...listInput(path, page.next), environment: mount };
+    // A runtime in one process polls for other requests only when it waits.
+    await pause();
     // safety: list-parts-counted
     page = unwrap(await context.further(input, { counts: true })).data as Page;
   }
