@@ -25,8 +25,8 @@ export async function svc(argv: string[], host: Host): Promise<number> {
 }
 
 /**
- * Refuses a vault token in the arguments of svc, which other users and the shell history can see. Arguments of a program that `svc run` starts are not
- * checked.
+ * Refuses a vault token in the arguments of svc, which other users and the shell history can see. Arguments
+ * of a program that `svc run` starts are not checked.
  */
 function refuseTokens(args: string[]): void {
   const own = args.includes('run') ? args.slice(0, args.indexOf('run')) : args;

@@ -69,6 +69,67 @@ const COMMANDS = [
   ['incident', 'list'],
 ];
 
+/** Commands that show what a vault says of what they changed, or that read several things. */
+const MORE = [
+  ['doctor'],
+  ['import', 'app.env', '--source', 'dotenv'],
+  ['scan', 'app.env'],
+  ['org', 'show'],
+  ['org', 'set', '--regions', 'weur'],
+  ['environment', 'create', 'x'],
+  ['environment', 'rename', 'staging', 'x'],
+  ['environment', 'delete', 'staging', '--yes'],
+  ['key', 'rotate', 'key_1', '--yes'],
+  ['key', 'revoke', 'key_1', '--yes'],
+  ['agent', 'create', 'x', '--scopes', 'secrets:read'],
+  ['agent', 'update', 'agt_1', '--ttl', '1d'],
+  ['agent', 'revoke', 'agt_1', '--yes'],
+  ['token', 'create', '--ttl', '1h'],
+  ['token', 'revoke', 'tok_1', '--yes'],
+  ['trust', 'create', 'x', '--issuer', 'github', '--claim', 'sub=a', '--scopes', 'secrets:read'],
+  ['trust', 'show', 'trs_1'],
+  ['trust', 'delete', 'trs_1', '--yes'],
+  ['member', 'invite', 'a@example.com', '--name', 'x', '--role', 'viewer'],
+  ['member', 'role', 'mem_1', 'viewer'],
+  ['member', 'environments', 'mem_1', 'staging'],
+  ['member', 'access', 'mem_1', 'secrets:read'],
+  ['member', 'remove', 'mem_1', '--yes'],
+  ['team', 'members', 'team_1'],
+  ['team', 'add', 'team_1', 'mem_1'],
+  ['team', 'remove', 'team_1', 'mem_1', '--yes'],
+  ['team', 'delete', 'team_1', '--yes'],
+  ['grant', 'create', 'mem_1', '--permission', 'read'],
+  ['grant', 'delete', 'grt_1', '--yes'],
+  ['device', 'register', 'x', '--serial', 'y', '--platform', 'linux'],
+  ['device', 'assign', 'dev_1', 'mem_1'],
+  ['device', 'block', 'dev_1', '--yes'],
+  ['device', 'remove', 'dev_1', '--yes'],
+  ['approval', 'wait', 'apr_1', '--timeout', '1s'],
+  ['approval', 'cancel', 'apr_1'],
+  ['policy', 'show', 'pol_1'],
+  ['policy', 'enable', 'pol_1'],
+  ['policy', 'disable', 'pol_1', '--yes'],
+  ['policy', 'violations', 'pol_1'],
+  ['policy', 'delete', 'pol_1', '--yes'],
+  ['sync', 'run', 'int_1'],
+  ['sync', 'status', 'syn_1'],
+  ['sync', 'cancel', 'syn_1'],
+  ['sync', 'connections'],
+  ['sync', 'disconnect', 'int_1', '--yes'],
+  ['webhook', 'create', 'https://example.com/a', '--events', 'SECRET_ROTATED'],
+  ['webhook', 'test', 'whk_1'],
+  ['webhook', 'rotate', 'whk_1', '--yes'],
+  ['webhook', 'deliveries', 'whk_1'],
+  ['webhook', 'redeliver', 'dlv_1'],
+  ['webhook', 'enable', 'whk_1'],
+  ['webhook', 'disable', 'whk_1'],
+  ['webhook', 'delete', 'whk_1', '--yes'],
+  ['contain', 'agt_1', '--yes'],
+  ['incident', 'show', 'inc_1'],
+  ['incident', 'close', 'inc_1'],
+  ['incident', 'open', 'inc_1'],
+];
+
 const ONE_ERROR = /^error: .*UNEXPECTED_RESPONSE.*\n( {2}.*\n)*$/;
 /** What an error says that no command has foreseen. */
 const SLIPS = /undefined|TypeError|Cannot read|is not a function|\[object/;
@@ -144,17 +205,19 @@ describe('text of an answer', () => {
   const ESCAPES = '\u001b[2J\u001b]0;owned\u0007\u009b31m\u202e\r\nfake line';
   /** Commands that print a value or a file, lines and all. */
   const PRINTS = new Set<string | undefined>(['get', 'export']);
-  const DIM = new RegExp(`${String.fromCharCode(27)}\\[2?2m`, 'g');
+  /** Those of svc itself. */
+  const COLOURS = new RegExp(`${String.fromCharCode(27)}\\[(2?2|3[123]|39)m`, 'g');
 
   it('escape sequences: no text of an answer acts on the terminal or adds a line, whatever the command', async () => {
     const odd: string[] = [];
     let shown = 0;
     hostile.handler = answeringEverything(ESCAPES, { default_environment: 'staging' });
-    for (const argv of COMMANDS)
+    machine.write('app.env', 'A=1');
+    for (const argv of [...COMMANDS, ...MORE])
       for (const more of [[], ['--json']]) {
         if (argv[0] === 'run' && more.length > 0) continue;
         const { stdout, stderr } = await machine.svc([...argv, ...more], { stdin: 'value', terminal: true });
-        const text = (stdout + stderr).replaceAll(DIM, '');
+        const text = (stdout + stderr).replaceAll(COLOURS, '');
         shown += Number(text.includes('owned'));
         if (/[^\P{Cc}\n\t]|\p{Cf}/u.test(text) || /^fake line/m.test(PRINTS.has(argv[0]) ? stderr : text))
           odd.push(`${argv.join(' ')}: ${JSON.stringify(text)}`);

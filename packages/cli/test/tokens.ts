@@ -1,4 +1,5 @@
-// A token of each kind that the service issues, by the service's own lists: a kind that is added is tested too.
+// A token of each kind that the service issues, by the service's own lists: a kind that is added is tested
+// too.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 

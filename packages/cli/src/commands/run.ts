@@ -156,7 +156,10 @@ async function firstValues(
   }
 }
 
-/** The values of the environment, by name, and its slug. Each read replaces the fallback copy, and a refusal deletes it. */
+/**
+ * The values of the environment, by name, and its slug. Each read replaces the fallback copy, and a refusal
+ * deletes it.
+ */
 async function currentValues(
   context: Context,
   prefixes: string[] | undefined,
