@@ -168,12 +168,12 @@ export function takeEntries(
   return core.storage.transactionSync(() => {
     const now = core.now();
     const before = taken(core).of(storage);
-    // Entries of the storage before it may be lost with it: the log says that it began.
-    if (before === null) noteBegun(core, region, storage, now);
-    // A gate that lost its storage, or has not heard of a region for a week, does not know what it took. A
-    // replica still has what no gate said that it took.
+    // A replica sends all that no gate said that it took. So a gate that does not know of the entries before
+    // the first one has lost its storage, was put back from a copy, or has not heard of the region for a week.
     // safety: unknown-entries-taken
-    let last = before ?? (entries[0]?.n ?? 1) - 1;
+    let last = Math.max(before ?? 0, (entries[0]?.n ?? 1) - 1);
+    // Entries before may be lost, with the storage before it or with that of the gate: the log says so.
+    if (last !== before) noteBegun(core, region, storage, now);
     for (const { n, draft, status, age, used, place } of entries) {
       // The replica keeps the others, and answers nothing once it has too many.
       // safety: full-log-takes-no-entries

@@ -48,7 +48,7 @@ describe('entries of replicas', () => {
       expect(take(1, 2)).toBe(2);
       const { sequence } = core.auditLog.head();
       expect(take(1, 2)).toBe(2);
-      expect(take(4)).toBe(2);
+      expect(take(2, 4)).toBe(2);
       expect(core.auditLog.head().sequence).toBe(sequence);
       expect(take(2, 3, 4)).toBe(4);
       expect(core.auditLog.head().sequence).toBe(sequence + 2);
@@ -65,6 +65,9 @@ describe('entries of replicas', () => {
       expect(core.auditLog.head().sequence).toBe(sequence + 3);
       expect(take(9, 10)).toBe(10);
       expect(core.auditLog.head().sequence).toBe(sequence + 4);
+      // The gate took more, and was put back from a copy.
+      expect(take(15, 16)).toBe(16);
+      expect(core.auditLog.head().sequence).toBe(sequence + 7);
     });
   });
 
