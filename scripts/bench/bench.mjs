@@ -67,14 +67,14 @@ const COLD = 40_000;
  * @typedef {Pick<typeof measuring, 'newOrg' | 'fill' | 'signIn'> & { vault: import('./measure.mjs').Vault }}
  *   Side
  */
-/** @typedef {{ method?: string, path: string, global?: true, body?: unknown, expect?: number }} Wish */
+/** @typedef {{ method?: string, path: string, global?: true, root?: true, body?: unknown, expect?: number }} Wish */
 let made = 0;
 const read = (secret) => ({ path: `/secrets/${secret.id}` });
 
 /**
  * What is measured. `bare`: sent to the floor's own Worker; `org`: creates the organisation, a new one if
  * absent; `tokens`: creates callers other than API keys; `wish`: the n-th request, with a path below the
- * organisation unless it is `global`; `beside`: another row that replaces the floor, to compare CPU time,
+ * organisation unless it is `global` or `root`; `beside`: another row that replaces the floor, to compare CPU time,
  * including work within the following half second.
  * @type {Record<string, { bare?: true, beside?: string, org?: (side: Side) => Promise<Org>, tokens?: (side:
  *   Side, org: Org) => Promise<string[]>, wish: (org: Org, n: number) => Wish }>}
@@ -127,6 +127,11 @@ const subjects = {
     }),
   },
   'by-name read': { wish: (org, n) => ({ path: `/secrets/by-name/${org.secrets[n % FEW].name}` }) },
+  // The same as a client of Vault reads it.
+  'read through /v1': {
+    beside: 'by-name read',
+    wish: (org, n) => ({ path: `/v1/production/data/${org.secrets[n % FEW].name}`, root: true }),
+  },
   'bulk values of 100': { wish: () => ({ path: '/environments/production/values' }) },
   'generated file of 1,000': {
     org: once(({ newOrg, vault }) => newOrg(vault, { secrets: 1000, keys: KEYS })),
@@ -229,13 +234,18 @@ async function laneOf(side, name, count) {
   const tokens = bare ? [] : ((await subject.tokens?.(side, org)) ?? org.tokens);
   let n = 0;
   const next = () => {
-    const { method = 'GET', path, global, body, expect = 200 } = subject.wish(org, n);
+    const { method = 'GET', path, global, root, body, expect = 200 } = subject.wish(org, n);
     if (bare) return { request: requestOf(method, path), expect };
     const token = tokens[n++ % tokens.length];
     // Junk: a genuine token with a wrong tag, the only kind of junk that costs a MAC to detect.
     const bearer = expect === 401 ? `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}` : token;
     return {
-      request: requestOf(method, `/api/v1${global ? '' : `/orgs/${org.id}`}${path}`, bearer, body),
+      request: requestOf(
+        method,
+        root ? path : `/api/v1${global ? '' : `/orgs/${org.id}`}${path}`,
+        bearer,
+        body,
+      ),
       expect,
     };
   };

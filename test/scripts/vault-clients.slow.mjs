@@ -1,8 +1,9 @@
 // Clients of HashiCorp Vault, unchanged, against the running service: they log in with an API key, and write,
 // read, list and delete. `npm run test:vault-clients` installs them; a client that is not there is skipped.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
@@ -14,6 +15,7 @@ const node = path.join(folder, 'node_modules/node-vault');
 const python = path.join(folder, 'venv/bin/python3');
 const hvac = path.join(folder, 'venv/bin/pip');
 const go = path.join(folder, 'vault-go');
+const consulTemplate = path.join(folder, 'consul-template');
 const missing = (file) => (fs.existsSync(file) ? false : 'not installed: npm run test:vault-clients');
 
 let service;
@@ -38,6 +40,16 @@ async function run(command, args, base = '') {
     },
   });
   return JSON.parse(stdout);
+}
+
+/** Waits until a file has a text. @param {string} file @param {string} text */
+async function until(file, text) {
+  for (let tries = 0; ; tries++) {
+    const found = fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : 'nothing';
+    if (found === text) return;
+    assert.ok(tries < 300, `the file has ${found}`);
+    await new Promise((done) => setTimeout(done, 100));
+  }
 }
 
 const CAS = 'check-and-set parameter did not match the current version';
@@ -113,4 +125,46 @@ test('Vault: clients work unchanged', { timeout: 300_000 }, async (t) => {
       },
     );
   }
+
+  await t.test(
+    'consul-template: a file follows a change, on both mounts, and its lists work',
+    { skip: missing(consulTemplate) },
+    async () => {
+      const { json } = await service.call('POST', '/orgs', service.variable('BOOTSTRAP_TOKEN'), {
+        name: 'templates',
+        owner: { email: 'ann@example.com', name: 'Ann' },
+      });
+      const { token } = json.api_key;
+      const org = `/orgs/${json.org.id}`;
+      const put = (name, value) =>
+        service.call('PUT', `${org}/secrets/by-name/${name}?environment=production`, token, { value });
+      await service.call('PATCH', `${org}/environments/production`, token, { lease_seconds: 1 });
+      await put('app/db/user', 'app');
+      await put('app/db/password', 'one');
+      const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'consul-template-'));
+      const template = path.join(dir, 'in');
+      const file = path.join(dir, 'out');
+      fs.writeFileSync(
+        template,
+        [
+          '{{ with secret "production/data/app/db/password" }}{{ .Data.data.value }}{{ end }}',
+          '{{ with secret "production.folders/app/db" }}{{ .Data.data.user }}:{{ .Data.data.password }}{{ end }}',
+          '{{ range secrets "production.folders/metadata/app" }}{{ . }}{{ end }}',
+        ].join(' '),
+      );
+      const child = spawn(
+        consulTemplate,
+        ['-template', `${template}:${file}`, '-vault-renew-token=false', '-log-level=err'],
+        { env: { ...env, VAULT_ADDR: service.base, VAULT_TOKEN: token }, stdio: 'inherit' },
+      );
+      try {
+        await until(file, 'one app:one db');
+        await put('app/db/password', 'two');
+        await until(file, 'two app:two db');
+      } finally {
+        child.kill('SIGKILL');
+        fs.rmSync(dir, { recursive: true, force: true });
+      }
+    },
+  );
 });

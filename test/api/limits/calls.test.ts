@@ -6,6 +6,7 @@ import { newSignedIn } from '../../support/browser';
 import { newAgent, newBreakGlass, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
+import { vaultOf } from '../../support/vault';
 import { type Answer, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
@@ -175,6 +176,56 @@ describe('cost: calls of the gate and of D1', () => {
       status: 401,
       gate: 0,
       d1: 0,
+    });
+  });
+
+  it('clients of Vault: as the same requests of the API', async () => {
+    const o = await newOrg();
+    const vault = vaultOf(o);
+    await newSecret(o, { name: 'app/db/user' });
+    const costs = async (requests: Record<string, () => Promise<Answer>>) => {
+      const found: Record<string, number[]> = {};
+      for (const [name, request] of Object.entries(requests)) {
+        const { status, gate, d1 } = await costOf(request);
+        found[name] = [status, gate, d1];
+      }
+      return found;
+    };
+    const data = { user: 'changed' };
+    expect(
+      await costs({
+        health: () => vault.get('sys/health'),
+        preflight: () => vault.get('sys/internal/ui/mounts/production/app/db/user'),
+        'lookup-self': () => vault.get('auth/token/lookup-self'),
+        read: () => vault.get('production/data/app/db/user'),
+        metadata: () => vault.get('production/metadata/app/db/user'),
+        list: () => vault.get('production/metadata/app?list=true'),
+        folder: () => vault.get('production.folders/data/app/db'),
+        'list of folders': () => vault.get('production.folders/metadata?list=true'),
+        'write of a new secret': () => vault.put('production/data/new', { data: { value: 'x' } }),
+        'write of a known id': () => vault.put('production/data/new', { data: { value: 'y' } }),
+        'write of an unknown id': () => vault.put('production/data/app/db/user', { data: { value: 'x' } }),
+        'write of a folder': () => vault.put('production.folders/data/app/db', { data }),
+        delete: () => vault.del('production/data/new'),
+        login: () => vault.put('auth/approle/login', { role_id: o.id, secret_id: o.token }),
+        'login with a wrong key': () => vault.put('auth/approle/login', { role_id: o.id, secret_id: 'x' }),
+      }),
+    ).toEqual({
+      health: [200, 0, 0],
+      preflight: [200, 1, 0],
+      'lookup-self': [200, 1, 0],
+      read: [200, 1, 0],
+      metadata: [200, 1, 1],
+      list: [200, 1, 0],
+      folder: [200, 1, 0],
+      'list of folders': [200, 1, 0],
+      'write of a new secret': [200, 1, 1],
+      'write of a known id': [200, 1, 1],
+      'write of an unknown id': [200, 2, 1],
+      'write of a folder': [200, 1, 1],
+      delete: [204, 1, 1],
+      login: [200, 1, 0],
+      'login with a wrong key': [400, 0, 0],
     });
   });
 });
