@@ -795,7 +795,7 @@ export interface paths {
         head?: never;
         /**
          * Change the name, allowed addresses or access key of an API key
-         * @description With aws, the caller gets what it could make for itself by rotating the key: it must hold all that the key holds.
+         * @description For aws, the caller must hold all that the key holds.
          *
          *     Needs the scope `tokens:write`.
          */
@@ -870,8 +870,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Create a session for clients of AWS Secrets Manager
-         * @description An API key creates it. Its access key and session token work together, only for /compat/aws, and are revoked together with the key. It is listed and revoked like any session token.
+         * Create a session for clients of AWS
+         * @description It works for /compat/aws alone. It is listed and revoked like any session token.
          *
          *     Needs no scope. Accepts an API key.
          */
@@ -3181,7 +3181,7 @@ export interface components {
             /** @example org_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -3228,7 +3228,7 @@ export interface components {
             /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -3287,7 +3287,7 @@ export interface components {
             /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -3304,11 +3304,11 @@ export interface components {
              *     ]
              */
             scopes: string[];
-            /** @description Slugs of the environments it can access. null means all. */
+            /** @description Slugs of environments. null means all. */
             environments: string[] | null;
-            /** @description Patterns of the secret names it can access. null means all. */
+            /** @description Patterns of secret names. null means all. */
             secrets: string[] | null;
-            /** @description IP addresses and ranges. null means any address. */
+            /** @description null means any address. */
             allowed_addresses: string[] | null;
             /**
              * @description Requests per minute.
@@ -3316,21 +3316,21 @@ export interface components {
              */
             rate_limit: number;
             /**
-             * @description Id of the credential or member that created it.
+             * @description The credential or member that created it.
              * @example key_01M9xQeKcX3vTz6nWJfQ4b
              */
             created_by: string;
-            /** @description The credential that this one is revoked together with. null if there is none. */
+            /** @description The credential that it is revoked together with. */
             parent_id: string | null;
             /**
-             * @description The device that the credential is bound to.
+             * @description The device it is bound to.
              * @example dev_01M9xQeKcX3vTz6nWJfQ4b
              */
             device_id: string | null;
             /** @description Id of the API key that replaced it in a rotation. */
             successor_id: string | null;
             /**
-             * @description The access key, shown only once. null if there is none.
+             * @description Shown only once.
              * @example null
              */
             aws: {
@@ -3349,12 +3349,12 @@ export interface components {
              */
             last_used_at: string | null;
             /**
-             * @description Number of requests made with the credential.
+             * @description Number of requests.
              * @example 12
              */
             use_count: number;
             /**
-             * @description Where the last request came from, as reported by Cloudflare.
+             * @description As reported by Cloudflare.
              * @example Zurich, CH (ZRH)
              */
             last_used_place: string | null;
@@ -3376,7 +3376,7 @@ export interface components {
         };
         OrgPage: {
             data: components["schemas"]["ListedOrg"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -3582,7 +3582,7 @@ export interface components {
         };
         EnvironmentPage: {
             data: components["schemas"]["Environment"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -3590,7 +3590,7 @@ export interface components {
             /** @example env_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -3657,7 +3657,7 @@ export interface components {
         };
         MemberPage: {
             data: components["schemas"]["Member"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -3712,7 +3712,7 @@ export interface components {
         };
         PasskeyPage: {
             data: components["schemas"]["Passkey"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -3720,7 +3720,7 @@ export interface components {
             /** @example psk_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -3814,7 +3814,7 @@ export interface components {
             /** @example team_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -3829,7 +3829,7 @@ export interface components {
         };
         TeamPage: {
             data: components["schemas"]["Team"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -3853,7 +3853,7 @@ export interface components {
         };
         TeamMemberPage: {
             data: components["schemas"]["TeamMember"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -3926,7 +3926,7 @@ export interface components {
         };
         GrantPage: {
             data: components["schemas"]["Grant"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -3977,7 +3977,7 @@ export interface components {
             /** @example 600 */
             rate_limit: number;
             /**
-             * @description The device that the credential is bound to.
+             * @description The device it is bound to.
              * @example dev_01M9xQeKcX3vTz6nWJfQ4b
              */
             device_id: string | null;
@@ -4025,14 +4025,14 @@ export interface components {
              */
             allowed_addresses?: string[];
             /**
-             * @description Whether to make an access key for clients of AWS Secrets Manager. false by default.
+             * @description Makes an access key for clients of AWS.
              * @example false
              */
             aws?: boolean;
         };
         ApiKeyPage: {
             data: components["schemas"]["ApiKey"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -4046,7 +4046,7 @@ export interface components {
              */
             allowed_addresses?: string[] | null;
             /**
-             * @description true makes a new access key for clients of AWS Secrets Manager, false ends it.
+             * @description true makes a new access key, false ends it.
              * @example false
              */
             aws?: boolean;
@@ -4083,7 +4083,7 @@ export interface components {
              */
             parentId: string;
             /**
-             * @description The device that the credential is bound to.
+             * @description The device it is bound to.
              * @example dev_01M9xQeKcX3vTz6nWJfQ4b
              */
             device_id: string | null;
@@ -4151,24 +4151,22 @@ export interface components {
             expiresAt: string;
         };
         AwsSessionIn: {
-            /** @description Environments by id or slug. By default, those of its API key. */
             environments?: string[];
             /**
-             * @description Secret names as glob patterns (* and ?). By default, those of its API key.
              * @example [
              *       "app/*"
              *     ]
              */
             secrets?: string[];
             /**
-             * @description Lifetime in seconds, 3600 by default. The session ends with its API key at the latest.
+             * @description 3600 by default.
              * @example 3600
              */
             ttlSeconds?: number;
         };
         AccessTokenPage: {
             data: components["schemas"]["AccessToken"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -4183,7 +4181,7 @@ export interface components {
             /** @example agt_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -4197,11 +4195,11 @@ export interface components {
              *     ]
              */
             scopes: string[];
-            /** @description Slugs of the environments it can access. null means all. */
+            /** @description Slugs of environments. null means all. */
             environments: string[] | null;
-            /** @description Patterns of the secret names it can access. null means all. */
+            /** @description Patterns of secret names. null means all. */
             secrets: string[] | null;
-            /** @description IP addresses and ranges. null means any address. */
+            /** @description null means any address. */
             allowed_addresses: string[] | null;
             /**
              * @description Requests per minute.
@@ -4209,14 +4207,14 @@ export interface components {
              */
             rate_limit: number;
             /**
-             * @description Id of the credential or member that created it.
+             * @description The credential or member that created it.
              * @example key_01M9xQeKcX3vTz6nWJfQ4b
              */
             created_by: string;
-            /** @description The credential that this one is revoked together with. null if there is none. */
+            /** @description The credential that it is revoked together with. */
             parent_id: string | null;
             /**
-             * @description The device that the credential is bound to.
+             * @description The device it is bound to.
              * @example dev_01M9xQeKcX3vTz6nWJfQ4b
              */
             device_id: string | null;
@@ -4232,12 +4230,12 @@ export interface components {
              */
             last_used_at: string | null;
             /**
-             * @description Number of requests made with the credential.
+             * @description Number of requests.
              * @example 12
              */
             use_count: number;
             /**
-             * @description Where the last request came from, as reported by Cloudflare.
+             * @description As reported by Cloudflare.
              * @example Zurich, CH (ZRH)
              */
             last_used_place: string | null;
@@ -4332,7 +4330,7 @@ export interface components {
         };
         AgentPage: {
             data: components["schemas"]["Agent"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -4414,7 +4412,7 @@ export interface components {
             /** @example prv_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -4430,11 +4428,11 @@ export interface components {
              *     ]
              */
             scopes: string[];
-            /** @description Slugs of the environments it can access. null means all. */
+            /** @description Slugs of environments. null means all. */
             environments: string[] | null;
-            /** @description Patterns of the secret names it can access. null means all. */
+            /** @description Patterns of secret names. null means all. */
             secrets: string[] | null;
-            /** @description IP addresses and ranges. null means any address. */
+            /** @description null means any address. */
             allowed_addresses: string[] | null;
             /**
              * @description Requests per minute.
@@ -4442,14 +4440,14 @@ export interface components {
              */
             rate_limit: number;
             /**
-             * @description Id of the credential or member that created it.
+             * @description The credential or member that created it.
              * @example key_01M9xQeKcX3vTz6nWJfQ4b
              */
             created_by: string;
-            /** @description The credential that this one is revoked together with. null if there is none. */
+            /** @description The credential that it is revoked together with. */
             parent_id: string | null;
             /**
-             * @description The device that the credential is bound to.
+             * @description The device it is bound to.
              * @example dev_01M9xQeKcX3vTz6nWJfQ4b
              */
             device_id: string | null;
@@ -4463,12 +4461,12 @@ export interface components {
              */
             last_used_at: string | null;
             /**
-             * @description Number of requests made with the credential.
+             * @description Number of requests.
              * @example 12
              */
             use_count: number;
             /**
-             * @description Where the last request came from, as reported by Cloudflare.
+             * @description As reported by Cloudflare.
              * @example Zurich, CH (ZRH)
              */
             last_used_place: string | null;
@@ -4500,7 +4498,7 @@ export interface components {
         };
         ProviderTokenPage: {
             data: components["schemas"]["ProviderToken"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -4515,7 +4513,7 @@ export interface components {
             /** @example bgt_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -4541,7 +4539,7 @@ export interface components {
             created_by: string;
             parent_id: string | null;
             /**
-             * @description The device that the credential is bound to.
+             * @description The device it is bound to.
              * @example dev_01M9xQeKcX3vTz6nWJfQ4b
              */
             device_id: string | null;
@@ -4560,12 +4558,12 @@ export interface components {
              */
             last_used_at: string | null;
             /**
-             * @description Number of requests made with the credential.
+             * @description Number of requests.
              * @example 12
              */
             use_count: number;
             /**
-             * @description Where the last request came from, as reported by Cloudflare.
+             * @description As reported by Cloudflare.
              * @example Zurich, CH (ZRH)
              */
             last_used_place: string | null;
@@ -4578,7 +4576,7 @@ export interface components {
         };
         BreakGlassPage: {
             data: components["schemas"]["BreakGlass"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -4751,7 +4749,7 @@ export interface components {
         };
         SecretPage: {
             data: components["schemas"]["Secret"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
             /** @description Present with delimiter: the folders of this page, each with its whole path and the / at its end. */
@@ -4806,7 +4804,7 @@ export interface components {
         };
         VersionPage: {
             data: components["schemas"]["Version"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -4829,7 +4827,7 @@ export interface components {
         };
         ComparisonPage: {
             data: components["schemas"]["Compared"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -4940,7 +4938,7 @@ export interface components {
             /** @example pol_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -5059,7 +5057,7 @@ export interface components {
         };
         PolicyPage: {
             data: components["schemas"]["Policy"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -5077,7 +5075,7 @@ export interface components {
         };
         PolicyViolationPage: {
             data: components["schemas"]["PolicyViolation"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -5096,7 +5094,7 @@ export interface components {
         };
         ApprovalPage: {
             data: components["schemas"]["Approval"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -5268,7 +5266,7 @@ export interface components {
             /** @example dev_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -5362,7 +5360,7 @@ export interface components {
         };
         DevicePage: {
             data: components["schemas"]["Device"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -5389,7 +5387,7 @@ export interface components {
         };
         AuditPage: {
             data: components["schemas"]["AuditEntry"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -5645,7 +5643,7 @@ export interface components {
         };
         CheckpointPage: {
             data: components["schemas"]["Checkpoint"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -5712,7 +5710,7 @@ export interface components {
         };
         ReaderPage: {
             data: components["schemas"]["Reader"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -6022,7 +6020,7 @@ export interface components {
             /** @example whk_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -6076,7 +6074,7 @@ export interface components {
         };
         WebhookPage: {
             data: components["schemas"]["Webhook"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -6150,7 +6148,7 @@ export interface components {
         };
         WebhookDeliveryPage: {
             data: components["schemas"]["WebhookDelivery"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -6284,7 +6282,7 @@ export interface components {
         };
         PlatformPage: {
             data: components["schemas"]["Platform"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -6358,7 +6356,7 @@ export interface components {
             /** @example int_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -6420,7 +6418,7 @@ export interface components {
         IntegrationIn: components["schemas"]["IntegrationInSync"] | components["schemas"]["IntegrationInNotify"];
         IntegrationPage: {
             data: components["schemas"]["Integration"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -6549,7 +6547,7 @@ export interface components {
         };
         SyncPage: {
             data: components["schemas"]["Sync"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -6594,7 +6592,7 @@ export interface components {
         ShareIn: components["schemas"]["ShareInLink"] | components["schemas"]["ShareInGrant"];
         SharePage: {
             data: components["schemas"]["Share"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -6846,7 +6844,7 @@ export interface components {
             /** @description Each version of each secret that one of them read, with the time of the first read. */
             read: {
                 secret_id: string;
-                /** @description The current name. null if the secret is gone or the caller may not list it. */
+                /** @description null if it is gone or may not be listed. */
                 name: string | null;
                 /** @example 1 */
                 version: number;
@@ -6855,7 +6853,7 @@ export interface components {
             }[];
             written: {
                 secret_id: string;
-                /** @description The current name. null if the secret is gone or the caller may not list it. */
+                /** @description null if it is gone or may not be listed. */
                 name: string | null;
                 /** @example 1 */
                 version: number;
@@ -6867,7 +6865,7 @@ export interface components {
             /** @description Secrets that one of them shared: the version for a link, null for a grant. The links are revoked. */
             shared: {
                 secret_id: string;
-                /** @description The current name. null if the secret is gone or the caller may not list it. */
+                /** @description null if it is gone or may not be listed. */
                 name: string | null;
                 /** @example 1 */
                 version: number | null;
@@ -6899,7 +6897,7 @@ export interface components {
             }[];
             rotated?: {
                 secret_id: string;
-                /** @description The current name. null if the secret is gone or the caller may not list it. */
+                /** @description null if it is gone or may not be listed. */
                 name: string | null;
                 /** @example 1 */
                 version: number;
@@ -6907,7 +6905,7 @@ export interface components {
             /** @description Secrets whose values this service did not generate. Replace each one where it was issued. */
             rotation_due?: {
                 secret_id: string;
-                /** @description The current name. null if the secret is gone or the caller may not list it. */
+                /** @description null if it is gone or may not be listed. */
                 name: string | null;
             }[];
             /** @description How many credentials are not revoked yet. Repeat the request. */
@@ -6997,7 +6995,7 @@ export interface components {
         };
         IncidentPage: {
             data: components["schemas"]["Incident"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -7005,7 +7003,7 @@ export interface components {
             /** @example inc_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -7048,7 +7046,7 @@ export interface components {
             /** @example inc_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -7111,7 +7109,7 @@ export interface components {
                 /** @description Each version of each secret that one of them read, with the time of the first read. */
                 read: {
                     secret_id: string;
-                    /** @description The current name. null if the secret is gone or the caller may not list it. */
+                    /** @description null if it is gone or may not be listed. */
                     name: string | null;
                     /** @example 1 */
                     version: number;
@@ -7120,7 +7118,7 @@ export interface components {
                 }[];
                 written: {
                     secret_id: string;
-                    /** @description The current name. null if the secret is gone or the caller may not list it. */
+                    /** @description null if it is gone or may not be listed. */
                     name: string | null;
                     /** @example 1 */
                     version: number;
@@ -7132,7 +7130,7 @@ export interface components {
                 /** @description Secrets that one of them shared: the version for a link, null for a grant. The links are revoked. */
                 shared: {
                     secret_id: string;
-                    /** @description The current name. null if the secret is gone or the caller may not list it. */
+                    /** @description null if it is gone or may not be listed. */
                     name: string | null;
                     /** @example 1 */
                     version: number | null;
@@ -7169,7 +7167,7 @@ export interface components {
                 rotated: number;
                 secrets: {
                     secret_id: string;
-                    /** @description The current name. null if the secret is gone or the caller may not list it. */
+                    /** @description null if it is gone or may not be listed. */
                     name: string | null;
                     /**
                      * @description The newest version that one of the credentials read or wrote.
@@ -7508,7 +7506,7 @@ export interface components {
         };
         BrowserSessionPage: {
             data: components["schemas"]["BrowserSession"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -7634,7 +7632,7 @@ export interface components {
             /** @example trs_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -7790,7 +7788,7 @@ export interface components {
         };
         TrustPage: {
             data: components["schemas"]["Trust"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
