@@ -14,9 +14,7 @@ export const isoOrNull = (time: number | null): string | null => (time === null 
 export const Time = z.string().openapi({ format: 'date-time' });
 
 /** The number in the ETag of a resource. */
-export const Revision = z
-  .int()
-  .openapi({ description: 'Number of writes. The ETag is "r" and this number.', example: 1 });
+export const Revision = z.int().openapi({ description: 'The ETag is "r" and this number.', example: 1 });
 
 /** User text: well-formed Unicode without control, format (including bidi) and line-separator characters. */
 export const text = (most: number) =>
@@ -112,10 +110,7 @@ export const pageOf = <T extends z.ZodType, B extends z.ZodRawShape = Record<nev
   z
     .object({
       data: z.array(item),
-      next_cursor: z
-        .string()
-        .nullable()
-        .openapi({ description: 'The cursor of the next page. null on the last page.' }),
+      next_cursor: z.string().nullable().openapi({ description: 'null on the last page.' }),
       has_more: z.boolean(),
       ...beside,
     })

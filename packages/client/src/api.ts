@@ -795,7 +795,7 @@ export interface paths {
         head?: never;
         /**
          * Change the name, allowed addresses or access key of an API key
-         * @description With aws, the caller gets what it could make for itself by rotating the key: it must hold all that the key holds.
+         * @description For aws, the caller must hold all that the key holds.
          *
          *     Needs the scope `tokens:write`.
          */
@@ -870,8 +870,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Create a session for clients of AWS Secrets Manager
-         * @description An API key creates it. Its access key and session token work together, only for /compat/aws, and are revoked together with the key. It is listed and revoked like any session token.
+         * Create a session for clients of AWS
+         * @description It works for /compat/aws alone. It is listed and revoked like any session token.
          *
          *     Needs no scope. Accepts an API key.
          */
@@ -3181,7 +3181,7 @@ export interface components {
             /** @example org_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -3228,7 +3228,7 @@ export interface components {
             /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -3287,7 +3287,7 @@ export interface components {
             /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -3304,11 +3304,11 @@ export interface components {
              *     ]
              */
             scopes: string[];
-            /** @description Slugs of the environments it can access. null means all. */
+            /** @description Slugs of environments. null means all. */
             environments: string[] | null;
-            /** @description Patterns of the secret names it can access. null means all. */
+            /** @description Patterns of secret names. null means all. */
             secrets: string[] | null;
-            /** @description IP addresses and ranges. null means any address. */
+            /** @description null means any address. */
             allowed_addresses: string[] | null;
             /**
              * @description Requests per minute.
@@ -3316,21 +3316,21 @@ export interface components {
              */
             rate_limit: number;
             /**
-             * @description Id of the credential or member that created it.
+             * @description The credential or member that created it.
              * @example key_01M9xQeKcX3vTz6nWJfQ4b
              */
             created_by: string;
-            /** @description The credential that this one is revoked together with. null if there is none. */
+            /** @description The credential that it is revoked together with. */
             parent_id: string | null;
             /**
-             * @description The device that the credential is bound to.
+             * @description The device it is bound to.
              * @example dev_01M9xQeKcX3vTz6nWJfQ4b
              */
             device_id: string | null;
             /** @description Id of the API key that replaced it in a rotation. */
             successor_id: string | null;
             /**
-             * @description The access key, shown only once. null if there is none.
+             * @description Shown only once.
              * @example null
              */
             aws: {
@@ -3349,12 +3349,12 @@ export interface components {
              */
             last_used_at: string | null;
             /**
-             * @description Number of requests made with the credential.
+             * @description Number of requests.
              * @example 12
              */
             use_count: number;
             /**
-             * @description Where the last request came from, as reported by Cloudflare.
+             * @description As reported by Cloudflare.
              * @example Zurich, CH (ZRH)
              */
             last_used_place: string | null;
@@ -3376,7 +3376,7 @@ export interface components {
         };
         OrgPage: {
             data: components["schemas"]["ListedOrg"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -3583,7 +3583,7 @@ export interface components {
         };
         EnvironmentPage: {
             data: components["schemas"]["Environment"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -3591,7 +3591,7 @@ export interface components {
             /** @example env_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -3658,7 +3658,7 @@ export interface components {
         };
         MemberPage: {
             data: components["schemas"]["Member"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -3713,7 +3713,7 @@ export interface components {
         };
         PasskeyPage: {
             data: components["schemas"]["Passkey"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -3721,7 +3721,7 @@ export interface components {
             /** @example psk_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -3815,7 +3815,7 @@ export interface components {
             /** @example team_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -3830,7 +3830,7 @@ export interface components {
         };
         TeamPage: {
             data: components["schemas"]["Team"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -3854,7 +3854,7 @@ export interface components {
         };
         TeamMemberPage: {
             data: components["schemas"]["TeamMember"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -3927,7 +3927,7 @@ export interface components {
         };
         GrantPage: {
             data: components["schemas"]["Grant"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -3978,7 +3978,7 @@ export interface components {
             /** @example 600 */
             rate_limit: number;
             /**
-             * @description The device that the credential is bound to.
+             * @description The device it is bound to.
              * @example dev_01M9xQeKcX3vTz6nWJfQ4b
              */
             device_id: string | null;
@@ -4026,14 +4026,14 @@ export interface components {
              */
             allowed_addresses?: string[];
             /**
-             * @description Whether to make an access key for clients of AWS Secrets Manager. false by default.
+             * @description Makes an access key for clients of AWS.
              * @example false
              */
             aws?: boolean;
         };
         ApiKeyPage: {
             data: components["schemas"]["ApiKey"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -4047,7 +4047,7 @@ export interface components {
              */
             allowed_addresses?: string[] | null;
             /**
-             * @description true makes a new access key for clients of AWS Secrets Manager, false ends it.
+             * @description true makes a new access key, false ends it.
              * @example false
              */
             aws?: boolean;
@@ -4084,7 +4084,7 @@ export interface components {
              */
             parentId: string;
             /**
-             * @description The device that the credential is bound to.
+             * @description The device it is bound to.
              * @example dev_01M9xQeKcX3vTz6nWJfQ4b
              */
             device_id: string | null;
@@ -4152,24 +4152,22 @@ export interface components {
             expiresAt: string;
         };
         AwsSessionIn: {
-            /** @description Environments by id or slug. By default, those of its API key. */
             environments?: string[];
             /**
-             * @description Secret names as glob patterns (* and ?). By default, those of its API key.
              * @example [
              *       "app/*"
              *     ]
              */
             secrets?: string[];
             /**
-             * @description Lifetime in seconds, 3600 by default. The session ends with its API key at the latest.
+             * @description 3600 by default.
              * @example 3600
              */
             ttlSeconds?: number;
         };
         AccessTokenPage: {
             data: components["schemas"]["AccessToken"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -4184,7 +4182,7 @@ export interface components {
             /** @example agt_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -4198,11 +4196,11 @@ export interface components {
              *     ]
              */
             scopes: string[];
-            /** @description Slugs of the environments it can access. null means all. */
+            /** @description Slugs of environments. null means all. */
             environments: string[] | null;
-            /** @description Patterns of the secret names it can access. null means all. */
+            /** @description Patterns of secret names. null means all. */
             secrets: string[] | null;
-            /** @description IP addresses and ranges. null means any address. */
+            /** @description null means any address. */
             allowed_addresses: string[] | null;
             /**
              * @description Requests per minute.
@@ -4210,14 +4208,14 @@ export interface components {
              */
             rate_limit: number;
             /**
-             * @description Id of the credential or member that created it.
+             * @description The credential or member that created it.
              * @example key_01M9xQeKcX3vTz6nWJfQ4b
              */
             created_by: string;
-            /** @description The credential that this one is revoked together with. null if there is none. */
+            /** @description The credential that it is revoked together with. */
             parent_id: string | null;
             /**
-             * @description The device that the credential is bound to.
+             * @description The device it is bound to.
              * @example dev_01M9xQeKcX3vTz6nWJfQ4b
              */
             device_id: string | null;
@@ -4233,12 +4231,12 @@ export interface components {
              */
             last_used_at: string | null;
             /**
-             * @description Number of requests made with the credential.
+             * @description Number of requests.
              * @example 12
              */
             use_count: number;
             /**
-             * @description Where the last request came from, as reported by Cloudflare.
+             * @description As reported by Cloudflare.
              * @example Zurich, CH (ZRH)
              */
             last_used_place: string | null;
@@ -4333,7 +4331,7 @@ export interface components {
         };
         AgentPage: {
             data: components["schemas"]["Agent"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -4415,7 +4413,7 @@ export interface components {
             /** @example prv_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -4431,11 +4429,11 @@ export interface components {
              *     ]
              */
             scopes: string[];
-            /** @description Slugs of the environments it can access. null means all. */
+            /** @description Slugs of environments. null means all. */
             environments: string[] | null;
-            /** @description Patterns of the secret names it can access. null means all. */
+            /** @description Patterns of secret names. null means all. */
             secrets: string[] | null;
-            /** @description IP addresses and ranges. null means any address. */
+            /** @description null means any address. */
             allowed_addresses: string[] | null;
             /**
              * @description Requests per minute.
@@ -4443,14 +4441,14 @@ export interface components {
              */
             rate_limit: number;
             /**
-             * @description Id of the credential or member that created it.
+             * @description The credential or member that created it.
              * @example key_01M9xQeKcX3vTz6nWJfQ4b
              */
             created_by: string;
-            /** @description The credential that this one is revoked together with. null if there is none. */
+            /** @description The credential that it is revoked together with. */
             parent_id: string | null;
             /**
-             * @description The device that the credential is bound to.
+             * @description The device it is bound to.
              * @example dev_01M9xQeKcX3vTz6nWJfQ4b
              */
             device_id: string | null;
@@ -4464,12 +4462,12 @@ export interface components {
              */
             last_used_at: string | null;
             /**
-             * @description Number of requests made with the credential.
+             * @description Number of requests.
              * @example 12
              */
             use_count: number;
             /**
-             * @description Where the last request came from, as reported by Cloudflare.
+             * @description As reported by Cloudflare.
              * @example Zurich, CH (ZRH)
              */
             last_used_place: string | null;
@@ -4501,7 +4499,7 @@ export interface components {
         };
         ProviderTokenPage: {
             data: components["schemas"]["ProviderToken"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -4516,7 +4514,7 @@ export interface components {
             /** @example bgt_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -4542,7 +4540,7 @@ export interface components {
             created_by: string;
             parent_id: string | null;
             /**
-             * @description The device that the credential is bound to.
+             * @description The device it is bound to.
              * @example dev_01M9xQeKcX3vTz6nWJfQ4b
              */
             device_id: string | null;
@@ -4561,12 +4559,12 @@ export interface components {
              */
             last_used_at: string | null;
             /**
-             * @description Number of requests made with the credential.
+             * @description Number of requests.
              * @example 12
              */
             use_count: number;
             /**
-             * @description Where the last request came from, as reported by Cloudflare.
+             * @description As reported by Cloudflare.
              * @example Zurich, CH (ZRH)
              */
             last_used_place: string | null;
@@ -4579,7 +4577,7 @@ export interface components {
         };
         BreakGlassPage: {
             data: components["schemas"]["BreakGlass"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -4752,7 +4750,7 @@ export interface components {
         };
         SecretPage: {
             data: components["schemas"]["Secret"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
             /** @description Present with delimiter: the folders of this page, each with its whole path and the / at its end. */
@@ -4807,7 +4805,7 @@ export interface components {
         };
         VersionPage: {
             data: components["schemas"]["Version"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -4830,7 +4828,7 @@ export interface components {
         };
         ComparisonPage: {
             data: components["schemas"]["Compared"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -4941,7 +4939,7 @@ export interface components {
             /** @example pol_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -5060,7 +5058,7 @@ export interface components {
         };
         PolicyPage: {
             data: components["schemas"]["Policy"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -5078,7 +5076,7 @@ export interface components {
         };
         PolicyViolationPage: {
             data: components["schemas"]["PolicyViolation"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -5097,7 +5095,7 @@ export interface components {
         };
         ApprovalPage: {
             data: components["schemas"]["Approval"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -5269,7 +5267,7 @@ export interface components {
             /** @example dev_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -5363,7 +5361,7 @@ export interface components {
         };
         DevicePage: {
             data: components["schemas"]["Device"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -5390,7 +5388,7 @@ export interface components {
         };
         AuditPage: {
             data: components["schemas"]["AuditEntry"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -5649,7 +5647,7 @@ export interface components {
         };
         CheckpointPage: {
             data: components["schemas"]["Checkpoint"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -5716,7 +5714,7 @@ export interface components {
         };
         ReaderPage: {
             data: components["schemas"]["Reader"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -6026,7 +6024,7 @@ export interface components {
             /** @example whk_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -6080,7 +6078,7 @@ export interface components {
         };
         WebhookPage: {
             data: components["schemas"]["Webhook"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -6154,7 +6152,7 @@ export interface components {
         };
         WebhookDeliveryPage: {
             data: components["schemas"]["WebhookDelivery"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -6290,7 +6288,7 @@ export interface components {
         };
         PlatformPage: {
             data: components["schemas"]["Platform"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -6364,7 +6362,7 @@ export interface components {
             /** @example int_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -6426,7 +6424,7 @@ export interface components {
         IntegrationIn: components["schemas"]["IntegrationInSync"] | components["schemas"]["IntegrationInNotify"];
         IntegrationPage: {
             data: components["schemas"]["Integration"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -6555,7 +6553,7 @@ export interface components {
         };
         SyncPage: {
             data: components["schemas"]["Sync"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -6600,7 +6598,7 @@ export interface components {
         ShareIn: components["schemas"]["ShareInLink"] | components["schemas"]["ShareInGrant"];
         SharePage: {
             data: components["schemas"]["Share"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -6852,7 +6850,7 @@ export interface components {
             /** @description Each version of each secret that one of them read, with the time of the first read. */
             read: {
                 secret_id: string;
-                /** @description The current name. null if the secret is gone or the caller may not list it. */
+                /** @description null if it is gone or may not be listed. */
                 name: string | null;
                 /** @example 1 */
                 version: number;
@@ -6861,7 +6859,7 @@ export interface components {
             }[];
             written: {
                 secret_id: string;
-                /** @description The current name. null if the secret is gone or the caller may not list it. */
+                /** @description null if it is gone or may not be listed. */
                 name: string | null;
                 /** @example 1 */
                 version: number;
@@ -6873,7 +6871,7 @@ export interface components {
             /** @description Secrets that one of them shared: the version for a link, null for a grant. The links are revoked. */
             shared: {
                 secret_id: string;
-                /** @description The current name. null if the secret is gone or the caller may not list it. */
+                /** @description null if it is gone or may not be listed. */
                 name: string | null;
                 /** @example 1 */
                 version: number | null;
@@ -6905,7 +6903,7 @@ export interface components {
             }[];
             rotated?: {
                 secret_id: string;
-                /** @description The current name. null if the secret is gone or the caller may not list it. */
+                /** @description null if it is gone or may not be listed. */
                 name: string | null;
                 /** @example 1 */
                 version: number;
@@ -6913,7 +6911,7 @@ export interface components {
             /** @description Secrets whose values this service did not generate. Replace each one where it was issued. */
             rotation_due?: {
                 secret_id: string;
-                /** @description The current name. null if the secret is gone or the caller may not list it. */
+                /** @description null if it is gone or may not be listed. */
                 name: string | null;
             }[];
             /** @description How many credentials are not revoked yet. Repeat the request. */
@@ -7003,7 +7001,7 @@ export interface components {
         };
         IncidentPage: {
             data: components["schemas"]["Incident"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -7011,7 +7009,7 @@ export interface components {
             /** @example inc_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -7054,7 +7052,7 @@ export interface components {
             /** @example inc_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -7117,7 +7115,7 @@ export interface components {
                 /** @description Each version of each secret that one of them read, with the time of the first read. */
                 read: {
                     secret_id: string;
-                    /** @description The current name. null if the secret is gone or the caller may not list it. */
+                    /** @description null if it is gone or may not be listed. */
                     name: string | null;
                     /** @example 1 */
                     version: number;
@@ -7126,7 +7124,7 @@ export interface components {
                 }[];
                 written: {
                     secret_id: string;
-                    /** @description The current name. null if the secret is gone or the caller may not list it. */
+                    /** @description null if it is gone or may not be listed. */
                     name: string | null;
                     /** @example 1 */
                     version: number;
@@ -7138,7 +7136,7 @@ export interface components {
                 /** @description Secrets that one of them shared: the version for a link, null for a grant. The links are revoked. */
                 shared: {
                     secret_id: string;
-                    /** @description The current name. null if the secret is gone or the caller may not list it. */
+                    /** @description null if it is gone or may not be listed. */
                     name: string | null;
                     /** @example 1 */
                     version: number | null;
@@ -7175,7 +7173,7 @@ export interface components {
                 rotated: number;
                 secrets: {
                     secret_id: string;
-                    /** @description The current name. null if the secret is gone or the caller may not list it. */
+                    /** @description null if it is gone or may not be listed. */
                     name: string | null;
                     /**
                      * @description The newest version that one of the credentials read or wrote.
@@ -7514,7 +7512,7 @@ export interface components {
         };
         BrowserSessionPage: {
             data: components["schemas"]["BrowserSession"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };
@@ -7640,7 +7638,7 @@ export interface components {
             /** @example trs_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
             /**
-             * @description Number of writes. The ETag is "r" and this number.
+             * @description The ETag is "r" and this number.
              * @example 1
              */
             revision: number;
@@ -7796,7 +7794,7 @@ export interface components {
         };
         TrustPage: {
             data: components["schemas"]["Trust"][];
-            /** @description The cursor of the next page. null on the last page. */
+            /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
         };

@@ -5,6 +5,7 @@
 import { mutants as approvals } from './approvals.mjs';
 import { mutants as approvers } from './approvers.mjs';
 import { mutants as audit } from './audit.mjs';
+import { mutants as aws } from './aws.mjs';
 import { mutants as callers } from './callers.mjs';
 import { mutants as changes } from './changes.mjs';
 import { mutants as cli } from './cli.mjs';
@@ -43,6 +44,7 @@ export const mutants = [
   ...approvals,
   ...approvers,
   ...audit,
+  ...aws,
   ...callers,
   ...changes,
   ...compliance,

@@ -117,8 +117,7 @@ export const credentialRoutes = [
     revises: true,
     tag: 'API keys',
     summary: 'Change the name, allowed addresses or access key of an API key',
-    description:
-      'With aws, the caller gets what it could make for itself by rotating the key: it must hold all that the key holds.',
+    description: 'For aws, the caller must hold all that the key holds.',
     body: { schema: wire.ApiKeyPatch },
     answers: { 200: wire.ApiKey },
     refusals: [
@@ -211,9 +210,8 @@ export const credentialRoutes = [
     action: 'access_token.create',
     operation: 'access_token.create_aws',
     tag: 'Session tokens',
-    summary: 'Create a session for clients of AWS Secrets Manager',
-    description:
-      'An API key creates it. Its access key and session token work together, only for /compat/aws, and are revoked together with the key. It is listed and revoked like any session token.',
+    summary: 'Create a session for clients of AWS',
+    description: 'It works for /compat/aws alone. It is listed and revoked like any session token.',
     body: { schema: wire.AwsSessionIn, nulls: wire.OMITTABLE, optional: true },
     answers: { 201: wire.AwsSession },
     refusals: ['CREDENTIAL_KIND_NOT_ALLOWED', 'SCOPE_EXCEEDS_PARENT', 'NOT_FOUND', 'LIMIT_REACHED'],

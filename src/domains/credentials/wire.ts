@@ -48,7 +48,7 @@ const DeviceIn = z
 const DeviceOut = z
   .string()
   .nullable()
-  .openapi({ description: 'The device that the credential is bound to.', example: exampleId('device') });
+  .openapi({ description: 'The device it is bound to.', example: exampleId('device') });
 
 /** A request sets either a lifetime or an expiry, not both. */
 const oneEnd = {
@@ -76,7 +76,7 @@ export const ApiKeyIn = z
     }),
     allowed_addresses: Addresses.optional(),
     aws: z.boolean().optional().openapi({
-      description: 'Whether to make an access key for clients of AWS Secrets Manager. false by default.',
+      description: 'Makes an access key for clients of AWS.',
       example: false,
     }),
   })
@@ -88,7 +88,7 @@ export const ApiKeyPatch = z
     name: Name.optional(),
     allowed_addresses: Addresses.nullable().optional(),
     aws: z.boolean().optional().openapi({
-      description: 'true makes a new access key for clients of AWS Secrets Manager, false ends it.',
+      description: 'true makes a new access key, false ends it.',
       example: false,
     }),
   })
@@ -105,9 +105,9 @@ export const ApiKeyRotate = z
 /** When, how often and from where the credential was last used. */
 const lastUse = {
   last_used_at: Time.nullable(),
-  use_count: z.int().openapi({ description: 'Number of requests made with the credential.', example: 12 }),
+  use_count: z.int().openapi({ description: 'Number of requests.', example: 12 }),
   last_used_place: z.string().nullable().openapi({
-    description: 'Where the last request came from, as reported by Cloudflare.',
+    description: 'As reported by Cloudflare.',
     example: 'Zurich, CH (ZRH)',
   }),
 };
@@ -124,19 +124,16 @@ export const ApiKey = z
     environments: z
       .array(z.string())
       .nullable()
-      .openapi({ description: 'Slugs of the environments it can access. null means all.' }),
+      .openapi({ description: 'Slugs of environments. null means all.' }),
     secrets: z
       .array(z.string())
       .nullable()
-      .openapi({ description: 'Patterns of the secret names it can access. null means all.' }),
-    allowed_addresses: z
-      .array(z.string())
-      .nullable()
-      .openapi({ description: 'IP addresses and ranges. null means any address.' }),
+      .openapi({ description: 'Patterns of secret names. null means all.' }),
+    allowed_addresses: z.array(z.string()).nullable().openapi({ description: 'null means any address.' }),
     rate_limit: z.int().openapi({ description: 'Requests per minute.' }),
-    created_by: z.string().openapi({ description: 'Id of the credential or member that created it.' }),
+    created_by: z.string().openapi({ description: 'The credential or member that created it.' }),
     parent_id: z.string().nullable().openapi({
-      description: 'The credential that this one is revoked together with. null if there is none.',
+      description: 'The credential that it is revoked together with.',
     }),
     device_id: DeviceOut,
     successor_id: z
@@ -146,7 +143,7 @@ export const ApiKey = z
     aws: z
       .object({ access_key_id: z.string().nullable(), secret_access_key: z.string().nullable() })
       .nullable()
-      .openapi({ description: 'The access key, shown only once. null if there is none.', example: null }),
+      .openapi({ description: 'Shown only once.', example: null }),
     created_at: Time,
     expires_at: Time.nullable(),
     revoked_at: Time.nullable(),
@@ -202,10 +199,12 @@ export const NewAccessToken = AccessToken.extend({ token: token.openapi({ exampl
 );
 export const AccessTokenPage = pageOf(AccessToken, 'AccessTokenPage');
 
-export const AwsSessionIn = AccessTokenIn.pick({ environments: true, secrets: true })
-  .extend({
+export const AwsSessionIn = z
+  .strictObject({
+    environments: Environments.optional(),
+    secrets: Patterns.optional(),
     ttlSeconds: z.int().min(60).max(86_400).optional().openapi({
-      description: 'Lifetime in seconds, 3600 by default. The session ends with its API key at the latest.',
+      description: '3600 by default.',
       example: 3600,
     }),
   })

@@ -129,10 +129,7 @@ export const Kind = z.enum(kindsOfCredentials);
 const CredentialName = z.object({ kind: Kind, id: z.string(), name: z.string().nullable() });
 const SecretName = z.object({
   secret_id: z.string(),
-  name: z
-    .string()
-    .nullable()
-    .openapi({ description: 'The current name. null if the secret is gone or the caller may not list it.' }),
+  name: z.string().nullable().openapi({ description: 'null if it is gone or may not be listed.' }),
 });
 const Deed = SecretName.extend({ version: z.int(), time: Time });
 

@@ -69,6 +69,8 @@ describe('AWS: signature', () => {
     expect(await read({ sent: { url: `http://elsewhere.example/compat/aws/${o.id}/production` } })).toEqual(
       MISMATCH,
     );
+    const elsewhere = `http://elsewhere.example/compat/aws/${o.id}/production`;
+    expect(await read({ host: 'elsewhere.example', sent: { url: elsewhere } })).toEqual(MISMATCH);
     expect(await read({ sent: { headers: { 'x-amz-target': 'secretsmanager.DeleteSecret' } } })).toEqual(
       MISMATCH,
     );

@@ -99,7 +99,7 @@ const history: Operation<AwsNamed & { limit: number; before: number | null }> = 
     const row = at.live;
     const { limit, before } = call.input;
     const found = await historyOf(call, row, Math.min(row.version, (before ?? row.version + 1) - 1), limit);
-    // safety: aws-versions-rechecked-after-fetch
+    // The caller may have been revoked meanwhile.
     const refusal = call.recheck();
     if (refusal) return fail(refusal);
     const shown = found.slice(0, limit);
@@ -150,7 +150,6 @@ const list: Operation<AwsListInput> = {
           if (items.length === input.limit || looked++ > LOOKED_AT) return ok({ items, next: after });
           if (row.environment_id === environment.id) {
             // A page examines at least one row, so that the next page begins later.
-            // safety: aws-list-steps-bounded
             if (!steps.take(environment.id, row.name) && after !== start) return ok({ items, next: after });
             // safety: aws-list-within-permissions
             const isReached = reaches(caller, need.scopes, environment.id, row.name);

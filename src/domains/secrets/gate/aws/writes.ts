@@ -82,7 +82,7 @@ async function versionOfToken(
     params: [call.ask.org, row.id, token],
   });
   const version = found && fromD1<VersionRow>(secretVersions, found);
-  // safety: token-version-mac
+  // A row that was altered in D1 is as good as none.
   return version && version.mac === macOf(rowKeyOf(call), 'version', version) ? version : null;
 }
 
