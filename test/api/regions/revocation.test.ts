@@ -75,6 +75,7 @@ function readingFrom(reader: Pick<Caller, 'get'>, path: string, region: string) 
     for (let after = 0; after < 2 && !state.isOver; ) {
       const isLate = state.hasEnded;
       const answer = await reader.get(path, from(region));
+      await new Promise((done) => setTimeout(done, 5));
       state.reads++;
       if (regionOf(answer) === region) state.byReplica++;
       if (isLate) {
