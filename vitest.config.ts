@@ -22,6 +22,7 @@ export default defineConfig({
           SEED: process.env.SEED ?? '',
           FLOOD: process.env.FLOOD ?? '',
           FAULTS: process.env.FAULTS ?? '',
+          TRIALS: process.env.TRIALS ?? '',
         },
       },
     })),

@@ -1,7 +1,8 @@
 // Every fault of test/faults/sweep.test.ts and test/faults/deliveries.test.ts, a long flood of
-// test/api/limits/flood.test.ts, and many random histories of test/model/histories.test.ts, in batches with
-// their own seeds; ends at the first failure. npm run test:long -- [--flood 1000] [--histories 10000]
-// [--batch 500] [--seed NUMBER] [--no-faults]
+// test/api/limits/flood.test.ts, many revocations of test/api/regions/revocation.test.ts, and many random
+// histories of test/model/histories.test.ts, in batches with their own seeds; ends at the first failure.
+// npm run test:long -- [--flood 1000] [--trials 200] [--histories 10000] [--batch 500] [--seed NUMBER]
+// [--no-faults]
 import { createHash, randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import '../shared/temporary-files.mjs';
@@ -11,6 +12,7 @@ import { runTests } from './run-vitest.mjs';
 const { values: options } = parseArgs({
   options: {
     flood: { type: 'string', default: '1000' },
+    trials: { type: 'string', default: '200' },
     histories: { type: 'string', default: '10000' },
     batch: { type: 'string', default: '500' },
     seed: { type: 'string', default: String(randomInt(2 ** 31)) },
@@ -18,6 +20,7 @@ const { values: options } = parseArgs({
   },
 });
 const flood = number('flood', 0);
+const trials = number('trials', 0);
 const histories = number('histories', 1);
 const batch = number('batch', 1);
 const seed = number('seed', 0);
@@ -33,6 +36,16 @@ if (flood) {
   if (why) {
     const again = `FLOOD=${flood} npx vitest run test/api/limits/flood.test.ts -t 'a flood'`;
     process.stdout.write(`${why}\n\nThe flood exceeds a bound. To repeat it: ${again}\n`);
+    process.exit(1);
+  }
+}
+if (trials) {
+  say(`Revocations with replicas, ${trials} of each kind.`);
+  const file = 'test/api/regions/revocation.test.ts';
+  const env = { TRIALS: String(trials) };
+  const { why } = await runTests(root, { files: [file], named: 'revocation', env });
+  if (why) {
+    process.stdout.write(`${why}\n\nTo repeat it: TRIALS=${trials} npx vitest run ${file}\n`);
     process.exit(1);
   }
 }
@@ -82,7 +95,7 @@ function seedOf(master, n) {
   return createHash('sha256').update(`${master}/${n}`).digest().readInt32BE();
 }
 
-/** @param {'flood' | 'histories' | 'batch' | 'seed'} name @param {number} least */
+/** @param {'flood' | 'trials' | 'histories' | 'batch' | 'seed'} name @param {number} least */
 function number(name, least) {
   const value = Number(options[name]);
   if (Number.isSafeInteger(value) && value >= least) return value;

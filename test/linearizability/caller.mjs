@@ -16,8 +16,9 @@ const REPEATS = 100;
  * @typedef {{ op: string, id?: string, value?: string, version?: number, limit?: number }} Input
  * @typedef {{ status: number, id?: string, value?: string, version?: number, remaining?: number }} Output
  * @typedef {{
- *   client: number, object: string, input: Input, output: Output | null, call: number, return: number | null
- * }} Line an operation of a history
+ *   client: number, object: string, input: Input, output: Output | null, call: number, return: number | null,
+ *   region?: string
+ * }} Line an operation of a history; `region` answered, if the service has replicas
  * @typedef {{ status: number, json: any, headers: Headers }} Answer `json` is null where there is no body
  * @typedef {{
  *   at: string, token?: string, method?: string, body?: unknown, headers?: Record<string, string>
@@ -39,13 +40,16 @@ export function newHistory() {
 
 /**
  * A client of the service.
- * @param {{ base: string, readFrom: string, random: () => number }} options `readFrom`: the address that
- * answers its reads
+ * @param {{ base: string, readFrom: string, random: () => number, regions?: string[] }} options `readFrom`:
+ * the address that answers its reads; `regions`: from which it reads, one at random each time
  */
-export function newCaller({ base, readFrom, random }) {
+export function newCaller({ base, readFrom, random, regions = [] }) {
+  // One more for the gate.
+  const place = () => regions[Math.floor(random() * (regions.length + 1))];
   /** @param {Request} request @param {number} loss */
   async function once({ at, token, method = 'GET', body, headers = {} }, loss) {
     const stop = new AbortController();
+    const region = method === 'GET' ? place() : undefined;
     const timer = random() < loss ? setTimeout(() => stop.abort(), random() * LOST_WITHIN) : undefined;
     try {
       const answer = await fetch(`${method === 'GET' ? readFrom : base}${at}`, {
@@ -53,6 +57,7 @@ export function newCaller({ base, readFrom, random }) {
         headers: {
           ...(token && { Authorization: `Bearer ${token}` }),
           ...(body !== undefined && { 'Content-Type': 'application/json' }),
+          ...(region && { 'Svc-Test-Region': region }),
           ...headers,
         },
         body: body === undefined ? undefined : JSON.stringify(body),

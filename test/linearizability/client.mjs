@@ -15,7 +15,8 @@ const REMEMBERED = 4;
  * @typedef {import('./caller.mjs').Request} Request
  * @typedef {import('./caller.mjs').Answer} Answer
  * @typedef {{ id: string, version: number, value?: string }} Known a secret as it was seen
- * @typedef {{ id: string, tokens: string[] }} Credential an API key, and its session token
+ * @typedef {{ id: string, token: string, session?: { id: string, token: string } }} Credential an API key, and
+ * its session token
  * @typedef {{ at: string, key: string }} Link
  * @typedef {{ object: string, limit: number, since: number, token?: string, link?: Link }} Budget
  * the rate limit of an agent, or the views of a link
@@ -25,10 +26,12 @@ const REMEMBERED = 4;
 
 /**
  * What all clients know.
- * @param {{ org: string, shared: string, random: () => number, onRevoked: () => void }} options
+ * @param {{
+ *   org: string, shared: string, random: () => number, onRevoked: () => void, hasReplicas?: boolean,
+ * }} options
  * `shared` is a secret that is never changed
  */
-export function newWorld({ org, shared, random, onRevoked }) {
+export function newWorld({ org, shared, random, onRevoked, hasReplicas = false }) {
   const begun = performance.now();
   let made = 0;
   /** @type {{ credentials: Credential[], budgets: Budget[] }} */
@@ -40,6 +43,7 @@ export function newWorld({ org, shared, random, onRevoked }) {
     shared,
     random,
     onRevoked,
+    hasReplicas,
     used,
     /** @template {'credentials' | 'budgets'} K @param {K} kind @param {(typeof used)[K][number]} one */
     use(kind, one) {
@@ -85,9 +89,11 @@ export function newClient(world, { client, token, send, history }) {
     const outcome = await send({ token, ...request }, options);
     const end = history.now();
     const found = isAnswered(outcome) ? outputs(outcome) : {};
+    const region = isAnswered(outcome) ? outcome.headers.get('svc-region') : null;
+    const by = region === null ? {} : { region };
     for (const [object, input] of Object.entries(inputs)) {
       const output = found[object] ?? null;
-      if (output) history.lines.push({ client, object, input, output, call, return: end });
+      if (output) history.lines.push({ client, object, ...by, input, output, call, return: end });
       else if (isOpen(outcome) && hasEffect(input))
         history.lines.push({ client, object, input, output, call, return: null });
     }

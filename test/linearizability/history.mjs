@@ -49,20 +49,46 @@ const objectsOf = (lines, kind) => [
   ).values(),
 ];
 
+/** Whether a replica answered it. @param {Line} line */
+const isOfReplica = ({ region }) => region !== undefined && region !== 'gate';
+const ofAny = () => true;
+
+/** @param {Line[]} lines @param {(line: Line) => boolean} isOf */
+function staleRead(lines, isOf) {
+  for (const object of objectsOf(lines, 'secret')) {
+    const reads = object.filter(({ input, output }) => input.op === 'read' && output?.id);
+    for (const [older, newer, later] of triples(reads, isOf))
+      if (older.output?.id === newer.output?.id && older.output?.version < newer.output?.version)
+        return withOutput(lines, later, older.output);
+  }
+  return null;
+}
+
+/** @param {Line[]} lines @param {(line: Line) => boolean} isOf */
+function lateAdmission(lines, isOf) {
+  for (const object of objectsOf(lines, 'credential')) {
+    const ends = object.filter(({ input, output }) => input.op === 'revoke' && output);
+    for (const end of ends) {
+      const use = object.find(
+        (line) =>
+          line.input.op === 'use' &&
+          isOf(line) &&
+          isBefore(end, line) &&
+          (end.input.id === undefined || end.input.id === line.input.id),
+      );
+      if (use) return withOutput(lines, use, { status: 200 });
+    }
+  }
+  return null;
+}
+
 /**
  * Violations: each makes of a linearizable history one that is not; null if the history has no place for it.
  * @type {Record<string, (lines: Line[]) => Line[] | null>}
  */
 export const violations = {
-  'a stale read'(lines) {
-    for (const object of objectsOf(lines, 'secret')) {
-      const reads = object.filter(({ input, output }) => input.op === 'read' && output?.id);
-      for (const [older, newer, later] of triples(reads))
-        if (older.output?.id === newer.output?.id && older.output?.version < newer.output?.version)
-          return withOutput(lines, later, older.output);
-    }
-    return null;
-  },
+  'a stale read': (lines) => staleRead(lines, ofAny),
+  'a stale read of a replica': (lines) => staleRead(lines, isOfReplica),
   'a lost update'(lines) {
     for (const object of objectsOf(lines, 'secret'))
       for (const write of object.filter(({ input, output }) => input.value && output?.version > 2)) {
@@ -73,16 +99,14 @@ export const violations = {
       }
     return null;
   },
-  'a request that is admitted after the reply to a revocation'(lines) {
-    for (const object of objectsOf(lines, 'credential')) {
-      const end = object.find(({ input, output }) => input.op === 'revoke' && output);
-      const use = end && object.find((line) => line.input.op === 'use' && isBefore(end, line));
-      if (use) return withOutput(lines, use, { status: 200 });
-    }
-    return null;
+  'a request that is admitted after the reply to a revocation': (lines) => lateAdmission(lines, ofAny),
+  'a request that a replica admits late': (lines) => {
+    // What replicas refuse, the gate says.
+    const asked = lateAdmission(lines, ({ region }) => region !== undefined);
+    return asked?.map((line, at) => (line === lines[at] ? line : { ...line, region: 'oc' })) ?? null;
   },
   'a use past the bound'(lines) {
-    for (const object of objectsOf(lines, 'budget')) {
+    for (const object of [...objectsOf(lines, 'budget'), ...objectsOf(lines, 'bound')]) {
       const used = object.filter(({ output }) => output?.status === 200).length;
       const refused = object.find(({ output }) => output && output.status !== 200);
       if (refused && used === refused.input.limit) return withOutput(lines, refused, { status: 200 });
@@ -99,11 +123,14 @@ export const violations = {
   },
 };
 
-/** Reads of which each ended before the next began. @param {Line[]} reads */
-function* triples(reads) {
+/**
+ * Reads of which each ended before the next began, the third one of some kind.
+ * @param {Line[]} reads @param {(line: Line) => boolean} isOf
+ */
+function* triples(reads, isOf) {
   for (const one of reads)
     for (const two of reads.filter((read) => isBefore(one, read))) {
-      const three = reads.find((read) => isBefore(two, read));
+      const three = reads.find((read) => isBefore(two, read) && isOf(read));
       if (three) yield [one, two, three];
     }
 }

@@ -139,37 +139,45 @@ const credentials = {
     const made = await operate(request, {}, () => ({}), { isRepeated: true });
     if (!made || statusOf(made, [201, LIMITED]) === LIMITED) return;
     const { id, token } = made.json;
-    const credential = { id, tokens: [token] };
+    /** @type {import('./client.mjs').Credential} */
+    const credential = { id, token };
     world.use('credentials', credential);
     const minted = await operate(
       { at: `${world.api}/access-tokens`, method: 'POST', body: { ttlSeconds: 900 }, token },
       { [`credential ${id}`]: { op: 'use' } },
       (answer) => ({ [`credential ${id}`]: { status: statusOf(answer, [201, 401]) === 401 ? 401 : 200 } }),
     );
-    if (minted?.status === 201) credential.tokens.push(minted.json.token);
+    if (minted?.status === 201) credential.session = minted.json;
   },
-  /** Reads a secret with a credential that others may be revoking. */
+  /** Reads a secret with a credential, or its session token, that others may be revoking. */
   async use({ world, operate }) {
     const credential = world.any(world.used.credentials);
     if (!credential) return;
     const name = anyName(world);
     const object = `credential ${credential.id}`;
-    const inputs = { [object]: { op: 'use' }, [secretOf(name)]: { op: 'read' } };
-    await operate({ at: byName(world, name), token: world.any(credential.tokens) }, inputs, (answer) =>
+    const session = world.random() < 0.5 ? credential.session : undefined;
+    const token = session?.token ?? credential.token;
+    const inputs = {
+      [object]: { op: 'use', ...(session && { id: 'session' }) },
+      [secretOf(name)]: { op: 'read' },
+    };
+    await operate({ at: byName(world, name), token }, inputs, (answer) =>
       answer.status === 401
         ? { [object]: { status: 401 } }
         : { [object]: { status: 200 }, ...outputsOf(world, name, [200, 404])(answer) },
     );
   },
-  /** Revokes one, again if the answer was lost. */
+  /** Revokes one, or only its session token; again if the answer was lost. */
   async revoke({ world, operate }) {
     const credential = world.any(world.used.credentials);
     if (!credential) return;
     const object = `credential ${credential.id}`;
+    const session = world.random() < 0.5 ? credential.session : undefined;
+    const at = session ? `/access-tokens/${session.id}` : `/api-keys/${credential.id}`;
     const revoke = (loss) =>
       operate(
-        { at: `${world.api}/api-keys/${credential.id}`, method: 'DELETE' },
-        { [object]: { op: 'revoke' } },
+        { at: `${world.api}${at}`, method: 'DELETE' },
+        { [object]: { op: 'revoke', ...(session && { id: 'session' }) } },
         (answer) => (statusOf(answer, [204, LIMITED]) === LIMITED ? {} : { [object]: { status: 204 } }),
         { loss },
       );
@@ -186,7 +194,9 @@ async function make({ world, operate }, at, body) {
   const since = performance.now();
   const answer = await operate(request, {}, () => ({}), { isRepeated: true });
   if (!answer || statusOf(answer, [201, LIMITED]) === LIMITED) return null;
-  return { since, object: `budget ${answer.json.id}`, made: answer.json };
+  // What replicas hold counts as used.
+  const kind = world.hasReplicas && answer.json.token ? 'bound' : 'budget';
+  return { since, object: `${kind} ${answer.json.id}`, made: answer.json };
 }
 
 /** Reads a secret with an agent that has a rate limit. @param {Client} client @param {Budget} budget */
@@ -197,7 +207,7 @@ async function useAgent({ world, operate }, { object, limit, token }) {
     const read = outputsOf(world, name, [200, 404])(answer);
     if (answer.status === LIMITED) return { [object]: { status: LIMITED } };
     const remaining = Number(answer.headers.get('x-ratelimit-remaining'));
-    return { [object]: { status: 200, remaining }, ...read };
+    return { [object]: { status: 200, ...(!world.hasReplicas && { remaining }) }, ...read };
   });
 }
 

@@ -14,6 +14,8 @@ const CLIENTS = 8;
 const PAUSE = 40;
 /** npm start ends at the sixth within ten minutes. */
 const MOST_KILLS = 5;
+/** A region that was waited out answers nothing for half a minute, and longer each time. */
+const MOST_KILLS_OF_REPLICAS = 1;
 /** How long a history may take, in milliseconds, however few operations it has by then. */
 const MOST_TIME = 240_000;
 
@@ -21,19 +23,25 @@ const MOST_TIME = 240_000;
  * Records a history, and counts the faults in it.
  * @param {{
  *   service: Awaited<ReturnType<typeof import('../scripts/service.mjs').startService>>, dir: string,
- *   seed: number, operations: number, readFrom?: string[],
- * }} options `dir` is the project of the service, `readFrom` the addresses that answer reads: those of its
- * replicas, one client each in turn
+ *   seed: number, operations: number, readFrom?: string[], regions?: string[],
+ * }} options `dir` is the project of the service, `readFrom` the addresses that answer reads, one client each
+ * in turn; `regions`: where the organisation has replicas
  */
-export async function record({ service, dir, seed, operations, readFrom = [service.base] }) {
+export async function record({ service, dir, seed, operations, readFrom = [service.base], regions = [] }) {
   const random = randomFrom(seed);
   const history = newHistory();
-  const { org, shared, tokens } = await found(service, seed);
+  const { org, shared, tokens } = await found(service, seed, regions);
   const state = { isOver: false, onRevoked: () => {} };
-  const world = newWorld({ org, shared, random, onRevoked: () => state.onRevoked() });
+  const world = newWorld({
+    org,
+    shared,
+    random,
+    onRevoked: () => state.onRevoked(),
+    hasReplicas: regions.length > 0,
+  });
   const run = async (/** @type {string} */ token, /** @type {number} */ client) => {
     const from = /** @type {string} */ (readFrom[client % readFrom.length]);
-    const { send } = newCaller({ base: service.base, readFrom: from, random });
+    const { send } = newCaller({ base: service.base, readFrom: from, random, regions });
     const one = newClient(world, { client, token, send, history });
     while (!state.isOver) {
       await act(one);
@@ -46,7 +54,17 @@ export async function record({ service, dir, seed, operations, readFrom = [servi
   };
   const faults = { kills: 0, killsAfterRevocation: 0, locks: 0 };
   const database = /** @type {string} */ (vaultFile(path.join(dir, '.wrangler', 'state')));
-  const running = [...tokens.map(run), disturb({ service, database, random, state, faults })];
+  const running = [
+    ...tokens.map(run),
+    disturb({
+      service,
+      database,
+      random,
+      state,
+      faults,
+      kills: regions.length ? MOST_KILLS_OF_REPLICAS : MOST_KILLS,
+    }),
+  ];
   try {
     await Promise.race([enough(), ...running]);
   } finally {
@@ -58,10 +76,11 @@ export async function record({ service, dir, seed, operations, readFrom = [servi
 }
 
 /** An organisation, with a secret that is never changed, and a key for each client. */
-async function found(service, seed) {
+async function found(service, seed, regions) {
   const { org, api_key } = await created(
     service.call('POST', '/orgs', service.variable('BOOTSTRAP_TOKEN'), {
       name: `Acme ${seed}`,
+      regions,
       owner: { email: 'you@example.com', name: 'You' },
     }),
   );
@@ -77,7 +96,7 @@ async function found(service, seed) {
 }
 
 /** Locks the database, and kills the runtime: at once, or right after the reply to a revocation. */
-async function disturb({ service, database, random, state, faults }) {
+async function disturb({ service, database, random, state, faults, kills }) {
   let locked = Promise.resolve();
   while (!state.isOver) {
     await sleep(1000 + random() * 3000);
@@ -88,7 +107,7 @@ async function disturb({ service, database, random, state, faults }) {
       locked = lock(database, 500 + random() * 5000);
       // Half of them go on while the runtime is killed.
       if (random() < 0.5) await locked;
-    } else if (faults.kills < MOST_KILLS && !state.isOver) {
+    } else if (faults.kills < kills && !state.isOver) {
       faults.kills++;
       const pids = runtimesOf(service);
       const kill = () => pids.forEach((pid) => void process.kill(pid, 'SIGKILL'));

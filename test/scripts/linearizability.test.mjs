@@ -10,17 +10,17 @@ import { project } from './service.mjs';
 const check = buildChecker();
 const options = { skip: check === null && 'Go is not installed, or its modules cannot be downloaded' };
 const verdict = (lines) => /** @type {NonNullable<typeof check>} */ (check)(lines).isLinearizable;
-const example = linesOf(
-  fs.readFileSync(path.join(project, 'test', 'linearizability', 'example.jsonl'), 'utf8'),
+const examples = ['example', 'example-replicas'].map((name) =>
+  linesOf(fs.readFileSync(path.join(project, 'test', 'linearizability', `${name}.jsonl`), 'utf8')),
 );
 
-test('linearizability: a history with lost answers is taken', options, () => {
-  assert.equal(verdict(example), true);
+test('linearizability: histories with lost answers, and with replicas, are taken', options, () => {
+  assert.deepEqual(examples.map(verdict), [true, true]);
 });
 
 for (const [what, inject] of Object.entries(violations))
   test(`linearizability: ${what} is found`, options, () => {
-    const broken = inject(example);
-    assert.ok(broken);
-    assert.equal(verdict(broken), false);
+    const broken = examples.map(inject).filter((lines) => lines !== null);
+    assert.ok(broken.length);
+    for (const lines of broken) assert.equal(verdict(lines), false);
   });

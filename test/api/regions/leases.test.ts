@@ -188,6 +188,23 @@ describe('leases', () => {
     });
   });
 
+  it('a record waits for the end that a lease had, however often it is renewed', async () => {
+    const o = await replicated();
+    await inCore(o, (core) => {
+      faults.clock = Date.now();
+      silence(core);
+      lease(core, askFor(core));
+      const position = journal(core).last();
+      const n = journal(core).append(general());
+      later(TERM - 1000);
+      expect(lease(core, askFor(core, { position }))).toMatchObject({ kind: 'lease', last: n });
+      expect(stability(core).stable()).toBe(position);
+      later(1000);
+      stability(core).advance();
+      expect(stability(core).stable()).toBe(n);
+    });
+  });
+
   it('a new term waits for each region, whatever replicas acknowledge', async () => {
     const o = await replicated();
     await inCore(o, (core) => {

@@ -19,7 +19,7 @@ import (
 
 type Input struct {
 	Op      string `json:"op"`
-	ID      string `json:"id,omitempty"`      // of the secret, where the request names it
+	ID      string `json:"id,omitempty"`      // of the secret, where the request names it; "session" for a session token
 	Value   string `json:"value,omitempty"`   // that is written
 	Version int    `json:"version,omitempty"` // that If-Match requires
 	Limit   int    `json:"limit,omitempty"`   // of the budget
@@ -36,6 +36,7 @@ type Output struct {
 type Line struct {
 	Client int     `json:"client"`
 	Object string  `json:"object"` // kind and name
+	Region string  `json:"region"` // that answered, if the service has replicas
 	Input  Input   `json:"input"`
 	Output *Output `json:"output"` // null: the outcome is not known
 	Call   int64   `json:"call"`
@@ -166,5 +167,5 @@ func summary(objects map[string][]porcupine.Operation) string {
 		}
 	}
 	return fmt.Sprintf("%d operations, %d without an outcome; secrets %d, credentials %d, budgets %d: linearizable",
-		all, open, kinds["secret"], kinds["credential"], kinds["budget"])
+		all, open, kinds["secret"], kinds["credential"], kinds["budget"]+kinds["bound"])
 }

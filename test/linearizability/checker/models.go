@@ -9,8 +9,9 @@ import "github.com/anishathalye/porcupine"
 // modelOf has a model for each kind of object.
 var modelOf = map[string]porcupine.Model{
 	"secret":     model(secret{}, stepSecret),
-	"credential": model(false, stepCredential),
+	"credential": model(credential{}, stepCredential),
 	"budget":     model(0, stepBudget),
+	"bound":      model(0, stepBound),
 }
 
 func model[S comparable](start S, step func(S, Input, *Output) (bool, S)) porcupine.Model {
@@ -92,15 +93,19 @@ func afterUnknown(s secret, in Input) secret {
 	return s
 }
 
-// A credential is live until it is revoked, and never again.
-func stepCredential(isRevoked bool, in Input, out *Output) (bool, bool) {
-	switch {
-	case in.Op == "revoke":
-		return true, true
-	case out.Status == 401:
-		return isRevoked, isRevoked
+// A credential is live until it is revoked, and never again. So is its session token, which ends with it.
+type credential struct {
+	isRevoked bool
+	hasEnded  bool // the session token, by itself
+}
+
+func stepCredential(c credential, in Input, out *Output) (bool, credential) {
+	isOfSession := in.ID == "session"
+	if in.Op == "revoke" {
+		return true, credential{c.isRevoked || !isOfSession, c.hasEnded || isOfSession}
 	}
-	return !isRevoked, isRevoked
+	isOver := c.isRevoked || (isOfSession && c.hasEnded)
+	return isOver == (out.Status == 401), c
 }
 
 // A budget is a number of uses: it admits exactly so many, and refuses from then on.
@@ -113,4 +118,15 @@ func stepBudget(used int, in Input, out *Output) (bool, int) {
 	}
 	ok := used < in.Limit && (out.Remaining == nil || *out.Remaining == in.Limit-used-1)
 	return ok, used + 1
+}
+
+// A bound is a budget that may refuse below it: what replicas held when they ended counts as used for a minute.
+func stepBound(used int, in Input, out *Output) (bool, int) {
+	if out != nil && out.Status != 200 {
+		return true, used
+	}
+	if out == nil {
+		return true, min(used+1, in.Limit)
+	}
+	return used < in.Limit, used + 1
 }
