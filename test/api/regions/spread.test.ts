@@ -140,7 +140,9 @@ interface Entry {
 async function log(o: Caller) {
   const all: Entry[] = [];
   // A region whose reply is lost is named; nothing of it is lost.
-  await expect.poll(async () => (await o.get('/audit-log')).json.regions_missing, { timeout: 10_000 }).toBe(undefined);
+  await expect
+    .poll(async () => (await o.get('/audit-log')).json.regions_missing, { timeout: 10_000 })
+    .toBe(undefined);
   for (let cursor = ''; ; ) {
     const { data, next_cursor } = (await o.get(`/audit-log?limit=100${cursor}`)).json;
     all.push(...data);
