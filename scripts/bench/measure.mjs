@@ -57,11 +57,11 @@ export const tell = (text) => process.stderr.write(`${text}\n`);
 /**
  * Starts the deployable bundle, with D1, Durable Objects and queue on disk, and the floor in the same
  * process.
- * @param {{ inspector?: boolean, consumes?: boolean }} [options] `consumes`: whether jobs on the queue are
- *   run
+ * @param {{ main?: string, inspector?: boolean, consumes?: boolean, variables?: Record<string, string> }}
+ *   [options] `main`: another file than that of wrangler.toml; `consumes`: whether jobs on the queue are run
  */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: one service from its start to its end.
-export async function startVault({ inspector = false, consumes = true, variables = {} } = {}) {
+export async function startVault({ main, inspector = false, consumes = true, variables = {} } = {}) {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'measure-'));
   const secrets = {
     MASTER_KEYS: `k1:${randomBytes(32).toString('base64')}`,
@@ -93,7 +93,7 @@ export async function startVault({ inspector = false, consumes = true, variables
           ...(!consumes && { queueConsumers: undefined }),
           name: VAULT,
           modulesRules: undefined,
-          ...bundle(path.join(dir, 'bundle')),
+          ...bundle(path.join(dir, 'bundle'), main),
           ...assetsBinding(declared),
           bindings: {
             ...declared.bindings,
@@ -169,9 +169,12 @@ export async function startVault({ inspector = false, consumes = true, variables
 }
 /** @typedef {Awaited<ReturnType<typeof startVault>>} Vault */
 
-/** Builds the Worker that `wrangler deploy` would upload. @param {string} out */
-function bundle(out) {
-  const args = wranglerArgs(['deploy', '--dry-run', '--minify', '--outdir', out]);
+/**
+ * Builds the Worker that `wrangler deploy` would upload, or one that wraps it.
+ * @param {string} out @param {string} [main]
+ */
+function bundle(out, main) {
+  const args = wranglerArgs(['deploy', ...(main ? [main] : []), '--dry-run', '--minify', '--outdir', out]);
   const built = spawnSync(process.execPath, args, {
     cwd: root,
     env: { ...process.env, ...wranglerEnv },
@@ -179,7 +182,10 @@ function bundle(out) {
   });
   if (built.status !== 0)
     throw new Error(`The bundle could not be built; wrangler said:\n${built.stdout}${built.stderr}`);
-  return { modulesRoot: out, modules: [{ type: 'ESModule', path: path.join(out, 'index.js') }] };
+  return {
+    modulesRoot: out,
+    modules: [{ type: 'ESModule', path: path.join(out, `${main ? path.parse(main).name : 'index'}.js`) }],
+  };
 }
 
 /**
@@ -268,7 +274,7 @@ export async function connect(port) {
   };
 }
 /** @typedef {Awaited<ReturnType<typeof connect>>} Connection */
-/** @typedef {{ status: number, text: () => string, json: () => any }} Answer */
+/** @typedef {{ status: number, head: string, text: () => string, json: () => any }} Answer */
 
 /** A complete HTTP/1.1 response. @param {Buffer} bytes @returns {Answer | null} */
 function parseAnswer(bytes) {
@@ -283,7 +289,7 @@ function parseAnswer(bytes) {
   if (isChunked ? bytes.latin1Slice(-5) !== '0\r\n\r\n' : bytes.length < from + Number(length ?? 0))
     return null;
   const text = () => (isChunked ? unchunked(bytes.subarray(from)) : bytes.subarray(from)).toString('utf8');
-  return { status, text, json: () => JSON.parse(text()) };
+  return { status, head, text, json: () => JSON.parse(text()) };
 }
 
 /** @param {Buffer} bytes */

@@ -7,7 +7,7 @@ import type { Core } from '../core';
 import { withinTime } from '../journal/d1';
 import { journal } from '../journal/records';
 import { part } from '../part';
-import { leases } from './leases';
+import { type Lease, leases } from './leases';
 import { FORMAT } from './messages';
 import { stability } from './stability';
 import { replicaIn } from './stub';
@@ -31,6 +31,29 @@ export interface Pushes {
 /** For how long records stay for a replica that loads rows, since it asked for the last page. */
 const JOINS_FOR = 60_000;
 
+/**
+ * Tells a replica what is stable. Beside the pushes of records: the next change would wait a round trip longer
+ * if it came meanwhile.
+ */
+function createTelling(core: Core, leaseOf: (region: Region) => Lease | undefined) {
+  const running = new Set<Region>();
+  return async (region: Region): Promise<void> => {
+    if (running.has(region)) return;
+    running.add(region);
+    for (let told = -1; told < stability(core).stable() && leaseOf(region); ) {
+      told = stability(core).stable();
+      const push = { format: FORMAT, term: journal(core).term() as string, records: [], stable: told };
+      await withinTime(
+        replicaIn(core, region)
+          .push(push)
+          .catch(() => null),
+        PATIENCE,
+      );
+    }
+    running.delete(region);
+  };
+}
+
 function createPushes(core: Core): Pushes {
   const running = new Set<Region>();
   const joins = new Map<string, { from: number; until: number }>();
@@ -40,15 +63,20 @@ function createPushes(core: Core): Pushes {
     return live.find((one) => one.region === region);
   };
 
+  const tell = createTelling(core, leaseOf);
+
   /** One push to a region. Returns whether to go on. */
-  const push = async (region: Region, told: { stable: number }): Promise<boolean> => {
+  const push = async (region: Region): Promise<boolean> => {
     const lease = leaseOf(region);
     if (!lease) return false;
     const { holder } = lease;
     const from = leases(core).acknowledged(region, holder);
     const records = own.after(from, MOST_RECORDS, MOST_BYTES);
     const stable = stability(core).stable();
-    if (records === null || (records.length === 0 && told.stable >= stable)) return false;
+    if (!records?.length) {
+      if (records) void tell(region);
+      return false;
+    }
     const message = { format: FORMAT, term: own.term() as string, records, stable };
     const sent = replicaIn(core, region).push(message);
     const taken = await withinTime(
@@ -56,10 +84,9 @@ function createPushes(core: Core): Pushes {
       PATIENCE,
     );
     if (!taken || taken.holder !== holder || taken.term !== own.term()) return failed(region, from);
-    told.stable = stable;
     leases(core).acknowledge(region, holder, taken.position);
     stability(core).advance();
-    return taken.position > from || records.length === 0 || failed(region, from);
+    return taken.position > from || failed(region, from);
   };
   /** Waits before the next attempt; gives up where nothing waits for the region. */
   const failed = async (region: Region, from: number): Promise<boolean> => {
@@ -69,9 +96,8 @@ function createPushes(core: Core): Pushes {
   const run = async (region: Region) => {
     if (running.has(region)) return;
     running.add(region);
-    const told = { stable: -1 };
     try {
-      while (await push(region, told));
+      while (await push(region));
     } finally {
       running.delete(region);
     }

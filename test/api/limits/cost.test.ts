@@ -9,7 +9,8 @@ import { contain, newProvider, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
 import { exchange, newIssuer, newTrust } from '../../support/issuers';
-import { type Cost, counted } from '../../support/rows';
+import { type Inside, inReplica, warm } from '../../support/replicas';
+import { type Cost, counted, type Rows } from '../../support/rows';
 import { type Answer, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
@@ -114,6 +115,86 @@ const HEAD = `| operation | gate calls | gate rows read | gate rows written | D1
 const line = (name: string, { gate, rows, alarms, d1, d1Rows }: Cost) =>
   `| ${[name, gate, rows.read, rows.written + alarms, d1, d1Rows.read, d1Rows.written].join(' | ')} |\n`;
 
+/** What a replica reads and writes on its own storage while something runs; an alarm counts as a row. */
+async function rowsOfReplica(replica: Inside, run: () => Promise<unknown>): Promise<Rows> {
+  const { storage } = replica.core;
+  const { exec } = storage.sql;
+  const { setAlarm } = storage;
+  const cursors: SqlStorageCursor<never>[] = [];
+  let alarms = 0;
+  const kept = (cursor: SqlStorageCursor<never>) => {
+    cursors.push(cursor);
+    return cursor;
+  };
+  Object.defineProperty(storage.sql, 'exec', {
+    value: (...args: unknown[]) => kept(Reflect.apply(exec, storage.sql, args)),
+    configurable: true,
+  });
+  Object.defineProperty(storage, 'setAlarm', {
+    value: (at: number) => {
+      alarms++;
+      return setAlarm.call(storage, at);
+    },
+    configurable: true,
+  });
+  await run();
+  Reflect.deleteProperty(storage.sql, 'exec');
+  Reflect.deleteProperty(storage, 'setAlarm');
+  const sum = (of: 'rowsRead' | 'rowsWritten') => cursors.reduce((total, cursor) => total + cursor[of], 0);
+  return { read: sum('rowsRead'), written: sum('rowsWritten') + alarms };
+}
+
+/** What a replica in `oc` does, and what it costs the gate. */
+const ofReplicas: Record<
+  string,
+  (o: Org, read: () => Promise<unknown>) => (replica: Inside) => Promise<unknown>
+> = {
+  'read a secret at a replica, and send the entry': (_, read) => async (replica) => {
+    await read();
+    await replica.flush();
+  },
+  'read 10 times, and send the entries together': (_, read) => async (replica) => {
+    for (let n = 0; n < 10; n++) await read();
+    await replica.flush();
+  },
+  'renew the lease of a region that is read': () => (replica) => replica.renewed(),
+  'an hour without a read': () => async () => {},
+};
+
+const REPLICA_HEAD = `| of a replica | gate rows read | gate rows written | replica rows read | replica rows written |
+|---|---|---|---|---|
+`;
+const replicaCosts: Record<string, { gate: Rows; replica: Rows }> = {};
+
+async function countReplicas(): Promise<void> {
+  const o = await newVault();
+  await o.patch('', { regions: ['oc'] });
+  const path = '/secrets/by-name/SECRET_1';
+  await warm(o, path, 'oc');
+  for (const [name, prepare] of Object.entries(ofReplicas)) {
+    const read = () => warm(o, path, 'oc');
+    await read();
+    // Nothing is left of it, and nothing is renewed by itself meanwhile.
+    await inReplica(o, 'oc', async (replica) => {
+      await replica.flush();
+      await replica.renewed();
+      replica.notBefore = Date.now() + MINUTE;
+      if (name.startsWith('renew')) await read();
+      await replica.flush();
+    });
+    let replica: Rows = { read: 0, written: 0 };
+    const { cost } = await counted(o, () =>
+      inReplica(o, 'oc', async (inside) => {
+        replica = await rowsOfReplica(inside, () => prepare(o, read)(inside));
+      }),
+    );
+    replicaCosts[name] = { gate: { ...cost.rows, written: cost.rows.written + cost.alarms }, replica };
+    await inReplica(o, 'oc', (inside) => {
+      inside.notBefore = 0;
+    });
+  }
+}
+
 const costs: Record<string, Cost> = {};
 const costOf = (name: string): Cost => costs[name] as Cost;
 
@@ -131,6 +212,8 @@ beforeAll(async () => {
     faults.clock = Date.now();
     costs[name] = await cost(await newVault());
   }
+  faults.clock = null;
+  await countReplicas();
 }, 120_000);
 
 describe('cost: docs/cost.md', () => {
@@ -138,6 +221,15 @@ describe('cost: docs/cost.md', () => {
     const table = Object.entries(costs).map(([name, cost]) => line(name, cost));
     const from = page.indexOf(HEAD);
     expect(page.slice(from, page.indexOf('\n\n', from) + 1)).toBe(HEAD + table.join(''));
+  });
+
+  it('has the rows of replicas', () => {
+    const table = Object.entries(replicaCosts).map(
+      ([name, { gate, replica }]) =>
+        `| ${[name, gate.read, gate.written, replica.read, replica.written].join(' | ')} |\n`,
+    );
+    const from = page.indexOf(REPLICA_HEAD);
+    expect(page.slice(from, page.indexOf('\n\n', from) + 1)).toBe(REPLICA_HEAD + table.join(''));
   });
 
   it('calculates the month from them', () => {
