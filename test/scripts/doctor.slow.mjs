@@ -254,6 +254,7 @@ describe('npm run doctor', { timeout: NEVER_ENDS }, () => {
     const bindings = [
       'DB',
       'GATE',
+      'REPLICA',
       'THROTTLE',
       'DEVICE_LOGIN',
       'ISSUER_KEYS',

@@ -5,6 +5,8 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { gapsTold } from '../../scripts/operate/vault/lost-rows.mjs';
 import { vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
 import { copyOfProject, runCommand, startService } from './service.mjs';
 
@@ -209,4 +211,18 @@ it('lost rows: an organisation whose own row is lost gets it back from its gate,
   assert.equal(given.status, 0, given.said);
   assert.match(given.said, /are now in .*set-aside/);
   assert.equal((await keysCheck()).verdict, 'ok');
+});
+
+it('doctor: gaps of an audit log that adjoin are one', async () => {
+  const missing = [
+    { from: 5, to: 5, reason: 'restore' },
+    { from: 6, to: 8, reason: 'gate_lost' },
+    { from: 9, to: 9, reason: 'restore' },
+  ];
+  const entries = gzipSync(JSON.stringify([{ missing }, { missing: [{ from: 20, to: 30 }] }]));
+  const rows = async () => [{ entries: entries.toString('base64') }];
+  assert.deepEqual(await gapsTold(rows, 'org_one'), [
+    { from: 5, to: 9 },
+    { from: 20, to: 30 },
+  ]);
 });

@@ -105,7 +105,7 @@ export async function gapsTold(rows, org) {
       OR actions LIKE '%integrity.alarm%' OR actions LIKE '%org.reset_gate%')`,
     [org],
   );
-  return segments.flatMap(({ entries }) => {
+  const told = segments.flatMap(({ entries }) => {
     try {
       const list = JSON.parse(gunzipSync(Buffer.from(String(entries), 'base64')).toString());
       return list.flatMap(({ missing = [] }) => missing);
@@ -113,6 +113,19 @@ export async function gapsTold(rows, org) {
       return []; // it is named as a segment that does not open
     }
   });
+  return joined(told);
+}
+
+/** Ranges without those that adjoin. @param {Range[]} ranges */
+function joined(ranges) {
+  /** @type {Range[]} */
+  const all = [];
+  for (const { from, to } of ranges.toSorted((a, b) => a.from - b.from)) {
+    const last = all.at(-1);
+    if (last && from <= last.to + 1) last.to = Math.max(last.to, to);
+    else all.push({ from, to });
+  }
+  return all;
 }
 
 // ---------------------------------------------------------------- the gates of this machine

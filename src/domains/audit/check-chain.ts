@@ -17,7 +17,7 @@ export interface Chain {
   position(): Position;
   /** Takes the next entry; returns false if it does not follow. */
   take(entry: Entry): boolean;
-  /** Skips a known gap, if one begins here. */
+  /** Skips the known gaps that begin here, one after the other. */
   skip(): void;
   /** The gaps that were skipped. */
   missing: Missing[];
@@ -37,13 +37,15 @@ export function chainFrom(
   let isBegun = !begins;
   const missing: Missing[] = [];
   const hashes = new Map<number, string>();
+  const gapHere = () => lost.find((one) => one.from <= expected && expected <= one.to);
   const skip = () => {
-    const stretch = lost.find((one) => one.from <= expected && expected <= one.to);
-    if (!stretch) return;
-    missing.push({ ...stretch, from: expected });
-    expected = stretch.to + 1;
-    hash = null;
-    isBegun = true;
+    // Lost by a restore, with a gate, and by a restore again.
+    for (let gap = gapHere(); gap; gap = gapHere()) {
+      missing.push({ ...gap, from: expected });
+      expected = gap.to + 1;
+      hash = null;
+      isBegun = true;
+    }
   };
   return {
     position: () => ({ from: expected, hash }),
