@@ -67,15 +67,18 @@ const COLD = 40_000;
  * @typedef {Pick<typeof measuring, 'newOrg' | 'fill' | 'signIn'> & { vault: import('./measure.mjs').Vault }}
  *   Side
  */
-/** @typedef {{ method?: string, path: string, global?: true, root?: true, body?: unknown, expect?: number }} Wish */
+/**
+ * @typedef {{ method?: string, path: string, global?: true, root?: true, body?: unknown, expect?: number }}
+ *   Wish
+ */
 let made = 0;
 const read = (secret) => ({ path: `/secrets/${secret.id}` });
 
 /**
  * What is measured. `bare`: sent to the floor's own Worker; `org`: creates the organisation, a new one if
  * absent; `tokens`: creates callers other than API keys; `wish`: the n-th request, with a path below the
- * organisation unless it is `global` or `root`; `beside`: another row that replaces the floor, to compare CPU time,
- * including work within the following half second.
+ * organisation unless it is `global` or `root`; `beside`: another row that replaces the floor, to compare CPU
+ * time, including work within the following half second.
  * @type {Record<string, { bare?: true, beside?: string, org?: (side: Side) => Promise<Org>, tokens?: (side:
  *   Side, org: Org) => Promise<string[]>, wish: (org: Org, n: number) => Wish }>}
  */

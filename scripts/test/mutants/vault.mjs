@@ -62,7 +62,7 @@ export const mutants = [
   {
     name: 'session tokens of session tokens do not count for the key',
     tag: 'sessions-of-sessions-count',
-    change: { from: 'b.id and', to: 'b.id and 0 and' },
+    change: { from: '+b.id and', to: '+b.id and 0 and' },
     notice: 'api/vault/tokens: 50 of a session token live at a time',
   },
   {

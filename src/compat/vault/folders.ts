@@ -1,7 +1,7 @@
 // KV version 2 on a mount `<environment>.folders/`: one folder a path, whose secrets are the keys of its map.
-// Each call is an operation on the secrets directly below a prefix (domains/secrets/gate/folder-*.ts, bulk.ts);
-// only its body and its answer are translated here. Versions are revisions of the environment. Invariant: a
-// value is stored as the text that was sent, and no key is removed that a request does not name.
+// Each call is an operation on the secrets directly below a prefix (domains/secrets/gate/folder-*.ts and
+// bulk.ts); only its body and its answer are translated here. Versions are revisions of the environment.
+// Invariant: a value is stored as the text that was sent, and no key is removed that a request does not name.
 import { z } from '@hono/zod-openapi';
 import { newId } from '../../db/ids';
 import { isSecretName } from '../../db/names';

@@ -96,8 +96,8 @@ export interface Draft {
   /** And their names, if they fit; otherwise `prefix` and `patterns` describe them. */
   names?: readonly string[];
   /**
-   * Of an import, and of a change of a folder by a client of Vault: the source, the number of secrets created,
-   * changed, skipped and refused, and the names of those written or deleted, as far as they fit.
+   * Of an import, and of a change of a folder by a client of Vault: the source, the number of secrets
+   * created, changed, skipped and refused, and the names of those written or deleted, as far as they fit.
    */
   imported?: Imported;
   /** Of a restore: counts, and the names of what was lost or stays ended. */

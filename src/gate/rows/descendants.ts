@@ -84,7 +84,7 @@ export function createDescendants(sql: SqlStorage, edits: () => number): Descend
         .exec<{ n: number }>(
           `with recursive below(id) as (
             select r.id from rows r indexed by rows_sessions where r.body ->> 'dies_with' = ?1 and ${isLive}
-            union all select r.id from below b cross join rows r indexed by rows_sessions on r.body ->> 'dies_with' = b.id and ${isLive}
+            union all select r.id from below b cross join rows r indexed by rows_sessions on r.body ->> 'dies_with' = +b.id and ${isLive}
           ) select count(*) n from below`,
           ...[key, now, ...(lives === undefined ? [] : [now - lives])],
         )

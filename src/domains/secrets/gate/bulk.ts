@@ -21,7 +21,7 @@ import { fetchWhole, keep, keyOf } from './versions';
 
 export interface ValuesInput {
   as_text?: true;
-  /** Only what is directly below the prefix, at this revision of the environment; null for the current one. */
+  /** Only what is directly below the prefix, at this revision of the environment; null: the current one. */
   folder?: { revision: number | null };
   /** The only prefix, from a Worker of 0.4.0. */
   prefix?: string;

@@ -1,6 +1,6 @@
-// Folders as clients of Vault see them, where a folder is a path and its secrets are keys: which folders there
-// are, and the keys of one. Invariant: a folder or key is shown only for a secret that the caller may list and
-// that can be read now.
+// Folders as clients of Vault see them, where a folder is a path and its secrets are keys: which folders
+// there are, and the keys of one. Invariant: a folder or key is shown only for a secret that the caller may
+// list and that can be read now.
 import { namesHeld, reaches, type Steps, stepsFor } from '../../../auth/authorize';
 import type { EnvironmentRow, SecretRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
