@@ -7,9 +7,7 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path?: never;
@@ -128,15 +126,9 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -176,15 +168,9 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -216,15 +202,9 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -286,15 +266,9 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -328,15 +302,9 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -422,15 +390,9 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -492,15 +454,9 @@ export interface paths {
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -540,15 +496,9 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -580,15 +530,9 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -628,15 +572,9 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -694,15 +632,9 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -736,15 +668,9 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -802,15 +728,9 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -844,15 +764,9 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -916,15 +830,9 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -1002,15 +910,9 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -1044,15 +946,9 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -1094,15 +990,9 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -1158,15 +1048,9 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -1227,15 +1111,9 @@ export interface paths {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -1273,15 +1151,9 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -1319,15 +1191,9 @@ export interface paths {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -1569,15 +1435,9 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -1611,15 +1471,9 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -1791,15 +1645,9 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -1833,15 +1681,9 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -2169,15 +2011,9 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -2211,15 +2047,9 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -2459,15 +2289,9 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -2501,15 +2325,9 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -2835,15 +2653,9 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -3101,15 +2913,9 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path?: never;
@@ -3266,15 +3072,9 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -3308,15 +3108,9 @@ export interface paths {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -3608,10 +3402,7 @@ export interface components {
              * @description With contain: every credential that was created before this time has ended.
              */
             ended_at?: string;
-            /**
-             * @description With contain: the incident that records it. null if every incident is still open
-             * and there is no room.
-             */
+            /** @description With contain: the incident that records it. null if every incident is still open and there is no room. */
             incident_id?: string | null;
         };
         Recovery: {
@@ -3632,19 +3423,13 @@ export interface components {
         Adopted: {
             /** @description Secrets whose state was restored from the backup. */
             restored: number;
-            /**
-             * @description Secrets in the backup that stay deleted because they were deleted after it was
-             * made.
-             */
+            /** @description Secrets in the backup that stay deleted because they were deleted after it was made. */
             ended: number;
             /** @description Secrets that were created after the backup and are lost. */
             lost: number;
             /** @description Rows that this organisation never wrote and that were removed. */
             refused: number;
-            /**
-             * @description Rows other than secrets of which the database had a newer state than the gate,
-             * such as a revocation; they were taken.
-             */
+            /** @description Rows other than secrets of which the database had a newer state than the gate, such as a revocation; they were taken. */
             newer: number;
             /** @description Audit log entries that the backup does not contain. */
             audit_entries_lost: number;
@@ -3657,10 +3442,7 @@ export interface components {
                 /** @example 1 */
                 version: number;
             }[];
-            /**
-             * @description Ranges of versions whose values the database lacks. Numbers that the backup lacks
-             * are not used again.
-             */
+            /** @description Ranges of versions whose values the database lacks. Numbers that the backup lacks are not used again. */
             lost_versions: {
                 id: string;
                 name: string;
@@ -3669,10 +3451,7 @@ export interface components {
                 from: number;
                 to: number;
             }[];
-            /**
-             * @description Credentials that live in the backup and stay revoked or deleted. Sessions are not
-             * listed.
-             */
+            /** @description Credentials that live in the backup and stay revoked or deleted. Sessions are not listed. */
             kept_revocations: {
                 id: string;
                 /** @example api_key */
@@ -3702,15 +3481,9 @@ export interface components {
              * @description When the new gate began from the database.
              */
             gate_loaded_at: string;
-            /**
-             * @description Whether the old gate could first send the database the changes that it lacked, and
-             * its newest audit entries. If not, they are lost.
-             */
+            /** @description Whether the old gate could first send the database the changes that it lacked, and its newest audit entries. If not, they are lost. */
             audit_entries_archived: boolean;
-            /**
-             * @description Sequences that the audit log lacks. Those after the last entry in the database
-             * were never used, or are lost.
-             */
+            /** @description Sequences that the audit log lacks. Those after the last entry in the database were never used, or are lost. */
             missing: {
                 from: number;
                 to: number;
@@ -3754,47 +3527,27 @@ export interface components {
              *     }
              */
             usage: {
-                /**
-                 * @description Number of secrets, at most 100,000. Deleted secrets count until they are
-                 * purged.
-                 */
+                /** @description Number of secrets, at most 100,000. Deleted secrets count until they are purged. */
                 secrets: number;
                 /** @description Encrypted size of all versions of all secrets in bytes, at most 4 GiB. */
                 sealed_bytes: number;
-                /**
-                 * @description Number of live credentials, at most 10,000. Session tokens and browser
-                 * sessions do not count. An expired credential may count for up to five more seconds.
-                 */
+                /** @description Number of live credentials, at most 10,000. Session tokens and browser sessions do not count. An expired credential may count for up to five more seconds. */
                 credentials: number;
                 /** @description Number of members, at most 2,000. */
                 members: number;
-                /**
-                 * @description What waits. It grows while the database, the queue or receivers of deliveries
-                 * do not respond.
-                 */
+                /** @description What waits. It grows while the database, the queue or receivers of deliveries do not respond. */
                 backlog: {
-                    /**
-                     * @description Audit entries that have not moved to the database. At 100,000, requests
-                     * are refused that do not revoke or recover.
-                     */
+                    /** @description Audit entries that have not moved to the database. At 100,000, requests are refused that do not revoke or recover. */
                     audit_entries: number;
                     /** @description Audit entries that the database refuses; they stay in the gate. */
                     audit_entries_refused: number;
-                    /**
-                     * @description Events that have not moved to the database. The oldest are deleted beyond
-                     * 100,000.
-                     */
+                    /** @description Events that have not moved to the database. The oldest are deleted beyond 100,000. */
                     events: number;
-                    /**
-                     * @description Deliveries that have not succeeded or failed yet, counted up to 20,000.
-                     */
+                    /** @description Deliveries that have not succeeded or failed yet, counted up to 20,000. */
                     deliveries: number;
                     /** @description How long the most overdue delivery has been due; 0 if none is. */
                     deliveries_late_seconds: number;
-                    /**
-                     * @description Changes that the database does not have yet. At 20,000, changes are
-                     * refused that do not revoke or recover.
-                     */
+                    /** @description Changes that the database does not have yet. At 20,000, changes are refused that do not revoke or recover. */
                     changes: number;
                     /** @description How long the oldest of them has waited; 0 if none does. */
                     changes_late_seconds: number;
@@ -3929,20 +3682,14 @@ export interface components {
             environments?: string[] | null;
         };
         Removed: {
-            /**
-             * @description Live credentials that the member created, without session tokens. They stay valid
-             * unless revoke_credentials=true revoked them.
-             */
+            /** @description Live credentials that the member created, without session tokens. They stay valid unless revoke_credentials=true revoked them. */
             credentials: {
                 /** @example api_key */
                 kind: string;
                 id: string;
                 name: string | null;
             }[];
-            /**
-             * @description How many more credentials this request neither listed nor revoked: one request
-             * covers about 1,000. Repeat it with revoke_credentials=true.
-             */
+            /** @description How many more credentials this request neither listed nor revoked: one request covers about 1,000. Repeat it with revoke_credentials=true. */
             remaining?: number;
         };
         Access: {
@@ -4137,9 +3884,7 @@ export interface components {
             secrets: string[] | null;
             /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
             created_by: string;
-            /**
-             * @description The credential that this grant is revoked together with. null if there is none.
-             */
+            /** @description The credential that this grant is revoked together with. null if there is none. */
             parent_id: string | null;
             /** Format: date-time */
             created_at: string;
@@ -4839,10 +4584,7 @@ export interface components {
             /** @example postgres://app:correct-horse@db.example.com/app */
             value: string;
         };
-        /**
-         * @description Present in a list with id: the rule by which a new value is due first. null if none
-         * applies, or the value cannot be read.
-         */
+        /** @description Present in a list with id: the rule by which a new value is due first. null if none applies, or the value cannot be read. */
         SecretRotation: {
             /** @description The policy that asks for it; null for rotate_every_seconds of the secret. */
             policy: {
@@ -4971,10 +4713,7 @@ export interface components {
              * @example postgres://app:correct-horse@db.example.com/app
              */
             value?: string;
-            /**
-             * @description Generates the value instead, for the types password, ssh_key, private_key and
-             * webhook_secret. The generated value is shown only in this response.
-             */
+            /** @description Generates the value instead, for the types password, ssh_key, private_key and webhook_secret. The generated value is shown only in this response. */
             generate?: {
                 /** @example 32 */
                 length?: number;
@@ -5013,10 +4752,7 @@ export interface components {
             /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
-            /**
-             * @description Present with delimiter: the folders of this page, each with its whole path and the
-             * / at its end.
-             */
+            /** @description Present with delimiter: the folders of this page, each with its whole path and the / at its end. */
             folders?: string[];
         };
         SecretPatch: {
@@ -5136,15 +4872,9 @@ export interface components {
             versions: {
                 [key: string]: number;
             };
-            /**
-             * @description Names that an approval policy holds back. Read each secret on its own to request
-             * approval.
-             */
+            /** @description Names that an approval policy holds back. Read each secret on its own to request approval. */
             withheld: string[];
-            /**
-             * @description Names of secrets whose stored value was altered or is missing (an integrity
-             * violation). Absent if there are none.
-             */
+            /** @description Names of secrets whose stored value was altered or is missing (an integrity violation). Absent if there are none. */
             unreadable?: string[];
             /** @description Of a page: pass it as cursor to get the next one. null on the last page. */
             next_cursor?: string | null;
@@ -5268,10 +4998,7 @@ export interface components {
         RotationConfig: {
             /** @description The maximum age of a value, in days. */
             max_age_days?: number;
-            /**
-             * @description When values are due, as a cron expression in UTC: minute (one number), hour, day
-             * of month, month, day of week. Send this or max_age_days.
-             */
+            /** @description When values are due, as a cron expression in UTC: minute (one number), hour, day of month, month, day of week. Send this or max_age_days. */
             cron?: string;
             /**
              * @description Replaces due values of secrets that have auto_rotate, if this service generated them.
@@ -5295,15 +5022,9 @@ export interface components {
              * @default false
              */
             allow_break_glass: boolean;
-            /**
-             * @description For how many seconds an approved read may be repeated by the same credential, at
-             * most. With 0, the default, it can be made once.
-             */
+            /** @description For how many seconds an approved read may be repeated by the same credential, at most. With 0, the default, it can be made once. */
             max_valid_seconds?: number;
-            /**
-             * @description Whether that also applies to calls other than GET, HEAD and OPTIONS, where a
-             * secret is used at another service. false by default.
-             */
+            /** @description Whether that also applies to calls other than GET, HEAD and OPTIONS, where a secret is used at another service. false by default. */
             repeat_writes?: boolean;
         };
         /**
@@ -5321,10 +5042,7 @@ export interface components {
          *     }
          */
         PolicyIn: components["schemas"]["PolicyInNaming"] | components["schemas"]["PolicyInRotation"] | components["schemas"]["PolicyInApproval"];
-        /**
-         * @description The secrets that the policy applies to. A field that is omitted or null does not limit
-         * them.
-         */
+        /** @description The secrets that the policy applies to. A field that is omitted or null does not limit them. */
         PolicyAppliesTo: {
             /** @description Environments by id or slug. */
             environments?: string[] | null;
@@ -5352,10 +5070,7 @@ export interface components {
             name?: string;
             enabled?: boolean;
             applies_to?: components["schemas"]["PolicyAppliesTo"] & unknown;
-            /**
-             * @description Replaces all of config. Its fields must be those of the policy's kind, which
-             * cannot change.
-             */
+            /** @description Replaces all of config. Its fields must be those of the policy's kind, which cannot change. */
             config?: components["schemas"]["PolicyConfig"];
         };
         PolicyViolationPage: {
@@ -5464,9 +5179,7 @@ export interface components {
                 id: string | null;
                 parent_id: string | null;
                 name: string | null;
-                /**
-                 * @description The members behind the requesting credential. They cannot decide this request.
-                 */
+                /** @description The members behind the requesting credential. They cannot decide this request. */
                 accountable: {
                     member_id: string;
                     name: string | null;
@@ -5546,11 +5259,7 @@ export interface components {
          *     }
          */
         ApproveIn: {
-            /**
-             * @description The same credential may repeat the call for this long. Only for reading, and only
-             * as far as the policies that hold the request allow with max_valid_seconds. Without it, the call
-             * can be made once within 24 hours.
-             */
+            /** @description The same credential may repeat the call for this long. Only for reading, and only as far as the policies that hold the request allow with max_valid_seconds. Without it, the call can be made once within 24 hours. */
             valid_for_seconds?: number;
         };
         Device: {
@@ -5741,23 +5450,13 @@ export interface components {
             ip: string;
             user_agent: string | null;
             prefix?: string;
-            /**
-             * @description For a bulk read with several prefixes: all of them, in their order. prefix is what
-             * they all begin with.
-             */
+            /** @description For a bulk read with several prefixes: all of them, in their order. prefix is what they all begin with. */
             prefixes?: string[];
-            /**
-             * @description For a bulk read by a caller limited to some names: its name patterns. They are
-             * written at least every twelve hours; entries in between have only patterns_digest.
-             */
+            /** @description For a bulk read by a caller limited to some names: its name patterns. They are written at least every twelve hours; entries in between have only patterns_digest. */
             patterns?: string[];
             /** @description SHA-256 of the name patterns as compact JSON. */
             patterns_digest?: string;
-            /**
-             * @description For a bulk read that left out secrets whose reads need approval: their ids. They
-             * are written at least every twelve hours; entries in between, and those of callers with very
-             * many of them, have only withheld_digest.
-             */
+            /** @description For a bulk read that left out secrets whose reads need approval: their ids. They are written at least every twelve hours; entries in between, and those of callers with very many of them, have only withheld_digest. */
             withheld?: string[];
             /** @description SHA-256 of these ids as compact JSON. */
             withheld_digest?: string;
@@ -5774,10 +5473,7 @@ export interface components {
             former_name?: string;
             /** @description The id of the approval that the request used. */
             approval?: string;
-            /**
-             * @description For a containment, a panic or a change of an incident: the incident, and its
-             * status from then on.
-             */
+            /** @description For a containment, a panic or a change of an incident: the incident, and its status from then on. */
             incident?: {
                 /** @example inc_01M9xQeKcX3vTz6nWJfQ4b */
                 id: string;
@@ -5789,10 +5485,7 @@ export interface components {
             };
             /** @description The ids of the policies that a break-glass token bypassed. */
             bypassed_policies?: string[];
-            /**
-             * @description For a scan: how many findings were recognised only by their format, how many
-             * secrets have a value that was found, and how many tokens of this organisation were found.
-             */
+            /** @description For a scan: how many findings were recognised only by their format, how many secrets have a value that was found, and how many tokens of this organisation were found. */
             findings?: {
                 known: number;
                 secrets: number;
@@ -5803,25 +5496,15 @@ export interface components {
                 format: string;
                 secrets: number;
             };
-            /**
-             * @description For a sync: its stored connection, the platform that secrets are sent to, and how
-             * many.
-             */
+            /** @description For a sync: its stored connection, the platform that secrets are sent to, and how many. */
             sent?: {
                 integration_id?: string;
                 platform: string;
                 secrets: number;
             };
-            /**
-             * @description For a generated file or a sync: the names of its secrets, up to 16 KiB in total.
-             * Beyond that, prefix and patterns describe them.
-             */
+            /** @description For a generated file or a sync: the names of its secrets, up to 16 KiB in total. Beyond that, prefix and patterns describe them. */
             names?: string[];
-            /**
-             * @description For an import: its source, how many secrets it created, updated and skipped, how
-             * many items failed, the names of the secrets it wrote (as many as fit), how many names are left
-             * out, and the versions it wrote, by secret id.
-             */
+            /** @description For an import: its source, how many secrets it created, updated and skipped, how many items failed, the names of the secrets it wrote (as many as fit), how many names are left out, and the versions it wrote, by secret id. */
             imported?: {
                 source: string;
                 created: number;
@@ -5835,26 +5518,17 @@ export interface components {
                 };
                 dry_run: boolean;
             };
-            /**
-             * @description For the adoption of a restored database: what changed, and what was lost or stays
-             * ended.
-             */
+            /** @description For the adoption of a restored database: what changed, and what was lost or stays ended. */
             adopted?: {
                 /** @description Secrets whose state was restored from the backup. */
                 restored: number;
-                /**
-                 * @description Secrets in the backup that stay deleted because they were deleted after it was
-                 * made.
-                 */
+                /** @description Secrets in the backup that stay deleted because they were deleted after it was made. */
                 ended: number;
                 /** @description Secrets that were created after the backup and are lost. */
                 lost: number;
                 /** @description Rows that this organisation never wrote and that were removed. */
                 refused: number;
-                /**
-                 * @description Rows other than secrets of which the database had a newer state than the gate,
-                 * such as a revocation; they were taken.
-                 */
+                /** @description Rows other than secrets of which the database had a newer state than the gate, such as a revocation; they were taken. */
                 newer: number;
                 /** @description Audit log entries that the backup does not contain. */
                 audit_entries_lost: number;
@@ -5868,10 +5542,7 @@ export interface components {
                     /** @example 1 */
                     version: number;
                 }[];
-                /**
-                 * @description Ranges of versions whose values the database lacks. Numbers that the backup
-                 * lacks are not used again.
-                 */
+                /** @description Ranges of versions whose values the database lacks. Numbers that the backup lacks are not used again. */
                 lost_versions: {
                     /** @example aud_01M9xQeKcX3vTz6nWJfQ4b */
                     id: string;
@@ -5881,10 +5552,7 @@ export interface components {
                     from: number;
                     to: number;
                 }[];
-                /**
-                 * @description Credentials that live in the backup and stay revoked or deleted. Sessions are
-                 * not listed.
-                 */
+                /** @description Credentials that live in the backup and stay revoked or deleted. Sessions are not listed. */
                 kept_revocations: {
                     /** @example aud_01M9xQeKcX3vTz6nWJfQ4b */
                     id: string;
@@ -5895,10 +5563,7 @@ export interface components {
                 /** @description How many items these lists leave out, because they have 100 kB at most. */
                 unnamed: number;
             };
-            /**
-             * @description After a restore or the loss of a gate: the ranges of sequences missing from the
-             * log.
-             */
+            /** @description After a restore or the loss of a gate: the ranges of sequences missing from the log. */
             missing?: {
                 from: number;
                 to: number;
@@ -5949,22 +5614,14 @@ export interface components {
                 /** @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 */
                 hash: string;
             };
-            /**
-             * @description Pass it as cursor to check the next part. null once the newest entry has been
-             * checked.
-             */
+            /** @description Pass it as cursor to check the next part. null once the newest entry has been checked. */
             next: string | null;
             /**
              * @description Signed checkpoints in this part that match the entries.
              * @example 1
              */
             checkpoints: number;
-            /**
-             * @description The first fault. entry: this entry does not follow the previous one, or its hash
-             * is wrong. checkpoint_altered: the signature of the checkpoint for this entry is invalid.
-             * checkpoint_missing: the checkpoint was deleted from the database. checkpoint_differs: the entry
-             * is not the one that was signed. cut_off: a signed checkpoint is newer than the newest entry.
-             */
+            /** @description The first fault. entry: this entry does not follow the previous one, or its hash is wrong. checkpoint_altered: the signature of the checkpoint for this entry is invalid. checkpoint_missing: the checkpoint was deleted from the database. checkpoint_differs: the entry is not the one that was signed. cut_off: a signed checkpoint is newer than the newest entry. */
             broken?: {
                 /** @example 42 */
                 sequence: number;
@@ -6004,10 +5661,7 @@ export interface components {
             time: string;
             /** @description The key that signed it: the key_id of `GET /orgs/{org_id}/audit-log/key`. */
             key_id: string;
-            /**
-             * @description Ed25519 signature in base64 over the canonical JSON (RFC 8785) of `{ hash, org,
-             * sequence, time }`.
-             */
+            /** @description Ed25519 signature in base64 over the canonical JSON (RFC 8785) of `{ hash, org, sequence, time }`. */
             signature: string;
         };
         CheckpointKey: {
@@ -6151,9 +5805,7 @@ export interface components {
                     secrets: number;
                 }[];
             };
-            /**
-             * @description Live credentials by kind. Session tokens and browser sessions are only counted.
-             */
+            /** @description Live credentials by kind. Session tokens and browser sessions are only counted. */
             credentials: {
                 /** @example api_key */
                 kind: string;
@@ -6241,9 +5893,7 @@ export interface components {
              * @example 3
              */
             count: number;
-            /**
-             * @description false if a limit was reached before everything was tested. tested names the limit.
-             */
+            /** @description false if a limit was reached before everything was tested. tested names the limit. */
             complete: boolean;
             /** @description The first 100. */
             evidence: components["schemas"]["ComplianceEvidence"][];
@@ -6890,10 +6540,7 @@ export interface components {
              *     ]
              */
             names?: string[];
-            /**
-             * @description Whether to also delete names that this service wrote to this target from this
-             * environment and that are now gone from the environment. false by default.
-             */
+            /** @description Whether to also delete names that this service wrote to this target from this environment and that are now gone from the environment. false by default. */
             prune?: boolean;
             /** @description Whether to only report what would happen. false by default. */
             dryRun?: boolean;
@@ -6920,10 +6567,7 @@ export interface components {
             status: "queued" | "running" | "completed" | "partial" | "failed";
             /** @description One result per name, sorted by name. */
             results: components["schemas"]["SyncResult"][];
-            /**
-             * @description Whether the written values take effect only with the next deployment on the
-             * platform.
-             */
+            /** @description Whether the written values take effect only with the next deployment on the platform. */
             redeployRequired: boolean;
             /**
              * @description Seconds to wait before the next sync to this target, if the target sent them.
@@ -7018,10 +6662,7 @@ export interface components {
              * @example ghp_…(40)
              */
             preview: string;
-            /**
-             * @description A keyed digest of the rule and of what was found. It stays the same wherever and
-             * whenever this is found in your organisation, so you can keep a list of accepted findings.
-             */
+            /** @description A keyed digest of the rule and of what was found. It stays the same wherever and whenever this is found in your organisation, so you can keep a list of accepted findings. */
             fingerprint: string;
             /**
              * @description The active secret whose current value this is, if the caller may read it.
@@ -7035,17 +6676,11 @@ export interface components {
              * @example production
              */
             environment?: string | null;
-            /**
-             * @description For a token of this organisation: whether it was live when it was found. Absent
-             * for a token of another organisation.
-             */
+            /** @description For a token of this organisation: whether it was live when it was found. Absent for a token of another organisation. */
             live?: boolean;
             /** @description For a token of this organisation, if the caller holds tokens:read. */
             credential_id?: string;
-            /**
-             * @description true if this token is the calling credential or an ancestor it is revoked together
-             * with.
-             */
+            /** @description true if this token is the calling credential or an ancestor it is revoked together with. */
             is_caller?: boolean;
             /** @description With revoke_live, for a live token: whether this request revoked it. */
             revoked?: boolean;
@@ -7080,14 +6715,9 @@ export interface components {
              * @example inc_01M9xQeKcX3vTz6nWJfQ4b
              */
             incident_id: string | null;
-            /**
-             * @description Items created in the last seven days, to review. Newest first, at most 1,000 of
-             * each kind.
-             */
+            /** @description Items created in the last seven days, to review. Newest first, at most 1,000 of each kind. */
             recent: {
-                /**
-                 * @description Passkeys that still work. Remove those that their members do not recognise.
-                 */
+                /** @description Passkeys that still work. Remove those that their members do not recognise. */
                 passkeys: {
                     /** @example psk_01M9xQeKcX3vTz6nWJfQ4b */
                     id: string;
@@ -7116,15 +6746,9 @@ export interface components {
                     /** @example Zurich, CH (ZRH) */
                     last_used_place: string | null;
                 }[];
-                /**
-                 * @description Enrolment links that still work. A new link for the same member replaces the
-                 * old one.
-                 */
+                /** @description Enrolment links that still work. A new link for the same member replaces the old one. */
                 enrolments: components["schemas"]["RecentEnrolment"][];
-                /**
-                 * @description Grants that are still in effect. GET /orgs/:org_id/grants shows their
-                 * environments and names.
-                 */
+                /** @description Grants that are still in effect. GET /orgs/:org_id/grants shows their environments and names. */
                 grants: {
                     /** @example grt_01M9xQeKcX3vTz6nWJfQ4b */
                     id: string;
@@ -7143,10 +6767,7 @@ export interface components {
                     /** Format: date-time */
                     expires_at: string | null;
                 }[];
-                /**
-                 * @description Trusts that were created or changed. They still work, unless this request
-                 * revoked all API keys and with them all trusts. Their session tokens are revoked.
-                 */
+                /** @description Trusts that were created or changed. They still work, unless this request revoked all API keys and with them all trusts. Their session tokens are revoked. */
                 trusts: {
                     /** @example trs_01M9xQeKcX3vTz6nWJfQ4b */
                     id: string;
@@ -7210,10 +6831,7 @@ export interface components {
                 id: string;
                 name: string | null;
             };
-            /**
-             * @description The credential and all credentials revoked together with it, except those that had
-             * already expired.
-             */
+            /** @description The credential and all credentials revoked together with it, except those that had already expired. */
             revoked: {
                 /**
                  * @example api_key
@@ -7223,10 +6841,7 @@ export interface components {
                 id: string;
                 name: string | null;
             }[];
-            /**
-             * @description Each version of each secret that one of them read, with the time of the first
-             * read.
-             */
+            /** @description Each version of each secret that one of them read, with the time of the first read. */
             read: {
                 secret_id: string;
                 /** @description null if it is gone or may not be listed. */
@@ -7247,10 +6862,7 @@ export interface components {
                 /** @example secret.update */
                 action: string;
             }[];
-            /**
-             * @description Secrets that one of them shared: the version for a link, null for a grant. The
-             * links are revoked.
-             */
+            /** @description Secrets that one of them shared: the version for a link, null for a grant. The links are revoked. */
             shared: {
                 secret_id: string;
                 /** @description null if it is gone or may not be listed. */
@@ -7272,25 +6884,13 @@ export interface components {
                 /** Format: date-time */
                 created_at: string;
             }[];
-            /**
-             * @description Connections to other platforms that one of them created or changed, with the time
-             * of the first change, newest 10,000. They are not deleted: look through them.
-             */
+            /** @description Connections to other platforms that one of them created or changed, with the time of the first change, newest 10,000. They are not deleted: look through them. */
             connections: components["schemas"]["ConfiguredConnection"][];
-            /**
-             * @description Syncs that one of them started, newest 10,000. Those that had not ended stop,
-             * unless this is a dry run.
-             */
+            /** @description Syncs that one of them started, newest 10,000. Those that had not ended stop, unless this is a dry run. */
             syncs: components["schemas"]["StartedSync"][];
-            /**
-             * @description How many credentials the lists revoked and credentials omit. Each list has at most
-             * 10,000 items.
-             */
+            /** @description How many credentials the lists revoked and credentials omit. Each list has at most 10,000 items. */
             omitted?: number;
-            /**
-             * @description Ranges of audit log entries that are lost or cannot be read. The report does not
-             * include what happened in them.
-             */
+            /** @description Ranges of audit log entries that are lost or cannot be read. The report does not include what happened in them. */
             gaps?: {
                 from: number;
                 to: number;
@@ -7302,10 +6902,7 @@ export interface components {
                 /** @example 1 */
                 version: number;
             }[];
-            /**
-             * @description Secrets whose values this service did not generate. Replace each one where it was
-             * issued.
-             */
+            /** @description Secrets whose values this service did not generate. Replace each one where it was issued. */
             rotation_due?: {
                 secret_id: string;
                 /** @description null if it is gone or may not be listed. */
@@ -7487,9 +7084,7 @@ export interface components {
             updated_at: string;
             /** Format: date-time */
             closed_at: string | null;
-            /**
-             * @description Of a containment: what the credential and its descendants did, from the audit log.
-             */
+            /** @description Of a containment: what the credential and its descendants did, from the audit log. */
             report?: {
                 /** @description The contained credential. */
                 credential: {
@@ -7501,10 +7096,7 @@ export interface components {
                     id: string;
                     name: string | null;
                 };
-                /**
-                 * @description The credential and all credentials revoked together with it, except those that
-                 * had already expired.
-                 */
+                /** @description The credential and all credentials revoked together with it, except those that had already expired. */
                 revoked: {
                     /**
                      * @example api_key
@@ -7514,10 +7106,7 @@ export interface components {
                     id: string;
                     name: string | null;
                 }[];
-                /**
-                 * @description Each version of each secret that one of them read, with the time of the first
-                 * read.
-                 */
+                /** @description Each version of each secret that one of them read, with the time of the first read. */
                 read: {
                     secret_id: string;
                     /** @description null if it is gone or may not be listed. */
@@ -7538,10 +7127,7 @@ export interface components {
                     /** @example secret.update */
                     action: string;
                 }[];
-                /**
-                 * @description Secrets that one of them shared: the version for a link, null for a grant. The
-                 * links are revoked.
-                 */
+                /** @description Secrets that one of them shared: the version for a link, null for a grant. The links are revoked. */
                 shared: {
                     secret_id: string;
                     /** @description null if it is gone or may not be listed. */
@@ -7563,34 +7149,19 @@ export interface components {
                     /** Format: date-time */
                     created_at: string;
                 }[];
-                /**
-                 * @description Connections to other platforms that one of them created or changed, with the
-                 * time of the first change, newest 10,000. They are not deleted: look through them.
-                 */
+                /** @description Connections to other platforms that one of them created or changed, with the time of the first change, newest 10,000. They are not deleted: look through them. */
                 connections: components["schemas"]["ConfiguredConnection"][];
-                /**
-                 * @description Syncs that one of them started, newest 10,000. Those that had not ended stop,
-                 * unless this is a dry run.
-                 */
+                /** @description Syncs that one of them started, newest 10,000. Those that had not ended stop, unless this is a dry run. */
                 syncs: components["schemas"]["StartedSync"][];
-                /**
-                 * @description How many credentials the lists revoked and credentials omit. Each list has at
-                 * most 10,000 items.
-                 */
+                /** @description How many credentials the lists revoked and credentials omit. Each list has at most 10,000 items. */
                 omitted?: number;
-                /**
-                 * @description Ranges of audit log entries that are lost or cannot be read. The report does
-                 * not include what happened in them.
-                 */
+                /** @description Ranges of audit log entries that are lost or cannot be read. The report does not include what happened in them. */
                 gaps?: {
                     from: number;
                     to: number;
                 }[];
             };
-            /**
-             * @description Of a containment: the secrets that they read or wrote and that still exist, those
-             * that are due first.
-             */
+            /** @description Of a containment: the secrets that they read or wrote and that still exist, those that are due first. */
             rotation?: {
                 total: number;
                 rotated: number;
@@ -7613,14 +7184,9 @@ export interface components {
                     rotated_at: string | null;
                 }[];
             };
-            /**
-             * @description Of a panic: what was recent then and is still there. Absent for callers without
-             * members:read.
-             */
+            /** @description Of a panic: what was recent then and is still there. Absent for callers without members:read. */
             recent?: {
-                /**
-                 * @description Passkeys that still work. Remove those that their members do not recognise.
-                 */
+                /** @description Passkeys that still work. Remove those that their members do not recognise. */
                 passkeys: {
                     /** @example psk_01M9xQeKcX3vTz6nWJfQ4b */
                     id: string;
@@ -7649,15 +7215,9 @@ export interface components {
                     /** @example Zurich, CH (ZRH) */
                     last_used_place: string | null;
                 }[];
-                /**
-                 * @description Enrolment links that still work. A new link for the same member replaces the
-                 * old one.
-                 */
+                /** @description Enrolment links that still work. A new link for the same member replaces the old one. */
                 enrolments: components["schemas"]["RecentEnrolment"][];
-                /**
-                 * @description Grants that are still in effect. GET /orgs/:org_id/grants shows their
-                 * environments and names.
-                 */
+                /** @description Grants that are still in effect. GET /orgs/:org_id/grants shows their environments and names. */
                 grants: {
                     /** @example grt_01M9xQeKcX3vTz6nWJfQ4b */
                     id: string;
@@ -7676,10 +7236,7 @@ export interface components {
                     /** Format: date-time */
                     expires_at: string | null;
                 }[];
-                /**
-                 * @description Trusts that were created or changed. They still work, unless this request
-                 * revoked all API keys and with them all trusts. Their session tokens are revoked.
-                 */
+                /** @description Trusts that were created or changed. They still work, unless this request revoked all API keys and with them all trusts. Their session tokens are revoked. */
                 trusts: {
                     /** @example trs_01M9xQeKcX3vTz6nWJfQ4b */
                     id: string;
@@ -7695,10 +7252,7 @@ export interface components {
                     updated_at: string;
                 }[];
             };
-            /**
-             * @description Oldest first, at most the first 1,000 steps: creation of the credential,
-             * containments, new values, changes of the incident.
-             */
+            /** @description Oldest first, at most the first 1,000 steps: creation of the credential, containments, new values, changes of the incident. */
             timeline: {
                 /** Format: date-time */
                 time: string;
@@ -7752,10 +7306,7 @@ export interface components {
                  */
                 relation: "dies_with" | "created_by";
             };
-            /**
-             * @description All live credentials below it, children of children included, nearest first. At
-             * most 10,000.
-             */
+            /** @description All live credentials below it, children of children included, nearest first. At most 10,000. */
             children: {
                 /**
                  * @example api_key
@@ -7784,10 +7335,7 @@ export interface components {
                  * @example key_01M9xQeKcX3vTz6nWJfQ4b
                  */
                 dies_with: string | null;
-                /**
-                 * @description Whether a containment by this caller would end it. false for the lineage of
-                 * the caller, and for everything if the caller may not contain the credential.
-                 */
+                /** @description Whether a containment by this caller would end it. false for the lineage of the caller, and for everything if the caller may not contain the credential. */
                 ended_by_contain: boolean;
             }[];
             /** @description How many live credentials below it are not listed. There may be more. */
@@ -8103,9 +7651,7 @@ export interface components {
             scopes: string[];
             /** @description Slugs of the environments that its session tokens can access. null means all. */
             environments: string[] | null;
-            /**
-             * @description Patterns of the secret names that its session tokens can access. null means all.
-             */
+            /** @description Patterns of the secret names that its session tokens can access. null means all. */
             secrets: string[] | null;
             /** @description IP addresses and ranges. null means any address. */
             allowed_addresses: string[] | null;
@@ -8608,10 +8154,7 @@ export interface components {
              * @example 1
              */
             max_views: number;
-            /**
-             * @description Required before the value is shown. Send it through a different channel than the
-             * link.
-             */
+            /** @description Required before the value is shown. Send it through a different channel than the link. */
             passphrase?: string;
         };
         ShareInGrant: {
@@ -8679,11 +8222,7 @@ export interface components {
         AccessReason: string;
         /** @description What a program needs the secret for, such as the whole command that it runs. */
         AccessCall: string;
-        /**
-         * @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a
-         * device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the
-         * claims htm, htu, iat, jti and ath.
-         */
+        /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
         DPoP: string;
         /** @description The ETag of the resource when you read it. */
         IfMatch: string;
@@ -8761,9 +8300,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path?: never;
@@ -8789,9 +8326,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -8834,9 +8369,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path: {
@@ -8876,9 +8409,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path: {
@@ -8918,9 +8449,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path: {
@@ -8960,9 +8489,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path: {
@@ -9000,15 +8527,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -9037,15 +8558,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -9085,15 +8600,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -9140,15 +8649,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -9177,15 +8680,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -9225,15 +8722,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -9264,15 +8755,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -9303,15 +8788,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -9353,15 +8832,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -9400,15 +8873,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -9437,15 +8904,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -9489,15 +8950,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -9534,15 +8989,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -9577,15 +9026,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -9635,15 +9078,9 @@ export interface operations {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -9690,15 +9127,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -9734,15 +9165,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -9773,15 +9198,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -9831,15 +9250,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -9872,15 +9285,9 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -9913,15 +9320,9 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -9968,15 +9369,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10005,15 +9400,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -10053,15 +9442,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10092,15 +9475,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -10133,15 +9510,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -10188,15 +9559,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10227,15 +9592,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -10285,15 +9644,9 @@ export interface operations {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10337,15 +9690,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10374,15 +9721,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -10428,15 +9769,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10467,15 +9802,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10504,15 +9833,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path?: never;
@@ -10543,15 +9866,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10580,15 +9897,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -10631,15 +9942,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10670,15 +9975,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -10709,15 +10008,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -10763,15 +10056,9 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10816,15 +10103,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10853,15 +10134,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -10903,15 +10178,9 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path?: never;
@@ -10948,15 +10217,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -10993,15 +10256,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11030,15 +10287,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -11081,15 +10332,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11120,15 +10365,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -11159,15 +10398,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -11214,15 +10447,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11251,15 +10478,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -11308,15 +10529,9 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11353,15 +10568,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11390,15 +10599,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -11442,15 +10645,9 @@ export interface operations {
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11489,15 +10686,9 @@ export interface operations {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11533,15 +10724,9 @@ export interface operations {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -11638,15 +10823,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11675,15 +10854,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -11730,15 +10903,9 @@ export interface operations {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the copy that you have. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -11786,15 +10953,9 @@ export interface operations {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -11827,15 +10988,9 @@ export interface operations {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -11883,15 +11038,9 @@ export interface operations {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11936,15 +11085,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -11981,15 +11124,9 @@ export interface operations {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -12033,15 +11170,9 @@ export interface operations {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -12084,15 +11215,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -12146,15 +11271,9 @@ export interface operations {
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -12197,15 +11316,9 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path?: never;
@@ -12254,15 +11367,9 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path?: never;
@@ -12301,15 +11408,9 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path?: never;
@@ -12350,15 +11451,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -12387,15 +11482,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -12446,15 +11535,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -12485,15 +11568,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -12526,15 +11603,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -12583,15 +11654,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -12637,15 +11702,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -12680,15 +11739,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -12721,15 +11774,9 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -12771,15 +11818,9 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -12812,15 +11853,9 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -12866,15 +11901,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -12903,15 +11932,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -12952,15 +11975,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -12991,15 +12008,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -13030,15 +12041,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -13084,15 +12089,9 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -13136,15 +12135,9 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -13215,15 +12208,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -13256,15 +12243,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -13303,15 +12284,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -13341,15 +12316,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -13378,15 +12347,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -13418,15 +12381,9 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -13470,15 +12427,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -13511,9 +12462,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path: {
@@ -13558,15 +12507,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -13607,15 +12550,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -13655,22 +12592,13 @@ export interface operations {
                 changes?: "true";
             };
             header?: {
-                /**
-                 * @description The id of the last event that the client received: the stream continues after
-                 * it.
-                 */
+                /** @description The id of the last event that the client received: the stream continues after it. */
                 "Last-Event-ID"?: components["parameters"]["LastEventId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -13718,15 +12646,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -13755,15 +12677,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -13807,15 +12723,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -13846,15 +12756,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -13885,15 +12789,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -13939,15 +12837,9 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -13987,15 +12879,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -14036,15 +12922,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -14077,15 +12957,9 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -14123,15 +12997,9 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -14173,15 +13041,9 @@ export interface operations {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -14224,15 +13086,9 @@ export interface operations {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -14274,15 +13130,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -14311,15 +13161,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -14367,15 +13211,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -14404,15 +13242,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -14457,15 +13289,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -14496,15 +13322,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -14535,15 +13355,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -14589,15 +13403,9 @@ export interface operations {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -14654,15 +13462,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -14691,15 +13493,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -14732,15 +13528,9 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -14775,15 +13565,9 @@ export interface operations {
                 "Approval-Id"?: components["parameters"]["ApprovalId"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -14830,15 +13614,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -14869,15 +13647,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -14911,9 +13683,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path: {
@@ -14960,15 +13730,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -15009,15 +13773,9 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -15057,15 +13815,9 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -15107,15 +13859,9 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -15168,15 +13914,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -15205,15 +13945,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -15244,15 +13978,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -15294,15 +14022,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -15335,9 +14057,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path?: never;
@@ -15368,9 +14088,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path?: never;
@@ -15405,9 +14123,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path?: never;
@@ -15451,9 +14167,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path?: never;
@@ -15484,9 +14198,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path?: never;
@@ -15530,15 +14242,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path?: never;
@@ -15569,15 +14275,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path?: never;
@@ -15621,9 +14321,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path?: never;
@@ -15658,9 +14356,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path?: never;
@@ -15689,15 +14385,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path?: never;
@@ -15723,15 +14413,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path?: never;
@@ -15755,15 +14439,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -15793,9 +14471,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path?: never;
@@ -15830,9 +14506,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path?: never;
@@ -15867,15 +14541,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path?: never;
@@ -15910,15 +14578,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path?: never;
@@ -15953,15 +14615,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path?: never;
@@ -16001,15 +14657,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -16038,15 +14688,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -16093,15 +14737,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
             };
             path: {
@@ -16132,15 +14770,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -16171,15 +14803,9 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /**
-                 * @description A DPoP proof (RFC 9449), required in each request with a credential that is
-                 * bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its
-                 * header, and the claims htm, htu, iat, jti and ath.
-                 */
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description The ETag of the resource when you read it. */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -16221,9 +14847,7 @@ export interface operations {
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
                 "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /**
-                 * @description What a program needs the secret for, such as the whole command that it runs.
-                 */
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
                 "X-Access-Call"?: components["parameters"]["AccessCall"];
             };
             path?: never;
