@@ -1,7 +1,8 @@
 // Access keys in the form of AWS's, by which its clients sign requests. An access key id is a prefix and the
 // base32 of (16 bytes of org id, 16 bytes of the credential's id, 8 random bytes, 5-byte tag). The secret
 // access key is derived from the id, so that it is stored nowhere. Invariants: an id that this deployment did
-// not make is refused without I/O; the credential's row has the random bytes, so a pair ends when they change.
+// not make is refused without I/O; the credential's row has the random bytes, so a pair ends when they
+// change.
 import { concat, fromBase32, fromBase62, toBase32, toBase62, toBase64, utf8 } from '../crypto/bytes';
 import { equal, hkdf, hmac, sha256 } from '../crypto/digest';
 import { idBytes, idOf } from '../db/ids';

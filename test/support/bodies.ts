@@ -23,6 +23,7 @@ export const bodies: Record<string, unknown> = {
   'PATCH /orgs/{org_id}/api-keys/{id}': { name: 'k' },
   'POST /orgs/{org_id}/api-keys/{id}/rotate': {},
   'POST /orgs/{org_id}/access-tokens': { ttlSeconds: 60 },
+  'POST /auth/aws': {},
   'POST /orgs/{org_id}/agent-credentials': { name: 'a', scopes: ['integrations:notify'] },
   'PATCH /orgs/{org_id}/agent-credentials/{id}': { name: 'a' },
   'POST /orgs/{org_id}/provider-tokens': { name: 'p', scopes: ['issue'] },

@@ -46,7 +46,9 @@ function membersOf(body: Uint8Array): Members | null {
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
-/** Whether a request was sent to this deployment: to PUBLIC_URL, or where that is loopback, to a name of it. */
+/**
+ * Whether a request was sent to this deployment: to PUBLIC_URL, or where that is loopback, to a name of it.
+ */
 function isHere(url: string, base: string): boolean {
   const sent = new URL(url);
   const own = new URL(base);

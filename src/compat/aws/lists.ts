@@ -1,5 +1,5 @@
-// ListSecrets, and the filters that BatchGetSecretValue has too. Invariants: the gate lists what the caller may
-// list, and filters choose among that alone; a NextToken serves the list that gave it.
+// ListSecrets, and the filters that BatchGetSecretValue has too. Invariants: the gate lists what the caller
+// may list, and filters choose among that alone; a NextToken serves the list that gave it.
 import { z } from '@hono/zod-openapi';
 import { fromCursor, toCursor } from '../../db/page';
 import type { AwsShown } from '../../domains/secrets/gate/aws/place';

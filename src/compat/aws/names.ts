@@ -1,5 +1,6 @@
-// How a request names a secret: by its name, or by an ARN with or without the six characters at its end. Pure.
-// Invariant: a text that may be either is tried as the whole ARN first, whose end must be that of the secret.
+// How a request names a secret: by its name, or by an ARN with or without the six characters at its end.
+// Pure. Invariant: a text that may be either is tried as the whole ARN first, whose end must be that of the
+// secret.
 import type { AwsNamed } from '../../domains/secrets/gate/aws/place';
 
 export interface Candidate extends AwsNamed {

@@ -1,6 +1,6 @@
 // One call of AWS Secrets Manager's API: the operation of ours that it becomes. `route` is declared as any
-// route of the API is, with its action, and handled by the same pipeline. Invariant: a call has no rule of its
-// own: its schema only says which members it takes.
+// route of the API is, with its action, and handled by the same pipeline. Invariant: a call has no rule of
+// its own: its schema only says which members it takes.
 import type { z } from '@hono/zod-openapi';
 import { type DeclaredRoute, type Input, type Route, route } from '../../http/route';
 

@@ -129,6 +129,7 @@ const adds: Record<string, string[]> = {
   'POST /orgs/{org_id}/api-keys': ['credential'],
   'POST /orgs/{org_id}/api-keys/{id}/rotate': ['credential'],
   'POST /orgs/{org_id}/access-tokens': ['session'],
+  'POST /auth/aws': ['session'],
   'POST /orgs/{org_id}/agent-credentials': ['credential'],
   'POST /orgs/{org_id}/provider-tokens': ['approval', 'approval_details'],
   'POST /orgs/{org_id}/break-glass-tokens': ['credential'],

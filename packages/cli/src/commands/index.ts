@@ -14,6 +14,11 @@ export const COMMANDS: Record<string, Entry> = {
     summary: 'Show the current credential and its permissions',
     load: () => import('./whoami.ts'),
   },
+  'aws-credentials': {
+    section: 'Start',
+    summary: "Print an access key for AWS's clients, for an hour",
+    load: () => import('./aws-credentials.ts'),
+  },
   init: {
     section: 'Start',
     summary: 'Set the organisation and environment of a directory',

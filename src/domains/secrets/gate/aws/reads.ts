@@ -1,5 +1,6 @@
 // Reads for clients of AWS Secrets Manager: a value by version or label, what a secret is, its versions, and
-// lists. Invariant: values are read as by every other operation, and lists show only what the caller may list.
+// lists. Invariant: values are read as by every other operation, and lists show only what the caller may
+// list.
 import { reaches, stepsFor } from '../../../../auth/authorize';
 import { RESTORABLE } from '../../../../db/rows';
 import type { SecretRow } from '../../../../db/schema';

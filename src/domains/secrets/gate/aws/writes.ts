@@ -1,7 +1,7 @@
 // Changes by clients of AWS Secrets Manager. A ClientRequestToken is an idempotency key of one secret: the
-// version that it made has its digest, and answers when it comes again. Invariants: the plans are those of the
-// other operations on secrets; a token is that of the root that sent it, so that it tells nobody else whether
-// a value is equal; a name that is marked for deletion is taken by CreateSecret alone.
+// version that it made has its digest, and answers when it comes again. Invariants: the plans are those of
+// the other operations on secrets; a token is that of the root that sent it, so that it tells nobody else
+// whether a value is equal; a name that is marked for deletion is taken by CreateSecret alone.
 import { tuple } from '../../../../crypto/bytes';
 import { sha256 } from '../../../../crypto/digest';
 import { newId } from '../../../../db/ids';
