@@ -31,7 +31,7 @@ function readOpen(handle: number, file: string, { check, most = MOST }: Limits =
 }
 
 /** The text of a private file; undefined if it does not exist. */
-export function readPrivate(file: string): string | undefined {
+export function readPrivate(file: string, most?: number): string | undefined {
   let handle: number;
   try {
     handle = fs.openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
@@ -43,6 +43,7 @@ export function readPrivate(file: string): string | undefined {
   }
   try {
     return readOpen(handle, file, {
+      most,
       check(stat) {
         if (process.platform === 'win32') return;
         // safety: cli-private-file

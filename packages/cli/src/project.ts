@@ -10,6 +10,8 @@ import { isSecretName } from './names.ts';
 import { clean } from './text.ts';
 
 export const PROJECT_FILE = '.svc.json';
+/** The most bytes of it: 100,000 secrets may have the longest names. */
+const MOST = 32 * 1024 * 1024;
 
 export interface Project {
   file: string;
@@ -28,6 +30,7 @@ export function findProject(cwd: string): Project | undefined {
   for (let dir = path.resolve(cwd); ; dir = path.dirname(dir)) {
     const file = path.join(dir, PROJECT_FILE);
     const text = readForeign(file, {
+      most: MOST,
       check(stat) {
         // A file that another user of this machine put in a parent directory, such as /tmp, must not have any
         // effect.

@@ -378,6 +378,38 @@ describe('fallback', () => {
     ).toBe(2);
   });
 
+  it('fallback: a copy of more values than fit in a mebibyte is used too', async () => {
+    for (let n = 0; n < 20; n++) await put(`large/V${n}`, String(n).padStart(60_000, 'x'), 'staging');
+    const argv = [
+      'run',
+      '--env',
+      'staging',
+      '--prefix',
+      'large/',
+      '--only',
+      'V7',
+      '--fallback',
+      'large.copy',
+    ];
+    const script = node('process.stdout.write(process.env.V7.replaceAll("x", ""))');
+    expect(await machine.spawn([...argv, ...script]).done).toMatchObject({ code: 0, stdout: '7' });
+    expect(await away(() => machine.spawn([...argv, ...script]).done)).toMatchObject({
+      code: 0,
+      stdout: '7',
+    });
+  });
+
+  it('fallback: a file that is no copy is neither replaced nor deleted', async () => {
+    for (const text of ['A=1', '{"version":1}', '[]', '']) {
+      const other = machine.write('other.env', text);
+      expect(await machine.svc(['run', '--fallback', other, '--', 'true'])).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('is no fallback copy'),
+      });
+      expect(fs.readFileSync(other, 'utf8')).toBe(text);
+    }
+  });
+
   it('fallback: a refusal deletes the copy, so that a revoked credential cannot use it later', async () => {
     const { id, token } = await call(at.url, at.key, 'POST', `/orgs/${at.org}/agent-credentials`, {
       name: 'b',

@@ -133,6 +133,8 @@ export const mutants = [
     'cli-init-environment':
       'packages/cli/project: init: the environment is chosen: at no terminal by --env alone, and never the default one',
     'cli-fallback-place': 'packages/cli/run: fallback: a path beside the key is refused',
+    'cli-fallback-other-file':
+      'packages/cli/run: fallback: a file that is no copy is neither replaced nor deleted',
     'cli-fallback-age':
       'packages/cli/run: fallback: the copy is not used for another environment, prefix or credential, or past its maximum age',
   }),

@@ -6,7 +6,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { Context } from '../context.ts';
 import { usage } from '../errors.ts';
-import { readPrivate, writePrivate } from '../files.ts';
+import { readForeign, readPrivate, writePrivate } from '../files.ts';
+import { clean } from '../text.ts';
 
 /** The scope a copy is bound to. It cannot be read with any other scope. */
 export interface Scope {
@@ -25,6 +26,8 @@ interface Stored {
   data: string;
 }
 
+/** The most bytes of a copy. */
+const MOST = 256 * 1024 * 1024;
 const ACCOUNT = 'fallback copies';
 /** A copy from the future means that the clock was set back, so its age is unknown. */
 const MOST_AHEAD = 300_000;
@@ -61,6 +64,10 @@ export class Fallback {
         '--fallback must not be in the configuration directory of svc, which holds its key.',
         'Choose another directory',
       );
+    // It would be replaced, and deleted when the vault refuses.
+    // safety: cli-fallback-other-file
+    if (isOther(this.file))
+      throw usage(`${clean(file)} is no fallback copy, and is not replaced.`, 'Choose another file');
   }
 
   /** Replaces the copy. */
@@ -75,12 +82,15 @@ export class Fallback {
       text,
     );
     const stored: Stored = { version: 2, saved_at, iv: base64(iv), data: base64(new Uint8Array(data)) };
-    writePrivate(this.file, `${JSON.stringify(stored)}\n`);
+    const copy = `${JSON.stringify(stored)}\n`;
+    // What could not be read again later is not written.
+    if (copy.length > MOST) throw usage('The values are too large for a fallback copy.');
+    writePrivate(this.file, copy);
   }
 
   /** The values of the copy and the time they were saved, or why the copy cannot be used. */
   async load(): Promise<{ values: Map<string, string>; savedAt: string } | { why: string }> {
-    const text = readPrivate(this.file);
+    const text = readPrivate(this.file, MOST);
     if (text === undefined) return { why: 'there is no fallback copy yet' };
     try {
       const { version, saved_at, iv, data } = JSON.parse(text) as Stored;
@@ -146,6 +156,18 @@ export class Fallback {
       'encrypt',
       'decrypt',
     ]) as Promise<CryptoKey>;
+  }
+}
+
+/** Whether there is a file that is no copy, of any version. */
+function isOther(file: string): boolean {
+  const text = readForeign(file, { most: MOST });
+  if (text === undefined) return false;
+  try {
+    const { version, saved_at, data } = JSON.parse(text) as Record<string, unknown>;
+    return !(typeof version === 'number' && typeof saved_at === 'string' && typeof data === 'string');
+  } catch {
+    return true;
   }
 }
 
