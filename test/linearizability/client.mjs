@@ -15,8 +15,8 @@ const REMEMBERED = 4;
  * @typedef {import('./caller.mjs').Request} Request
  * @typedef {import('./caller.mjs').Answer} Answer
  * @typedef {{ id: string, version: number, value?: string }} Known a secret as it was seen
- * @typedef {{ id: string, token: string, session?: { id: string, token: string } }} Credential an API key, and
- * its session token
+ * @typedef {{ id: string, token: string, session?: { id: string, token: string } }} Credential
+ * an API key, and its session token
  * @typedef {{ at: string, key: string }} Link
  * @typedef {{ object: string, limit: number, since: number, token?: string, link?: Link }} Budget
  * the rate limit of an agent, or the views of a link
