@@ -218,3 +218,20 @@ describe('restore: a database that stands at the position of the gate and refuse
     }
   }, 300_000);
 });
+
+describe('adoption: a row of a secret that was altered', () => {
+  it('is replaced by that of the gate if D1 has its value, and given up otherwise', async () => {
+    const o = await newOrg();
+    const kept = await newSecret(o, { name: 'KEPT', value: 'one' });
+    const lost = await newSecret(o, { name: 'LOST', value: 'one' });
+    await run("update secrets set description = 'altered' where org_id = ?", o.id);
+    await run('delete from secret_versions where secret_id = ?', lost.id);
+    const { json } = await adopt(o);
+    expect(json).toMatchObject({ refused: 2, lost: 1, lost_secrets: [{ name: 'LOST' }] });
+    await inCore(o, ({ storage }) => storage.sql.exec('delete from seals'));
+    await evict(o);
+    expect((await o.get(`/secrets/${kept.id}`)).json).toMatchObject({ value: 'one', description: null });
+    expect((await o.get(`/secrets/${lost.id}`)).status).toBe(404);
+    expect(await problem(o)).toBe(null);
+  });
+});

@@ -130,6 +130,12 @@ export const mutants = [
     notice: 'faults/restore: uses no version number twice, and reports the lost ones',
   },
   {
+    name: 'an adoption gives up a secret whose row was altered',
+    tag: 'altered-secret-stands',
+    change: { from: 'here && (await isInDatabase(core, here))', to: 'false' },
+    notice: 'faults/adoption-refused: is replaced by that of the gate if D1 has its value',
+  },
+  {
     name: 'a backup is adopted without verification of its rows',
     tag: 'adopted-secret-mac',
     change: { from: " || stored.mac !== macOf(key, 'secret', stored)", to: '' },

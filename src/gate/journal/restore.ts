@@ -207,8 +207,11 @@ async function takeSecrets(
       // safety: adopted-secret-mac
       if (!stored || stored.mac !== macOf(key, 'secret', stored)) {
         found.refused++;
-        // The gate's data about it is lost too, unless restored below.
-        removed.push(id);
+        // safety: altered-secret-stands
+        if (here && (await isInDatabase(core, here))) {
+          seen.add(id);
+          puts.push(here);
+        } else removed.push(id); // The gate's data about it is lost too, unless restored below.
       } else if (core.rows.isBuried('secret', id)) {
         found.ended++;
         removed.push(id);
@@ -260,6 +263,15 @@ async function takeSecrets(
     if (page.length < 1000) break;
     after = (page.at(-1) as SecretRow).id;
   }
+}
+
+/** Whether D1 has the current version of a secret, so that the gate's own row can stand. */
+async function isInDatabase({ org, database }: Core, { id, version }: SecretRow): Promise<boolean> {
+  const found = await database.all({
+    sql: 'select 1 from secret_versions where org_id = ? and secret_id = ? and version = ?',
+    params: [org, id, version],
+  });
+  return found.length > 0;
 }
 
 /** What follows the name of a secret that has to give it up; no name contains it. */
