@@ -1,6 +1,10 @@
-// Names for parts of schemas that generated clients turn into types: unions and their members. Without names,
-// a generator may invent the same name twice. Invariant: the described requests and responses do not change.
+// Names for parts of schemas that generated clients turn into types: unions and their members, and long
+// enumerations, so that each is in the document once. Without names, a generator may invent the same name
+// twice. Invariant: the described requests and responses do not change.
 import type { Schema, Schemas } from './examples';
+
+/** Enumerations with more values have a name. */
+const LONG = 6;
 
 /** The schemas, with each union of arrays or objects as a named schema, and each object in a union too. */
 export function named(schemas: Schemas): Schemas {
@@ -47,7 +51,7 @@ export function named(schemas: Schemas): Schemas {
       if (!isWhole && parts.some((part) => part.$ref || part.type === 'array' || isObject(part)))
         return refer(name, seen);
     }
-    return seen;
+    return !isWhole && (seen.enum?.length ?? 0) > LONG ? refer(name, seen) : seen;
   };
 
   for (const [name, schema] of Object.entries(schemas)) made[name] = visit(schema, name, true);

@@ -4609,11 +4609,7 @@ export interface components {
             id: string;
             /** @example DATABASE_URL */
             name: string;
-            /**
-             * @example database_url
-             * @enum {string}
-             */
-            type: "api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic";
+            type: components["schemas"]["SecretType"];
             /** @example production */
             environment: string;
             /**
@@ -4664,12 +4660,8 @@ export interface components {
         SecretPut: {
             /** @example postgres://app:correct-horse@db.example.com/app */
             value: string;
-            /**
-             * @description `generic` by default for a new secret.
-             * @example database_url
-             * @enum {string}
-             */
-            type?: "api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic";
+            /** @description `generic` by default for a new secret. */
+            type?: components["schemas"]["SecretType"];
             description?: string | null;
             /**
              * @example {
@@ -4704,11 +4696,7 @@ export interface components {
         SecretIn: {
             /** @example DATABASE_URL */
             name: string;
-            /**
-             * @example database_url
-             * @enum {string}
-             */
-            type: "api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic";
+            type: components["schemas"]["SecretType"];
             /**
              * @description The value, up to 64 KiB in UTF-8. Required unless generate is sent.
              * @example postgres://app:correct-horse@db.example.com/app
@@ -4761,11 +4749,7 @@ export interface components {
             name?: string;
             /** @example postgres://app:correct-horse@db.example.com/app */
             value?: string;
-            /**
-             * @example database_url
-             * @enum {string}
-             */
-            type?: "api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic";
+            type?: components["schemas"]["SecretType"];
             description?: string | null;
             /**
              * @example {
@@ -4963,7 +4947,7 @@ export interface components {
              */
             applies_to: {
                 environments: string[] | null;
-                types: ("api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic")[] | null;
+                types: components["schemas"]["SecretType"][] | null;
                 names: string[] | null;
             };
             /**
@@ -5008,7 +4992,7 @@ export interface components {
             auto_rotate: boolean;
         };
         ApprovalConfig: {
-            operations: ("secret.read" | "secret.update" | "secret.rotate" | "secret.delete" | "secret.share" | "break_glass.create" | "provider_token.create" | "policy.change" | "team.change" | "member.change")[];
+            operations: components["schemas"]["ApprovalConfigOperationsItem"][];
             /** @description How many people must approve. */
             required: number;
             /**
@@ -5047,7 +5031,7 @@ export interface components {
         PolicyAppliesTo: {
             /** @description Environments by id or slug. */
             environments?: string[] | null;
-            types?: ("api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic")[] | null;
+            types?: components["schemas"]["SecretType"][] | null;
             /**
              * @description Secret names as glob patterns (* and ?).
              * @example [
@@ -5085,11 +5069,7 @@ export interface components {
             id: string;
             /** @example db_password */
             name: string;
-            /**
-             * @example database_url
-             * @enum {string}
-             */
-            type: "api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic";
+            type: components["schemas"]["SecretType"];
             /** @example production */
             environment: string;
         };
@@ -5102,13 +5082,9 @@ export interface components {
         Approval: {
             /** @example apr_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
-            /**
-             * @description pending: waiting for a decision. approved: the request can be repeated with Approval-Id until expires_at. used: it was repeated. expired: it was not decided or used in time. void: the requester has ended, or a target or a policy has changed.
-             * @enum {string}
-             */
-            status: "pending" | "approved" | "rejected" | "cancelled" | "used" | "expired" | "void";
-            /** @enum {string} */
-            operation: "secret.read" | "secret.update" | "secret.rotate" | "secret.delete" | "secret.share" | "break_glass.create" | "provider_token.create" | "policy.change" | "team.change" | "member.change";
+            /** @description pending: waiting for a decision. approved: the request can be repeated with Approval-Id until expires_at. used: it was repeated. expired: it was not decided or used in time. void: the requester has ended, or a target or a policy has changed. */
+            status: components["schemas"]["ApprovalStatus"];
+            operation: components["schemas"]["ApprovalConfigOperationsItem"];
             /**
              * @description The action, as in the audit log.
              * @example secret.read
@@ -5870,8 +5846,7 @@ export interface components {
             };
         };
         ComplianceFinding: {
-            /** @enum {string} */
-            id: "secrets-rotation-overdue" | "secrets-never-rotated" | "secrets-expiring" | "secrets-unread" | "secrets-naming" | "credentials-unused" | "credentials-without-expiry" | "credentials-over-scoped" | "members-without-passkey" | "devices-unassigned" | "break-glass-use" | "approvals" | "emergency-operations" | "refused-administration" | "integrity-alarms" | "audit-chain" | "delivery-failures";
+            id: components["schemas"]["ComplianceFindingId"];
             /** @example Secrets overdue for rotation */
             title: string;
             /** @enum {string} */
@@ -5970,7 +5945,7 @@ export interface components {
              * @enum {string}
              */
             status: "pass" | "warn" | "fail" | "not_applicable";
-            findings: ("secrets-rotation-overdue" | "secrets-never-rotated" | "secrets-expiring" | "secrets-unread" | "secrets-naming" | "credentials-unused" | "credentials-without-expiry" | "credentials-over-scoped" | "members-without-passkey" | "devices-unassigned" | "break-glass-use" | "approvals" | "emergency-operations" | "refused-administration" | "integrity-alarms" | "audit-chain" | "delivery-failures")[];
+            findings: components["schemas"]["ComplianceFindingId"][];
         };
         EventPage: {
             data: components["schemas"]["Event"][];
@@ -5990,11 +5965,7 @@ export interface components {
             sequence: number;
             /** @example evt_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
-            /**
-             * @example SECRET_ROTATED
-             * @enum {string}
-             */
-            type: "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "GRANT_REMOVED" | "POLICY_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED" | "INCIDENT_OPENED";
+            type: components["schemas"]["EventType"];
             /** Format: date-time */
             timestamp: string;
             /** @example org_01M9xQeKcX3vTz6nWJfQ4b */
@@ -6182,11 +6153,8 @@ export interface components {
             content: string;
         };
         GenerateIn: {
-            /**
-             * @example dotenv
-             * @enum {string}
-             */
-            format: "kubernetes" | "external-secrets" | "docker-env" | "compose-secrets" | "dotenv" | "shell" | "tfvars" | "tfvars-json" | "ansible" | "helm" | "systemd" | "github-actions" | "dev-vars" | "json" | "yaml" | "properties";
+            /** @example dotenv */
+            format: components["schemas"]["GenerateFormat"];
             /**
              * @description An environment, by id or slug.
              * @example production
@@ -6247,9 +6215,8 @@ export interface components {
             /**
              * @description The tool that created the export.
              * @example doppler
-             * @enum {string}
              */
-            source: "vault" | "aws-secrets-manager" | "aws-ssm" | "gcp-secret-manager" | "azure-key-vault" | "doppler" | "infisical" | "1password" | "bitwarden-secrets-manager" | "bitwarden" | "keeper" | "conjur" | "dotenv" | "svc";
+            source: components["schemas"]["ImportSource"];
             /**
              * @description The export, as JSON or text. Nested at most 64 levels deep.
              * @example {
@@ -6327,11 +6294,8 @@ export interface components {
          *     }
          */
         NotifyIn: {
-            /**
-             * @example slack
-             * @enum {string}
-             */
-            platform?: "slack" | "microsoft-teams" | "discord" | "google-chat" | "mattermost" | "telegram" | "pagerduty" | "opsgenie" | "webhook" | "email";
+            /** @example slack */
+            platform?: components["schemas"]["NotifyPlatform"];
             /**
              * @description The config for the platform: see GET /integrations/platforms. Credentials in it are never returned.
              * @example {
@@ -6467,8 +6431,7 @@ export interface components {
             prune?: boolean;
         };
         SyncDryRun: {
-            /** @enum {string} */
-            platform: "vercel" | "netlify" | "heroku" | "fly" | "render" | "railway" | "cloudflare-workers" | "cloudflare-pages" | "digitalocean" | "supabase" | "github-actions" | "gitlab-ci" | "circleci" | "bitbucket-pipelines" | "buildkite" | "hcp-terraform" | "aws-secrets-manager" | "aws-ssm" | "gcp-secret-manager" | "azure-key-vault" | "kubernetes";
+            platform: components["schemas"]["IntegrationInSyncPlatform"];
             /** @example env_01M9xQeKcX3vTz6nWJfQ4b */
             environmentId: string;
             /** @enum {boolean} */
@@ -6514,11 +6477,8 @@ export interface components {
          *     }
          */
         SyncIn: {
-            /**
-             * @example heroku
-             * @enum {string}
-             */
-            platform?: "vercel" | "netlify" | "heroku" | "fly" | "render" | "railway" | "cloudflare-workers" | "cloudflare-pages" | "digitalocean" | "supabase" | "github-actions" | "gitlab-ci" | "circleci" | "bitbucket-pipelines" | "buildkite" | "hcp-terraform" | "aws-secrets-manager" | "aws-ssm" | "gcp-secret-manager" | "azure-key-vault" | "kubernetes";
+            /** @example heroku */
+            platform?: components["schemas"]["IntegrationInSyncPlatform"];
             /**
              * @description The config for the platform: see GET /integrations/platforms. Credentials in it are never returned.
              * @example {
@@ -6560,8 +6520,7 @@ export interface components {
         Sync: {
             /** @example syn_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
-            /** @enum {string} */
-            platform: "vercel" | "netlify" | "heroku" | "fly" | "render" | "railway" | "cloudflare-workers" | "cloudflare-pages" | "digitalocean" | "supabase" | "github-actions" | "gitlab-ci" | "circleci" | "bitbucket-pipelines" | "buildkite" | "hcp-terraform" | "aws-secrets-manager" | "aws-ssm" | "gcp-secret-manager" | "azure-key-vault" | "kubernetes";
+            platform: components["schemas"]["IntegrationInSyncPlatform"];
             /** @example int_01M9xQeKcX3vTz6nWJfQ4b */
             integrationId: string | null;
             /** @example env_01M9xQeKcX3vTz6nWJfQ4b */
@@ -6829,21 +6788,13 @@ export interface components {
             incident_id: string | null;
             /** @description The contained credential. */
             credential: {
-                /**
-                 * @example api_key
-                 * @enum {string}
-                 */
-                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
+                kind: components["schemas"]["ContainedCredentialKind"];
                 id: string;
                 name: string | null;
             };
             /** @description The credential and all credentials revoked together with it, except those that had already expired. */
             revoked: {
-                /**
-                 * @example api_key
-                 * @enum {string}
-                 */
-                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
+                kind: components["schemas"]["ContainedCredentialKind"];
                 id: string;
                 name: string | null;
             }[];
@@ -6880,11 +6831,7 @@ export interface components {
             }[];
             /** @description Credentials created with it, directly or indirectly. */
             credentials: {
-                /**
-                 * @example api_key
-                 * @enum {string}
-                 */
-                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
+                kind: components["schemas"]["ContainedCredentialKind"];
                 id: string;
                 name: string | null;
                 /** Format: date-time */
@@ -7019,11 +6966,7 @@ export interface components {
             status: "open" | "closed";
             /** @description The contained credential. null for a panic. */
             credential: {
-                /**
-                 * @example api_key
-                 * @enum {string}
-                 */
-                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
+                kind: components["schemas"]["ContainedCredentialKind"];
                 id: string;
                 name: string | null;
             } | null;
@@ -7062,11 +7005,7 @@ export interface components {
             status: "open" | "closed";
             /** @description The contained credential. null for a panic. */
             credential: {
-                /**
-                 * @example api_key
-                 * @enum {string}
-                 */
-                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
+                kind: components["schemas"]["ContainedCredentialKind"];
                 id: string;
                 name: string | null;
             } | null;
@@ -7094,21 +7033,13 @@ export interface components {
             report?: {
                 /** @description The contained credential. */
                 credential: {
-                    /**
-                     * @example api_key
-                     * @enum {string}
-                     */
-                    kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
+                    kind: components["schemas"]["ContainedCredentialKind"];
                     id: string;
                     name: string | null;
                 };
                 /** @description The credential and all credentials revoked together with it, except those that had already expired. */
                 revoked: {
-                    /**
-                     * @example api_key
-                     * @enum {string}
-                     */
-                    kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
+                    kind: components["schemas"]["ContainedCredentialKind"];
                     id: string;
                     name: string | null;
                 }[];
@@ -7145,11 +7076,7 @@ export interface components {
                 }[];
                 /** @description Credentials created with it, directly or indirectly. */
                 credentials: {
-                    /**
-                     * @example api_key
-                     * @enum {string}
-                     */
-                    kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
+                    kind: components["schemas"]["ContainedCredentialKind"];
                     id: string;
                     name: string | null;
                     /** Format: date-time */
@@ -7291,19 +7218,11 @@ export interface components {
             note?: string | null;
         };
         CredentialGraph: {
-            /**
-             * @example api_key
-             * @enum {string}
-             */
-            kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
+            kind: components["schemas"]["ContainedCredentialKind"];
             id: string;
             name: string | null;
             parent: {
-                /**
-                 * @example api_key
-                 * @enum {string}
-                 */
-                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust" | "member" | "system";
+                kind: components["schemas"]["CredentialGraphParentKind"];
                 id: string;
                 name: string | null;
                 /**
@@ -7314,11 +7233,7 @@ export interface components {
             };
             /** @description All live credentials below it, children of children included, nearest first. At most 10,000. */
             children: {
-                /**
-                 * @example api_key
-                 * @enum {string}
-                 */
-                kind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust" | "member" | "system";
+                kind: components["schemas"]["CredentialGraphParentKind"];
                 id: string;
                 name: string | null;
                 /**
@@ -7924,11 +7839,8 @@ export interface components {
          */
         Error: {
             error: {
-                /**
-                 * @description Identifies the error. Codes never change: use them in programs.
-                 * @enum {string}
-                 */
-                code: "MALFORMED_JSON" | "VALIDATION_FAILED" | "INVALID_CURSOR" | "AUTHORIZATION_PENDING" | "SLOW_DOWN" | "ACCESS_DENIED" | "CODE_EXPIRED" | "UNAUTHENTICATED" | "TOKEN_EXPIRED" | "DEVICE_PROOF_REQUIRED" | "DEVICE_PROOF_INVALID" | "TOKEN_REVOKED" | "INSUFFICIENT_SCOPE" | "SECRET_ACCESS_DENIED" | "SCOPE_EXCEEDS_PARENT" | "CREDENTIAL_KIND_NOT_ALLOWED" | "APPROVAL_REQUIRED" | "PASSPHRASE_WRONG" | "ADDRESS_NOT_ALLOWED" | "REAUTHENTICATION_REQUIRED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "ENROLMENT_GONE" | "SHARE_GONE" | "EVENTS_GONE" | "EMAIL_TAKEN" | "SYNC_ENDED" | "IMPORT_CONFLICT" | "LAST_OWNER" | "LAST_PASSKEY" | "ORIGIN_NOT_ALLOWED" | "SECRET_NAME_TAKEN" | "IDEMPOTENCY_IN_PROGRESS" | "SLUG_TAKEN" | "ENVIRONMENT_NOT_EMPTY" | "ENVIRONMENT_IS_DEFAULT" | "LIMIT_REACHED" | "CONFLICT" | "APPROVAL_MISMATCH" | "VERSION_CONFLICT" | "REVISION_CONFLICT" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "POLICY_VIOLATED" | "APPROVAL_IMPOSSIBLE" | "VALUE_NOT_REPRESENTABLE" | "NAME_NOT_REPRESENTABLE" | "NAME_COLLISION" | "IMPORT_UNREADABLE" | "RESULT_TOO_LARGE" | "RATE_LIMITED" | "INTERNAL" | "TARGET_REJECTED" | "TARGET_UNREACHABLE" | "UNAVAILABLE" | "OVERLOADED" | "MISCONFIGURED";
+                /** @description Identifies the error. Codes never change: use them in programs. */
+                code: components["schemas"]["ErrorErrorCode"];
                 /** @description Describes the error for people. Its wording may change. */
                 message: string;
                 /**
@@ -7960,12 +7872,16 @@ export interface components {
                 retry_after?: number;
             };
         };
+        /** @enum {string} */
+        SecretType: "api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic";
         /**
          * @example {
          *       "pattern": "^[A-Z][A-Z0-9_]*$"
          *     }
          */
         PolicyConfig: components["schemas"]["NamingConfig"] | components["schemas"]["RotationConfig"] | components["schemas"]["ApprovalConfig"];
+        /** @enum {string} */
+        ApprovalConfigOperationsItem: "secret.read" | "secret.update" | "secret.rotate" | "secret.delete" | "secret.share" | "break_glass.create" | "provider_token.create" | "policy.change" | "team.change" | "member.change";
         ApprovalConfigApproversChoice1: {
             team_id: string;
         };
@@ -8011,9 +7927,18 @@ export interface components {
             kind: "approval";
             config: components["schemas"]["ApprovalConfig"];
         };
+        /**
+         * @description pending: waiting for a decision. approved: the request can be repeated with Approval-Id until expires_at. used: it was repeated. expired: it was not decided or used in time. void: the requester has ended, or a target or a policy has changed.
+         * @enum {string}
+         */
+        ApprovalStatus: "pending" | "approved" | "rejected" | "cancelled" | "used" | "expired" | "void";
         AuditExportLineChoice2: {
             checkpoint: components["schemas"]["Checkpoint"];
         };
+        /** @enum {string} */
+        ComplianceFindingId: "secrets-rotation-overdue" | "secrets-never-rotated" | "secrets-expiring" | "secrets-unread" | "secrets-naming" | "credentials-unused" | "credentials-without-expiry" | "credentials-over-scoped" | "members-without-passkey" | "devices-unassigned" | "break-glass-use" | "approvals" | "emergency-operations" | "refused-administration" | "integrity-alarms" | "audit-chain" | "delivery-failures";
+        /** @enum {string} */
+        EventType: "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "GRANT_REMOVED" | "POLICY_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED" | "INCIDENT_OPENED";
         /**
          * @example [
          *       "SECRET_ROTATED"
@@ -8021,7 +7946,7 @@ export interface components {
          */
         WebhookEvents: "*" | string[];
         /** @enum {string} */
-        WebhookEventsItem: "*" | "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "GRANT_REMOVED" | "POLICY_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED" | "INCIDENT_OPENED";
+        WebhookEventsChoice2Item: "*" | "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "GRANT_REMOVED" | "POLICY_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED" | "INCIDENT_OPENED";
         /**
          * @description Kinds of events, or `*` for all, including future ones.
          * @example [
@@ -8029,13 +7954,29 @@ export interface components {
          *       "SECRET_DELETED"
          *     ]
          */
-        WebhookEventsChoice: "*" | components["schemas"]["WebhookEventsItem"][];
+        WebhookEventsChoice: "*" | components["schemas"]["WebhookEventsChoice2Item"][];
+        /**
+         * @example dotenv
+         * @enum {string}
+         */
+        GenerateFormat: "kubernetes" | "external-secrets" | "docker-env" | "compose-secrets" | "dotenv" | "shell" | "tfvars" | "tfvars-json" | "ansible" | "helm" | "systemd" | "github-actions" | "dev-vars" | "json" | "yaml" | "properties";
+        /**
+         * @description The tool that created the export.
+         * @example doppler
+         * @enum {string}
+         */
+        ImportSource: "vault" | "aws-secrets-manager" | "aws-ssm" | "gcp-secret-manager" | "azure-key-vault" | "doppler" | "infisical" | "1password" | "bitwarden-secrets-manager" | "bitwarden" | "keeper" | "conjur" | "dotenv" | "svc";
+        /**
+         * @example slack
+         * @enum {string}
+         */
+        NotifyPlatform: "slack" | "microsoft-teams" | "discord" | "google-chat" | "mattermost" | "telegram" | "pagerduty" | "opsgenie" | "webhook" | "email";
         NotifyConfigValueChoice5: {
             [key: string]: string;
         };
         NotifyConfigValue: string | number | boolean | (string | number)[] | components["schemas"]["NotifyConfigValueChoice5"];
         /** @enum {string} */
-        IntegrationEventsItem: "SECRET_LEAKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "ORG_RECOVERED" | "INCIDENT_OPENED" | "SYNC_FAILED" | "WEBHOOK_DISABLED" | "POLICY_VIOLATED" | "SECRET_EXPIRING" | "CREDENTIAL_EXPIRING" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "SECRET_ROTATION_DUE" | "CREDENTIAL_REVOKED" | "DEVICE_BLOCKED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "ENROLMENT_CREATED" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_ROTATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_REMOVED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "GRANT_REMOVED" | "POLICY_CREATED" | "MEMBER_ENROLLED" | "CREDENTIAL_CREATED" | "SYNC_COMPLETED" | "AUDIT_CHECKPOINT";
+        IntegrationEventsChoice2Item: "SECRET_LEAKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "ORG_RECOVERED" | "INCIDENT_OPENED" | "SYNC_FAILED" | "WEBHOOK_DISABLED" | "POLICY_VIOLATED" | "SECRET_EXPIRING" | "CREDENTIAL_EXPIRING" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "SECRET_ROTATION_DUE" | "CREDENTIAL_REVOKED" | "DEVICE_BLOCKED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "ENROLMENT_CREATED" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_ROTATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_REMOVED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "GRANT_REMOVED" | "POLICY_CREATED" | "MEMBER_ENROLLED" | "CREDENTIAL_CREATED" | "SYNC_COMPLETED" | "AUDIT_CHECKPOINT";
         /**
          * @description For kind notify.
          * @example [
@@ -8043,18 +7984,20 @@ export interface components {
          *       "SECRET_LEAKED"
          *     ]
          */
-        IntegrationEvents: "*" | components["schemas"]["IntegrationEventsItem"][];
+        IntegrationEvents: "*" | components["schemas"]["IntegrationEventsChoice2Item"][];
+        /**
+         * @example heroku
+         * @enum {string}
+         */
+        IntegrationInSyncPlatform: "vercel" | "netlify" | "heroku" | "fly" | "render" | "railway" | "cloudflare-workers" | "cloudflare-pages" | "digitalocean" | "supabase" | "github-actions" | "gitlab-ci" | "circleci" | "bitbucket-pipelines" | "buildkite" | "hcp-terraform" | "aws-secrets-manager" | "aws-ssm" | "gcp-secret-manager" | "azure-key-vault" | "kubernetes";
         IntegrationInSync: {
             /**
              * @description Secrets are written there.
              * @enum {string}
              */
             kind: "sync";
-            /**
-             * @example heroku
-             * @enum {string}
-             */
-            platform: "vercel" | "netlify" | "heroku" | "fly" | "render" | "railway" | "cloudflare-workers" | "cloudflare-pages" | "digitalocean" | "supabase" | "github-actions" | "gitlab-ci" | "circleci" | "bitbucket-pipelines" | "buildkite" | "hcp-terraform" | "aws-secrets-manager" | "aws-ssm" | "gcp-secret-manager" | "azure-key-vault" | "kubernetes";
+            /** @example heroku */
+            platform: components["schemas"]["IntegrationInSyncPlatform"];
             /** @example Operations channel */
             name: string;
             /**
@@ -8090,11 +8033,8 @@ export interface components {
              * @enum {string}
              */
             kind: "notify";
-            /**
-             * @example slack
-             * @enum {string}
-             */
-            platform: "slack" | "microsoft-teams" | "discord" | "google-chat" | "mattermost" | "telegram" | "pagerduty" | "opsgenie" | "webhook" | "email";
+            /** @example slack */
+            platform: components["schemas"]["NotifyPlatform"];
             /** @example Operations channel */
             name: string;
             /**
@@ -8207,8 +8147,17 @@ export interface components {
             /** Format: date-time */
             expires_at: string;
         };
+        /** @enum {string} */
+        ContainedCredentialKind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
+        /** @enum {string} */
+        CredentialGraphParentKind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust" | "member" | "system";
         TrustClaimsValue: string | string[];
         TrustClaimsValueChoice: string | string[];
+        /**
+         * @description Identifies the error. Codes never change: use them in programs.
+         * @enum {string}
+         */
+        ErrorErrorCode: "MALFORMED_JSON" | "VALIDATION_FAILED" | "INVALID_CURSOR" | "AUTHORIZATION_PENDING" | "SLOW_DOWN" | "ACCESS_DENIED" | "CODE_EXPIRED" | "UNAUTHENTICATED" | "TOKEN_EXPIRED" | "DEVICE_PROOF_REQUIRED" | "DEVICE_PROOF_INVALID" | "TOKEN_REVOKED" | "INSUFFICIENT_SCOPE" | "SECRET_ACCESS_DENIED" | "SCOPE_EXCEEDS_PARENT" | "CREDENTIAL_KIND_NOT_ALLOWED" | "APPROVAL_REQUIRED" | "PASSPHRASE_WRONG" | "ADDRESS_NOT_ALLOWED" | "REAUTHENTICATION_REQUIRED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "ENROLMENT_GONE" | "SHARE_GONE" | "EVENTS_GONE" | "EMAIL_TAKEN" | "SYNC_ENDED" | "IMPORT_CONFLICT" | "LAST_OWNER" | "LAST_PASSKEY" | "ORIGIN_NOT_ALLOWED" | "SECRET_NAME_TAKEN" | "IDEMPOTENCY_IN_PROGRESS" | "SLUG_TAKEN" | "ENVIRONMENT_NOT_EMPTY" | "ENVIRONMENT_IS_DEFAULT" | "LIMIT_REACHED" | "CONFLICT" | "APPROVAL_MISMATCH" | "VERSION_CONFLICT" | "REVISION_CONFLICT" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "POLICY_VIOLATED" | "APPROVAL_IMPOSSIBLE" | "VALUE_NOT_REPRESENTABLE" | "NAME_NOT_REPRESENTABLE" | "NAME_COLLISION" | "IMPORT_UNREADABLE" | "RESULT_TOO_LARGE" | "RATE_LIMITED" | "INTERNAL" | "TARGET_REJECTED" | "TARGET_UNREACHABLE" | "UNAVAILABLE" | "OVERLOADED" | "MISCONFIGURED";
     };
     responses: {
         /** @description A refusal. */
