@@ -211,7 +211,10 @@ async function takeSecrets(
         if (here && (await isInDatabase(core, here))) {
           seen.add(id);
           puts.push(here);
-        } else removed.push(id); // The gate's data about it is lost too, unless restored below.
+        } else {
+          // The gate's data about it is lost too.
+          removed.push(id);
+        }
       } else if (core.rows.isBuried('secret', id)) {
         found.ended++;
         removed.push(id);

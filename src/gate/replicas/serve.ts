@@ -169,7 +169,7 @@ export function takeEntries(
     const now = core.now();
     const before = taken(core).of(storage);
     // A replica sends all that no gate said that it took. So a gate that does not know of the entries before
-    // the first one has lost its storage, was put back from a copy, or has not heard of the region for a week.
+    // the first one lost its storage, was put back from a copy, or has not heard of the region for a week.
     // safety: unknown-entries-taken
     let last = Math.max(before ?? 0, (entries[0]?.n ?? 1) - 1);
     // Entries before may be lost, with the storage before it or with that of the gate: the log says so.
