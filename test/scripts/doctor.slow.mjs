@@ -255,6 +255,7 @@ describe('npm run doctor', { timeout: NEVER_ENDS }, () => {
       'DB',
       'GATE',
       'REPLICA',
+      'REPLICA',
       'THROTTLE',
       'DEVICE_LOGIN',
       'ISSUER_KEYS',
@@ -338,9 +339,10 @@ describe('npm run doctor', { timeout: NEVER_ENDS }, () => {
 
   it('knows each binding that the code uses', () => {
     const needed = neededBindings(fs.readFileSync(path.join(project, 'src/env.ts'), 'utf8'));
-    assert.deepEqual(needed.map(({ name }) => name).slice(0, 8), [
+    assert.deepEqual(needed.map(({ name }) => name).slice(0, 9), [
       'DB',
       'GATE',
+      'REPLICA',
       'THROTTLE',
       'DEVICE_LOGIN',
       'ISSUER_KEYS',

@@ -35,6 +35,7 @@ import {
   MapText,
   MOST_KEYS_LISTED,
   mount,
+  nextPart,
   readConfig,
   VersionQuery,
   versionData,
@@ -139,12 +140,12 @@ const list = becomes(
     prepare: (input) => ({ input: { prefix: prefixOf(input), after: null } satisfies FolderListInput }),
     async render(first: FolderList, { params, query }, context: RenderContext) {
       const keys: string[] = [];
-      for (let page = first; ; ) {
+      for (let page = first, parts = 1; ; parts++) {
         keys.push(...page.keys);
         if (page.next === null) break;
         if (keys.length > MOST_KEYS_LISTED) throw sentence('the list is too long: list a folder below it');
         const input: FolderListInput = { prefix: prefixOf({ params }), after: page.next };
-        page = unwrap(await context.further(input)).data as FolderList;
+        page = await nextPart<FolderList>(parts, input, context);
       }
       return listed(context, keys.sort(), query);
     },

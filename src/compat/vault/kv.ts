@@ -201,10 +201,7 @@ const listInput = (path: string, after: string | null): ListInput => ({
   by_folder: true,
 });
 
-/**
- * All keys below a path, sorted; a folder and a secret of one name are two keys. Each further part counts as
- * a request, as a page of the list does in our own API.
- */
+/** All keys below a path, sorted; a folder and a secret of one name are two keys. */
 export async function keysBelow(
   first: Page,
   { mount, path }: Params,
@@ -215,17 +212,22 @@ export async function keysBelow(
     const names = [...(page.folders ?? []), ...page.items.map(({ name }) => name)];
     keys.push(...names.map((name) => name.slice(folderOf(path).length)));
     if (page.next === null) return keys.sort();
-    if (parts === MOST_PARTS) throw sentence('the list takes too long: list a folder below it');
     if (keys.length > MOST_KEYS_LISTED)
       throw sentence(
         `the list has over ${MOST_KEYS_LISTED.toLocaleString('en')} keys: list a folder below it`,
       );
     const input = { ...listInput(path, page.next), environment: mount };
-    // A runtime in one process polls for other requests only when it waits.
-    await pause();
-    // safety: list-parts-counted
-    page = unwrap(await context.further(input, { counts: true })).data as Page;
+    page = await nextPart<Page>(parts, input, context);
   }
+}
+
+/** The next part of a list, after so many. It counts as a request, as a page of our own lists does. */
+export async function nextPart<T>(parts: number, input: unknown, context: RenderContext): Promise<T> {
+  if (parts === MOST_PARTS) throw sentence('the list takes too long: list a folder below it');
+  // A runtime in one process polls for other requests only when it waits.
+  await pause();
+  // safety: list-parts-counted
+  return unwrap(await context.further(input, { counts: true })).data as T;
 }
 
 export const list = becomes(
