@@ -90,7 +90,7 @@ async function callerIn(org, place, n) {
     return { ms, by: /\r\nsvc-region: (\S+)/i.exec(answer.head)?.[1] ?? 'gate' };
   };
   return {
-    /** Reads until its own replica answers, where there is one, or long enough for Workers to know of others. */
+    /** Reads until its own replica answers, if there is one, or until Workers know of others. */
     async warm(regions) {
       for (let row = 0, tries = 0; row < 8; tries++) {
         const { by } = await timed(connection, get);

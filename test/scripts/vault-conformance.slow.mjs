@@ -1,5 +1,6 @@
 // The same calls to the running service and to a real OpenBao, compared field by field. OPENBAO is a binary
-// of OpenBao, or OPENBAO_ADDR and OPENBAO_TOKEN name a server with an empty mount `production` of KV version 2.
+// of OpenBao, or OPENBAO_ADDR and OPENBAO_TOKEN name a server with an empty mount `production` of
+// KV version 2.
 // Without them the test is skipped. What differs on purpose is in `DIFFERENCES`, each with its reason.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

@@ -8,13 +8,14 @@ import type { JournalRecord } from '../journal/records';
 import type { Ask, Reply } from '../request/call';
 import { STORAGE_VERSION } from '../storage-version';
 
-/** Raise it for what a replica of the release before must not ignore, and for what it would not understand. */
+/** Raise it for what a replica of the release before must not ignore, or would not understand. */
 const OWN = 1;
 
 /**
- * Of what replicas store and exchange; a step of the gate's storage changes it too. While a deployment is under way, Worker, gate and replica may be of two
- * releases: where their formats differ, the replica gets no lease, takes no records and answers nothing.
- * Entries are taken whatever the format, so a release must understand those of the one before.
+ * Of what replicas store and exchange; a step of the gate's storage changes it too. While a deployment is
+ * under way, Worker, gate and replica may be of two releases: where their formats differ, the replica gets no
+ * lease, takes no records and answers nothing. Entries are taken whatever the format, so a release must
+ * understand those of the one before.
  */
 export const FORMAT = OWN * 1000 + STORAGE_VERSION;
 

@@ -32,8 +32,8 @@ export interface Pushes {
 const JOINS_FOR = 60_000;
 
 /**
- * Tells a replica what is stable. Beside the pushes of records: the next change would wait a round trip longer
- * if it came meanwhile.
+ * Tells a replica what is stable. Beside the pushes of records: the next change would wait a round trip
+ * longer if it came meanwhile.
  */
 function createTelling(core: Core, leaseOf: (region: Region) => Lease | undefined) {
   const running = new Set<Region>();

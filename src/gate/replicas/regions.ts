@@ -21,8 +21,8 @@ export function regionsOf(core: Core): readonly Region[] {
 export const isReplicated = (core: Core): boolean => regionsOf(core).length > 0;
 
 /**
- * Whether a replica has the rows of the organisation, or may have them. One whose region was taken out follows
- * until it has deleted everything: it may hold a lease, and go on if its region is added again.
+ * Whether a replica has the rows of the organisation, or may have them. One whose region was taken out
+ * follows until it has deleted everything: it may hold a lease, and go on if its region is added again.
  */
 // safety: endings-sent-to-former-regions
 export const isFollowed = (core: Core): boolean => isReplicated(core) || leases(core).regions().length > 0;
