@@ -19,7 +19,6 @@ import { knownId, rememberId } from '../../domains/secrets/known-ids';
 import { openAll } from '../../domains/secrets/values';
 import { SecretValue } from '../../domains/secrets/wire';
 import { ApiError, invalid } from '../../errors';
-import { unwrap } from '../../gate/request/outcome';
 import { type Context, keysOf, type RenderContext } from '../../http/context';
 import type { Input } from '../../http/route';
 import { iso } from '../../http/wire';
