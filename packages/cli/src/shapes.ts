@@ -215,7 +215,7 @@ export const SCHEMAS: Record<string, string> = {
   Version: 'version:number created_at:string created_by:string current:boolean',
   ComparisonPage: 'data:[@Compared] next_cursor:string|null has_more:boolean',
   Compared: 'name:string environments?:array',
-  Values: 'environment:string values:object versions:object withheld:array unreadable?:array next_cursor?:string|null',
+  Values: 'environment:string values:object versions:object expires_at?:object withheld:array unreadable?:array next_cursor?:string|null',
   ProviderIssued: 'secretId:string secretName:string environment:string version:number expiresAt:string|null',
   ProviderRevoked: 'secretId:string secretName:string environment:string status:string revokedAt:string',
   Policy: 'id:string revision?:number name:string kind:string enabled:boolean applies_to:object config:@NamingConfig|@RotationConfig|@ApprovalConfig next_times?:array warning?:string created_by:string created_at:string updated_at:string',

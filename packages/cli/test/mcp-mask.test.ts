@@ -170,6 +170,17 @@ describe('masking', () => {
     }
   });
 
+  it('masking: an encoded value takes nothing beside it along, so that a person sees the rest of a call', () => {
+    const path = '/v1/accounts/production/delete/';
+    for (const encoding of ['base64', 'hex'] as const)
+      for (const beside of ['', 'a', 'ab', 'abc', 'abcd', 'abcde']) {
+        const text = `${path}${beside}/${bytes(PLAIN).toString(encoding)}/after/that`;
+        expect(masked(text, PLAIN), text).toMatch(
+          /^\/v1\/accounts\/production\/delete.*\[svc:KEY\].*fter\/that$/,
+        );
+      }
+  });
+
   it('masking: a value in ISO 8859-1 is found', () => {
     expect(masked(Buffer.from('a Zürich-passphrase', 'latin1'), 'Zürich-passphrase')).toBe('a [svc:KEY]');
   });

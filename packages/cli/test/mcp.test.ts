@@ -106,6 +106,19 @@ describe('tools', () => {
     ] as const)
       expect((await agent.call(name, given)).isError, name).toBe(true);
   });
+
+  it('tools: a header, query name or variable that the parser would drop is refused, and nothing is sent', async () => {
+    const texts = JSON.parse('{"A":"1","__proto__":"2"}');
+    for (const [tool, given] of [
+      ['http_request', { url: `${echo.url}/x`, headers: texts }],
+      ['http_request', { url: `${echo.url}/x`, query: texts }],
+      ['run_command', { command: ['true'], env: texts }],
+    ] as const) {
+      const { isError, text } = await agent.call(tool, given);
+      expect([isError, text], JSON.stringify(given)).toEqual([true, expect.stringContaining('__proto__')]);
+    }
+    expect(echo.seen).toEqual([]);
+  });
 });
 
 describe('secrets', () => {

@@ -372,10 +372,33 @@ describe('fallback', () => {
     expect(await run()).toMatchObject({ code: 5, stdout: '' });
   });
 
+  it('fallback: a secret serves no longer than until it expires', async () => {
+    const own = path.join(machine.work, 'expiring.fallback');
+    const SHORT_LIVED = 'SHORT_LIVED';
+    const script = `process.stdout.write(String(process.env.${SHORT_LIVED}))`;
+    const later = '--import=data:text/javascript,const%20now=Date.now;Date.now=()=>now()+61e3';
+    const started = (env = {}) =>
+      machine.spawn(['run', '--fallback', own, '--only', SHORT_LIVED, ...node(script)], { env }).done;
+    const way = `/orgs/${at.org}/secrets/by-name/${SHORT_LIVED}?environment=production`;
+    await call(at.url, at.key, 'PUT', way, { value: 'short-lived', ttlSeconds: 60 });
+    expect((await started()).stdout).toBe('short-lived');
+    await away(async () => {
+      expect((await started()).stdout).toBe('short-lived');
+      const ran = await started({ NODE_OPTIONS: later });
+      expect(ran).toMatchObject({ code: 5, stdout: '' });
+      expect(ran.stderr).toContain(`${SHORT_LIVED} is left out: it has expired.`);
+    });
+  });
+
   it('fallback: a path beside the key is refused', async () => {
-    expect(
-      (await machine.svc(['run', '--fallback', path.join(machine.config, 'copy'), '--', 'true'])).code,
-    ).toBe(2);
+    const link = path.join(machine.work, 'linked');
+    fs.mkdirSync(machine.config, { recursive: true, mode: 0o700 });
+    fs.symlinkSync(machine.config, link);
+    for (const beside of [machine.config, path.join(machine.config, 'new', 'sub'), path.join(link, 'new')]) {
+      const ran = await machine.svc(['run', '--fallback', path.join(beside, 'copy'), '--', 'true']);
+      expect(ran.code, beside).toBe(2);
+    }
+    fs.rmSync(link);
   });
 
   it('fallback: a copy of more values than fit in a mebibyte is used too', async () => {

@@ -4857,6 +4857,10 @@ export interface components {
             versions: {
                 [key: string]: number;
             };
+            /** @description When secrets expire, by name. Absent if none of them does. */
+            expires_at?: {
+                [key: string]: string;
+            };
             /** @description Names that an approval policy holds back. Read each secret on its own to request approval. */
             withheld: string[];
             /** @description Names of secrets whose stored value was altered or is missing (an integrity violation). Absent if there are none. */

@@ -58,16 +58,23 @@ async function request(
     signal,
   });
   if (response.status !== 304)
-    documented(data, { environment: 'string', values: 'texts', versions: 'numbers', withheld: 'list' });
+    documented(data, {
+      environment: 'string',
+      values: 'texts',
+      versions: 'numbers',
+      ...(data?.expires_at !== undefined && { expires_at: 'texts' }),
+      withheld: 'list',
+    });
   return { data, response };
 }
 
 async function pages(api: Api, read: BulkRead): Promise<Answer> {
   // A single page's ETag says nothing about the others.
   const { 'If-None-Match': _, ...headers } = read.headers;
-  const whole: Required<Pick<Answer, 'values' | 'versions' | 'withheld' | 'unreadable'>> = {
+  const whole: Required<Pick<Answer, 'values' | 'versions' | 'expires_at' | 'withheld' | 'unreadable'>> = {
     values: {},
     versions: {},
+    expires_at: {},
     withheld: [],
     unreadable: [],
   };
@@ -77,6 +84,7 @@ async function pages(api: Api, read: BulkRead): Promise<Answer> {
     // Spread defines names such as __proto__, which an assignment would not.
     whole.values = { ...whole.values, ...data.values };
     whole.versions = { ...whole.versions, ...data.versions };
+    whole.expires_at = { ...whole.expires_at, ...data.expires_at };
     whole.withheld.push(...data.withheld);
     whole.unreadable.push(...(data.unreadable ?? []));
     cursor = data.next_cursor;

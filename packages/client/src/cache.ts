@@ -193,6 +193,6 @@ function soil(entry: Entry): void {
 }
 
 /** Whether there was no response, or a response that says nothing about the secret. */
-const isUnreachable = (error: unknown) =>
+export const isUnreachable = (error: unknown) =>
   error instanceof ConnectionError ||
   (error instanceof VaultError && (error.status === 429 || error.status >= 500));

@@ -12,6 +12,8 @@ import type { Secret } from './secret.js';
 export class Values extends Map<string, Secret> {
   /** The slug of the environment. */
   readonly environment: string;
+  /** When secrets expire, by name, of those that do. */
+  readonly expiresAt: ReadonlyMap<string, Date>;
   /** Names that an approval policy withholds. Read each one with `get` to request approval. */
   readonly withheld: readonly string[];
   /**
@@ -23,10 +25,11 @@ export class Values extends Map<string, Secret> {
   constructor(
     environment: string,
     secrets: Iterable<readonly [string, Secret]>,
-    others: Pick<Values, 'withheld'> & Partial<Pick<Values, 'unreadable'>>,
+    others: Pick<Values, 'withheld'> & Partial<Pick<Values, 'expiresAt' | 'unreadable'>>,
   ) {
     super(secrets);
     this.environment = environment;
+    this.expiresAt = others.expiresAt ?? new Map();
     this.withheld = others.withheld;
     this.unreadable = others.unreadable ?? [];
   }

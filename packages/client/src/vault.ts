@@ -2,7 +2,7 @@
 // `Secret`.
 /// <reference lib="esnext.disposable" preserve="true" />
 import { bulkRead } from './bulk.js';
-import { Cache, type Loaded } from './cache.js';
+import { Cache, isUnreachable, type Loaded } from './cache.js';
 import { checkCall, checkOptions, checkValue } from './checks.js';
 import { type Api, apiOf } from './client.js';
 import type { Tokens } from './credentials.js';
@@ -52,7 +52,7 @@ export class Vault {
   readonly #cache: Cache;
   readonly #watcher: Watcher;
   readonly #listeners = new Listeners();
-  #default: { slug: string; until: number } | null = null;
+  #default: { slug: string; readAt: number } | null = null;
   #isClosed = false;
 
   /** @internal */
@@ -168,7 +168,7 @@ export class Vault {
         ([name, value]) => [name, secretOf(name, value)] as const,
       );
       return {
-        data: new Values(data.environment, secrets, data),
+        data: new Values(data.environment, secrets, { ...data, expiresAt: endsOf(data.expires_at) }),
         etag: read.etag,
         environment: data.environment,
         versions,
@@ -182,7 +182,11 @@ export class Vault {
       load,
       call,
     );
-    return new Values(found.environment, found, found);
+    // What was read before may have expired since.
+    const ended = (name: string) =>
+      Date.now() >= (found.expiresAt.get(name)?.getTime() ?? Number.POSITIVE_INFINITY);
+    const living = [...found].filter(([name]) => !ended(name));
+    return new Values(found.environment, living, found);
   }
 
   /**
@@ -220,15 +224,29 @@ export class Vault {
   async environment(call: Pick<CallOptions, 'environment' | 'signal'> = {}): Promise<string> {
     const named = this.#environmentOf(call);
     if (named !== undefined) return named;
-    if (this.#default && Date.now() < this.#default.until) return this.#default.slug;
-    const { data } = await this.api.GET('/whoami', { signal: call.signal });
+    const known = this.#knownDefault(DEFAULT_KEPT);
+    if (known !== undefined) return known;
+    const readAt = Date.now();
+    const stale = this.#knownDefault(this.#options.staleFor ?? 0);
+    const api = stale === undefined ? this.api : this.#quick;
+    const answer = await api.GET('/whoami', { signal: call.signal }).catch((error: unknown) => {
+      if (stale === undefined || !isUnreachable(error)) throw error;
+      return undefined;
+    });
+    if (!answer) return stale as string;
+    const { data } = answer;
     const { default_environment: slug } = documented(data, { default_environment: 'string?' });
     if (slug === null) {
       const message = 'This credential cannot reach the default environment. Name the environment to use.';
       throw new InvalidRequestError(message, { code: 'ENVIRONMENT_NEEDED', status: 0 });
     }
-    this.#default = { slug, until: Date.now() + DEFAULT_KEPT };
+    this.#default = { slug, readAt };
     return slug;
+  }
+
+  /** The organisation's default environment, if it was read less than `ms` ago. */
+  #knownDefault(ms: number): string | undefined {
+    return this.#default && Date.now() - this.#default.readAt < ms ? this.#default.slug : undefined;
   }
 
   /**
@@ -403,6 +421,10 @@ export function createVault(options: VaultOptions): Vault {
 
 /** What the client relies on of a secret without its value. */
 const INFO = { id: 'string', name: 'string', environment: 'string', version: 'number' } as const;
+
+/** Times by name. One that is no time has passed. */
+const endsOf = (times: Record<string, string> = {}): Map<string, Date> =>
+  new Map(Object.entries(times).map(([name, text]) => [name, new Date(Date.parse(text) || 0)]));
 
 const textOf = (value: string | Secret) => (typeof value === 'string' ? value : value.reveal());
 

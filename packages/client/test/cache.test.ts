@@ -142,6 +142,40 @@ describe('cache', () => {
     expect(await thrown(vault.get(name))).toBeInstanceOf(ConnectionError);
   });
 
+  it('lifetime: a bulk read leaves out what has expired since, also in an outage', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const environment = 'production';
+    const name = fresh();
+    const other = fresh();
+    await at.direct('PUT', `/secrets/by-name/${name}`, { value: 'one', ttlSeconds: 60 });
+    await at.direct('PUT', `/secrets/by-name/${other}`, { value: 'two' });
+    const { vault } = await reader({ staleFor: 600_000 });
+    const first = await vault.values({ environment });
+    expect(first.get(name)?.reveal()).toBe('one');
+    expect([...first.expiresAt.keys()]).toContain(name);
+    expect(first.expiresAt.has(other)).toBe(false);
+    at.proxy.down(true);
+    expect((await vault.values({ environment })).has(name)).toBe(true);
+    vi.setSystemTime(Date.now() + 61_000);
+    const later = await vault.values({ environment });
+    expect([later.has(name), later.get(other)?.reveal()]).toEqual([false, 'two']);
+  });
+
+  it('outage: the default environment stays known within staleFor', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const name = fresh();
+    await at.put(name, 'one');
+    const { vault } = await reader({ staleFor: 600_000 });
+    const { vault: strict } = await reader({});
+    for (const each of [vault, strict]) await each.values();
+    at.proxy.down(true);
+    vi.setSystemTime(Date.now() + 120_000);
+    expect((await vault.values()).get(name)?.reveal()).toBe('one');
+    expect(await thrown(strict.values())).toBeInstanceOf(ConnectionError);
+    vi.setSystemTime(Date.now() + 600_000);
+    expect(await thrown(vault.values())).toBeInstanceOf(ConnectionError);
+  });
+
   it('own change: this client reads its own write, regardless of maxAge', async () => {
     const name = fresh();
     const { vault } = await reader({ maxAge: 600_000 }, { scopes: ['secrets:*'] });

@@ -139,6 +139,12 @@ export const mutants = [
       'packages/cli/run: fallback: the copy is not used for another environment, prefix or credential, or past its maximum age',
   }),
   {
+    name: 'svc: a fallback copy gives a secret that has expired since',
+    tag: 'cli-fallback-expired',
+    change: { from: 'entry[2] && !(Date.now() < Date.parse(entry[2]))', to: 'false' },
+    notice: 'packages/cli/run: fallback: a secret serves no longer than until it expires',
+  },
+  {
     name: 'svc: a profile that a repository chooses decides where SVC_TOKEN goes',
     tag: 'cli-profile-choice',
     change: {

@@ -8,6 +8,7 @@ import { unwrap } from '../../gate/request/outcome';
 import { type Context, keysOf, type RenderContext } from '../../http/context';
 import { listName } from '../../http/list';
 import type { Input } from '../../http/route';
+import { iso } from '../../http/wire';
 import { decryptValue } from './encryption';
 import type { ValuesInput, ValuesPart } from './gate/bulk';
 import type { Delivered, Readable } from './rules';
@@ -97,6 +98,8 @@ const nameOf = (item: Delivered): string =>
 interface Opened extends Omit<Parts, 'items'> {
   values: Record<string, string>;
   versions: Record<string, number>;
+  /** When secrets expire, of those that do. */
+  expires_at: Record<string, string>;
 }
 
 /** Decrypts all parts. A value that does not open is named, and reported as an integrity violation. */
@@ -105,12 +108,15 @@ export async function openAll(first: ValuesPart, inputOf: InputOf, context: Rend
   // Without a prototype, so that __proto__ is an ordinary name.
   const values: Record<string, string> = Object.create(null);
   const versions: Record<string, number> = Object.create(null);
+  const expires_at: Record<string, string> = Object.create(null);
   const violations: IntegrityViolation[] = [];
   for (const { item, name } of items) {
     try {
       const { row, value } = await decryptValue(keysOf(context), context.org, item);
-      values[name ?? row.name] = value;
-      versions[name ?? row.name] = row.version;
+      const shown = name ?? row.name;
+      values[shown] = value;
+      versions[shown] = row.version;
+      if (row.expires_at !== null) expires_at[shown] = iso(row.expires_at);
     } catch (error) {
       // safety: bulk-names-what-does-not-open
       if (!(error instanceof ApiError && error.violation)) throw error;
@@ -119,13 +125,14 @@ export async function openAll(first: ValuesPart, inputOf: InputOf, context: Rend
     }
   }
   for (const violation of violations.slice(0, MOST_REPORTED)) await context.report(violation);
-  return { ...parts, values, versions };
+  return { ...parts, values, versions, expires_at };
 }
 
 /** All values of an answer. */
 export async function allValues(first: ValuesPart, { query, params }: Input<Query>, context: RenderContext) {
   const opened = await openAll(first, (part) => valuesInput(query, part), context);
-  const { environment, values, versions, withheld = [], unreadable, etag, next_page = null } = opened;
+  const { environment, values, versions, expires_at, withheld = [] } = opened;
+  const { unreadable, etag, next_page = null } = opened;
   const isPage = query.limit !== undefined || query.cursor !== undefined;
   const next_cursor =
     next_page && toCursor(context.deployment.cursor, context.org, listName(VALUES, params), next_page);
@@ -136,6 +143,7 @@ export async function allValues(first: ValuesPart, { query, params }: Input<Quer
       environment,
       values,
       versions,
+      ...(Object.keys(expires_at).length && { expires_at }),
       withheld,
       ...(unreadable.length && { unreadable: unreadable.sort() }),
       ...(isPage && { next_cursor }),

@@ -265,6 +265,9 @@ export const Values = z
     environment: z.string(),
     values: z.record(z.string(), z.string()),
     versions: z.record(z.string(), z.int()),
+    expires_at: z.record(z.string(), Time).optional().openapi({
+      description: 'When secrets expire, by name. Absent if none of them does.',
+    }),
     withheld: z.array(z.string()).openapi({
       description:
         'Names that an approval policy holds back. Read each secret on its own to request approval.',

@@ -194,6 +194,20 @@ describe('bulk read: prefixes', () => {
   });
 });
 
+describe('bulk read: expiry', () => {
+  it('says when secrets expire, of those that do; another end is another ETag', async () => {
+    const { o, ids } = await orgWith('A', 'B');
+    const before = await o.get(VALUES);
+    expect(before.json).not.toHaveProperty('expires_at');
+    expect((await o.patch(`/secrets/${ids.A}`, { ttlSeconds: 3600 })).status).toBe(200);
+    const after = await o.get(VALUES, { 'If-None-Match': before.headers.get('etag') as string });
+    const { expires_at } = (await o.get(`/secrets?prefix=A`)).json.data[0];
+    expect([after.status, after.json.expires_at]).toEqual([200, { A: expires_at }]);
+    const [stripped] = await pagesOf(o, 'limit=2');
+    expect(stripped?.expires_at).toEqual({ A: expires_at });
+  });
+});
+
 describe('bulk read: pages', () => {
   it('show everything once, with an ETag each', async () => {
     const names = Array.from({ length: 7 }, (_, i) => `N${i}`);

@@ -152,6 +152,8 @@ async function firstValues(
       throw error;
     }
     context.out.warn(`The vault cannot be reached. Using the values saved at ${copy.savedAt}.`);
+    if (copy.expired.length > 0)
+      context.out.warn(leftOut(copy.expired, 'it has expired', 'they have expired'));
     return { first: childOf(context, options, copy.values), isStale: true };
   }
 }
@@ -177,7 +179,7 @@ async function currentValues(
       );
     if (unreadable.length > 0) context.out.warn(leftOut([...unreadable], UNREADABLE, UNREADABLE));
     await fallback
-      ?.save(values)
+      ?.save(values, found.expiresAt)
       .catch((error: unknown) =>
         context.out.warn(`The fallback copy could not be written: ${asCliError(error).message}`),
       );

@@ -24,7 +24,17 @@ const name = z
   .describe('The name of the secret, such as STRIPE_KEY or billing/stripe.');
 const approval_id = z.string().regex(/^apr_[A-Za-z0-9]{1,60}$/);
 const text = z.string().max(LONGEST_TEXT);
-const texts = (what: string) => z.record(z.string().min(1).max(256), text).describe(what);
+/** Texts by name. The parser would drop the name __proto__, and the call would be another one. */
+const texts = (what: string) =>
+  z
+    .preprocess(
+      (given, { addIssue }) => {
+        if (given && Object.hasOwn(given, '__proto__')) addIssue('The name __proto__ is not possible here.');
+        return given;
+      },
+      z.record(z.string().min(1).max(256), text),
+    )
+    .describe(what);
 const characters = z
   .int()
   .min(100)

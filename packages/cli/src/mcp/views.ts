@@ -14,6 +14,14 @@ export function plainView(text: string): View {
   return { text, from, to: from.map((at) => at + 1) };
 }
 
+/** Which characters of a match, from and to, a character of its decoded text stands for. */
+type Places = (match: string) => (at: number) => [from: number, to: number];
+
+/** Each decoded character stands for the whole match. */
+const whole: Places =
+  ({ length }) =>
+  () => [0, length];
+
 /**
  * A view with each match of `pattern` replaced by the result of `decode`, which must not be longer than the
  * match. Undefined if nothing matches.
@@ -22,6 +30,7 @@ export function decoded(
   view: View,
   pattern: RegExp,
   decode: (match: string, ...groups: string[]) => string,
+  places: Places = whole,
 ): View | undefined {
   const size = view.text.length;
   const parts: string[] = [];
@@ -36,14 +45,17 @@ export function decoded(
     length += end - done;
   };
   for (const match of view.text.matchAll(pattern)) {
-    const [whole, ...groups] = match;
+    const [text, ...groups] = match;
     copy(match.index);
-    done = match.index + whole.length;
-    const read = decode(whole, ...groups);
+    done = match.index + text.length;
+    const read = decode(text, ...groups);
     parts.push(read);
-    from.fill(view.from[match.index] as number, length, length + read.length);
-    to.fill(view.to[done - 1] as number, length, length + read.length);
-    length += read.length;
+    const placeOf = places(text);
+    for (let at = 0; at < read.length; at++, length++) {
+      const [start, end] = placeOf(at);
+      from[length] = view.from[match.index + start] as number;
+      to[length] = view.to[match.index + end - 1] as number;
+    }
   }
   if (done === 0) return undefined;
   copy(size);
@@ -113,11 +125,26 @@ const runsOf = (letters: string) =>
 const BASE64 = runsOf('[A-Za-z0-9+/_-]');
 const HEX = runsOf('[0-9a-fA-F]');
 
-/** Decodes base64 and hexadecimal texts. Each decoded character maps to the whole text. */
+/**
+ * The letters that hold a byte of an encoded text. No others: what stands beside a value, such as the path in
+ * a call that a person approves, is not masked with it.
+ */
+const lettersOf =
+  (bits: number): Places =>
+  (text) => {
+    const letters = /\s/.test(text) ? [...text.matchAll(/\S/g)].map(({ index }) => index) : undefined;
+    const letter = (bit: number) => {
+      const nth = Math.floor(bit / bits);
+      return letters ? (letters[nth] as number) : nth;
+    };
+    return (at) => [letter(at * 8), letter(at * 8 + 7) + 1];
+  };
+
+/** Decodes base64 and hexadecimal texts. */
 const unbase64 = (view: View) =>
-  decoded(view, BASE64, (text) => Buffer.from(text, 'base64').toString('latin1'));
+  decoded(view, BASE64, (text) => Buffer.from(text, 'base64').toString('latin1'), lettersOf(6));
 const unhexed = (view: View) =>
-  decoded(view, HEX, (text) => Buffer.from(text.replace(/\s/g, ''), 'hex').toString('latin1'));
+  decoded(view, HEX, (text) => Buffer.from(text.replace(/\s/g, ''), 'hex').toString('latin1'), lettersOf(4));
 
 const DECODERS = [unescaped, unpercented, unentitied];
 const OUTER = [...DECODERS, unformed, unquoted, unbase64, unhexed];

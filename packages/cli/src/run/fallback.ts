@@ -1,6 +1,7 @@
 // The encrypted copy of values for when the vault is unreachable. Invariants: the key is never stored beside
 // the copy; a copy is valid only for the caller who wrote it, the same vault, organisation, environment and
-// prefixes, and until its maximum age; it is deleted when the vault refuses.
+// prefixes, and until its maximum age; a secret in it serves no longer than until it expires; it is deleted
+// when the vault refuses.
 import { createHash, webcrypto } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -54,9 +55,7 @@ export class Fallback {
     private readonly maxAge: number,
   ) {
     this.file = path.resolve(context.host.cwd, file);
-    const dir = fs.realpathSync(
-      fs.existsSync(path.dirname(this.file)) ? path.dirname(this.file) : context.host.cwd,
-    );
+    const dir = placeOf(path.dirname(this.file));
     const own = fs.existsSync(context.configDir) ? fs.realpathSync(context.configDir) : context.configDir;
     // safety: cli-fallback-place
     if (dir === own || dir.startsWith(`${own}${path.sep}`))
@@ -71,11 +70,13 @@ export class Fallback {
   }
 
   /** Replaces the copy. */
-  async save(values: ReadonlyMap<string, string>): Promise<void> {
+  async save(values: ReadonlyMap<string, string>, ends: ReadonlyMap<string, Date>): Promise<void> {
     const key = await this.key(true);
     const saved_at = new Date().toISOString();
     const iv = webcrypto.getRandomValues(new Uint8Array(12));
-    const text = new TextEncoder().encode(JSON.stringify([...values]));
+    const text = new TextEncoder().encode(
+      JSON.stringify([...values].map((entry) => [...entry, ends.get(entry[0])])),
+    );
     const data = await webcrypto.subtle.encrypt(
       { name: 'AES-GCM', iv, additionalData: this.bound(saved_at) },
       key as CryptoKey,
@@ -88,8 +89,13 @@ export class Fallback {
     writePrivate(this.file, copy);
   }
 
-  /** The values of the copy and the time they were saved, or why the copy cannot be used. */
-  async load(): Promise<{ values: Map<string, string>; savedAt: string } | { why: string }> {
+  /**
+   * The values of the copy, which of its secrets have expired since, and the time they were saved; or why the
+   * copy cannot be used.
+   */
+  async load(): Promise<
+    { values: Map<string, string>; expired: string[]; savedAt: string } | { why: string }
+  > {
     const text = readPrivate(this.file, MOST);
     if (text === undefined) return { why: 'there is no fallback copy yet' };
     try {
@@ -106,8 +112,14 @@ export class Fallback {
       // safety: cli-fallback-age
       if (!(age <= this.maxAge * 1000 && age >= -MOST_AHEAD))
         return { why: `the fallback copy of ${saved_at} is too old` };
+      const entries = JSON.parse(new TextDecoder().decode(plain)) as [string, string, (string | null)?][];
+      // safety: cli-fallback-expired
+      const hasEnded = (entry: (typeof entries)[number]) => entry[2] && !(Date.now() < Date.parse(entry[2]));
       return {
-        values: new Map(JSON.parse(new TextDecoder().decode(plain)) as [string, string][]),
+        values: new Map(
+          entries.filter((entry) => !hasEnded(entry)).map(([name, value]) => [name, value] as const),
+        ),
+        expired: entries.filter(hasEnded).map(([name]) => name),
         savedAt: saved_at,
       };
     } catch {
@@ -169,6 +181,14 @@ function isOther(file: string): boolean {
   } catch {
     return true;
   }
+}
+
+/** Where a directory is, or will be once it is created: without the links that lead there. */
+function placeOf(dir: string): string {
+  const above = path.dirname(dir);
+  return fs.existsSync(dir) || above === dir
+    ? fs.realpathSync(dir)
+    : path.join(placeOf(above), path.basename(dir));
 }
 
 const base64 = (data: Uint8Array) => Buffer.from(data).toString('base64');

@@ -71,7 +71,7 @@ function impossible(
   // safety: impossible-policy-refused
   if (approvers >= config.required) return null;
   return refuse('APPROVAL_IMPOSSIBLE', {
-    message: `The policy requires ${config.required} approvals, but has ${approvers} approvers. An approver holds approvals:decide everywhere that the policy applies, and is in the team or role in config.approvers.`,
+    message: `The policy requires more approvals (${config.required}) than it has approvers (${approvers}). An approver holds approvals:decide everywhere that the policy applies, and is in the team or role in config.approvers.`,
   });
 }
 

@@ -142,7 +142,9 @@ function shownNow(call: ValuesCall, now: number): Shown | Refusal {
   const isPaged = limit !== null || after !== null;
   if (found.next && !isPaged) return refuse('RESULT_TOO_LARGE');
   const next_page = found.next && pageAt(revision, environment, input, found.next);
-  const rows = found.selected.map(({ row: { id, version }, name }) => [id, name, version]);
+  const rows = found.selected.map(({ row: { id, version, expires_at }, name }) =>
+    expires_at === null ? [id, name, version] : [id, name, version, expires_at],
+  );
   const etag = sha256(
     JSON.stringify([readOf(environment, input), rows, found.held.map(({ id }) => id), next_page]),
   ).slice(0, 32);
