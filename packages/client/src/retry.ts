@@ -17,7 +17,7 @@ const UNKEPT = /\/(integrations\/(notify|generate)|webhooks\/[^/]+\/test|scans|p
  */
 export const takesKey = (method: string, path: string): boolean =>
   method === 'POST' &&
-  (/\/api\/v1\/(orgs|deployment)(\/|$)/.test(path) || path.includes('/api/v1/provider/')) &&
+  (/\/api\/v1\/(orgs|deployment|auth\/aws)(\/|$)/.test(path) || path.includes('/api/v1/provider/')) &&
   !UNKEPT.test(path);
 
 /** Whether a call may be retried although it may have taken effect. */

@@ -43,9 +43,9 @@ it('OpenAPI: the client sends an Idempotency-Key and retries a POST exactly wher
 });
 
 it('OpenAPI: the client lists exactly the types of secrets and of events in the document', () => {
-  const { Secret, WebhookEventsItem } = JSON.parse(fs.readFileSync(`${client}/openapi.json`, 'utf8'))
+  const { SecretType, WebhookEventsItem } = JSON.parse(fs.readFileSync(`${client}/openapi.json`, 'utf8'))
     .components.schemas;
-  expect(secretTypes.toSorted()).toEqual(Secret.properties.type.enum.toSorted());
+  expect(secretTypes.toSorted()).toEqual(SecretType.enum.toSorted());
   expect(eventTypes.toSorted()).toEqual(
     WebhookEventsItem.enum.filter((type: string) => type !== '*').toSorted(),
   );

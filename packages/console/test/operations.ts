@@ -10,6 +10,7 @@ export const apiOnly: Record<string, string> = {
   audit_archive: 'Requires the bootstrap token: npm run backup calls it.',
   deployment_rewrap: 'Requires the bootstrap token: npm run keys:rotate calls it.',
   access_token_create: 'Requires an API key, which creates its own session tokens.',
+  access_token_create_aws: 'Requires an API key, which creates its own sessions for clients of AWS.',
   secret_read_by_name: 'For programs, which use names. The console reads by id.',
   secret_read_all:
     'For programs. The console shows one value at a time, and compares environments without reading values.',
