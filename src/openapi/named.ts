@@ -44,8 +44,9 @@ export function named(schemas: Schemas): Schemas {
       if (!parts) continue;
       seen[choice] = parts.map((part, index) => {
         const own = `${name}${pascal(kindOf(part) ?? `choice_${index + 1}`)}`;
-        const within = visit(part, own, true);
-        if (within.items?.enum) within.items = refer(`${name}Item`, within.items);
+        const within = part.items?.enum
+          ? { ...part, items: refer(`${name}Item`, part.items) }
+          : visit(part, own, true);
         return isObject(part) ? refer(own, within) : within;
       });
       if (!isWhole && parts.some((part) => part.$ref || part.type === 'array' || isObject(part)))
