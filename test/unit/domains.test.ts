@@ -47,6 +47,10 @@ describe('domains', () => {
       ...['secret.read_path', 'secret.write_path', 'secret.delete_path', 'secret.restore_path'],
       ...['secret.describe_path', 'secret.show_path', 'secret.read_folder'],
       ...['secret.list_folders', 'secret.show_folder', 'secret.write_folder', 'secret.delete_folder'],
+      // And of clients of AWS.
+      ...['read', 'show', 'history', 'list', 'write', 'create', 'delete', 'restore', 'describe', 'label'].map(
+        (call) => `secret.${call}_aws`,
+      ),
     ];
     const unrouted = Object.keys(actions).filter(
       (action) => !routes.some((route) => route.action === action) && !compatible.includes(action),
