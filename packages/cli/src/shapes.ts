@@ -172,7 +172,7 @@ export const SCHEMAS: Record<string, string> = {
   Adopted: 'restored:number ended:number lost:number refused:number newer:number audit_entries_lost:number lost_secrets:array lost_versions:array kept_revocations:array unnamed:number adopted_at:string|null gate_loaded_at:string|null',
   GateReset: 'gate_loaded_at:string audit_entries_archived:boolean missing:array',
   ClockAccepted: 'ahead_seconds:number',
-  OrgWithUsage: 'id:string revision?:number name:string default_environment:string allowed_addresses:array|null audit_retention_days:number|null regions?:string|array created_at:string updated_at:string location_hint?: replicas?:array usage:object',
+  OrgWithUsage: 'id:string revision?:number name:string default_environment:string allowed_addresses:array|null audit_retention_days:number|null regions?:string|array created_at:string updated_at:string location_hint?:string|null replicas?:array usage:object',
   EnvironmentPage: 'data:[@Environment] next_cursor:string|null has_more:boolean',
   Environment: 'id:string revision?:number name:string slug:string lease_seconds:number',
   Roles: 'data:array',

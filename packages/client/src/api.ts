@@ -3496,7 +3496,8 @@ export interface components {
             ahead_seconds: number;
         };
         OrgWithUsage: components["schemas"]["Org"] & {
-            location_hint: components["schemas"]["Region"] & (string | null);
+            /** @description Where the Durable Object of the organisation was placed: at its location_hint, or near the request that created it. null: not known. */
+            location_hint: components["schemas"]["OrgWithUsageLocationHint"];
             /**
              * @description The replicas of its regions. stopped: nothing is read there at present.
              * @example []
@@ -7876,6 +7877,8 @@ export interface components {
                 retry_after?: number;
             };
         };
+        /** @description Where the Durable Object of the organisation was placed: at its location_hint, or near the request that created it. null: not known. */
+        OrgWithUsageLocationHint: components["schemas"]["Region"] | null;
         /** @enum {string} */
         SecretType: "api_key" | "password" | "database_url" | "certificate" | "private_key" | "ssh_key" | "oauth_token" | "webhook_secret" | "env_var" | "json" | "generic";
         /**

@@ -94,7 +94,8 @@ export const Org = z
   })
   .openapi('Org');
 export const OrgWithUsage = Org.extend({
-  location_hint: RegionName.nullable().openapi({
+  // A nullable reference would not allow null.
+  location_hint: z.union([RegionName, z.null()]).openapi({
     description:
       'Where the Durable Object of the organisation was placed: at its location_hint, or near the request that created it. null: not known.',
   }),
