@@ -5,12 +5,13 @@
 import { describe, expect, it } from 'vitest';
 import { actions } from '../../src/domains';
 import { type Browser, newBrowser, newEnrolment, newSignedIn, ORIGIN, signIn } from '../support/browser';
-import { newAgent, newKey } from '../support/credentials';
+import { newAgent, newKey, newSession } from '../support/credentials';
 import { holdNext, until } from '../support/faults';
 import { exchange, newIssuer, newTrust, trustIn } from '../support/issuers';
 import { newPasskey } from '../support/passkey';
 import { sampled } from '../support/sampled';
 import { decide, newTerminal } from '../support/terminal';
+import { vaultOf } from '../support/vault';
 import { type Answer, type Caller, send, useWorld } from '../support/world';
 
 useWorld();
@@ -49,6 +50,10 @@ const making: Record<string, Make | null> = {
     return () => o.post(`/api-keys/${target}/rotate`, { overlap_seconds: 600 });
   },
   'access_token.create': post('/access-tokens', { ttlSeconds: 600 }),
+  'access_token.create_child':
+    async ({ o }) =>
+    () =>
+      vaultOf(o).put('auth/token/create', {}),
   'agent.create': post('/agent-credentials', { name: 'a', scopes: ['secrets:read'] }),
   'provider_token.create': post('/provider-tokens', { name: 'p', scopes: ['issue'] }),
   'break_glass.create': post('/break-glass-tokens', { reason: 'the database is down' }),
@@ -87,6 +92,7 @@ const makers: Record<string, { make: string[]; start(world: World): Promise<Make
       'api_key.create',
       'api_key.rotate',
       'access_token.create',
+      'access_token.create_child',
       'agent.create',
       'provider_token.create',
       'break_glass.create',
@@ -96,6 +102,10 @@ const makers: Record<string, { make: string[]; start(world: World): Promise<Make
       const key = await newKey(o);
       return { o: key.o, id: key.id };
     },
+  },
+  'a session token': {
+    make: ['access_token.create_child'],
+    start: ({ o }) => newSession(o),
   },
   'a member in a browser session': {
     make: [
@@ -174,6 +184,11 @@ const ending: Record<
       'trust.create',
     ],
   },
+  'revoke the session token': {
+    of: (maker) => maker === 'a session token',
+    end: ({ id }, { o }) => o.del(`/access-tokens/${id}`),
+    spares: [],
+  },
   'delete the trust': {
     of: (maker) => maker === 'a trust',
     end: ({ id }, { o }) => o.del(`/trusts/${id}`),
@@ -190,7 +205,7 @@ const ending: Record<
 const isAlive = async ({ o }: World, { json }: Answer) =>
   json.id?.startsWith('trs_')
     ? (await exchange(o, json, await issuer.sign())).status === 201
-    : alive(json.token);
+    : alive(json.token ?? json.auth.client_token);
 
 const alive = async (token: string) => (await send('GET', '/api/v1/whoami', { token })).status === 200;
 
