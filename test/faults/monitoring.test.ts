@@ -11,6 +11,9 @@ import { reportViolation } from '../../src/gate/audit/integrity';
 import type { Core } from '../../src/gate/core';
 import { journal } from '../../src/gate/journal/records';
 import { MAX_RETRIES } from '../../src/gate/messages';
+import { TERM } from '../../src/gate/replicas/messages';
+import { lease } from '../../src/gate/replicas/serve';
+import { stability } from '../../src/gate/replicas/stability';
 import { storedResponses } from '../../src/gate/request/stored-responses';
 import { ciphertexts } from '../../src/gate/rows/ciphertexts';
 import { createBacklogs, warnings } from '../../src/gate/tasks/backlog';
@@ -19,7 +22,16 @@ import worker from '../../src/index';
 import { runJob } from '../../src/queue';
 import { faults, faulty, reset } from '../support/faults';
 import { inCore, inGate, loseStorage, runTasksLater } from '../support/gate';
-import { breakReplica, evictReplica, from, inReplica, replicated } from '../support/replicas';
+import {
+  askFor,
+  breakReplica,
+  evictReplica,
+  from,
+  general,
+  inReplica,
+  replicated,
+  silence,
+} from '../support/replicas';
 import { attendTo, newWebhook, raise, useReceivers } from '../support/webhooks';
 import { type Caller, db, newOrg, newSecret, send, useWorld } from '../support/world';
 
@@ -189,6 +201,17 @@ const causes: Record<string, Record<string, (o: Caller) => Promise<unknown>>> = 
       await breakReplica(o, 'oc');
       // The first reply names the regions.
       for (let reads = 0; reads < 2; reads++) await o.get('/secrets', from('oc'));
+    },
+    replica_late: async () => {
+      const o = await replicated();
+      await inCore(o, (core) => {
+        silence(core);
+        faults.clock = Date.now();
+        lease(core, askFor(core));
+        journal(core).append(general());
+        faults.clock += TERM;
+        stability(core).advance();
+      });
     },
     replica_of_another: async (other) => {
       const o = await replicated();

@@ -21,6 +21,8 @@ export interface Lease {
   holder: string;
   storage: string;
   until: number;
+  /** The gate read it at its start, and has not renewed it: its holder may have ended with the gate. */
+  isAssumed?: true;
 }
 
 /** What is known of a region in memory. */
@@ -82,7 +84,10 @@ function storedIn(sql: SqlStorage): Map<Region, Standing> {
     stored.map((row) => [
       row.region,
       // safety: lease-whole-term-at-start
-      { ...unknown, lease: row.until > started - CLOCKS ? { ...row, until: started + TERM } : null },
+      {
+        ...unknown,
+        lease: row.until > started - CLOCKS ? { ...row, until: started + TERM, isAssumed: true } : null,
+      },
     ]),
   );
 }
@@ -123,7 +128,7 @@ function createLeases({ storage: { sql } }: Core): Leases {
       // safety: lost-leases-waited-out
       for (const region of all)
         if (!regions.has(region)) {
-          const lease = { region, holder: '', storage: '', until: now + TERM };
+          const lease: Lease = { region, holder: '', storage: '', until: now + TERM, isAssumed: true };
           // safety: lost-lease-stored
           store(lease);
           regions.set(region, { ...unknown, lease });

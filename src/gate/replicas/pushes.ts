@@ -40,17 +40,19 @@ function createTelling(core: Core, leaseOf: (region: Region) => Lease | undefine
   return async (region: Region): Promise<void> => {
     if (running.has(region)) return;
     running.add(region);
-    for (let told = -1; told < stability(core).stable() && leaseOf(region); ) {
-      told = stability(core).stable();
-      const push = { format: FORMAT, term: journal(core).term() as string, records: [], stable: told };
-      await withinTime(
-        replicaIn(core, region)
-          .push(push)
-          .catch(() => null),
-        PATIENCE,
-      );
+    try {
+      for (let told = -1; told < stability(core).stable() && leaseOf(region); ) {
+        told = stability(core).stable();
+        const push = { format: FORMAT, term: journal(core).term() as string, records: [], stable: told };
+        const sent = replicaIn(core, region).push(push);
+        await withinTime(
+          sent.catch(() => null),
+          PATIENCE,
+        );
+      }
+    } finally {
+      running.delete(region);
     }
-    running.delete(region);
   };
 }
 

@@ -6,7 +6,7 @@ import { REGIONS, type Region } from '../../db/regions';
 import type { Core } from '../core';
 import { type JournalRecord, journal } from '../journal/records';
 import { part } from '../part';
-import { CLOCKS, leases } from './leases';
+import { CLOCKS, type Lease, leases } from './leases';
 import { type Changes, changesOf, type Looked, restsOn } from './looked';
 import { TERM } from './messages';
 
@@ -14,7 +14,7 @@ interface Waiting extends Changes {
   /** A term began: no replica acknowledges that. */
   isTerm?: true;
   /** The leases that it waits for, with their ends at that time. */
-  leases: { region: Region; holder: string; until: number }[];
+  leases: Lease[];
 }
 
 export interface Stability {
@@ -44,6 +44,12 @@ function noteBegun(core: Core): void {
 /** Whether a term began so lately that replicas may hold leases of the one before. */
 const hasJustBegun = (core: Core): boolean => Number(core.meta.get(BEGUN) ?? 0) > core.now() - TERM - CLOCKS;
 
+/** A replica kept a record waiting: changes do not wait for it again for a while. */
+function pauseOf(core: Core, { region }: Lease, now: number): void {
+  leases(core).pause(region, now);
+  console.warn(JSON.stringify({ level: 'warn', event: 'replica_late', org: core.org, region }));
+}
+
 /** How many outcomes of waiting are remembered: a repeat is told the same. */
 const REMEMBERED = 1000;
 
@@ -55,7 +61,7 @@ function createStability(core: Core): Stability {
   const waiters = new Set<{ n: number; done(): void }>();
   let timer: ReturnType<typeof setTimeout> | null = null;
 
-  const has = ({ n, isTerm }: Waiting, { region, holder }: Waiting['leases'][number]) =>
+  const has = ({ n, isTerm }: Waiting, { region, holder }: Lease) =>
     !isTerm && leases(core).acknowledged(region, holder) >= n;
   const isOver = (one: Waiting, now: number) =>
     one.leases.every((lease) => lease.until <= now || has(one, lease));
@@ -65,7 +71,7 @@ function createStability(core: Core): Stability {
     // A lease that a gate without storage assumed may never have been.
     const late = one.isTerm ? [] : one.leases.filter((lease) => lease.holder !== '' && !has(one, lease));
     // safety: waited-out-region-pauses
-    for (const { region } of late) leases(core).pause(region, now);
+    for (const lease of late) if (!lease.isAssumed) pauseOf(core, lease, now);
     if (late.length) waitedOut.set(n, [...new Set(late.map(({ region }) => region))]);
     for (const old of waitedOut.keys()) if (waitedOut.size > REMEMBERED) waitedOut.delete(old);
   };

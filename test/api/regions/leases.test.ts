@@ -188,6 +188,25 @@ describe('leases', () => {
     });
   });
 
+  it('a gate that starts pauses no region whose replica may have ended with it', async () => {
+    const o = await replicated();
+    faults.isAlarmHeld = true;
+    await inCore(o, (core) => {
+      silence(core);
+      expect(lease(core, askFor(core))).toMatchObject({ kind: 'lease' });
+    });
+    await evict(o);
+    await inCore(o, (core) => {
+      silence(core);
+      const n = journal(core).append(general());
+      faults.clock = Date.now() + TERM;
+      expect(stability(core).stable()).toBeLessThan(n);
+      stability(core).advance();
+      expect(stability(core).stable()).toBe(n);
+      expect(lease(core, askFor(core, { holder: 'two' }))).toMatchObject({ kind: 'lease' });
+    });
+  });
+
   it('a record waits for the end that a lease had, however often it is renewed', async () => {
     const o = await replicated();
     await inCore(o, (core) => {
