@@ -15,10 +15,11 @@ import { handle } from './http/handle';
 import { readHeaders } from './http/headers';
 import { handlePublic } from './http/public';
 import { placeOfRequest } from './http/region';
-import { logRequest } from './http/request-log';
+import { logRequest, measureRequest } from './http/request-log';
 import { errorResponse, isRead, readOnly } from './http/responses';
 import { API, type Route } from './http/route';
 import { docsRoutes } from './pages/docs';
+import { metricsRoute } from './pages/metrics';
 import { pageRoutes } from './pages/routes';
 import { running } from './version';
 
@@ -91,7 +92,9 @@ app.use(async (c, next) => {
   // Only for this host: subdomains may belong to others and may not support https.
   if (/^https:/i.test(c.env.PUBLIC_URL ?? ''))
     response.headers.set('Strict-Transport-Security', 'max-age=31536000');
-  logRequest({ started, id: c.get('requestId'), method: c.req.method, status: response.status }, trace);
+  const handled = { started, id: c.get('requestId'), method: c.req.method, status: response.status };
+  logRequest(handled, trace);
+  measureRequest(c.env, handled, trace, (work) => c.executionCtx.waitUntil(work));
 });
 
 app.all('/healthz', async (c) => {
@@ -104,6 +107,7 @@ app.all('/healthz', async (c) => {
   return c.json(found, found.status === 'down' ? 503 : 200);
 });
 
+metricsRoute(app);
 docsRoutes(app, routes);
 pageRoutes(app);
 

@@ -8,6 +8,7 @@ import type { IssuerKey } from './db/trusts';
 import type { QueueMessage } from './gate/messages';
 import type { ReplicaCalls, ReplicatedCalls } from './gate/replicas/messages';
 import type { GateCalls } from './gate/request/call';
+import type { MetricsCalls } from './metrics/collect';
 import type { AgreementCalls } from './objects/row-comparison';
 
 /** The calls of a throttle: see `objects/throttle.ts`. */
@@ -38,6 +39,7 @@ export interface Env {
   THROTTLE: DurableObjectNamespace<ThrottleCalls>;
   DEVICE_LOGIN: DurableObjectNamespace<DeviceLoginCalls>;
   ISSUER_KEYS: DurableObjectNamespace<IssuerKeysCalls>;
+  METRICS: DurableObjectNamespace<MetricsCalls>;
   QUEUE: Queue<QueueMessage>;
   ASSETS: Fetcher;
   MASTER_KEYS?: string;
@@ -45,6 +47,8 @@ export interface Env {
   PUBLIC_URL?: string;
   ALLOW_PRIVATE_TARGETS?: string;
   PLATFORM_BASE_URLS?: string;
+  /** What `GET /metrics` asks for; without it there is no such path. */
+  METRICS_TOKEN?: string;
   /** The commit that runs, from `npm start` and `npm run deploy`. */
   COMMIT?: string;
   /** `true` under `npm start`: see index.ts. */
@@ -126,6 +130,11 @@ const checks: [keyof Env, string, (env: Env) => boolean][] = [
     'BOOTSTRAP_TOKEN',
     'at least 32 printable characters without spaces',
     (env) => /^[\x21-\x7e]{32,}$/.test(env.BOOTSTRAP_TOKEN ?? ''),
+  ],
+  [
+    'METRICS_TOKEN',
+    'at least 32 printable characters without spaces, or absent',
+    (env) => !env.METRICS_TOKEN || /^[\x21-\x7e]{32,}$/.test(env.METRICS_TOKEN),
   ],
   [
     'PUBLIC_URL',

@@ -4,10 +4,12 @@ import type { Env } from './env';
 import { ApiError } from './errors';
 import { type JobName, MAX_RETRIES, type QueueMessage } from './gate/messages';
 import { probeCame, watch } from './health';
+import { measure, sendSoon, withMetrics } from './metrics/collect';
 import { isJob, runJob } from './queue';
 
 export { Gate } from './objects/gate';
 export { IssuerKeys } from './objects/issuer-keys';
+export { Metrics } from './objects/metrics';
 export { Replica } from './objects/replica';
 export { DeviceLogin } from './objects/terminal-login';
 export { Throttle } from './objects/throttle';
@@ -37,10 +39,12 @@ const LATE = 60_000;
 const subjectOf = (body: QueueMessage | null) =>
   body?.kind === 'job' ? { job: body.job, org: body.org } : { job: body?.kind };
 
-/** Tells of a message that waited long for its first attempt. */
-function tellLate({ body, attempts, timestamp }: Message<QueueMessage>): void {
+/** Notes how long a message waited for its first attempt, and tells of one that waited long. */
+function noteAge(env: Env, queue: string, { body, attempts, timestamp }: Message<QueueMessage>): void {
+  if (attempts > 1) return;
   const age = Date.now() - timestamp.getTime();
-  if (attempts > 1 || age < LATE) return;
+  measure(env, 'svc_queue_lag_seconds', [queue], age / 1000);
+  if (age < LATE) return;
   console.warn(
     JSON.stringify({
       level: 'warn',
@@ -71,13 +75,14 @@ const isInBackground = ({ job }: { job: JobName }, { LOCAL_QUEUE }: Env): boolea
   job === 'deliver' || job === 'notify' || (job === 'sync' && LOCAL_QUEUE === 'true');
 
 export default {
-  fetch: app.fetch,
-  async queue(batch, env, ctx) {
+  fetch: (request, env, ctx) => app.fetch(request, withMetrics(env), ctx),
+  async queue(batch, given, ctx) {
+    const env = withMetrics(given);
     // Concurrently and independently: a failed message is retried, and a slow one does not delay the others.
     await Promise.all(
       batch.messages.map(async (message) => {
         const { body } = message;
-        tellLate(message);
+        noteAge(env, batch.queue, message);
         try {
           if (body.kind === 'probe') await probeCame(env);
           // It goes to the dead letters, from which the release that knows it can take it.
@@ -92,8 +97,11 @@ export default {
         }
       }),
     );
+    sendSoon(env, (work) => ctx.waitUntil(work));
   },
-  async scheduled({ scheduledTime }, env) {
+  async scheduled({ scheduledTime }, given, ctx) {
+    const env = withMetrics(given);
     await watch(env, scheduledTime);
+    sendSoon(env, (work) => ctx.waitUntil(work));
   },
 } satisfies ExportedHandler<Env, QueueMessage>;

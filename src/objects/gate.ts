@@ -33,6 +33,7 @@ import { fail } from '../gate/request/outcome';
 import { readAsk, writeReply } from '../gate/request/rollout';
 import { isNewer } from '../gate/storage-version';
 import { runTasks } from '../gate/tasks/run';
+import { measure, withMetrics } from '../metrics/collect';
 import { type Agreement, type AgreementCalls, agreementOf, type Place } from './row-comparison';
 
 const newerStorage = () =>
@@ -112,7 +113,8 @@ export class Gate
     try {
       this.isNewer = isNewer(ctx.storage.sql);
       if (this.isNewer) return;
-      this.core = createCore(resetting(ctx), env, this.catalogue().rules);
+      const measured = withMetrics(env, (work) => ctx.waitUntil(work));
+      this.core = createCore(resetting(ctx), measured, this.catalogue().rules);
       openParts(this.core);
     } catch (error) {
       // Only a reset can be performed on it.
@@ -244,6 +246,8 @@ export class Gate
     if (behind === null && needsComparison(this.core)) return this.ctx.storage.setAlarm(Date.now() + 60_000);
     // safety: older-gate-runs-no-tasks
     if (behind) throw new Error('storage older than the database');
+    const { since } = journal(this.core).extent();
+    if (since !== null) measure(this.env, 'svc_mirror_lag_seconds', [], (Date.now() - since) / 1000);
     await runTasks(this.core);
   }
 

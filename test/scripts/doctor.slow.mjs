@@ -259,6 +259,7 @@ describe('npm run doctor', { timeout: NEVER_ENDS }, () => {
       'THROTTLE',
       'DEVICE_LOGIN',
       'ISSUER_KEYS',
+      'METRICS',
       'QUEUE',
       'ASSETS',
       'ALLOW_PRIVATE_TARGETS',

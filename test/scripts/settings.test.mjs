@@ -38,6 +38,7 @@ describe('settings', () => {
         PUBLIC_URL: 'http://localhost:8787',
         ALLOW_PRIVATE_TARGETS: '',
         PLATFORM_BASE_URLS: '',
+        METRICS_TOKEN: '',
       },
     });
     assert.equal(accepts({ PORT: '9000' }).worker.PUBLIC_URL, 'http://localhost:9000');
@@ -134,6 +135,14 @@ describe('settings', () => {
       '',
     ])
       accepts({ ALLOW_PRIVATE_TARGETS: 'true', PUBLIC_URL });
+  });
+
+  it('refuse a METRICS_TOKEN that can be guessed or not be sent', () => {
+    for (const value of ['short-token-of-metrics', 'x'.repeat(31), `${'x'.repeat(32)} y`, 'ü'.repeat(32)])
+      refuses('METRICS_TOKEN', value);
+    const token = 'x'.repeat(32);
+    assert.equal(accepts({ METRICS_TOKEN: token }).worker.METRICS_TOKEN, token);
+    assert.equal(accepts({ METRICS_TOKEN: '' }).worker.METRICS_TOKEN, '');
   });
 
   it('refuse PLATFORM_BASE_URLS that are not an object from platforms to URLs', () => {

@@ -11,6 +11,7 @@ import { DeviceLogin as RealDeviceLogin } from '../../src/objects/terminal-login
 import { faults, faulty, faultyStorage } from './faults';
 
 export { IssuerKeys } from '../../src/objects/issuer-keys';
+export { Metrics } from '../../src/objects/metrics';
 export { Replica } from '../../src/objects/replica';
 export { Throttle } from '../../src/objects/throttle';
 
@@ -21,7 +22,7 @@ export class Gate extends RealGate {
     const abort = () => ctx.abort('reset by a test');
     Object.defineProperty(ctx, 'storage', { value: faultyStorage(ctx.storage, abort) });
     const abortDurably = () => ctx.storage.sync().then(abort);
-    super(ctx, faulty(env, DB, abortDurably));
+    super(ctx, { ...faulty(env, DB, abortDurably), ...faults.variables });
     // Storage of a newer release is not opened.
     if (this.core) this.core.now = () => faults.clock ?? Date.now();
   }
@@ -61,5 +62,5 @@ const once = (env: Env) => {
 export default {
   fetch: (request, env, ctx) => worker.fetch(request, once(env), ctx),
   queue: (batch, env, ctx) => worker.queue(batch as never, once(env), ctx),
-  scheduled: (controller, env) => worker.scheduled(controller, once(env)),
+  scheduled: (controller, env, ctx) => worker.scheduled(controller, once(env), ctx),
 } satisfies ExportedHandler<Env>;

@@ -21,6 +21,7 @@ const VARIABLES = [
   'PUBLIC_URL',
   'ALLOW_PRIVATE_TARGETS',
   'PLATFORM_BASE_URLS',
+  'METRICS_TOKEN',
 ];
 
 const options = /** @type {const} */ ({

@@ -11,7 +11,7 @@ import path from 'node:path';
  * @property {number} port
  * @property {string} stateDir absolute, or relative to the project's root
  * @property {Record<'MASTER_KEYS' | 'BOOTSTRAP_TOKEN' | 'PUBLIC_URL' | 'ALLOW_PRIVATE_TARGETS' |
- *   'PLATFORM_BASE_URLS', string>} worker
+ *   'PLATFORM_BASE_URLS' | 'METRICS_TOKEN', string>} worker
  */
 
 export const PLATFORMS = [
@@ -62,6 +62,7 @@ export function readSettings(env, devVars) {
       BOOTSTRAP_TOKEN: readBootstrapToken(given('BOOTSTRAP_TOKEN')),
       ALLOW_PRIVATE_TARGETS: readSwitch('ALLOW_PRIVATE_TARGETS', given('ALLOW_PRIVATE_TARGETS')),
       PLATFORM_BASE_URLS: readPlatformBaseUrls(given('PLATFORM_BASE_URLS')),
+      METRICS_TOKEN: readMetricsToken(given('METRICS_TOKEN')),
       PUBLIC_URL: readPublicUrl(given('PUBLIC_URL') || originAt(host, port)),
     };
     if (worker.ALLOW_PRIVATE_TARGETS === 'true' && !isLoopback(new URL(worker.PUBLIC_URL).hostname)) {
@@ -142,6 +143,15 @@ function readBootstrapToken(text) {
   if (!/^[\x21-\x7e]{32,}$/.test(text)) {
     throw new Problem(
       'BOOTSTRAP_TOKEN is too weak or unusable in a header: set it to 32 or more printable ASCII characters without spaces; openssl rand -hex 32 creates one',
+    );
+  }
+  return text;
+}
+
+function readMetricsToken(text) {
+  if (text !== '' && !/^[\x21-\x7e]{32,}$/.test(text)) {
+    throw new Problem(
+      'METRICS_TOKEN is too weak or unusable in a header: set it to 32 or more printable ASCII characters without spaces, or unset it for no /metrics; openssl rand -hex 32 creates one',
     );
   }
   return text;

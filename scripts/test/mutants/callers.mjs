@@ -8,6 +8,7 @@ export const mutants = [
   ...checks({
     'break-glass-use-notified':
       'api/credentials/break-glass: events: one for the creation, one for the first use, then one a minute',
+    'metrics-token': 'api/requests/metrics: the token is needed, and nothing else is accepted',
     'fetched-credential-mac': 'faults/tampering: is refused: planted without a genuine tag, for another org',
   }),
   {
