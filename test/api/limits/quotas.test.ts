@@ -18,8 +18,8 @@ import {
   wholeQuotas,
 } from '../../../src/gate/limits/quotas';
 import { storedResponses } from '../../../src/gate/request/stored-responses';
-import { endedSessionQuota } from '../../../src/gate/rows/ended-sessions';
 import { makerQuota } from '../../../src/gate/rows/former-makers';
+import { formerSessionQuota } from '../../../src/gate/rows/former-sessions';
 import { tombstoneQuota } from '../../../src/gate/rows/tombstones';
 import { runTasks } from '../../../src/gate/tasks/run';
 import { approvalIn, newApprovalPolicy, newOffice } from '../../support/approvals';
@@ -589,7 +589,7 @@ describe('quotas: every table', () => {
       leaks: leakQuota,
       told: announcedQuota,
       former_makers: makerQuota,
-      ended_sessions: endedSessionQuota,
+      ended_sessions: formerSessionQuota,
       rows: tombstoneQuota,
     };
     for (const [table, { org, root }] of Object.entries(tablesOfGate)) {
