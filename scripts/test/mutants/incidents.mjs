@@ -42,7 +42,7 @@ export const mutants = [
     notice: 'api/credentials/provider: concurrency: issue and revoke wait for a change',
   },
   {
-    name: 'a value sealed for another secret is accepted',
+    name: 'a value encrypted for another secret is accepted',
     tag: 'value-encrypted-for-this-secret',
     change: { from: 'row.id !== input.id || ', to: '' },
     notice:
