@@ -53,23 +53,23 @@ export function encrypt(
 }
 
 /** The salt and the ciphertext with tag from an `encrypt` result; null if the format differs. */
-function parse(sealed: string) {
-  const bytes = fromBase64(sealed);
+function parse(ciphertext: string) {
+  const bytes = fromBase64(ciphertext);
   if (!bytes || bytes.length < 1 + SALT + TAG || bytes[0] !== FORMAT) return null;
   return { salt: bytes.subarray(1, 1 + SALT), body: bytes.subarray(1 + SALT) };
 }
 
 /** Whether this can be an `encrypt` result: all that somebody without its key can say. */
-export const isSealed = (sealed: string): boolean => parse(sealed) !== null;
+export const isCiphertext = (ciphertext: string): boolean => parse(ciphertext) !== null;
 
 /** Decrypts an `encrypt` result; null if any bit of it, the key, the purpose or the context differs. */
 export function decrypt(
   root: Uint8Array,
   purpose: Purpose,
   context: string[],
-  sealed: string,
+  ciphertext: string,
 ): Uint8Array | null {
-  const parsed = parse(sealed);
+  const parsed = parse(ciphertext);
   if (!parsed) return null;
   const { key, iv } = derive(root, parsed.salt, purpose);
   const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG });
@@ -89,8 +89,12 @@ export type Decrypter = () => Promise<Uint8Array | null>;
  * The same for a secret value that is read often: one-time work is done here. Web Crypto takes a third of the
  * time of a decipher stream; the data key cannot be extracted, and no plaintext is cached.
  */
-export async function decrypterOf(root: Uint8Array, context: string[], sealed: string): Promise<Decrypter> {
-  const parsed = parse(sealed);
+export async function decrypterOf(
+  root: Uint8Array,
+  context: string[],
+  ciphertext: string,
+): Promise<Decrypter> {
+  const parsed = parse(ciphertext);
   if (!parsed) return async () => null;
   const { key, iv } = derive(root, parsed.salt, 'secret value');
   const imported = await crypto.subtle.importKey('raw', key, 'AES-GCM', false, ['decrypt']);

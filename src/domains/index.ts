@@ -2,9 +2,8 @@
 // `domains`.
 import { type Action, type FullNeed, fullNeed, type Needs } from '../auth/actions';
 import type { Job } from '../delivery/job';
-import type { Rules } from '../gate/core';
+import { type Rules, rulesOf } from '../gate/core';
 import { areas } from '../gate/declarations';
-import { rulesOf } from '../gate/merged-declarations';
 import type { JobName } from '../gate/messages';
 import type { Operation } from '../gate/request/call';
 import type { Route } from '../http/route';

@@ -14,8 +14,8 @@ import { demand } from './replicas/demand';
 import { leases } from './replicas/leases';
 import { dismiss } from './replicas/serve';
 import { storedResponses } from './request/stored-responses';
-import { endedSessions } from './rows/ended-sessions';
 import { formerMakers } from './rows/former-makers';
+import { formerSessions } from './rows/former-sessions';
 import { expiry } from './tasks/expiry';
 import { endOrg, purgeEndedByPanic, purgeRows } from './tasks/purge';
 
@@ -81,12 +81,12 @@ const rows: Declared = {
   },
   sweep(core, now) {
     formerMakers(core).sweep();
-    endedSessions(core).sweep(now);
+    formerSessions(core).sweep(now);
     return false;
   },
   clear(core) {
     formerMakers(core).clear();
-    endedSessions(core).clear();
+    formerSessions(core).clear();
   },
 };
 

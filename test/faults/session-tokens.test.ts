@@ -1,7 +1,7 @@
 // Session tokens are in the gate alone: what ends with its storage, what D1 may still have of them, and what
 // is known of those that ended.
 import { afterEach, describe, expect, it } from 'vitest';
-import { endedSessionQuota, endedSessions } from '../../src/gate/rows/ended-sessions';
+import { formerSessionQuota, formerSessions } from '../../src/gate/rows/former-sessions';
 import { runTasks } from '../../src/gate/tasks/run';
 import { newAgent, newKey, newSession } from '../support/credentials';
 import { faults } from '../support/faults';
@@ -109,7 +109,7 @@ describe('session tokens: ended ones', () => {
 
   it('session token: a root keeps its newest ended ones, and pushes out none of another', async () => {
     const o = await newOrg();
-    const { root, org } = endedSessionQuota;
+    const { root, org } = formerSessionQuota;
     expect(root).toBeLessThan(org);
     const newest = await newSession(o);
     const left = await inCore(o, (core) => {
@@ -124,13 +124,13 @@ describe('session tokens: ended ones', () => {
           root + 50,
           o.keyId,
         );
-        endedSessions(core).leave([row]);
+        formerSessions(core).leave([row]);
       });
       return core.storage.sql
         .exec<{ root: string; n: number }>('select root, count(*) n from ended_sessions group by root')
         .toArray();
     });
     expect(Object.fromEntries(left.map(({ root, n }) => [root, n]))).toEqual({ another: 1, [o.keyId]: root });
-    expect(await inCore(o, (core) => endedSessions(core).find('id', newest.id)?.id)).toBe(newest.id);
+    expect(await inCore(o, (core) => formerSessions(core).find('id', newest.id)?.id)).toBe(newest.id);
   });
 });

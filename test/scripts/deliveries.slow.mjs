@@ -90,7 +90,7 @@ async function until(holds, ms = 500) {
   while (!(await holds())) await sleep(ms);
 }
 
-it(`webhooks: of ${EVENTS} events to 20 receivers none is lost, and none of the living waits`, {
+it(`webhooks: none of ${EVENTS} events to 20 receivers is lost, and no healthy receiver waits`, {
   timeout: NEVER_ENDS,
 }, async (t) => {
   const service = await startService(copyOfProject(), { ALLOW_PRIVATE_TARGETS: 'true' });

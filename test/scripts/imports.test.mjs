@@ -167,7 +167,7 @@ test('imports: commands of scripts share code by libraries, and never import fro
   assert.deepEqual(wrong, []);
 });
 
-test('imports: of the service and its tests, scripts import a constant, the configuration of migrations, stand-ins of platforms and, to wrap it, the Worker', () => {
+test('imports: from the service and its tests, scripts import only a constant, the configuration of migrations, stand-ins of platforms and, to wrap it, the Worker', () => {
   const scripts = sourcesIn('scripts');
   const reached = new Set(
     scripts.files.flatMap((file) => scripts.outside(file).map((to) => `${path.posix.dirname(file)}: ${to}`)),

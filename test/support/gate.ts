@@ -9,7 +9,7 @@ import { type Env, type Settings, settingsOf } from '../../src/env';
 import type { Core } from '../../src/gate/core';
 import { mirror } from '../../src/gate/journal/mirror';
 import type { Ask } from '../../src/gate/request/call';
-import { endedSessions } from '../../src/gate/rows/ended-sessions';
+import { formerSessions } from '../../src/gate/rows/former-sessions';
 import { runTasks } from '../../src/gate/tasks/run';
 import { keyringOf, type OrgKeys } from '../../src/keys/keyring';
 import type { Gate } from '../../src/objects/gate';
@@ -43,7 +43,7 @@ export const leaveRows = (o: Org, id: string): Promise<void> =>
   inCore(o, (core) =>
     core.storage.transactionSync(() => {
       const row = core.rows.get('credential', id);
-      if (row) endedSessions(core).leave([row]);
+      if (row) formerSessions(core).leave([row]);
       core.rows.forget('credential', id);
     }),
   );

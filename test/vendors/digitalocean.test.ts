@@ -142,7 +142,7 @@ it('sync: digitalocean compares with a value that is not secret, never with a ci
   ]);
 });
 
-it('sync: digitalocean is waited for until the time that it names', async () => {
+it('sync: digitalocean: a rate limit is kept until the time in the response', async () => {
   const fake = await running(startDigitalocean());
   const clock = fastClock();
   const reset = String(Math.floor(clock.now() / 1000) + 12);

@@ -88,7 +88,7 @@ it('sync: render takes either a service or a group', () => {
   for (const config of [service, group]) expect(render.config.safeParse(config).success).toBe(true);
 });
 
-it('sync: render is waited for as long as its seconds say', async () => {
+it('sync: render: a rate limit is kept for the seconds in the response', async () => {
   const fake = await running(startRender());
   fake.interrupt = (_, n) =>
     n === 3

@@ -90,7 +90,7 @@ it('sync: supabase refuses reserved names and long values before the first write
   ]);
 });
 
-it('sync: supabase is waited for as long as its seconds say', async () => {
+it('sync: supabase: a rate limit is kept for the seconds in the response', async () => {
   const fake = await running(startSupabase());
   fake.left = 1;
   const clock = fastClock();

@@ -262,7 +262,7 @@ it('sync: vercel finishes an interrupted change between narrowing and creating',
   expect([fake.value('A'), fake.value('A', 'preview')]).toEqual(['ours', 'theirs']);
 });
 
-it('sync: vercel is waited for until the time that its error names', async () => {
+it('sync: vercel: a rate limit is kept until the time in the error', async () => {
   const fake = await running(startVercel());
   const clock = fastClock();
   const limit = {

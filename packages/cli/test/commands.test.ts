@@ -58,7 +58,7 @@ describe('secrets', () => {
     expect((await machine.svc(['restore', 'OLD'])).code).toBe(5);
   });
 
-  it('restore: of several deleted secrets of one name, the one that was deleted last', async () => {
+  it('restore: restores the last deleted of several secrets with one name', async () => {
     for (const value of ['first', 'second']) {
       await set('TWICE', value);
       await ok(['delete', 'TWICE', '--yes']);

@@ -105,7 +105,7 @@ describe('export', () => {
     );
   });
 
-  it('export: of many names that a format cannot hold, the first are shown and the rest counted', async () => {
+  it('export: if a format cannot hold many names, the first are shown and the rest counted', async () => {
     const { code, stderr } = await machine.svc(['export', '--prefix', 'N_']);
     expect([code, stderr.match(/begins with a digit/g)?.length]).toEqual([2, 20]);
     expect(stderr).toMatch(/and \d+ more: --json prints all of them/);

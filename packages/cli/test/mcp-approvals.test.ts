@@ -159,7 +159,7 @@ describe('approval', () => {
     expect(whole?.endsWith(ending)).toBe(true);
   });
 
-  it('approval: of rotate_secret names the length and the charset', async () => {
+  it('approval: one for rotate_secret names the length and the charset', async () => {
     const id = idOf((await agent.call('rotate_secret', { name: held, length: 40, charset: 'hex' })).text);
     const { request } = await call(at.url, at.key, 'GET', `/orgs/${at.org}/approvals/${id}`);
     expect(request.reason).toContain(`mcp rotate_secret: length 40, charset hex, ${held}`);

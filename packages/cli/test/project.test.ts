@@ -183,7 +183,7 @@ describe('names and prefixes', () => {
     expect([ran.stdout, ran.stderr]).toEqual([exported.join(), '']);
   });
 
-  it('run: of names that become one variable, the name that is the variable counts, and otherwise none', () => {
+  it('run: if several names become one variable, only the name equal to the variable counts', () => {
     const found = variablesOf(
       new Map(Object.entries({ 'A-B': '1', A_B: '2', 'C-D': '3', 'C.D': '4' })),
       {},

@@ -112,7 +112,7 @@ describe.skipIf(!executablePath)('console: incidents, settings and the first run
     expectQuiet(ann);
   });
 
-  it('of a credential that is no longer valid, containing it does not promise to revoke it', async () => {
+  it('containing a credential that is no longer valid does not promise to revoke it', async () => {
     const { page, api, go } = ann;
     const { id } = await api('POST', '/api-keys', { name: 'ended key', scopes: ['secrets:read'] });
     await api('DELETE', `/api-keys/${id}`);

@@ -29,7 +29,7 @@ const MOST_FAULTS = 1000;
 const CONTINUED_FOR = 24 * 3_600_000;
 
 const SOURCE = `
-${ROW_KINDS}export { decrypt, isSealed } from './src/crypto/envelope';
+${ROW_KINDS}export { decrypt, isCiphertext } from './src/crypto/envelope';
 export { deriveDeployment, deriveOrg } from './src/keys/keyring';
 export { getTableColumns } from 'drizzle-orm';
 export { isBrief, isLocal } from './src/db/credential-kinds';

@@ -20,7 +20,7 @@ import { harmless } from '../../shared/terminal.mjs';
  */
 export function checksOf(rows, vault, source) {
   const { keys, deployment } = vault;
-  const { decrypt, isSealed, kindOf, macOf, readable, rowKinds, tableName } = source;
+  const { decrypt, isCiphertext, kindOf, macOf, readable, rowKinds, tableName } = source;
   /** @param {string} table @param {(keys: any, raw: any) => string | null} faultOf */
   const each = (table, faultOf) => (/** @type {Record<string, any>[]} */ page) =>
     page.flatMap((raw) => {
@@ -60,7 +60,7 @@ export function checksOf(rows, vault, source) {
         ? null
         : 'its credentials do not open',
     // Only the link itself holds the key.
-    shares: (_, raw) => (isSealed(String(raw.value_sealed)) ? null : 'its value is no ciphertext'),
+    shares: (_, raw) => (isCiphertext(String(raw.value_sealed)) ? null : 'its value is no ciphertext'),
   };
   /** @type {Record<string, Check>} */
   const checks = {};

@@ -15,7 +15,7 @@ export const mutants = [
     'decision-ends-with-membership':
       'api/approvals/ends: approval: a decision counts no more once its member has left the approving team, also after a return',
     'void-approval-stays-void':
-      'api/approvals/targets: approval: that was void at its use stays void when everything is as before',
+      'api/approvals/targets: approval: one that was void at its use stays void when everything is as before',
     'bulk-read-withholds': 'api/approvals/approvals: by name, by version and of all values is held too',
   }),
   {
@@ -106,14 +106,14 @@ export const mutants = [
     tag: 'approved-limits-kept',
     change: { from: '[environments, secrets, dies_with, ...further]', to: '[]' },
     notice:
-      'api/approvals/targets: approval: of a grant is void once its maker holds more than deciders were shown',
+      'api/approvals/targets: approval: one of a grant is void once its maker holds more than deciders were shown',
   },
   {
     name: 'a held call: its approval outlives the credential that asked',
     tag: 'approval-ends-with-requester',
     change: { from: 'credential === null || !isAlive(core, credential)', to: 'credential === null' },
     notice:
-      'api/approvals/ends: approval: of a credential is void once it is revoked, contained, or has expired',
+      'api/approvals/ends: approval: one of a credential is void once it is revoked, contained, or has expired',
   },
   {
     name: 'a held call: who repoints a trust spends what its workload was given',
@@ -179,14 +179,14 @@ export const mutants = [
     tag: 'approved-grants-kept',
     change: { from: '[`${GRANTS}${id}`]', to: '[]' },
     notice:
-      'api/approvals/targets: approval: of a place in a team, and of a role, is void once that gives more',
+      'api/approvals/targets: approval: one of a place in a team, and of a role, is void once that gives more',
   },
   {
     name: 'an approval counts again once a member has returned to a team',
     tag: 'approved-memberships-kept',
     change: { from: 'revision: row.created_at', to: 'revision: row.revision' },
     notice:
-      'api/approvals/targets: approval: of a role is void once the member has left a team, also after a return',
+      'api/approvals/targets: approval: one of a role is void once the member has left a team, also after a return',
   },
   {
     name: 'an approval from before a policy counts again once the policy is gone',

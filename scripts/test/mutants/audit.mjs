@@ -57,7 +57,7 @@ export const mutants = [
   },
   // ---------------------------------------------------------------- the audit log
   ...checks({
-    'audit-cut-noted': 'api/audit/verify: of a gate that began again, the oldest segment deleted is found',
+    'audit-cut-noted': 'api/audit/verify: a deleted oldest segment of a gate that began again is found',
     'recovery-moves-its-entry':
       'api/audit/verify: a gate lost again before its entries moved: no sequence is reused, and each gap is reported',
     'retention-by-owner':

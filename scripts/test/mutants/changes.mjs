@@ -185,7 +185,7 @@ export const mutants = [
   },
   {
     name: 'ended session tokens are known for ever',
-    tag: 'ended-sessions-forgotten',
+    tag: 'former-sessions-forgotten',
     change: { from: 'now - REMEMBERED', to: '0' },
     notice: 'faults/session-tokens: session token: one that has left',
   },

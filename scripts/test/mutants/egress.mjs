@@ -56,7 +56,7 @@ export const mutants = [
     name: 'rows that stay are not bounded',
     tag: 'lasting-rows-bounded',
     change: { from: '> quota.most', to: '< 0' },
-    notice: 'api/limits/quotas: environment: of ten created at once as many succeed as there is room for',
+    notice: 'api/limits/quotas: environment: ten created at once succeed as far as there is room',
   },
   {
     name: 'a URL that is a credential is shown',
@@ -70,7 +70,7 @@ export const mutants = [
     tag: 'old-secret-is-the-current-one',
     change: { from: 'made?.from !== secret_sealed', to: '!made' },
     notice:
-      'api/webhooks/delivery: webhooks: of two concurrent rotations, each secret signs during its overlap',
+      'api/webhooks/delivery: webhooks: each secret of two concurrent rotations signs during its overlap',
   },
   {
     name: 'an old signing secret signs for ever',

@@ -120,7 +120,7 @@ export const mutants = [
     name: 'of different values for one name the last is imported',
     tag: 'import-collisions-fail',
     change: { from: "group.map(({ original }) => failure(original, 'NAME_COLLISION'))", to: '[]' },
-    notice: 'unit/imports/items: of different values for one name none is taken',
+    notice: 'unit/imports/items: none of several values for one name is taken',
   },
   {
     name: 'the scopes of an import come from two permission sets',

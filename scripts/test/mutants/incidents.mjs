@@ -42,7 +42,7 @@ export const mutants = [
     notice: 'api/credentials/provider: concurrency: issue and revoke wait for a change',
   },
   {
-    name: 'a value sealed for another secret is accepted',
+    name: 'a value encrypted for another secret is accepted',
     tag: 'value-encrypted-for-this-secret',
     change: { from: 'row.id !== input.id || ', to: '' },
     notice:
@@ -152,14 +152,14 @@ export const mutants = [
     tag: 'report-connections-as-listed',
     change: { from: 'mayList ? ids.connections : []', to: 'ids.connections' },
     notice:
-      'api/incidents/connections: contain: of connections and syncs that the caller may not list, it tells ids alone',
+      'api/incidents/connections: contain: shows only the ids of connections and syncs that the caller may not list',
   },
   {
     name: 'a report shows syncs to callers that may not list them',
     tag: 'report-syncs-as-listed',
     change: { from: 'reachesEnvironment(caller, look, environment_id)', to: 'true' },
     notice:
-      'api/incidents/connections: contain: of connections and syncs that the caller may not list, it tells ids alone',
+      'api/incidents/connections: contain: shows only the ids of connections and syncs that the caller may not list',
   },
   {
     name: 'a report leaves out what others send through a connection of the credential',
@@ -207,7 +207,7 @@ export const mutants = [
     'scan-active-only': 'api/scans/scans: only current ones of 8 characters or more, of active secrets',
     'scan-is-no-way-around-approval': 'api/scans/scans: a secret whose read needs approval is not found',
     'scan-steps-bounded': 'api/scans/attacks: comparing names with patterns takes bounded steps',
-    'scan-only-genuine-tokens': 'api/scans/scans: of the right form but without its tag it is none',
+    'scan-only-genuine-tokens': 'api/scans/scans: one of the right form without its tag is no finding',
     'scan-after-admission': 'api/scans/attacks: causes no scan',
   }),
   {

@@ -18,7 +18,7 @@ export const mutants = [
     'passing-rows-bounded': 'api/shares/ends: an organisation has 1,000 links',
     'deliveries-kept-bounded':
       'api/webhooks/delivery: webhooks: past the quotas of an endpoint and of the organisation',
-    'open-rows-bounded': 'api/limits/quotas: of unfinished ones a root has a bound too',
+    'open-rows-bounded': 'api/limits/quotas: unfinished ones of a root are bounded too',
     'sync-names-bounded': 'api/limits/quotas: of the oldest targets of a root are forgotten past its quota',
     'sync-names-end-with-connection':
       'api/limits/quotas: are forgotten with the connection that was the last to write there',
@@ -104,7 +104,7 @@ export const mutants = [
     name: 'audit log: requests under way do not count',
     tag: 'entries-under-way-count',
     change: { from: ' + (underWay.get(rows) ?? 0)', to: '' },
-    notice: 'api/limits/audit-log: audit log: of requests at once no more are admitted than it has room for',
+    notice: 'api/limits/audit-log: audit log: admits no more concurrent requests than it has room for',
   },
   {
     name: 'rows of forgotten credentials have roots of their own',

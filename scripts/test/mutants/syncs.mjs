@@ -231,7 +231,7 @@ export const mutants = [
     name: 'prune deletes what another environment wrote to the target',
     tag: 'pruned-by-its-environment',
     change: { from: 'where place = ? and environment = ?', to: 'where place = ? and ? is not null' },
-    notice: 'api/syncs/prune: sync: of two environments on one target the last writer owns a name',
+    notice: 'api/syncs/prune: sync: if two environments have one target, the last writer owns a name',
   },
   {
     name: 'a name that was found equal at the target is not known to hold its secret',

@@ -66,7 +66,7 @@ export const mutants = [
     name: 'workload identity: a token can be exchanged any number of times',
     tag: 'token-exchanged-ten-times',
     change: 'never',
-    notice: 'api/trusts/tokens: of many exchanges at the same time ten succeed',
+    notice: 'api/trusts/tokens: ten of many concurrent exchanges succeed',
   },
   {
     name: 'workload identity: an address over its limit still reaches the gate',

@@ -25,7 +25,7 @@ export const mutants = [
       'api/vault/folders: comparing many long names with many patterns is refused before it takes long',
     'child-sessions-bounded': 'api/vault/tokens: 50 of a session token live at a time',
     'child-of-workload-has-its-root':
-      'api/vault/tokens: of a workload, it is none of the other workloads of the trust',
+      'api/vault/tokens: that of one workload does not belong to another workload of the trust',
     'folder-cas': 'api/vault/folders: the revision of the environment, or 0 for a folder that is not there',
     'folder-put-removes-nothing':
       'api/vault/folders: refuses to remove keys, naming those that the caller may see',

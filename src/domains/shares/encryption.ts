@@ -43,16 +43,20 @@ const contextOf = ({ org, secret, share, version }: Shared) => [org, secret, sha
 const rootOf = (key: string, stretched: Stretched | null) =>
   hkdf(utf8(key), stretched ?? NOTHING, 'svc/v1/share/value');
 
-export const sealValue = (key: string, stretched: Stretched | null, shared: Shared, value: string): string =>
-  encrypt(rootOf(key, stretched), 'shared value', contextOf(shared), utf8(value));
-
-/** The value of a link; null if the ciphertext was altered or belongs to another link. */
-export function openValue(
+export const encryptForLink = (
   key: string,
   stretched: Stretched | null,
   shared: Shared,
-  sealed: string,
+  value: string,
+): string => encrypt(rootOf(key, stretched), 'shared value', contextOf(shared), utf8(value));
+
+/** The value of a link; null if the ciphertext was altered or belongs to another link. */
+export function decryptForLink(
+  key: string,
+  stretched: Stretched | null,
+  shared: Shared,
+  ciphertext: string,
 ): string | null {
-  const plain = decrypt(rootOf(key, stretched), 'shared value', contextOf(shared), sealed);
+  const plain = decrypt(rootOf(key, stretched), 'shared value', contextOf(shared), ciphertext);
   return plain && fromUtf8(plain);
 }

@@ -13,7 +13,7 @@ import { waitOf } from '../../http/refused-attempts';
 import { by, type Input, route } from '../../http/route';
 import { decryptValue } from '../secrets/encryption';
 import type { Delivered } from '../secrets/rules';
-import { openValue, type Stretched, sealValue, stretch, verifierOf } from './encryption';
+import { decryptForLink, encryptForLink, type Stretched, stretch, verifierOf } from './encryption';
 import type { GrantInput, LinkInput, View, ViewInput } from './gate/operations';
 import * as wire from './wire';
 
@@ -42,7 +42,7 @@ async function newLink(delivered: Delivered, { body }: ShareRequest, context: Co
     id,
     version: version.version,
     key_hash: hash,
-    value_sealed: sealValue(key, stretched, shared, value),
+    value_sealed: encryptForLink(key, stretched, shared, value),
     passphrase: stretched && verifierOf(stretched),
   };
   const input: LinkInput = { kind: 'link', expires_in: body.expires_in, max_views: body.max_views, link };
@@ -87,7 +87,7 @@ async function viewed(
     return refusal.code === 'SHARE_GONE' ? gone(context) : { refusal };
   }
   const { secret_id, name, version, value_sealed, has_passphrase } = outcome.data as View;
-  const value = openValue(
+  const value = decryptForLink(
     key,
     has_passphrase ? stretched : null,
     { org, secret: secret_id, share: id, version },

@@ -19,15 +19,20 @@ interface Owner {
   id: string;
 }
 
-const seal = ({ keys, org, id }: Owner, purpose: Purpose, context: string[], text: string): string =>
+const encryptFor = ({ keys, org, id }: Owner, purpose: Purpose, context: string[], text: string): string =>
   encrypt(keys.value, purpose, [org, id, ...context], utf8(text));
 
 /**
  * Throws INTERNAL if the ciphertext was altered or belongs to another webhook; the gate then reports the
  * integrity violation.
  */
-function open({ keys, org, id }: Owner, purpose: Purpose, context: string[], sealed: string): string {
-  const plain = decrypt(keys.value, purpose, [org, id, ...context], sealed);
+function decryptFor(
+  { keys, org, id }: Owner,
+  purpose: Purpose,
+  context: string[],
+  ciphertext: string,
+): string {
+  const plain = decrypt(keys.value, purpose, [org, id, ...context], ciphertext);
   const text = plain && fromUtf8(plain);
   if (text === null) throw new ApiError(refuse('INTERNAL'), { event: 'value_does_not_open', resource: id });
   return text;
@@ -35,23 +40,23 @@ function open({ keys, org, id }: Owner, purpose: Purpose, context: string[], sea
 
 export const encryptUrl = (owner: Owner, url: string) => {
   const { host } = new URL(url);
-  return { host, url_sealed: seal(owner, 'webhook URL', [host], url) };
+  return { host, url_sealed: encryptFor(owner, 'webhook URL', [host], url) };
 };
 export const decryptUrl = (
   owner: Owner,
   { host, url_sealed }: Pick<WebhookRow, 'host' | 'url_sealed'>,
-): string => open(owner, 'webhook URL', [host], url_sealed);
+): string => decryptFor(owner, 'webhook URL', [host], url_sealed);
 
 export const encryptSecret = (owner: Owner, secret: string): string =>
-  seal(owner, 'webhook secret', [], secret);
-export const decryptSecret = (owner: Owner, sealed: string): string =>
-  open(owner, 'webhook secret', [], sealed);
+  encryptFor(owner, 'webhook secret', [], secret);
+export const decryptSecret = (owner: Owner, ciphertext: string): string =>
+  decryptFor(owner, 'webhook secret', [], ciphertext);
 
 /** The same for the secret before the last rotation. */
 export const encryptOldSecret = (owner: Owner, secret: string): string =>
-  seal(owner, 'old webhook secret', [], secret);
-export const decryptOldSecret = (owner: Owner, sealed: string): string =>
-  open(owner, 'old webhook secret', [], sealed);
+  encryptFor(owner, 'old webhook secret', [], secret);
+export const decryptOldSecret = (owner: Owner, ciphertext: string): string =>
+  decryptFor(owner, 'old webhook secret', [], ciphertext);
 
 /** Hosts whose webhook URLs are credentials: anyone with the URL can post. */
 const CREDENTIAL_HOSTS = [

@@ -17,7 +17,7 @@ import {
   shownUrl,
 } from './encryption';
 import type { Testing } from './gate/delivery-operations';
-import type { RotateInput, Rotating, SealedWebhook } from './gate/operations';
+import type { EncryptedWebhook, RotateInput, Rotating } from './gate/operations';
 import * as wire from './wire';
 
 const tag = 'Webhooks';
@@ -36,11 +36,11 @@ function addressOf(context: Context, id: string, url: string) {
 }
 
 /** A webhook with the shown form of its URL. */
-function shown(context: Context, { host, url_sealed, ...rest }: SealedWebhook) {
+function shown(context: Context, { host, url_sealed, ...rest }: EncryptedWebhook) {
   return { ...rest, url: shownUrl(decryptUrl(ownerIn(context, rest.id), { host, url_sealed })) };
 }
 
-const renderOne = (webhook: SealedWebhook, _input: unknown, context: Context) => ({
+const renderOne = (webhook: EncryptedWebhook, _input: unknown, context: Context) => ({
   json: shown(context, webhook),
 });
 
@@ -104,7 +104,7 @@ export const webhookRoutes: DeclaredRoute[] = [
     render: (slice: Slice, { params }, context) => ({
       json: pageOf(context, listName(webhooks, params), {
         ...slice,
-        items: slice.items.map((webhook) => shown(context, webhook as SealedWebhook)),
+        items: slice.items.map((webhook) => shown(context, webhook as EncryptedWebhook)),
       }),
     }),
   }),

@@ -25,7 +25,7 @@ import { approvalDetails } from './details';
 import { type CompiledPolicy, policiesOf } from './policies';
 import { isOfOneCredential, isRepeatable, repeatedBy } from './repeats';
 import { type Asked, type Asking, approvalShown, isAsThen, newRow } from './row';
-import { callFact, factsOf, sealFacts } from './shown';
+import { callFact, encryptFacts, factsOf } from './shown';
 import { isRequesterGone, isVoid } from './state';
 
 type Policy = CompiledPolicy<'approval'>;
@@ -330,7 +330,7 @@ function wait(call: Call<unknown>, asked: Asked, asking: Asking, policies: Polic
     });
   const put = insertion(call, 'approval', newRow(call, asked, asking, policies, now));
   const row = put.row as ApprovalRow;
-  const sealed = sealFacts(answerKeyOf(call), ask.org, row.id, [
+  const sealed = encryptFacts(answerKeyOf(call), ask.org, row.id, [
     ...callFact(asked.call),
     ...factsOf(core, asking.effects, asking.changes, asking.shows),
   ]);

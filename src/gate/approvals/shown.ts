@@ -312,12 +312,21 @@ export function factsOf(
 }
 
 /** Encrypts facts for an approval. */
-export const sealFacts = (key: Uint8Array, org: string, approval: string, facts: readonly Fact[]): string =>
-  encrypt(key, 'approval', [org, approval], utf8(JSON.stringify(facts)));
+export const encryptFacts = (
+  key: Uint8Array,
+  org: string,
+  approval: string,
+  facts: readonly Fact[],
+): string => encrypt(key, 'approval', [org, approval], utf8(JSON.stringify(facts)));
 
 /** Decrypts the facts of an approval; null if they do not open. */
-export function openFacts(key: Uint8Array, org: string, approval: string, sealed: string): Fact[] | null {
-  const opened = decrypt(key, 'approval', [org, approval], sealed);
+export function decryptFacts(
+  key: Uint8Array,
+  org: string,
+  approval: string,
+  ciphertext: string,
+): Fact[] | null {
+  const opened = decrypt(key, 'approval', [org, approval], ciphertext);
   const text = opened && fromUtf8(opened);
   return text ? JSON.parse(text) : null;
 }

@@ -14,7 +14,7 @@ import type { Core } from '../core';
 import { type Allowance, allowancesOf } from '../limits/allowances';
 import { part } from '../part';
 import type { Ask } from '../request/call';
-import { endedSessions } from '../rows/ended-sessions';
+import { formerSessions } from '../rows/former-sessions';
 import { callerOf, memberOf } from './caller';
 import { endOf, isEndedByPanic } from './lifetime';
 import { lineageOf } from './lineage';
@@ -115,7 +115,7 @@ function unknown(core: Core, ask: Ask, { kind, hash, jwt }: TokenRef): Identity 
   const found = { caller, allowances: [{ id: `hash:${hash}`, limit: UNKNOWN_RATE }], refusal };
   const { keys } = ask;
   if (over(core) || !keys) return { ...found, refusal: refuse('TOKEN_REVOKED') };
-  const left = endedSessions(core).find('token_hash', hash);
+  const left = formerSessions(core).find('token_hash', hash);
   if (left) return endedAs(core, found, left);
   const before = unknownTokens(core).get(hash);
   if (before && before.until > core.now()) return before.identity;

@@ -16,8 +16,8 @@ import { WINDOW } from '../limits/rate-limit';
 import { storedResponses } from '../request/stored-responses';
 import { ciphertexts } from '../rows/ciphertexts';
 import { descendants } from '../rows/descendants';
-import { endedSessions } from '../rows/ended-sessions';
 import { formerMakers } from '../rows/former-makers';
+import { formerSessions } from '../rows/former-sessions';
 import type { Sweepable } from '../rows/store';
 
 /** The most rows that one run purges. */
@@ -40,7 +40,7 @@ export function purgeRows(core: Core, now: number): number | null {
       .map(({ id }) => id);
     // Credentials revoked together with them are kept for just as long.
     for (const id of credentials) follow(core, 'credential', id);
-    endedSessions(core).leave(
+    formerSessions(core).leave(
       credentials.flatMap((id) => core.rows.get('credential', id) ?? []).filter(({ kind }) => isLocal(kind)),
     );
     leave(core, credentials, now + REMEMBERED);

@@ -108,7 +108,7 @@ describe('approval: Approval-Id', () => {
     expect((await session.o.get(`/secrets/${a.id}`, under(id))).json.value).toBe(a.value);
   });
 
-  it('of a hundred concurrent requests, only one takes effect', async () => {
+  it('takes effect for only one of a hundred concurrent requests', async () => {
     const { o, ann, asked } = await newOffice();
     const secret = await newSecret(o);
     await newApprovalPolicy(o, ['secret.update']);

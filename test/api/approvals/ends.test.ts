@@ -42,7 +42,7 @@ async function newHeld(admins = 0) {
 }
 
 describe('approval: a requester who ends', () => {
-  it('approval: of a credential is void once it is revoked, contained, or has expired, or once a credential above it has', async () => {
+  it('approval: one of a credential is void once it is revoked, contained, or has expired, or once a credential above it has', async () => {
     const { o, ann, path, held, statusOf } = await newHeld();
     const [revoked, contained, above, brief] = await Promise.all([
       newKey(o),
@@ -70,7 +70,7 @@ describe('approval: a requester who ends', () => {
     expect(codeOf(await o.get(path, under(ids[1] as string)))).toEqual(MISMATCH);
   });
 
-  it('approval: of a removed member is void; of a member who signed out it stays', async () => {
+  it('approval: one of a removed member is void; of a member who signed out it stays', async () => {
     const { o, held, statusOf, people } = await newHeld(2);
     const [cat, dan] = people as [Browser, Browser];
     const removed = await held(cat.o);

@@ -167,7 +167,7 @@ describe('approval: valid_for_seconds', () => {
     expect(codeOf(await asked.get(path, under(once)))).toEqual(MISMATCH);
   });
 
-  it('approval: of two approvers the shorter time counts, and without one of either the call is made once', async () => {
+  it('approval: the shorter time of two approvers counts, and without a time from either the call is made once', async () => {
     const office = await newOffice();
     const cat = await signIn(office.o, 'admin');
     const dan = await signIn(office.o, 'admin');

@@ -220,13 +220,13 @@ it('approval: is void once the secret, grantee, team or environment has changed'
     ['secret.read', 'secret.rotate', 'secret.delete', 'secret.share', 'provider_token.create'],
     ofSecrets,
   ));
-it('approval: of a policy is void once its team, members or environments have changed', () =>
+it('approval: one of a policy is void once its team, members or environments have changed', () =>
   walk(['policy.change'], ofPolicies));
-it('approval: of a team is void once the team or the member has changed', () =>
+it('approval: one of a team is void once the team or the member has changed', () =>
   walk(['team.change'], ofTeams));
-it('approval: of a member is void once the member has changed', () => walk(['member.change'], ofMembers));
+it('approval: one of a member is void once the member has changed', () => walk(['member.change'], ofMembers));
 
-it('approval: of a share with an agent is void once the agent has changed', async () => {
+it('approval: one of a share with an agent is void once the agent has changed', async () => {
   const { o } = await newOffice();
   const secret = await newSecret(o);
   const agent = await newAgent(o, { scopes: ['secrets:list'] });
@@ -245,7 +245,7 @@ it('approval: of a share with an agent is void once the agent has changed', asyn
   expect(codeOf(await ask(under(id)))).toEqual([409, 'APPROVAL_MISMATCH']);
 });
 
-it('approval: of a grant is void once its maker holds more than deciders were shown', async () => {
+it('approval: one of a grant is void once its maker holds more than deciders were shown', async () => {
   const { o } = await newOffice();
   const member = await newMember(o);
   await newApprovalPolicy(o, ['secret.share']);
@@ -272,7 +272,7 @@ it('approval: of a grant is void once its maker holds more than deciders were sh
   }
 });
 
-it('approval: of a provider token is void once its maker may call from more addresses', async () => {
+it('approval: one of a provider token is void once its maker may call from more addresses', async () => {
   const { o } = await newOffice();
   const maker = await newKey(o, {
     scopes: ['tokens:write', 'secrets:write'],
@@ -286,7 +286,7 @@ it('approval: of a provider token is void once its maker may call from more addr
   expect(codeOf(await ask(under(id)))).toEqual([409, 'APPROVAL_MISMATCH']);
 });
 
-it('approval: of a grant that ends with a session is void for what would not', async () => {
+it('approval: one of a grant that ends with a session is void for what would not', async () => {
   const { o } = await newOffice();
   const member = await newMember(o);
   await newApprovalPolicy(o, ['secret.share']);
@@ -307,7 +307,7 @@ it('approval: of a grant that ends with a session is void for what would not', a
   expect((await ask(session.o, under(id))).status).toBe(201);
 });
 
-it('approval: of a role is void once the member has left a team, also after a return', async () => {
+it('approval: one of a role is void once the member has left a team, also after a return', async () => {
   const { o } = await newOffice();
   const member = await newMember(o);
   const team = await newTeam(o, member.id);
@@ -320,7 +320,7 @@ it('approval: of a role is void once the member has left a team, also after a re
   expect(codeOf(await ask(under(id)))).toEqual([409, 'APPROVAL_MISMATCH']);
 });
 
-it('approval: of a place in a team, and of a role, is void once that gives more', async () => {
+it('approval: one of a place in a team, and of a role, is void once that gives more', async () => {
   const { o } = await newOffice();
   const member = await newMember(o);
   const asks: [string, 'team' | 'member', (id: string, headers?: object) => Promise<Answer>][] = [
@@ -354,7 +354,7 @@ it('approval: of a place in a team, and of a role, is void once that gives more'
   }
 });
 
-it('approval: that was void at its use stays void when everything is as before', async () => {
+it('approval: one that was void at its use stays void when everything is as before', async () => {
   const { o } = await newOffice();
   const team = await newTeam(o);
   const member = await newMember(o);

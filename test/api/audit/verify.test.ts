@@ -153,7 +153,7 @@ describe('audit verify: entries in the database', () => {
     expect(await broken(o)).not.toBe(null);
   });
 
-  it('of a gate that began again, the oldest segment deleted is found', async () => {
+  it('a deleted oldest segment of a gate that began again is found', async () => {
     const { o, ends } = await newLog();
     await loseStorage(o);
     expect((await verify(o)).ok).toBe(true);

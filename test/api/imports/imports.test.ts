@@ -508,7 +508,7 @@ describe('import: repeats, races and faults', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  it('concurrency: of two concurrent imports with fail, one writes everything and the other nothing', async () => {
+  it('concurrency: one of two concurrent imports with fail writes everything, and the other nothing', async () => {
     const o = await newOrg();
     faults.delay = 10;
     const answers = await Promise.all([

@@ -76,7 +76,7 @@ it('contain: lists the connections that it created or changed, and the syncs tha
   expect(report.syncs).toMatchObject([{ id: stored }, { id: inline }]);
 });
 
-it('contain: of connections and syncs that the caller may not list, it tells ids alone', async () => {
+it('contain: shows only the ids of connections and syncs that the caller may not list', async () => {
   const o = await newOrg();
   const { key, own, others, stored, inline } = await leaked(o);
   const unknown = { platform: null };

@@ -358,7 +358,7 @@ describe('audit log: permission of a limited credential', () => {
   });
 });
 
-it('audit log: of requests at once no more are admitted than it has room for', async () => {
+it('audit log: admits no more concurrent requests than it has room for', async () => {
   const o = await newOrg();
   const size = await inCore(o, ({ auditLog }) => auditLog.size());
   await append(o, 100_000 - 3 - size);

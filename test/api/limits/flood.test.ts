@@ -15,7 +15,7 @@ import { routes } from '../../../src/domains';
 import { exposed, MOST_STEPS } from '../../../src/domains/incidents/exposure';
 import { overlaps } from '../../../src/gate/identity/caller';
 import { unknownTokens } from '../../../src/gate/identity/identify';
-import { endedSessions } from '../../../src/gate/rows/ended-sessions';
+import { formerSessions } from '../../../src/gate/rows/former-sessions';
 import { runTasks } from '../../../src/gate/tasks/run';
 import type { Route } from '../../../src/http/route';
 import { newSlices, SLICE, type Slices } from '../../../src/http/slices';
@@ -605,8 +605,8 @@ describe('rate limit: a token that the gate has forgotten', () => {
     });
     // As of an earlier release: in D1, and not among the ended ones of the gate.
     const row = await inCore(o, (core) => {
-      const left = endedSessions(core).find('id', session.id);
-      endedSessions(core).clear();
+      const left = formerSessions(core).find('id', session.id);
+      formerSessions(core).clear();
       return left as object;
     });
     const values = Object.values(row).map((value) =>

@@ -18,8 +18,8 @@ import {
   wholeQuotas,
 } from '../../../src/gate/limits/quotas';
 import { storedResponses } from '../../../src/gate/request/stored-responses';
-import { endedSessionQuota } from '../../../src/gate/rows/ended-sessions';
 import { makerQuota } from '../../../src/gate/rows/former-makers';
+import { formerSessionQuota } from '../../../src/gate/rows/former-sessions';
 import { tombstoneQuota } from '../../../src/gate/rows/tombstones';
 import { runTasks } from '../../../src/gate/tasks/run';
 import { approvalIn, newApprovalPolicy, newOffice } from '../../support/approvals';
@@ -100,7 +100,7 @@ describe('quotas: rows that stay until they are removed', () => {
   });
 
   it.each(Object.keys(creates) as RowKind[])(
-    '%s: of ten created at once as many succeed as there is room for',
+    '%s: ten created at once succeed as far as there is room',
     async (kind) => {
       const o = await newOrg();
       const before = await countOf(o, kind);
@@ -364,7 +364,7 @@ describe('quotas: syncs', () => {
     expect(codeOf(await o.get(`/integrations/syncs/${mine}`))).toEqual([404, 'NOT_FOUND']);
   });
 
-  it('of unfinished ones a root has a bound too, which many at once do not exceed', async () => {
+  it('unfinished ones of a root are bounded too, and concurrent ones do not exceed the bound', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'only' });
     const key = await limited(o);
@@ -511,7 +511,7 @@ describe('quotas: stored responses', () => {
     expect((await create(o, 2)).status).toBe(201);
   });
 
-  it('of changes at once no more are stored than there is room for', async () => {
+  it('concurrent changes store no more than there is room for', async () => {
     const o = await newOrg();
     await fill(o, o.keyId, 100);
     faults.delay = 5;
@@ -589,7 +589,7 @@ describe('quotas: every table', () => {
       leaks: leakQuota,
       told: announcedQuota,
       former_makers: makerQuota,
-      ended_sessions: endedSessionQuota,
+      ended_sessions: formerSessionQuota,
       rows: tombstoneQuota,
     };
     for (const [table, { org, root }] of Object.entries(tablesOfGate)) {

@@ -176,7 +176,7 @@ describe('naming policy', () => {
     expect(await events(o)).toHaveLength(1);
   });
 
-  it("race: of a policy and a hundred concurrent creates, none is created after the policy's response", async () => {
+  it("race: none of a hundred concurrent creates takes effect after the policy's response", async () => {
     const o = await newOrg();
     const made = Array.from({ length: 30 }, (_, n) => create(o, `n${n}`));
     const policy = upper(o);

@@ -191,7 +191,7 @@ describe('rotation policy: due secrets', () => {
     expect(await due(o)).toEqual(['amended', 'plain']);
   });
 
-  it('of policies and rotate_every_seconds the shortest wins; without a policy the secret speaks for itself', async () => {
+  it('follow the shortest of policies and rotate_every_seconds; without a policy that of the secret counts', async () => {
     const o = await newOrg();
     await newSecret(o, { name: 'own', rotate_every_seconds: 5 * 86_400 });
     await newSecret(o, { name: 'none' });

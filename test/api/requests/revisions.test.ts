@@ -163,7 +163,7 @@ describe('revision: every resource that PATCH can change', () => {
   );
 
   it.each(Object.entries(resources))(
-    '%s: of changes at the same time, one has the revision',
+    '%s: only one of several concurrent changes has the revision',
     async (_path, resource) => {
       const { o, path, read } = await fresh(resource);
       const answers = await Promise.all(
@@ -253,7 +253,7 @@ describe('revision: who is in a team', () => {
     expect(await revision()).toBe(2);
   });
 
-  it('of changes at the same time, one has the revision', async () => {
+  it('only one of several concurrent changes has the revision', async () => {
     const { o, ann, bob, at, add, revision } = await world();
     const answers = await Promise.all([
       add(ann, tag(1)),

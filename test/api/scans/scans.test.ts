@@ -306,7 +306,7 @@ describe('scan: tokens of this service', () => {
     expect((await whoami(other)).status).toBe(200);
   });
 
-  it('forged token: of the right form but without its tag it is none', async () => {
+  it('forged token: one of the right form without its tag is no finding', async () => {
     const o = await newOrg();
     const forged = newToken('api_key', o.id, new Uint8Array(32)).token;
     expect((await scan(o, forged)).findings.filter(({ rule }) => rule === 'svc-token')).toEqual([]);

@@ -188,7 +188,7 @@ it('share link: links of a member are revoked with the member, and with a contai
   expect(codeOf(await view(link))).toEqual(GONE);
 });
 
-it('share link: of one that has ended by use, revocation or deletion, nothing is left', async () => {
+it('share link: nothing is left of one that has ended by use, revocation or deletion', async () => {
   const o = await newOrg();
   const secret = await newSecret(o);
   const links = [

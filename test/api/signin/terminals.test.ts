@@ -164,7 +164,7 @@ describe('device login', () => {
     expect((await terminal.poll()).json.member).toEqual(browser.member);
   });
 
-  it('concurrency: of a confirmation and a denial at once one takes effect', async () => {
+  it('concurrency: only one of a concurrent confirmation and denial takes effect', async () => {
     const { browser } = await newSignedIn();
     const other = (await newSignedIn()).browser;
     const terminal = newTerminal();

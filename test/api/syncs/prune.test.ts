@@ -86,7 +86,7 @@ describe.each(both)('sync: prune at %s', (platform) => {
     ]);
   });
 
-  it('sync: of two environments on one target the last writer owns a name, and the other deletes nothing', async () => {
+  it('sync: if two environments have one target, the last writer owns a name, and the other deletes nothing', async () => {
     const o = await newOrg();
     const production = await filled(o, 'production', 'SHARED', 'OF_PROD');
     const staging = await filled(o, 'staging', 'SHARED', 'OF_STAGING');

@@ -160,7 +160,7 @@ describe('sync: no write begins after the reply', () => {
   });
 });
 
-describe('sync: and whoever else asked', () => {
+describe('sync: stops that others ask for', () => {
   const byInline = async (o: Caller, by: Caller, id = '') =>
     (ways.config as (typeof ways)[string])(o, { id, o: by }, 'circleci');
 

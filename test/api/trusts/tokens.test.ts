@@ -314,7 +314,7 @@ describe('workload identity: replay', () => {
     expect(await reasons(o, 1)).toEqual(['the token was exchanged ten times']);
   });
 
-  it('of many exchanges at the same time ten succeed', async () => {
+  it('ten of many concurrent exchanges succeed', async () => {
     const o = await newOrg();
     const issuer = await newIssuer();
     const trust = await newTrust(o, issuer);

@@ -325,7 +325,7 @@ describe('Vault: tokens', () => {
     expect([await live(51), await live(52)]).toEqual([true, false]);
   });
 
-  it('child: of a workload, it is none of the other workloads of the trust', async () => {
+  it('child: that of one workload does not belong to another workload of the trust', async () => {
     const o = await newOrg();
     const issuer = publish(await newIssuer());
     const trust = await newTrust(o, issuer, { name: `ci ${o.id}`, scopes: ['secrets:*'] });
@@ -521,7 +521,7 @@ describe('Vault: logins of workloads', () => {
     expect(await by(`cluster ${o.id}`, await issuer.sign())).toBe(200);
   });
 
-  it('jwt: of two trusts with one name, none serves by it', async () => {
+  it('jwt: neither of two trusts with one name is found by it', async () => {
     const { o, issuer } = await world();
     await newTrust(o, issuer, { name: 'twin' });
     const twin = await newTrust(o, issuer, { name: 'twin' });

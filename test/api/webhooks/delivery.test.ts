@@ -154,7 +154,7 @@ describe('webhooks: requests', () => {
 });
 
 describe('webhooks: rotation', () => {
-  it('webhooks: of two concurrent rotations, each secret signs during its overlap', async () => {
+  it('webhooks: each secret of two concurrent rotations signs during its overlap', async () => {
     const o = await newOrg();
     const { id } = await newWebhook(o);
     const rotated = await Promise.all([1, 2].map(() => o.post(`/webhooks/${id}/rotate-secret`)));

@@ -446,7 +446,7 @@ describe('workload identity: issuers', () => {
       expect([one, spellingProblem(one)]).toEqual([one, null]);
   });
 
-  it('of any other issuer, a claim that names a workload is needed, and no client or called workflow', () => {
+  it('any other issuer needs a claim that names a workload, not a client or a called workflow', () => {
     const issuer = 'https://issuer.example.com';
     for (const claims of [{ sub: 'x*' }, { repository: 'acme/app' }, { email: 'x' }] as Claims[])
       expect(callerProblem(issuer, claims)).toBe(null);

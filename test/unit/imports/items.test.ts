@@ -75,7 +75,7 @@ describe('items of an import', () => {
     ]);
   });
 
-  it('collisions: of different values for one name none is taken; equal ones are one', () => {
+  it('collisions: none of several values for one name is taken; equal ones are one', () => {
     const { items, failed } = read(
       '{"a b":"1","a_b":"2","same":"x","same":"x","k":"1","k":"2","__proto__":"p"}',
     );

@@ -10,7 +10,7 @@ import { approvalDetails } from '../../../gate/approvals/details';
 import { policiesOf } from '../../../gate/approvals/policies';
 import { isAsker, validFor } from '../../../gate/approvals/repeats';
 import { APPROVAL_LASTS, approvalShown, mostValid } from '../../../gate/approvals/row';
-import { openFacts } from '../../../gate/approvals/shown';
+import { decryptFacts } from '../../../gate/approvals/shown';
 import { type Status, statusNow } from '../../../gate/approvals/state';
 import { approvalWaiters } from '../../../gate/approvals/waiters';
 import type { Fact, Plan } from '../../../gate/journal/plan';
@@ -51,8 +51,10 @@ const heldBy = (core: Call['core'], row: ApprovalRow) =>
 function factsFor({ core, ask, caller }: Call<unknown>, row: ApprovalRow, mayDecide: boolean): Fact[] | null {
   // safety: shown-to-root-and-deciders
   const isFor = isAsker(row, caller) || mayDecide;
-  const sealed = isFor ? approvalDetails(core).of(row.id) : null;
-  return sealed !== null && ask.keys ? openFacts(ask.keys.answer, row.org_id, row.id, sealed) : null;
+  const ciphertext = isFor ? approvalDetails(core).of(row.id) : null;
+  return ciphertext !== null && ask.keys
+    ? decryptFacts(ask.keys.answer, row.org_id, row.id, ciphertext)
+    : null;
 }
 
 function shown(call: Call<unknown>, row: ApprovalRow): object {

@@ -23,7 +23,7 @@ import type { Plan } from '../../../gate/journal/plan';
 import { insertion, revision, rowKeyOf } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
 import { environmentOf } from '../../../gate/request/target';
-import { endedSessions } from '../../../gate/rows/ended-sessions';
+import { formerSessions } from '../../../gate/rows/former-sessions';
 import { fresh, maker, unknownEnvironment, wouldOwn } from './create';
 import { endIn, find, shown, type TokenInput, target } from './credential';
 
@@ -270,7 +270,7 @@ export function revoke(
       async before(call) {
         const here = call.core.rows.get('credential', target(call));
         if (here) return here.kind === kind;
-        if (endedSessions(call.core).find('id', target(call))?.kind === kind) return true;
+        if (formerSessions(call.core).find('id', target(call))?.kind === kind) return true;
         const [found] = await call.core.database.all<Record<string, unknown>>({
           sql: 'select * from credentials where org_id = ? and id = ? and kind = ?',
           params: [call.ask.org, target(call), kind],

@@ -14,7 +14,7 @@ import { lineageOf } from '../../../gate/identity/lineage';
 import type { Plan } from '../../../gate/journal/plan';
 import { portion, revision, rowKeyOf } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
-import { endedSessions } from '../../../gate/rows/ended-sessions';
+import { formerSessions } from '../../../gate/rows/former-sessions';
 import { allLinks } from '../../shares/gate/links';
 import { independentOf, isLiving, ownOf } from './descent';
 import { contained, incidentOf, recordedIn } from './record';
@@ -42,7 +42,7 @@ async function storedRow(
   column: 'id' | 'token_hash',
   value: string,
 ): Promise<CredentialRow | null> {
-  const left = endedSessions(call.core).find(column, value);
+  const left = formerSessions(call.core).find(column, value);
   if (left) return left;
   const [found] = await call.core.database.all<Record<string, unknown>>({
     sql: `select * from credentials where org_id = ? and ${column} = ?`,

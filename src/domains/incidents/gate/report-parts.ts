@@ -13,7 +13,7 @@ import type { Call, Operation, OperationOutcome } from '../../../gate/request/ca
 import { ok } from '../../../gate/request/outcome';
 import { slugOf } from '../../../gate/request/target';
 import { pause } from '../../../gate/request/yielding';
-import { endedSessions } from '../../../gate/rows/ended-sessions';
+import { formerSessions } from '../../../gate/rows/former-sessions';
 import { actions as integrationNeeds } from '../../integrations/actions';
 import { sees } from '../../integrations/gate/reach';
 import { etagOf, statusOf } from '../../secrets/rules';
@@ -90,7 +90,7 @@ function credentials(call: Call<unknown>, ids: string[]): CredentialSummary[] {
   const { rows } = call.core;
   const found = new Map<string, CredentialSummary>();
   for (const id of ids) {
-    const left = endedSessions(call.core).find('id', id);
+    const left = formerSessions(call.core).find('id', id);
     const row = rows.get('credential', id) ?? left;
     for (const link of row ? lineageOf(call.core, row) : []) {
       const known = rows.get('credential', link.id) ?? (link.id === id ? left : null);

@@ -13,17 +13,21 @@ import { deliveryOperations } from './delivery-operations';
 import { find, whole } from './webhook';
 
 /** A webhook for the Worker, which decrypts the URL and shows it. */
-const sealed = (row: WebhookRow) => ({ ...webhookOut(row), host: row.host, url_sealed: row.url_sealed });
-export type SealedWebhook = ReturnType<typeof sealed>;
+const encryptedOut = (row: WebhookRow) => ({
+  ...webhookOut(row),
+  host: row.host,
+  url_sealed: row.url_sealed,
+});
+export type EncryptedWebhook = ReturnType<typeof encryptedOut>;
 
 const list: Operation<ListInput> = {
   reach: whole,
-  read: ({ core, input }) => listed(core, 'webhook', idStart('webhook'), input, sealed),
+  read: ({ core, input }) => listed(core, 'webhook', idStart('webhook'), input, encryptedOut),
 };
 
 const read: Operation<Record<string, never>> = {
   reach: whole,
-  read: (call) => found(find(call), sealed),
+  read: (call) => found(find(call), encryptedOut),
 };
 
 interface CreateInput {
@@ -74,7 +78,7 @@ const update: Operation<UpdateInput> = {
       const { address, enabled, ...rest } = call.input;
       const disabled = enabled === undefined ? row.disabled : enabled ? null : (row.disabled ?? 'user');
       const put = revision(call, 'webhook', row, { ...rest, ...address, disabled, updated_at: now });
-      return { status: 200, data: sealed(put.row as WebhookRow), writes: [put] };
+      return { status: 200, data: encryptedOut(put.row as WebhookRow), writes: [put] };
     },
   },
 };

@@ -8,7 +8,7 @@ import { oldestLeave } from '../limits/oldest-leave';
 import { type RootReader, rootOfCredential } from '../limits/quota-root';
 import { part } from '../part';
 
-export interface EndedSessions {
+export interface FormerSessions {
   /** Remembers session tokens whose rows are about to leave. */
   leave(rows: CredentialRow[]): void;
   find(by: 'id' | 'token_hash', value: string): CredentialRow | null;
@@ -17,13 +17,13 @@ export interface EndedSessions {
   clear(): void;
 }
 
-export const endedSessionQuota = { org: 20_000, root: 5_000 };
+export const formerSessionQuota = { org: 20_000, root: 5_000 };
 const REMEMBERED = DAY / 2;
 
 const endOf = ({ expires_at, revoked_at }: CredentialRow): number =>
   Math.min(expires_at ?? Number.POSITIVE_INFINITY, revoked_at ?? Number.POSITIVE_INFINITY);
 
-export function createEndedSessions(sql: SqlStorage, rows: RootReader): EndedSessions {
+export function createFormerSessions(sql: SqlStorage, rows: RootReader): FormerSessions {
   sql.exec(
     'create table if not exists ended_sessions (id text primary key, token_hash text not null, body text not null, root text not null, at integer not null) without rowid',
   );
@@ -41,7 +41,7 @@ export function createEndedSessions(sql: SqlStorage, rows: RootReader): EndedSes
           ...[row.id, row.token_hash, JSON.stringify(row), root, endOf(row)],
         );
       }
-      for (const root of roots) oldestLeave(sql, 'ended_sessions', 'id', endedSessionQuota, root);
+      for (const root of roots) oldestLeave(sql, 'ended_sessions', 'id', formerSessionQuota, root);
     },
     find(by, value) {
       const [found] = sql
@@ -49,10 +49,10 @@ export function createEndedSessions(sql: SqlStorage, rows: RootReader): EndedSes
         .toArray();
       return found ? (JSON.parse(found.body) as CredentialRow) : null;
     },
-    // safety: ended-sessions-forgotten
+    // safety: former-sessions-forgotten
     sweep: (now) => void sql.exec('delete from ended_sessions where at < ?', now - REMEMBERED),
     clear: () => void sql.exec('delete from ended_sessions'),
   };
 }
 
-export const endedSessions = part(({ storage, rows }: Core) => createEndedSessions(storage.sql, rows));
+export const formerSessions = part(({ storage, rows }: Core) => createFormerSessions(storage.sql, rows));
