@@ -11,7 +11,7 @@ import { type CredentialRow, credentials } from '../../db/schema';
 import { type Refusal, refuse, UNKNOWN_TOKEN } from '../../errors';
 import { reportViolation } from '../audit/integrity';
 import type { Core } from '../core';
-import { type Allowance, allowancesOf } from '../limits/allowances';
+import { type Allowance, allowancesOf } from '../limits/lineage-rate-limits';
 import { part } from '../part';
 import type { Ask } from '../request/call';
 import { formerSessions } from '../rows/former-sessions';

@@ -6,7 +6,7 @@ import type { Draft } from '../audit/entry';
 import type { Core } from '../core';
 import { linksOf } from '../identity/lineage';
 import { part } from '../part';
-import type { Allowance } from './allowances';
+import type { Allowance } from './lineage-rate-limits';
 
 export const WINDOW = 60_000;
 /** The assumed difference between two clocks. */

@@ -6,7 +6,7 @@
 import type { Region } from '../../db/regions';
 import type { Core } from '../core';
 import { lineageOf } from '../identity/lineage';
-import { type Allowance, allowancesOf } from '../limits/allowances';
+import { type Allowance, allowancesOf } from '../limits/lineage-rate-limits';
 import { rateLimit } from '../limits/rate-limit';
 import { part } from '../part';
 import { CLOCKS } from './leases';
