@@ -1,7 +1,8 @@
 // Rate limits: a number of requests in any 60 seconds, counted exactly. The counter is a log of times in
 // memory; since every counted request is one audit entry, a starting gate rebuilds it from there, and
 // counting needs no writes. Requests over the limit are counted per credential and minute, and become one
-// audit entry when the minute is over. What a lineage may use, sub-agents included, is in allowances.ts.
+// audit entry when the minute is over. What a lineage may use, sub-agents included, is in
+// lineage-rate-limits.ts.
 import type { Draft } from '../audit/entry';
 import type { Core } from '../core';
 import { linksOf } from '../identity/lineage';
