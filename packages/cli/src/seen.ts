@@ -53,6 +53,7 @@ const INCIDENTAL = [
   'last_used_at',
   'last_used_place',
   'use_count',
+  'timeline',
 ];
 const LONGEST = 200;
 const inWords = (value: unknown): string => {
