@@ -82,6 +82,7 @@ describe.skipIf(!executablePath)('console: leaving a page', () => {
     await context.clearPermissions();
     await page.evaluate(() => {
       const readText = () => new Promise<string>(() => {});
+      Reflect.deleteProperty(document, 'hasFocus');
       Object.defineProperty(navigator.clipboard, 'readText', { value: readText, configurable: true });
     });
     await page.clock.fastForward(31_000);
