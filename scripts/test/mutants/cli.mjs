@@ -219,7 +219,7 @@ export const mutants = [
   {
     name: 'svc mcp: a reference in a value is expanded too',
     tag: 'mcp-expand-once',
-    change: { from: 'value(name))', to: 'expand(value(name), value))' },
+    change: { from: 'value(inner.trim()))', to: 'expand(value(inner.trim()), value))' },
     notice:
       'packages/cli/mcp-mask: reference: a reference inside a value is not expanded, and neither is $& in a replacement',
   },

@@ -5,7 +5,10 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 
 const ASLEEP = 1000;
 
-/** Whether a button sleeps, as shown, and `isAsleep` at this moment: a click may come before the page is drawn. */
+/**
+ * Whether a button sleeps: `asleep` as it is shown, `isAsleep` at this moment. A click may come before the
+ * page is drawn.
+ */
 export function useAsleep(decides: boolean): { asleep: boolean; isAsleep: () => boolean } {
   const until = useRef(decides ? performance.now() + ASLEEP : 0);
   const [asleep, setAsleep] = useState(decides);

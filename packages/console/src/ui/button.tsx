@@ -19,7 +19,7 @@ type ButtonProps = Look &
   Omit<JSX.ButtonHTMLAttributes<HTMLButtonElement>, 'class' | 'onClick'> & {
     /** The action. While its promise is pending, further presses do nothing; an error is shown as a toast. */
     onPress?: (event: MouseEvent) => unknown;
-    /** Whether it decides at once: then it sleeps for a second after it is shown and after the page gets the focus. */
+    /** Whether it decides at once: then it sleeps after it is shown and after the page gets the focus. */
     decides?: boolean;
   };
 
