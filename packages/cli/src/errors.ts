@@ -98,6 +98,7 @@ const NEXT: Record<string, string> = {
   CREDENTIAL_KIND_NOT_ALLOWED: 'Check which credential is in use: svc whoami',
   REAUTHENTICATION_REQUIRED: 'This requires confirmation with a passkey: use the web console',
   NOT_FOUND: 'Check the name or id. To check the organisation and environment, run svc doctor',
+  IMPORT_CONFLICT: 'Repeat with --on-conflict skip or overwrite. To see what would happen, add --dry-run',
   SECRET_NAME_TAKEN: 'To change its value: svc set NAME',
   VERSION_CONFLICT: 'Check what changed, then try again: svc history NAME',
   REVISION_CONFLICT: 'Check what changed, then repeat the command',

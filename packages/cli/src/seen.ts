@@ -53,6 +53,7 @@ const INCIDENTAL = [
   'last_used_at',
   'last_used_place',
   'use_count',
+  'timeline',
 ];
 const LONGEST = 200;
 const inWords = (value: unknown): string => {
@@ -96,16 +97,18 @@ export class Seen {
       if (response.ok) this.known.delete(target.id);
       if (response.status !== 412 || !seen) return response;
       const now = await read(fetch, target, init);
-      for (const line of now
-        ? ['Someone else changed it in the meantime:', ...differences(seen, now).map((one) => `  ${one}`)]
-        : [])
-        tell(line);
+      const lines = now ? differences(seen, now) : [];
+      if (lines.length) tell('Someone else changed it in the meantime:');
+      for (const line of lines) tell(`  ${line}`);
       return response;
     };
   }
 }
 
-/** Reads a resource as the same caller; null if the caller may not, or it does not exist. */
+/**
+ * Reads a resource as the same caller; null if the caller may not, or it does not exist. Of one that is too
+ * large to compare, such as the report of an incident, the tag alone.
+ */
 async function read(
   fetch: Fetch,
   { address }: Target,
@@ -114,6 +117,10 @@ async function read(
   const headers = new Headers(sent);
   for (const name of ['Idempotency-Key', 'Approval-Id', 'Content-Type']) headers.delete(name);
   const response = await fetch(address, { method: 'GET', headers, redirect: 'manual', signal });
-  const body = response.ok ? ((await jsonIn(response)) as (Resource & { data?: Resource[] }) | null) : null;
+  if (!response.ok) return null;
+  const body = (await jsonIn(response)) as (Resource & { data?: Resource[] }) | null;
+  const etag = response.headers.get('ETag');
+  // safety: cli-if-match-large
+  if (!body && etag) return { etag };
   return (address.includes('?id=') ? body?.data?.[0] : body) ?? null;
 }

@@ -274,6 +274,12 @@ describe('references', () => {
     expect(expand('{{svc:A}}}', () => '{{svc:B}')).toBe('{{svc:B}}');
   });
 
+  it('reference: one without an end takes time in proportion to its length', () => {
+    const started = process.cpuUsage();
+    expect(() => referencesIn([`{{svc:${' '.repeat(256 * 1024)}`])).toThrow('incomplete');
+    expect(process.cpuUsage(started).user / 1e6).toBeLessThan(2);
+  });
+
   it.each([
     '{{svc:}}',
     '{{svc:a b}}',

@@ -78,6 +78,28 @@ it('an environment that was taken from an agent does not come back', async () =>
   expect((await api('GET', `/agent-credentials/${agent.id}`)).environments).toEqual(['development']);
 });
 
+it('an incident whose report is too large to compare is closed only at the revision that was read', async () => {
+  const { id: key } = await api('POST', '/api-keys', { name: 'k', scopes: ['secrets:list'] });
+  const { incident_id: id } = await api('POST', `/credentials/${key}/contain`, {});
+  const sent: (string | null)[] = [];
+  const host: Given['host'] = {
+    async fetch(input, init) {
+      const isRead = (init?.method ?? 'GET') === 'GET';
+      if (!isRead) {
+        await api('PATCH', `/incidents/${id}`, { note: 'theirs' });
+        sent.push(new Headers(init?.headers).get('If-Match'));
+      }
+      const response = await fetch(input, init);
+      if (!isRead) return response;
+      const padded = { ...((await response.json()) as object), padding: ' '.repeat(5 * 1024 * 1024) };
+      return Response.json(padded, { headers: { ETag: response.headers.get('ETag') ?? '' } });
+    },
+  };
+  const ran = await machine.svc(['incident', 'close', id, '--note', 'mine'], { host });
+  expect([ran.code, sent]).toEqual([6, ['"r1"']]);
+  expect(await api('GET', `/incidents/${id}`)).toMatchObject({ status: 'open', note: 'theirs' });
+});
+
 it('a policy is changed only at the revision of the file', async () => {
   const policy = await api('POST', '/policies', {
     name: 'p',

@@ -1,6 +1,8 @@
 // At a terminal: prompts that hide typed secrets, confirmations, and the terminal's own signals. script(1)
 // provides the terminal.
 import { spawn, spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { BIN, type Machine, signedIn, until } from './harness.ts';
 
@@ -36,6 +38,14 @@ describe.skipIf(!hasScript)('terminal', () => {
     expect({ code, screen }).toMatchObject({ code: 0 });
     expect(screen).not.toContain('horse');
     expect((await machine.svc(['get', 'TYPED'])).stdout).toBe('horse-staple');
+  });
+
+  it('init: pressing Enter does not choose production, although it is the default', async () => {
+    const { code } = await atTerminal(['init'], [['Environment:', '\r']]);
+    const file = path.join(machine.work, '.svc.json');
+    const { environment } = JSON.parse(fs.readFileSync(file, 'utf8'));
+    fs.rmSync(file);
+    expect([code, environment]).toEqual([0, 'development']);
   });
 
   it('set: nothing typed at the prompt is not stored as a value', async () => {

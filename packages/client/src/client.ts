@@ -75,11 +75,11 @@ export function apiOf(
     async (path: string, init?: object): Promise<unknown> => {
       checkSegments(init);
       try {
-        const fetch = (request: Request) => send(request, { mayStream: parsesOther(init) });
+        const fetch = (request: Request) => send(request, { mayStream: parseAs(init) === 'stream' });
         const { data, response } = await (
           client.request as (...args: unknown[]) => Promise<{ data?: unknown; response: Response }>
         )(method.toLowerCase(), path, { ...init, fetch });
-        if (data === null || (data !== undefined && typeof data !== 'object' && !parsesOther(init)))
+        if (data === null || (data !== undefined && typeof data !== 'object' && parseAs(init) === 'json'))
           throw notDocumented(response.status);
         return { data, response };
       } catch (error) {
@@ -91,8 +91,8 @@ export function apiOf(
   return Object.fromEntries(methods.map((method) => [method, throwing(method)])) as unknown as Api;
 }
 
-/** Whether the caller asked for something else than JSON. */
-const parsesOther = ({ parseAs = 'json' }: { parseAs?: string } = {}) => parseAs !== 'json';
+/** What the caller asked the body to be parsed as. */
+const parseAs = (init: { parseAs?: string } = {}): string => init.parseAs ?? 'json';
 
 /**
  * Refuses a parameter that URLs resolve instead of sending: with `..` as an id, a call would reach another

@@ -100,6 +100,24 @@ describe('size of a response', () => {
     }
   });
 
+  it('response: one that calls itself a stream has the same bound where its whole text or bytes are asked for', async () => {
+    const read = (parseAs: 'text' | 'blob' | 'arrayBuffer', timeout: number) =>
+      client({ timeout }).api.GET('/orgs/{org_id}/audit-log', {
+        params: { path: { org_id: 'org_1' }, query: { format: 'ndjson' } },
+        parseAs,
+      });
+    const taken = endless(200, 'application/x-ndjson');
+    expect(await thrown(read('text', 300_000))).toMatchObject({
+      ...UNEXPECTED,
+      message: expect.stringContaining('larger than any'),
+    });
+    await until(() => taken.isClosed);
+    expect(taken.bytes / 1024 / 1024).toBeLessThan(128 + 32);
+    handler = (_, response) => response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write('{');
+    for (const parseAs of ['blob', 'arrayBuffer'] as const)
+      expect(await thrown(read(parseAs, 200))).toMatchObject({ code: 'TIMED_OUT' });
+  });
+
   it('stream: who asks for one gets it as it arrives', async () => {
     handler = (_, response) => {
       response.writeHead(200, { 'Content-Type': 'application/x-ndjson' });

@@ -1,18 +1,25 @@
 // Copied values. Invariant: a value leaves the clipboard 30 seconds after it was copied, or as soon after
 // that as the page has the focus: before, a browser refuses to write. Something else that was copied since
-// stays.
+// stays if the browser lets the console read the clipboard.
 import { tell, warn } from './ui/toast';
 
 const KEPT_FOR = 30_000;
+/** How long the browser may ask the member whether the console may read the clipboard. */
+const ASKS_FOR = 10_000;
+
+/** What the clipboard holds: the value, if it cannot be read or nobody answers the browser. */
+async function heldOr(value: string): Promise<string> {
+  const read = navigator.clipboard.readText().catch(() => value);
+  return Promise.race([read, new Promise<string>((done) => setTimeout(done, ASKS_FOR, value))]);
+}
 
 /**
  * Clears the clipboard if it still holds the value, or if it cannot be read.
  * @returns whether the value is gone
  */
 async function clear(value: string): Promise<boolean> {
-  const { clipboard } = navigator;
   try {
-    if ((await clipboard.readText().catch(() => value)) === value) await clipboard.writeText('');
+    if ((await heldOr(value)) === value) await navigator.clipboard.writeText('');
     return true;
   } catch {
     return false;

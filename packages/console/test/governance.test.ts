@@ -99,7 +99,18 @@ describe.skipIf(!executablePath)('console: governance', () => {
     await badge.waitFor();
     await page.locator('.row-link').click();
     await page.getByText('the import fails').waitFor();
-    await page.getByRole('button', { name: 'Approve' }).click();
+    let decided = 0;
+    page.on('request', (request) => request.url().endsWith('/approve') && decided++);
+    // Another site can bring the page to the front between the two clicks of a double click.
+    const approve = page.getByRole('button', { name: 'Approve' });
+    await approve.click({ trial: true });
+    await approve.evaluate((button: HTMLElement) => {
+      dispatchEvent(new Event('focus'));
+      button.click();
+    });
+    await expect.poll(() => approve.getAttribute('aria-disabled')).toBe('true');
+    await approve.click();
+    expect(decided).toBe(1);
     await page.getByText('approved', { exact: true }).first().waitFor();
     await badge.waitFor({ state: 'hidden' });
     // The button is gone: the keyboard goes on from the heading.

@@ -94,6 +94,7 @@ export const mutants = [
     'cli-pasted-lines':
       'packages/cli/terminal: prompt: a paste of several lines is refused, and does not reach the shell',
     'cli-if-match': 'packages/cli/seen: a team that a colleague renamed is not deleted',
+    'cli-if-match-large': 'packages/cli/seen: an incident whose report is too large to compare',
   }),
   {
     name: 'svc: a terminal gets a value with its escape sequences',
@@ -218,7 +219,7 @@ export const mutants = [
   {
     name: 'svc mcp: a reference in a value is expanded too',
     tag: 'mcp-expand-once',
-    change: { from: 'value(name))', to: 'expand(value(name), value))' },
+    change: { from: 'value(inner.trim()))', to: 'expand(value(inner.trim()), value))' },
     notice:
       'packages/cli/mcp-mask: reference: a reference inside a value is not expanded, and neither is $& in a replacement',
   },

@@ -4,7 +4,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { command } from '../command.ts';
-import type { CommonOptions, Context } from '../context.ts';
+import { type CommonOptions, type Context, isProduction } from '../context.ts';
 import { asCliError, CliError, usage } from '../errors.ts';
 import { namesIn, steeringOf } from '../expected.ts';
 import { writeForeign } from '../files.ts';
@@ -135,7 +135,12 @@ async function expected(
 async function chosen(context: Context, slugs: string[]): Promise<string> {
   const set = context.setting('environment');
   const isGiven = set?.source === 'flag' || set?.source === 'variable';
-  if (!isGiven && canAsk(context.host)) return choose(context.host, 'Environment:', slugs, set?.value);
+  if (!isGiven && canAsk(context.host)) {
+    // Pressing Enter never chooses production, unless there is nothing else.
+    const harmless = slugs.filter((slug) => !isProduction(slug));
+    const initial = set && harmless.includes(set.value) ? set.value : harmless[0];
+    return choose(context.host, 'Environment:', slugs, initial);
+  }
   // safety: cli-init-environment
   if (!set || !isGiven)
     throw usage(

@@ -3,7 +3,8 @@
 import { usage } from '../errors.ts';
 import { clean } from '../text.ts';
 
-const REFERENCE = /\{\{\s*svc:\s*([^{}]*?)\s*\}\}/gi;
+/** Without overlapping repetitions: a text without an end must not take more than its length. */
+const REFERENCE = /\{\{\s*svc:([^{}]*)\}\}/gi;
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9_./-]{0,254}$/;
 
 /** Whether a text contains a reference to a secret, even a malformed one. */
@@ -17,7 +18,8 @@ export function referencesIn(texts: string[]): string[] {
   const names = new Set<string>();
   for (const text of texts) {
     let rest = text;
-    for (const [whole, name = ''] of text.matchAll(REFERENCE)) {
+    for (const [whole, inner = ''] of text.matchAll(REFERENCE)) {
+      const name = inner.trim();
       if (!NAME.test(name))
         throw usage(`${clean(whole.slice(0, 80))} is not a valid reference to a secret. Write {{svc:NAME}}.`);
       names.add(name);
@@ -31,4 +33,4 @@ export function referencesIn(texts: string[]): string[] {
 /** Replaces the references in a text with values. */
 export const expand = (text: string, value: (name: string) => string): string =>
   // safety: mcp-expand-once
-  text.replace(REFERENCE, (_, name: string) => value(name));
+  text.replace(REFERENCE, (_, inner: string) => value(inner.trim()));

@@ -2,6 +2,7 @@
 // pressed again; a button that disappears while it has the focus leaves it at the heading.
 import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useAsleep } from './asleep';
 import { report } from './toast';
 
 interface Look {
@@ -18,6 +19,8 @@ type ButtonProps = Look &
   Omit<JSX.ButtonHTMLAttributes<HTMLButtonElement>, 'class' | 'onClick'> & {
     /** The action. While its promise is pending, further presses do nothing; an error is shown as a toast. */
     onPress?: (event: MouseEvent) => unknown;
+    /** Whether it decides at once: then it sleeps after it is shown and after the page gets the focus. */
+    decides?: boolean;
   };
 
 /** Where the keyboard goes on if a button that had the focus is gone. */
@@ -33,8 +36,10 @@ export function Button({
   children,
   onPress,
   type = 'button',
+  decides = false,
   ...rest
 }: ButtonProps) {
+  const { asleep, isAsleep } = useAsleep(decides);
   const [busy, setBusy] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
   useLayoutEffect(
@@ -44,7 +49,7 @@ export function Button({
     [],
   );
   const press = async (event: MouseEvent) => {
-    if (busy || !onPress) return;
+    if (busy || isAsleep() || !onPress) return;
     const result = onPress(event);
     if (!(result instanceof Promise)) return;
     setBusy(true);
@@ -57,7 +62,7 @@ export function Button({
       ref={button}
       type={type}
       class={classOf({ kind, small, class: more })}
-      aria-disabled={busy || undefined}
+      aria-disabled={busy || asleep || undefined}
       data-busy={busy || undefined}
       onClick={press}
     >

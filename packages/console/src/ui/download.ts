@@ -9,3 +9,7 @@ export function download(name: string, type: string, content: BlobPart): void {
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
+
+/** The whole body of a response that is a stream, however large. A response without a body has no data. */
+export const whole = (data: unknown): Promise<Blob> =>
+  new Response(data as ReadableStream<Uint8Array> | undefined).blob();

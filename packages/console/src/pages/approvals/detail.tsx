@@ -43,10 +43,11 @@ function Waiting({ approval, onReject }: { approval: Approval; onReject: () => v
           {missing <= 1
             ? 'Yours is the last approval required. After it, exactly this request can be made once, within 24 hours.'
             : `This request needs ${missing} more approvals. Yours is one of them.`}{' '}
-          You confirm with your passkey. A single rejection closes the request.
+          You confirm with your passkey, unless you have in the last five minutes. A single rejection closes
+          the request.
         </p>
         <div class="row">
-          <Button kind="primary" onPress={() => decide(approval, 'approve')}>
+          <Button kind="primary" decides onPress={() => decide(approval, 'approve')}>
             <Check size={16} aria-hidden="true" /> Approve
           </Button>
           <Button onPress={onReject}>Reject</Button>

@@ -3,7 +3,7 @@ import { useSearchParams } from 'wouter-preact';
 import { here, vault } from '../../api';
 import '../../styles/audit.css';
 import '../../styles/integrations.css';
-import { download } from '../../ui/download';
+import { download, whole } from '../../ui/download';
 import { Menu } from '../../ui/menu';
 import { PageHead } from '../../ui/parts';
 import { Tabs } from '../../ui/tabs';
@@ -18,18 +18,18 @@ const today = () => new Date().toISOString().slice(0, 10);
 async function exportEntries(filters: Filters): Promise<void> {
   const { data } = await vault().api.GET('/orgs/{org_id}/audit-log', {
     params: { path: here(), query: { ...queryOf(filters, Date.now()), format: 'ndjson' } },
-    parseAs: 'blob',
+    parseAs: 'stream',
   });
-  download(`audit-log-${today()}.ndjson`, NDJSON, (data as unknown as Blob | undefined) ?? '');
+  download(`audit-log-${today()}.ndjson`, NDJSON, await whole(data));
   tell('Entries exported to your downloads', 'One entry per line, newest first.');
 }
 
 async function exportCheckpoints(): Promise<void> {
   const { data } = await vault().api.GET('/orgs/{org_id}/audit-log/checkpoints', {
     params: { path: here(), query: { format: 'ndjson' } },
-    parseAs: 'blob',
+    parseAs: 'stream',
   });
-  download(`checkpoints-${today()}.ndjson`, NDJSON, (data as unknown as Blob | undefined) ?? '');
+  download(`checkpoints-${today()}.ndjson`, NDJSON, await whole(data));
 }
 
 async function exportKey(): Promise<void> {

@@ -6,7 +6,7 @@ import { confirmed, forget, here, vault } from '../../api';
 import { me } from '../../session';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
-import { download } from '../../ui/download';
+import { download, whole } from '../../ui/download';
 import { tell } from '../../ui/toast';
 
 interface Exported {
@@ -28,10 +28,9 @@ export function Retention() {
   const run = async () => {
     const { data } = await vault().api.GET('/orgs/{org_id}/audit-log/export', {
       params: { path: here() },
-      parseAs: 'text',
+      parseAs: 'stream',
     });
-    // A response without a body has no data.
-    const text = (data as unknown as string | undefined) ?? '';
+    const text = await (await whole(data)).text();
     if (!text.trim()) return tell('No entries are past retention', 'There is nothing to export.');
     const end = endOf(text);
     if (!end) return tell('The export is incomplete', 'Download it again.');

@@ -8,6 +8,7 @@ import { useDraft } from '../../seen';
 import { me } from '../../session';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
+import { whole } from '../../ui/download';
 import { TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
 import { CopyButton, ErrorNote, Facts, Id, Skeleton } from '../../ui/parts';
@@ -79,9 +80,9 @@ function Export() {
   const download = async () => {
     const { data } = await vault().api.GET('/orgs/{org_id}/audit-log/export', {
       params: { path: here() },
-      parseAs: 'text',
+      parseAs: 'stream',
     });
-    const text = data as unknown as string;
+    const text = await (await whole(data)).text();
     if (!text.trim()) return tell('No entries are past retention', 'There is nothing to export yet.');
     const checkpoint = checkpointOf(text);
     if (!checkpoint) throw new UnreachableError('cut off');
