@@ -28,7 +28,7 @@ export async function deployment() {
         CI: undefined,
         NODE_OPTIONS: `--import ${recorder}`,
         // Wrangler starts many times.
-        NODE_COMPILE_CACHE: path.join(os.tmpdir(), 'node-compile-cache'),
+        NODE_COMPILE_CACHE: env.NODE_COMPILE_CACHE ?? path.join(os.tmpdir(), 'node-compile-cache'),
         CLOUDFLARE_API_BASE_URL: `${base}/client/v4`,
         CLOUDFLARE_API_TOKEN: API_TOKEN,
         CLOUDFLARE_ACCOUNT_ID: ACCOUNT,

@@ -1,8 +1,9 @@
 // The commands of README.md, the guides and the operations pages. Each document is one script that runs
 // exactly as it stands there, in bash, beside one service that `npm start` started on a copy of the project.
-// Where zsh is installed, the README and the guide to the API run in it too, and with SLOW=1 every document
-// does. Each document has an organisation of its own: the blocks of the guide to the API that are marked as
-// set-up come first, except in the README. Only the port is another.
+// `npm test` runs the documents that others rest on, and those two of them that all readers begin with also
+// in zsh, where it is installed. With SLOW=1 every document runs, in both shells. Each document has an
+// organisation of its own: the blocks of the guide to the API that are marked as set-up come first, except
+// in the README. Only the port is another.
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -17,6 +18,13 @@ const documents = [
   ...markdownFiles().filter((file) => /^docs\/(guides|operations|generate)\//.test(file)),
 ];
 const SET_UP = 'docs/guides/api.md';
+const first = ['README.md', SET_UP];
+/** What runs without SLOW=1. */
+const quick = [
+  ...first,
+  ...['cli', 'secrets', 'leak-scans'].map((name) => `docs/guides/${name}.md`),
+  'docs/operations/backup-and-restore.md',
+];
 const setUp = blocksOf(read(SET_UP)).filter((block) => block.setUp);
 const END = '-- end of block --';
 /** While a page is written: `DOCUMENT=cli.md` runs that one alone. */
@@ -28,9 +36,7 @@ const shellOf = (file) => blocksOf(read(file)).filter(({ language }) => language
 const hasZsh = spawnSync('zsh', ['--version']).status === 0;
 /** The shells in which a document runs. @param {string} document */
 const shellsOf = (document) =>
-  hasZsh && (process.env.SLOW || only || document === 'README.md' || document === SET_UP)
-    ? ['bash', 'zsh']
-    : ['bash'];
+  hasZsh && (process.env.SLOW || only || first.includes(document)) ? ['bash', 'zsh'] : ['bash'];
 
 /**
  * Runs a script as if it were pasted, in the copy of the project.
@@ -53,16 +59,19 @@ const run = (shell, script, dir, port) =>
     ),
   );
 
-it('commands: those of every document work', { timeout: 1_800_000 }, async (t) => {
+it('commands: those of the documents work', { timeout: 1_800_000 }, async (t) => {
+  for (const document of quick) assert.ok(documents.includes(document), document);
   assert.ok(
     fs.existsSync(path.join(project, 'packages', 'cli', 'dist', 'main.js')),
     'svc is not built: run npm run build first',
   );
   const { dir, port } = await sharedService();
   await organisations(dir, port, 51);
+  const chosen = (/** @type {string} */ document) =>
+    only ? document.includes(only) : process.env.SLOW || quick.includes(document);
   for (const document of documents)
     for (const shell of shellsOf(document))
-      if (!only || document.includes(only))
+      if (chosen(document))
         await t.test(`commands: ${document}, in ${shell}`, async (t) => {
           for (const name of fs.readdirSync(dir))
             if (name.endsWith('.sql') || name === '.svc.json' || name === '.config')
@@ -72,7 +81,7 @@ it('commands: those of every document work', { timeout: 1_800_000 }, async (t) =
           for (const { skip, line } of shellOf(document))
             if (skip) t.diagnostic(`line ${line} does not run here: ${skip}`);
           const blocks = shellOf(document).filter(({ skip }) => !skip);
-          const before = document === 'README.md' || document === SET_UP ? [] : setUp;
+          const before = first.includes(document) ? [] : setUp;
           const script = [...before, ...blocks].map(({ text }) => `${text}echo '${END}'\n`).join('');
           const { status, stdout, stderr } = await run(shell, script, dir, port);
           const outputs = stdout.split(`${END}\n`).slice(before.length);

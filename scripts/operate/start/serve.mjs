@@ -13,8 +13,9 @@ import { root } from '../../shared/wrangler.mjs';
 import { commitHere } from '../vault/checkout.mjs';
 import { applyMigrations } from '../vault/migrate.mjs';
 import { isLocalHost } from '../vault/settings.mjs';
+import { LOCAL_WORKER } from '../vault/state-dir.mjs';
 
-const VAULT = 'secrets-vault-service'; // the names of the gates' files begin with it
+const VAULT = LOCAL_WORKER;
 const VARIABLES = [
   'MASTER_KEYS',
   'BOOTSTRAP_TOKEN',

@@ -5,9 +5,11 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { ExpectedError } from '../../shared/expected-error.mjs';
-import { partsOf, readToml } from './deployment-config.mjs';
 
 /** @typedef {{ applied: Set<string>, hasVault: boolean }} State */
+
+/** The name of the Worker in the local runtime: those of its Durable Objects' folders begin with it. */
+export const LOCAL_WORKER = 'secrets-vault-service';
 
 const LOCKED = 5; // SQLITE_BUSY
 const DAMAGED = [11, 26]; // SQLITE_CORRUPT, SQLITE_NOTADB
@@ -218,14 +220,8 @@ export function setVaultAside(dir) {
   return to;
 }
 
-/** @type {string | undefined} */
-let worker;
-
 /** The folder of a class of Durable Objects. @param {'Gate' | 'Replica'} of */
-function namespaceOf(of) {
-  worker ??= partsOf(readToml()).worker;
-  return `${worker}-${of}`;
-}
+const namespaceOf = (of) => `${LOCAL_WORKER}-${of}`;
 
 /**
  * The file of a Durable Object in a local vault: the local runtime derives the id of one from its name.

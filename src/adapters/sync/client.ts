@@ -25,7 +25,8 @@ export interface Clock {
   random(): number;
 }
 
-const systemClock: Clock = {
+/** The clock where none is given. */
+export const systemClock: Clock = {
   now: Date.now,
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
   random: Math.random,
