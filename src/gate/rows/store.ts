@@ -152,6 +152,8 @@ export function createRows(sql: SqlStorage, quota = tombstoneQuota): Rows {
     const place = `${kind} ${space} ${key}`;
     const id = ids.get(place);
     if (id !== undefined) return get(kind, id);
+    // Each change of a secret asks for kinds of which most organisations have no row.
+    if (!counts.get(kind)) return null;
     const row = parse<RowTypes[K]>(
       kind,
       one(`select body from rows where ${isOf(kind)} and space = ? and key = ?`, space, key),

@@ -75,17 +75,18 @@ function createTables(sql: SqlStorage): void {
  * Each change asks several times for the roots of its caller and of its rows. A row that is not counted is
  * remembered too.
  */
-function recentlyCounted(all: Query) {
+function recentlyCounted(all: Query, isThere: (kind: RowKind, id: string) => boolean) {
   const recent = new QuickLRU<string, Counted | null>({ maxSize: RECENT });
   const known = (kind: RowKind, id: string): Counted | null => {
     const place = `${kind} ${id}`;
     const before = recent.get(place);
     if (before !== undefined) return before;
-    const found =
-      all<Counted>('select root, bytes, ends from stored_rows where kind = ? and id = ?', kind, id)[0] ??
-      null;
-    recent.set(place, found);
-    return found;
+    // A new row is not there yet, and what is not there is not counted.
+    const found = isThere(kind, id)
+      ? all<Counted>('select root, bytes, ends from stored_rows where kind = ? and id = ?', kind, id)[0]
+      : null;
+    recent.set(place, found ?? null);
+    return found ?? null;
   };
   return { recent, known };
 }
@@ -98,7 +99,7 @@ export function createStoredRows(
   createTables(sql);
   const all: Query = (query, ...params) => sql.exec<never>(query, ...params).toArray();
   const sums = createSums(all);
-  const { recent, known } = recentlyCounted(all);
+  const { recent, known } = recentlyCounted(all, (kind, id) => rows.get(kind, id) !== null);
   const rootOf = (kind: RowKind, id: string) => known(kind, id)?.root ?? null;
   const reader = { rows: { get: rows.get, rootOf } };
   const of = measure(
