@@ -199,8 +199,9 @@ function createContents() {
 }
 
 export function createJournal(sql: SqlStorage, meta: Meta): Journal {
+  // Not `without rowid`: there SQLite moves rows of more than 1 kB to pages of their own.
   sql.exec(
-    'create table if not exists journal (n integer not null, part integer not null, body text not null, primary key (n, part)) without rowid',
+    'create table if not exists journal (n integer not null, part integer not null, body text not null, primary key (n, part))',
   );
   let [position, record] = JSON.parse(meta.get('position') ?? '[0,""]') as [number, string];
   let last = position;
