@@ -189,10 +189,10 @@ it('backup: a vault in use is backed up and restored', slow(200_000), async () =
 
 /**
  * A stand-in for a service that archives.
- * @param {{ orgs: string[], archive: (org: string) => [number, object], vault?: boolean }} how `vault`:
- *   whether it looks like one
+ * @param {{ orgs: string[], archive: (org: string) => [number, object], list?: [number, object], vault?: boolean
+ *   }} how `list`: what it answers in place of its organisations; `vault`: whether it looks like one
  */
-async function standIn({ orgs, archive, vault = true }) {
+async function standIn({ orgs, archive, list = undefined, vault = true }) {
   const asked = [];
   const server = http.createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://x');
@@ -203,7 +203,7 @@ async function standIn({ orgs, archive, vault = true }) {
       pathname === '/healthz'
         ? [200, {}]
         : pathname.endsWith('/orgs')
-          ? [200, page]
+          ? (list ?? [200, page])
           : archive(pathname.split('/')[4]);
     response
       .writeHead(status, { 'Content-Type': 'application/json', ...(vault && { 'Request-Id': 'req_1' }) })
@@ -307,6 +307,27 @@ it('backup: the gates move their audit entries to the database first, or it says
     (await backup('--url', other.url)).said,
     /of 2 of 2 organisations .* check that it is the right service/,
   );
+
+  // Its database is away, and the file can be read.
+  const away = await standIn({
+    orgs,
+    archive: ok,
+    list: [500, { error: { code: 'INTERNAL', message: 'no' } }],
+  });
+  const without = await backup('--url', away.url);
+  assert.deepEqual([without.status, fs.existsSync(without.file)], [1, true], without.said);
+  assert.match(
+    without.said,
+    /of 2 of 2 organisations .* answers 500\. To include them, mend it as npm run doctor/,
+  );
+  const barred = await standIn({
+    orgs,
+    archive: ok,
+    list: [401, { error: { code: 'UNAUTHENTICATED', message: 'no' } }],
+  });
+  const none = await backup('--url', barred.url);
+  assert.deepEqual([none.status, fs.existsSync(none.file)], [1, false]);
+  assert.match(none.said, /refused the request \(401/);
 
   const stranger = await standIn({ orgs, archive: ok, vault: false });
   assert.deepEqual(counts(await backup('--url', stranger.url)), [0, 2]);

@@ -1,13 +1,15 @@
 // Rows that are missing are found, although each row that is there opens: by doctor --deep from the gates,
 // and in a backup by itself.
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { gapsTold } from '../../scripts/operate/vault/lost-rows.mjs';
-import { vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
+import { gapsTold, lostRows, newestEntries } from '../../scripts/operate/vault/lost-rows.mjs';
+import { gateFile, vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
 import { copyOfProject, runCommand, startService } from './service.mjs';
 
 it('lost rows: doctor --deep names each, backup --verify some, and restore --rows puts secrets back', {
@@ -225,4 +227,51 @@ it('doctor: gaps of an audit log that adjoin are one', async () => {
     { from: 5, to: 9 },
     { from: 20, to: 30 },
   ]);
+});
+
+it('doctor: audit entries that a gate knows to be lost are not named, also where gaps adjoin', async () => {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'lost-'));
+  const org = 'org_0123456789ABCDEFGHIJKL';
+  const file = gateFile(dir, org);
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  const gate = new DatabaseSync(file);
+  gate.exec(`CREATE TABLE meta (key text PRIMARY KEY, value text);
+    CREATE TABLE audit (sequence integer PRIMARY KEY, body text);
+    CREATE TABLE held_entries (sequence integer PRIMARY KEY, body text)`);
+  const note = (/** @type {string} */ key, /** @type {any} */ value) =>
+    gate.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)').run(key, JSON.stringify(value));
+  note('oldest', 31);
+  note('chain', { sequence: 30, hash: 'thirty' });
+  // Lost with the gate twice, and by a restore.
+  const missing = [
+    { from: 11, to: 19, reason: 'gate_lost' },
+    { from: 20, to: 20, reason: 'restore' },
+    { from: 21, to: 29, reason: 'gate_lost' },
+    [30, 30],
+  ];
+  note('lost', missing);
+  const ten = { org_id: org, first: 1, last: 10, prev_hash: 'genesis', to: 10, last_hash: 'ten' };
+  const database =
+    (/** @type {any[]} */ ...segments) =>
+    async (/** @type {string} */ sql) =>
+      sql.includes('ORDER BY first_sequence DESC')
+        ? segments.slice(-1)
+        : sql.includes('ORDER BY org_id, first_sequence')
+          ? segments
+          : [];
+  assert.deepEqual(await newestEntries(database(ten), gate, org), []);
+  // The next segment has moved, and the entry that tells of the gap has not.
+  const next = { org_id: org, first: 31, last: 40, prev_hash: 'thirty', last_hash: 'forty' };
+  const keys = new Map([[org, {}]]);
+  assert.deepEqual(await lostRows(database(ten, next), keys, dir), []);
+  const named = (/** @type {any[]} */ found) => found.map(({ what }) => what);
+  assert.deepEqual(named(await lostRows(database(ten, next), keys)), ['the entries 11 to 30 are missing']);
+  note('lost', missing.slice(1));
+  assert.deepEqual(named(await newestEntries(database(ten), gate, org)), [
+    'the entries 11 to 30 are missing',
+  ]);
+  assert.deepEqual(named(await lostRows(database(ten, next), keys, dir)), [
+    'the entries 11 to 30 are missing',
+  ]);
+  gate.close();
 });

@@ -99,10 +99,9 @@ await run(async () => {
     const isAccepted = (/** @type {{ table: string, org: string | null }} */ { table, org }) =>
       table === 'org_keys' && values.except.includes(String(org));
     if (
-      archived.left.length ||
-      closed.length ||
+      archived.isRefused ||
+      [archived.left, archived.lost, closed].some(({ length }) => length > 0) ||
       lacks ||
-      archived.lost.length ||
       checked?.faults.some((fault) => !isAccepted(fault))
     )
       process.exitCode = 1;
@@ -174,26 +173,40 @@ async function remoteService(url) {
  * Has the gate of each organisation move its audit entries to the database.
  * @param {Service} service @param {string[]} except
  * @returns {Promise<{ done: Set<string>, left: import('./each-org.mjs').Left[], lost: string[], why: string,
- *   remedy: string }>} which did, which could not, what the database has lost, and why others are missing
+ *   remedy: string, isRefused?: boolean }>} which did, which could not, what the database has lost, why others
+ *   are missing, and whether a service refused to say
  */
 async function archive(service, except) {
   if ('why' in service) return { done: new Set(), left: [], lost: [], ...service };
   const remedy = 'start the service, or give its address with --url,';
   if (!(await answers(service.url)))
     return { done: new Set(), left: [], lost: [], why: `no vault answers at ${service.url}`, remedy };
-  const { done, left } = await eachOrg({
+  const called = await eachOrg({
     ...service,
     path: '/audit-log/archive',
     except,
     what: 'archiving audit entries',
     within: 60_000,
+  }).catch((error) => {
+    // Its database is away, as on a full disk or while another process locks it: the file can still be read.
+    if (!(error.status >= 500)) throw error;
+    return { done: new Map(), left: [], status: error.status };
   });
+  const isRefused = 'status' in called;
   return {
-    done: new Set(done.keys()),
-    left,
+    done: new Set(called.done.keys()),
+    left: called.left,
     lost: await lastingProblems(service.url),
-    why: `the service at ${service.url} does not have them, or did not when it was asked`,
-    remedy: 'check that it is the right service',
+    isRefused,
+    ...(isRefused
+      ? {
+          why: `the service at ${service.url} answers ${called.status}`,
+          remedy: 'mend it as npm run doctor says,',
+        }
+      : {
+          why: `the service at ${service.url} does not have them, or did not when it was asked`,
+          remedy: 'check that it is the right service',
+        }),
   };
 }
 

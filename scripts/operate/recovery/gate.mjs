@@ -36,7 +36,8 @@ database has them. Lost:
   - changes that the database does not have and that the old gate cannot send any more, revocations among them: usually those of the last
     second, but more if /healthz fails at database, adoption or changes. Mend that first, and repeat afterwards what you revoked lately
   - session tokens: programs mint again
-  - audit entries that the old gate cannot move to the database any more; verify then names them as missing, with the reason gate_lost
+  - audit entries that the old gate cannot move to the database any more: up to 1,000 since the last backup, and more of a busy organisation;
+    verify then names them as missing, with the reason gate_lost
   - events that were not delivered yet, and what approvers were shown of pending requests
   - stored responses of Idempotency-Keys: a repeated request is performed again
   - when credentials were last used, who read which secret, counters of rate limits

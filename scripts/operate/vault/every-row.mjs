@@ -135,7 +135,10 @@ export async function openEverything(
   // What a gate knows of a row says more than what is left of it.
   const isKnown = (/** @type {Unopened} */ { table, id }) =>
     apart.some((other) => other.table === table && other.id === id);
-  const lost = [...(tables ? [] : await lostRows(rows, vault.keys)).filter((one) => !isKnown(one)), ...apart];
+  const lost = [
+    ...(tables ? [] : await lostRows(rows, vault.keys, gates)).filter((one) => !isKnown(one)),
+    ...apart,
+  ];
   return {
     opened: at.opened,
     faults: [...faults.map(({ rowid: _, ...fault }) => fault), ...lost].slice(0, most),

@@ -22,10 +22,11 @@ const LASTING = 1000;
 /**
  * @param {Rows} rows
  * @param {Map<string, any>} keys those of the organisations that are looked at
+ * @param {string} [dir] that of the state, where its gates are on this machine
  * @returns {Promise<Unopened[]>}
  */
-export async function lostRows(rows, keys) {
-  return [...(await orphans(rows, keys)), ...(await gaps(rows, keys))];
+export async function lostRows(rows, keys, dir) {
+  return [...(await orphans(rows, keys)), ...(await gaps(rows, keys, dir))];
 }
 
 /**
@@ -55,8 +56,9 @@ export async function orphans(rows, keys) {
  * What is missing between the segments of each audit log.
  * @param {Rows} rows
  * @param {Map<string, any>} keys
+ * @param {string} [dir]
  */
-async function gaps(rows, keys) {
+async function gaps(rows, keys, dir) {
   const segments = await rows(
     'SELECT org_id, first_sequence AS "first", last_sequence AS "last", prev_hash, last_hash FROM audit_segments ORDER BY org_id, first_sequence',
     [],
@@ -75,14 +77,11 @@ async function gaps(rows, keys) {
     } else if (first > 1 && isYoung(orgs.get(org))) lost.push({ org, from: 1, to: first - 1 });
   }
   const faults = [];
-  for (const one of lost)
-    if (!(await gapsTold(rows, one.org)).some(({ from, to }) => from <= one.from && to >= one.to))
-      faults.push({
-        org: one.org,
-        table: 'audit_segments',
-        id: String(one.from),
-        what: `the entries ${one.from} to ${one.to} are missing`,
-      });
+  for (const { org, ...one } of lost) {
+    // The entry that tells of a gap can still be in the gate.
+    const told = joined([...(await gapsTold(rows, org)), ...(dir ? notedBy(dir, org) : [])]);
+    if (!isWithin(one, told)) faults.push(entriesMissing(org, one));
+  }
   return faults;
 }
 
@@ -115,6 +114,17 @@ export async function gapsTold(rows, org) {
   });
   return joined(told);
 }
+
+/** @param {Range} range @param {Range[]} ranges joined ones */
+const isWithin = (range, ranges) => ranges.some(({ from, to }) => from <= range.from && to >= range.to);
+
+/** @param {string} org @param {Range} range @returns {Unopened} */
+const entriesMissing = (org, { from, to }) => ({
+  org,
+  table: 'audit_segments',
+  id: String(from),
+  what: `the entries ${from} to ${to} are missing`,
+});
 
 /** Ranges without those that adjoin. @param {Range[]} ranges */
 function joined(ranges) {
@@ -165,12 +175,33 @@ export async function differences(rows, dir, keys, source) {
   return faults;
 }
 
+/** What a gate knows to be missing from its audit log. @param {DatabaseSync} gate @returns {Range[]} */
+function notedIn(gate) {
+  const noted = JSON.parse(
+    String(gate.prepare("SELECT value FROM meta WHERE key = 'lost'").get()?.value ?? '[]'),
+  );
+  // A release before 0.4.0 noted pairs.
+  return noted.map((/** @type {any} */ one) => (Array.isArray(one) ? { from: one[0], to: one[1] } : one));
+}
+
+/** The same, of an organisation on this machine. @param {string} dir @param {string} org */
+function notedBy(dir, org) {
+  const file = gateFile(dir, org);
+  if (!fs.existsSync(file)) return [];
+  const gate = new DatabaseSync(file, { readOnly: true, timeout: 10_000 });
+  try {
+    return notedIn(gate);
+  } finally {
+    gate.close();
+  }
+}
+
 /**
  * Whether the database has lost the newest audit entries that a gate had moved there: the gate's log goes on
  * behind them.
  * @param {Rows} rows @param {DatabaseSync} gate @param {string} org @returns {Promise<Unopened[]>}
  */
-async function newestEntries(rows, gate, org) {
+export async function newestEntries(rows, gate, org) {
   // A gate of an earlier release has no such table. An entry that the database refused stays in the gate, and
   // the log goes on behind it.
   if (!gate.prepare("SELECT 1 FROM sqlite_master WHERE name = 'held_entries'").get()) return [];
@@ -189,25 +220,16 @@ async function newestEntries(rows, gate, org) {
     );
     // Retention deletes up to the cut, and an adoption records what it did not find.
     const end = last?.to ?? JSON.parse(String(meta('cut') ?? 'null'))?.sequence ?? next - 1;
-    const told = JSON.parse(String(meta('lost') ?? '[]'));
-    const isTold = told.some((/** @type {any} */ { from, to }) => from <= end + 1 && to >= next - 1);
-    return before && last?.last_hash !== before && end < next - 1 && !isTold
-      ? { from: end + 1, to: next - 1 }
+    const lost = { from: end + 1, to: next - 1 };
+    // Lost with a gate, and by a restore: ranges that adjoin are one.
+    return before && last?.last_hash !== before && end < next - 1 && !isWithin(lost, joined(notedIn(gate)))
+      ? lost
       : undefined;
   };
   if (!(await look())) return [];
   await sleep(LASTING);
   const lost = await look();
-  return lost
-    ? [
-        {
-          org,
-          table: 'audit_segments',
-          id: String(lost.from),
-          what: `the entries ${lost.from} to ${lost.to} are missing`,
-        },
-      ]
-    : [];
+  return lost ? [entriesMissing(org, lost)] : [];
 }
 
 /**

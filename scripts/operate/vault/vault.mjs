@@ -187,7 +187,7 @@ export async function deployedService(url) {
 }
 
 /**
- * The organisations of a service.
+ * The organisations of a service. A refusal is an `ExpectedError` with its `status`.
  * @param {ReturnType<typeof bootstrapCaller>} call
  * @returns {Promise<string[]>} their ids
  */
@@ -199,8 +199,11 @@ export async function orgsOf(call) {
       `/orgs?limit=100${cursor && `&cursor=${encodeURIComponent(cursor)}`}`,
     );
     if (status !== 200)
-      throw new ExpectedError(
-        `The service refused the request (${status} ${json?.error?.code ?? ''}): ${json?.error?.message ?? ''}`,
+      throw Object.assign(
+        new ExpectedError(
+          `The service refused the request (${status} ${json?.error?.code ?? ''}): ${json?.error?.message ?? ''}`,
+        ),
+        { status },
       );
     if (!Array.isArray(json?.data))
       throw new ExpectedError(

@@ -103,6 +103,8 @@ export const mutants = [
   ...checks({
     'vitals-write':
       'faults/health: with a gate that answers and cannot write, as on a full disk, until it can',
+    'lost-alarm-set-again': 'faults/alarms: is set again by the next change',
+    'vitals-keep-alarm': 'faults/alarms: is set again by the health check, in a gate without requests',
   }),
   {
     name: 'a clock that leapt forward deletes everything by its age',

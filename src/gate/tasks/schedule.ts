@@ -17,7 +17,15 @@ export interface Schedule {
   bringForward(time: number): void;
   /** Sets the alarm to the earliest due time. */
   arm(): void;
+  /** Sets it again if the platform lost it. Called often, since nothing else would run a task then. */
+  keepArmed(): void;
 }
+
+/**
+ * How long a task may be overdue. The platform repeats an alarm that fails at ever longer intervals, and gives
+ * it up after some: a full disk or a release that cannot read the storage may last longer.
+ */
+const OVERDUE = 60_000;
 
 export function createSchedule(storage: DurableObjectStorage): Schedule {
   const { sql } = storage;
@@ -31,11 +39,26 @@ export function createSchedule(storage: DurableObjectStorage): Schedule {
   /** Running tasks, and the times set for them since they began. */
   const running = new Map<Task, number>();
   let armed: number | null = null;
-  const arm = () => {
-    const earliest = times.size ? Math.min(...times.values()) : null;
-    if (earliest === null || earliest === armed) return;
+  let armedAt = 0;
+  const setAlarm = (earliest: number, time: number) => {
     armed = earliest;
-    void storage.setAlarm(earliest);
+    armedAt = Date.now();
+    void storage.setAlarm(time);
+  };
+  const earliestTime = () => (times.size ? Math.min(...times.values()) : null);
+  // Alarms go by the real clock.
+  const keepArmed = () => {
+    const earliest = earliestTime();
+    const longAgo = Date.now() - OVERDUE;
+    if (earliest === null || earliest > longAgo || armedAt > longAgo || running.size > 0) return;
+    // At another time than that of the alarm that was lost: setting the same one again may change nothing.
+    // safety: lost-alarm-set-again
+    setAlarm(earliest, Date.now());
+  };
+  const arm = () => {
+    const earliest = earliestTime();
+    if (earliest === armed) keepArmed();
+    else if (earliest !== null) setAlarm(earliest, earliest);
   };
   const set = (task: Task, time: number) => {
     times.set(task, time);
@@ -46,7 +69,7 @@ export function createSchedule(storage: DurableObjectStorage): Schedule {
       const meanwhile = running.get(task);
       if (meanwhile !== undefined) running.set(task, Math.min(meanwhile, time));
       const wished = times.get(task);
-      if (wished !== undefined && wished <= time) return;
+      if (wished !== undefined && wished <= time) return keepArmed();
       set(task, time);
       arm();
     },
@@ -71,5 +94,6 @@ export function createSchedule(storage: DurableObjectStorage): Schedule {
       armed = null;
       arm();
     },
+    keepArmed,
   };
 }
