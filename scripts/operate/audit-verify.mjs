@@ -83,8 +83,13 @@ function checkpointsIn(value) {
   if (Array.isArray(value)) return value.flatMap(checkpointsIn);
   if (Array.isArray(value?.data)) return value.data.flatMap(checkpointsIn);
   if (value?.checkpoint) return checkpointsIn(value.checkpoint);
-  if (value?.data?.signature) return [{ org: value.org_id, ...value.data }];
-  if (typeof value?.signature === 'string' && Number.isSafeInteger(value.sequence)) return [value];
+  const one = value?.data?.signature ? { org: value.org_id, ...value.data } : value;
+  if (
+    [one?.org, one?.time, one?.signature].every((text) => typeof text === 'string') &&
+    Number.isSafeInteger(one.sequence) &&
+    isHash(one.hash)
+  )
+    return [one];
   throw new UsageError('The file of --checkpoints contains something other than checkpoints.');
 }
 
@@ -266,6 +271,8 @@ function entryIn(text) {
     const isEntry =
       Number.isSafeInteger(value?.sequence) &&
       value.sequence > 0 &&
+      // It is printed: it must not steer a terminal.
+      isTime(value.time) &&
       [value.hash, value.prev_hash].every(isHash);
     return isPlain && isEntry ? value : null;
   } catch {
@@ -288,6 +295,8 @@ async function* linesOf(file) {
   if (rest) yield rest;
 }
 
+const isTime = (/** @type {unknown} */ value) =>
+  typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value);
 const isHash = (/** @type {unknown} */ value) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
 
 /**
@@ -386,14 +395,15 @@ function judgeBegin(walk, { org, first }, lost) {
     if (!stretch || (first !== null && place < first)) break;
     lost.push({ ...stretch, to: place });
   }
-  const before = walk.checkpoints.get(oldest.sequence - 1);
+  const before = walk.checkpoints.get(begin - 1);
   const earliest = Math.min(...walk.checkpoints.keys());
   const say = (/** @type {string} */ why) =>
     walk.faults.note('cut_off', begin - 1 || 1, null, `The log was cut off before entry ${begin}: ${why}.`);
   if (first !== null) {
     if (begin > first) say(`it is to begin at entry ${first}`);
   } else if (begin > 1 && earliest < begin - 1) say(`a checkpoint confirms entry ${earliest}`);
-  if (before && before.hash !== oldest.prev_hash)
+  // Lost entries between the two are in no file, so their hashes cannot be compared.
+  if (before && begin === oldest.sequence && before.hash !== oldest.prev_hash)
     walk.faults.note(
       'altered',
       oldest.sequence,
@@ -541,7 +551,12 @@ function sentence({ ok, entries, first, last, checkpoints, unsigned, uncovered, 
     return ` Lost with ${why}: ${from} to ${to}${through === null ? '' : `, signed through ${through}`}.${most}`;
   });
   const open = uncovered.length ? 'NOT COVERED' : 'INTACT';
-  return `${open}: ${verdict}${lost.join('')}${uncovered.map(doubt).join('')}`;
+  const begin = Math.min(first?.sequence ?? 1, ...missing.map(({ from }) => from));
+  const absent =
+    begin > 1 && !uncovered.some(({ kind }) => kind === 'before')
+      ? ` Entries before ${begin} are not in the file.`
+      : '';
+  return `${open}: ${verdict}${lost.join('')}${absent}${uncovered.map(doubt).join('')}`;
 }
 
 /** What may be wrong without a checkpoint that would show it. @param {Uncovered} uncovered */

@@ -153,6 +153,17 @@ describe('audit verifier: a log that is whole', () => {
     }
   });
 
+  it('begins after a cut and a loss with the checkpoint before both', () => {
+    const missing = [{ from: 6, to: 9, reason: 'restore' }];
+    const restored = logOf({ fields: { 12: { action: 'org.adopt', missing } } });
+    const { status, said } = run(
+      restored.slice(9),
+      [restored[4], restored[19]].map((entry) => signed(entry)),
+    );
+    assert.equal(status, 0, said);
+    assert.match(said, / Lost with a restore: 6 to 9\. Entries before 6 are not in the file\.$/);
+  });
+
   it('says of the numbers that a new gate skipped that most were never used', () => {
     const stretch = (to) => [{ from: 6, to, reason: 'gate_lost' }];
     for (const [to, isTold] of [
@@ -180,6 +191,7 @@ describe('audit verifier: a log that is whole', () => {
       args: ['--last', '10'],
     });
     assert.deepEqual([status, said.includes('from 6 ')], [0, true], said);
+    assert.match(said, / Entries before 6 are not in the file\.$/);
     // An export: its last line, and that of the export before.
     const last = { checkpoint: marks[1] };
     assert.equal(run([...rest.slice(0, 5), last], [{ checkpoint: marks[0] }, last]).status, 0);
@@ -364,6 +376,12 @@ describe('audit verifier: a log that was tampered with', () => {
     marks[1],
   ]);
 
+  it('malformed: an entry whose time is no time, which would be printed', () => {
+    const time = '2026\u001b[2K\rINTACT: 3 checkpoints confirm 20 entries.';
+    const { status, said } = run(rehash(20, { time })(structuredClone(log)), marks);
+    assert.deepEqual([status, said.includes('INTACT: 3')], [1, false], said);
+  });
+
   it('cut off: in the middle of a line', () => {
     const text = lines(log);
     const { status, said } = run([text.slice(0, -40)], marks);
@@ -381,6 +399,13 @@ describe('audit verifier: wrong use', () => {
     );
     assert.equal(run(log, marks, { args: ['--last', 'x'] }).status, 2);
     assert.equal(run([], []).status, 2);
+    const { hash: _, ...unhashed } = marks[0];
+    for (const one of [
+      { data: { signature: 5 } },
+      { org_id: ORG, data: unhashed },
+      { ...marks[0], hash: '1' },
+    ])
+      assert.equal(run(log, [one]).status, 2);
     const { status, stderr } = spawnSync(process.execPath, ['scripts/operate/audit-verify.mjs'], {
       cwd: project,
       env,

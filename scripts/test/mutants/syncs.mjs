@@ -221,6 +221,26 @@ export const mutants = [
     notice: 'api/syncs/stops: sync: a permit does not outlast the caller',
   },
   {
+    name: 'syncs stop: a chunk is sent although its caller was narrowed',
+    tag: 'permit-within-reach',
+    change: { from: 'isStale(core, row, reach)', to: 'false' },
+    notice:
+      'api/syncs/stops: sync: what a trust no longer allows is not sent after the reply that narrows its scopes, and the rest is',
+  },
+  {
+    name: 'syncs stop: a narrowing of the caller waits for no permit',
+    tag: 'permit-ends-with-reach',
+    change: { from: ' || reachIn(callers) !== reach', to: '' },
+    notice:
+      'api/syncs/stops: sync: what a trust no longer allows is not sent after the reply that narrows its scopes, and the rest is',
+  },
+  {
+    name: 'a chunk of which nothing is sent ends the sync',
+    tag: 'skipped-chunk-ends-no-sync',
+    change: { from: 'next !== undefined &&', to: 'false &&' },
+    notice: 'api/syncs/stops: sync: a chunk of which nothing is there any more ends no sync',
+  },
+  {
     name: 'prune deletes a name that a listing showed missing',
     tag: 'missing-names-not-ours',
     change: { from: 'of missing', to: 'of missing.slice(0, 0)' },

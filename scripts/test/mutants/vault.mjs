@@ -11,6 +11,8 @@ export const mutants = [
     'cas-version': 'api/vault/kv: 0 creates only, another number must be the current version',
     'secret-keeps-its-type':
       'api/vault/kv: a new value is generic or json, and an existing secret keeps its type',
+    'merge-needs-read':
+      'api/vault/kv: a writer who may not read is refused, whatever the length of the value',
     'revival-needs-delete': 'api/vault/kv: reviving needs secrets:delete, as restoring does',
     'merged-tags-bounded':
       'api/vault/kv: 64 keys of 128 bytes with 512 bytes each; a merge cannot exceed them',
@@ -46,6 +48,12 @@ export const mutants = [
     tag: 'reuse-widens-trust',
     change: { from: '(before.reuse === true || after.reuse !== true) &&', to: '' },
     notice: 'api/vault/tokens: a trust says whether a token serves more than ten times',
+  },
+  {
+    name: 'a value whose reads need approval is merged with a patch',
+    tag: 'merge-of-held-value',
+    change: { from: 'mayReveal(call, row).isHeld', to: 'false' },
+    notice: 'api/vault/kv: a value whose reads need approval is not merged, whatever its length',
   },
   {
     name: 'tags without a value stay until they are swept',

@@ -75,7 +75,14 @@ export const capabilities = becomes(
       const each = input.body.paths.map((path, n): [string, string[]] => {
         const known = EVERYWHERE.find(([pattern]) => pattern.test(path.replace(/^\/+/, '')))?.[1];
         const allowed = ALLOWED[places[n]?.kind ?? ''] ?? {};
-        const found = known ?? (held[n] ?? []).flatMap((scope) => allowed[scope] ?? []);
+        const scopes = held[n] ?? [];
+        const merges = places[n]?.kind === 'data' && places[n].name !== null;
+        const found =
+          known ??
+          scopes
+            .flatMap((scope) => allowed[scope] ?? [])
+            // A merge patch of a secret depends on its value.
+            .filter((what) => !merges || what !== 'patch' || scopes.includes('secrets:read'));
         return [path, found.length ? [...new Set(found)].sort() : ['deny']];
       });
       const data = { capabilities: each[0]?.[1], ...Object.fromEntries(each) };

@@ -23,7 +23,7 @@ import { MOST_VALUE, SecretValue, TagName, Tags, TagValue } from '../../domains/
 import { ApiError, invalid } from '../../errors';
 import { unwrap } from '../../gate/request/outcome';
 import { pause } from '../../gate/request/yielding';
-import { type Context, keysOf, type RenderContext } from '../../http/context';
+import { type Context, keysOf, type MoreContext, type RenderContext } from '../../http/context';
 import type { Input } from '../../http/route';
 import { iso, QueryInteger } from '../../http/wire';
 import { isObject, isObjectText, merged } from '../json-text';
@@ -316,13 +316,35 @@ function checkedValue({ value }: Stored): string {
 const guess = ({ params }: At, context: Context): string =>
   knownId(context, { environment: params.mount as string, name: params.path as string }) ?? newId('sec');
 
-/** Encrypts what a request makes of the current value, if that is needed. */
-async function encrypted(
+/** How often the gate has given the current value for a merge, by its body. */
+const given = new WeakMap<WriteBody, number>();
+
+/**
+ * The current value for a merge. Of several merges of one path at a time one succeeds, and the others begin
+ * again: each waits longer than before, so that they do not meet forever, and takes the value of after that.
+ */
+async function unhurried(
   asked: WriteAsked,
   input: Input<unknown, WriteBody>,
-  context: Context,
+  context: MoreContext,
+): Promise<WriteAsked> {
+  const times = given.get(input.body) ?? 0;
+  given.set(input.body, times + 1);
+  if (times === 0) return asked;
+  await new Promise((done) => setTimeout(done, Math.random() * 25 * 2 ** times));
+  const how = { merges: true, seen: null };
+  const again = await context.further(writeInput(input, context, asked.id ?? newId('sec'), null, how).input);
+  return again.kind === 'more' ? (again.data as WriteAsked) : asked;
+}
+
+/** Encrypts what a request makes of the current value, if that is needed. */
+async function encrypted(
+  first: WriteAsked,
+  input: Input<unknown, WriteBody>,
+  context: MoreContext,
   merges: boolean,
 ) {
+  const asked = merges && first.current ? await unhurried(first, input, context) : first;
   const id = asked.id ?? newId('sec');
   const { data } = input.body;
   if (asked.type === null || asked.current === null) {

@@ -13,6 +13,9 @@ const tooSlow = {
   message: 'This service took too long to decide whether the sync may continue.',
 } as const;
 
+/** The chunk is judged again: another job goes on. */
+export const stale = new TargetError({ code: 'NOT_ATTEMPTED', message: 'Another job continues.' }, 'sync');
+
 /** `ask`: asks the gate; null if another job works on the sync by now. */
 export function permitOf(
   ask: (input: Pick<PermitInput, 'for' | 'tries'>) => Promise<Permission | null>,
@@ -25,7 +28,8 @@ export function permitOf(
     try {
       const given = await ask(input);
       if (!given || given.stop) refusal = new TargetError(given?.stop ?? overtaken, 'sync');
-      until = given && !given.stop ? began + given.lasts : 0;
+      else if (given.again) refusal = stale;
+      until = given && !refusal ? began + given.lasts : 0;
     } catch (error) {
       // The queue repeats the job.
       refusal = error as Error;

@@ -10,7 +10,7 @@ import { settingsOf } from '../../env';
 import { unwrap } from '../../gate/request/outcome';
 import { decryptValue } from '../secrets/encryption';
 import type { Chunk, EndInput, NextInput, Permission, Stop, Taken, ValuesPage } from './gate/run';
-import { permitOf } from './permit';
+import { permitOf, stale } from './permit';
 import { digestsAt, type Opened, openTarget, requestedConfig, storedConfig, tokenOf } from './target';
 
 /** The most calls to a target per message, and how long it runs: a Worker can make 1,000 subrequests. */
@@ -89,9 +89,13 @@ async function carryOut(run: Run): Promise<End | null> {
     if (!chunk) return null;
     if (chunk.stop) return { ...finished, problem: chunk.stop };
     if (isLast) return null;
-    if (chunk.work.length === 0) return finished;
+    if (chunk.work.length === 0 && !chunk.more) return finished;
     const { end, ...written } = await write(run, chunk);
     done = written;
+    if (end === stale) {
+      await run.ask<Chunk>('integration.sync_next', { ...done, most: 0 });
+      return null;
+    }
     if (end) return ended(run, done, end);
   }
 }
@@ -184,8 +188,11 @@ async function write(run: Run, { work }: Chunk): Promise<Done & { end: TargetErr
   const applied: Applied = ready.length
     ? await apply(opened.target, ready)
     : { results: [], foreign: [], end: null };
+  // What was withheld to be judged again has no result.
+  const isOpen = ({ message }: Result) => applied.end === stale && message === stale.problem.message;
+  const results = applied.results.filter((result) => !isOpen(result));
   report.push(
-    ...applied.results.map((result: Result) => ({
+    ...results.map((result) => ({
       ...result,
       digest: digests.get(result.targetName as string) ?? '',
     })),

@@ -1,6 +1,7 @@
 // How much each root stores of each kind of row that it can create. Invariants: written in the turn in which
 // the row is; a row keeps its root after the credential that made it is forgotten.
 import QuickLRU from 'quick-lru';
+import { utf8 } from '../../crypto/bytes';
 import { isBrief } from '../../db/credential-kinds';
 import { kindOf, type RowKind, type RowReader, type RowTypes, rowKinds, type Usage } from '../../db/rows';
 import type { CredentialRow, SecretRow } from '../../db/schema';
@@ -217,12 +218,14 @@ function measure(
   /** The bytes that a finished sync has in the table of results. */
   const resultsOf = (sync: string) =>
     all<{ n: number }>(
-      'select coalesce(sum(60 + length(name) + coalesce(length(target), 0) + coalesce(length(message), 0)), 0) n from sync_results where sync = ?',
+      'select coalesce(sum(60 + octet_length(name) + coalesce(octet_length(target), 0) + coalesce(octet_length(message), 0)), 0) n from sync_results where sync = ?',
       sync,
     )[0]?.n ?? 0;
   const bytesOf = (kind: RowKind, row: object & { id: string }, end: number | null): number => {
     if (kind === 'secret') return (row as SecretRow).sealed_size;
-    return OVERHEAD + JSON.stringify(row).length + (kind === 'sync' && end !== null ? resultsOf(row.id) : 0);
+    return (
+      OVERHEAD + utf8(JSON.stringify(row)).length + (kind === 'sync' && end !== null ? resultsOf(row.id) : 0)
+    );
   };
   return (kind, row, root) => {
     if (!kindOf(kind).maker || (kind === 'credential' && isBrief((row as CredentialRow).kind))) return null;

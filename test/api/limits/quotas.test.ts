@@ -343,6 +343,20 @@ describe('quotas: syncs', () => {
     expect([results.n, await inD1(o, 'syncs')]).toEqual([0, 2]);
   });
 
+  it('bytes are those of UTF-8, of names in results and of rows', async () => {
+    useTargets();
+    const o = await newOrg();
+    await newSecret(o, { name: 'only' });
+    const key = await limited(o);
+    const names = Array.from({ length: 100 }, (_, n) => `${n}-${'界'.repeat(250)}`);
+    const { json } = await ask(key.o, { names });
+    const unfinished = await bytesIn(o);
+    await syncAll(o);
+    expect((await key.o.get(`/integrations/syncs/${json.syncId}`)).json.results).toHaveLength(100);
+    const least = 100 * 250 * 3;
+    expect([unfinished > least, (await bytesIn(o)) > least]).toEqual([true, true]);
+  });
+
   it('count for the root of whoever asked: past it the oldest of the root leave, never those of others', async () => {
     useTargets();
     const o = await newOrg();

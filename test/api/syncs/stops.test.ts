@@ -6,6 +6,7 @@ import { signIn } from '../../support/browser';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
+import { newIssuer, newTrust, newWorkload } from '../../support/issuers';
 import {
   circleciConfig,
   herokuConfig,
@@ -158,6 +159,43 @@ describe('sync: no write begins after the reply', () => {
     expect([written > 0, written < MANY - 3]).toEqual([true, true]);
     expect(codes.filter((one: string) => one === `failed ${code}`)).toHaveLength(MANY - written);
   });
+});
+
+it.each<[string, object, number]>([
+  ['names', { secrets: ['NAME_1*'] }, 50],
+  ['scopes', { scopes: ['integrations:*'] }, 0],
+])(
+  'sync: what a trust no longer allows is not sent after the reply that narrows its %s, and the rest is',
+  async (_, fields, most) => {
+    const o = await filled();
+    const issuer = await newIssuer();
+    const trust = await newTrust(o, issuer, SCOPES);
+    const workload = await newWorkload(o, trust, await issuer.sign());
+    const asked = await (ways.config as (typeof ways)[string])(o, workload, 'circleci');
+    const stop = () => o.patch(`/trusts/${trust.id}`, fields);
+    const { late, codes, given, status } = await stoppedIn(asked, stop);
+    expect([given?.status, status]).toEqual([200, 'completed']);
+    // What it still allows may be sent while the reply waits.
+    expect([late.length > 0, late.length <= most]).toEqual([most > 0, true]);
+    const skipped = codes.filter((one: string) => one === 'skipped NOT_FOUND').length;
+    // It was stopped in its first chunk, so at most that is written besides what the trust still allows.
+    expect([codes.length, skipped + late.length > MANY - 32]).toEqual([MANY, true]);
+  },
+);
+
+it('sync: a chunk of which nothing is there any more ends no sync', async () => {
+  const o = await filled();
+  const asked = await (ways.config as (typeof ways)[string])(o, await newKey(o, SCOPES), 'circleci');
+  const rows = [...(await o.get('/secrets?limit=100&prefix=NAME_0')).json.data].filter(
+    ({ name }) => name >= 'NAME_030' && name < 'NAME_100',
+  );
+  const stop = async () => {
+    const answers = await Promise.all(rows.map(({ id }) => o.del(`/secrets/${id}`)));
+    return answers[0] as Answer;
+  };
+  const { codes, status } = await stoppedIn(asked, stop);
+  expect([status, codes.length]).toEqual(['completed', MANY]);
+  expect(codes.filter((one: string) => one === 'created').length).toBeGreaterThan(75);
 });
 
 describe('sync: stops that others ask for', () => {

@@ -85,12 +85,7 @@ describe('Vault: permission', () => {
       'GET/metadata/s',
       'GET/subkeys/s',
     ]);
-    expect(await allowed(['secrets:write'])).toEqual([
-      'PUT/data/s',
-      'PATCH/data/s',
-      'PUT/metadata/s',
-      'PATCH/metadata/s',
-    ]);
+    expect(await allowed(['secrets:write'])).toEqual(['PUT/data/s', 'PUT/metadata/s', 'PATCH/metadata/s']);
     expect(await allowed(['secrets:delete'])).toEqual([
       'DELETE/data/s',
       'PUT/delete/s',

@@ -1,9 +1,10 @@
 // KV version 2 on the mount of an environment: one secret a path.
 import { describe, expect, it } from 'vitest';
-import { newKey } from '../../support/credentials';
+import { newApprovalPolicy, newOffice } from '../../support/approvals';
+import { newBreakGlass, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { seen, vaultOf } from '../../support/vault';
-import { newOrg, newSecret, useWorld } from '../../support/world';
+import { type Caller, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
 
@@ -239,6 +240,57 @@ describe('Vault: patch', () => {
     expect((await vault.patch('production/data/db', { data: { a: '1' } })).status).toBe(400);
     expect((await vault.patch('production/data/db', { data: { value: 'new' } })).status).toBe(200);
     expect((await o.get('/secrets/by-name/db')).json).toMatchObject({ type: 'password', value: 'new' });
+  });
+
+  it('secrecy: a writer who may not read is refused, whatever the length of the value', async () => {
+    const o = await newOrg();
+    await vaultOf(o).put('production/data/short', { data: { a: '1' } });
+    await vaultOf(o).put('production/data/long', { data: { a: 'x'.repeat(65_000) } });
+    const { o: writer } = await newKey(o, { scopes: ['secrets:write', 'secrets:list'] });
+    const { o: reader } = await newKey(o, { scopes: ['secrets:write', 'secrets:read'] });
+    const patch = (by: Caller, path: string) =>
+      vaultOf(by).patch(`production/data/${path}`, { data: { b: 'y'.repeat(1000) } });
+    for (const path of ['short', 'long'])
+      expect(seen(await patch(writer, path))).toEqual([403, { errors: ['permission denied'] }]);
+    expect([(await patch(reader, 'short')).status, (await patch(reader, 'long')).status]).toEqual([200, 400]);
+    const path = 'production/data/short';
+    const held = async (by: Caller) =>
+      (await vaultOf(by).put('sys/capabilities-self', { path })).json.data.capabilities;
+    expect([await held(writer), await held(reader)]).toEqual([
+      ['create', 'update'],
+      ['create', 'patch', 'read', 'update'],
+    ]);
+  });
+
+  it('secrecy: a value whose reads need approval is not merged, whatever its length', async () => {
+    const { o, asked } = await newOffice();
+    await vaultOf(o).put('production/data/short', { data: { a: '1' } });
+    await vaultOf(o).put('production/data/long', { data: { a: 'x'.repeat(65_000) } });
+    await newApprovalPolicy(o, ['secret.read'], { config: { allow_break_glass: true } });
+    const answers = await Promise.all(
+      ['short', 'long'].map((path) =>
+        vaultOf(asked).patch(`production/data/${path}`, { data: { b: 'y'.repeat(1000) } }),
+      ),
+    );
+    const refusal = answers[0]?.json.errors[0];
+    expect(refusal).toMatch(/^Reading this secret needs approval/);
+    expect(answers.map(seen)).toEqual([1, 2].map(() => [403, { errors: [refusal] }]));
+    const breaker = vaultOf((await newBreakGlass(o)).o);
+    expect((await breaker.patch('production/data/short', { data: { b: '2' } })).status).toBe(200);
+    const { json } = await o.get('/audit-log?action=secret.update&limit=1');
+    expect(json.data[0].bypassed_policies).toHaveLength(1);
+  });
+
+  it('concurrency: merges of one path at a time all succeed, and none is lost', async () => {
+    const vault = vaultOf(await newOrg());
+    await vault.put('production/data/hot', { data: { first: '0' } });
+    faults.delay = 5;
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, n) => vault.patch('production/data/hot', { data: { [`k${n}`]: '1' } })),
+    );
+    faults.delay = 0;
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 12 }, () => 200));
+    expect(Object.keys((await vault.get('production/data/hot')).json.data.data)).toHaveLength(13);
   });
 
   it('refusals: another type is 415, an absent path 404, a deleted one shows its metadata', async () => {

@@ -10,6 +10,7 @@ import { newId } from '../../../db/ids';
 import { RESTORABLE } from '../../../db/rows';
 import type { EnvironmentRow, ReservedSecretRow, SecretRow, VersionRow } from '../../../db/schema';
 import { invalid, type Refusal, refuse } from '../../../errors';
+import { mayReveal } from '../../../gate/approvals/hold';
 import { caughtUp } from '../../../gate/journal/mirror';
 import type { Plan, Proposal } from '../../../gate/journal/plan';
 import { insertion, revision } from '../../../gate/journal/writes';
@@ -249,6 +250,8 @@ function planOfWrite(call: Call<WriteInput>, now: number, left: Locked | null): 
   }
   const refusal = readable({ ...row, deleted_at: null }, now) ?? (live ? null : mayRevive(call, row));
   if (refusal) return refusal;
+  const unmergeable = input.merges && live ? mayMerge(call, live) : null;
+  if (unmergeable) return unmergeable;
   if (row.id !== input.id || (live && needsCurrent(call, row))) return encryptAgain(call, row, left, now);
   // A deleted value is not looked at: a secret of type json most likely holds a map.
   const holdsMap = isMap(call, row) ?? row.type === 'json';
@@ -258,7 +261,27 @@ function planOfWrite(call: Call<WriteInput>, now: number, left: Locked | null): 
   if (input.is_text === holdsMap) return encryptAgain(call, row, left, now, holdsMap);
   if (row.type === 'json') maps(core).set(input.value.seal_id, holdsMap);
   const fields = live ? {} : { deleted_at: null };
-  return written(advance(call, row, input.value, fields, left?.kept ?? null, now), reserved);
+  const plan = written(advance(call, row, input.value, fields, left?.kept ?? null, now), reserved);
+  return input.merges && !isRefusal(plan) ? { ...plan, reveals: [row] } : plan;
+}
+
+/**
+ * 403 unless the caller may read the secret: whether a merged value is within its limits depends on the
+ * length of the value that is there. Clients of Vault then read and write it whole.
+ */
+function mayMerge(call: Call<unknown>, row: SecretRow): Refusal | null {
+  // safety: merge-needs-read
+  if (!reaches(call.caller, ['secrets:read'], row.environment_id, row.name))
+    return refuse('INSUFFICIENT_SCOPE', {
+      message: 'A merge patch needs secrets:read. Write the whole value instead.',
+    });
+  // safety: merge-of-held-value
+  return mayReveal(call, row).isHeld
+    ? refuse('APPROVAL_REQUIRED', {
+        message:
+          'Reading this secret needs approval, and a merge patch depends on its value. Write the whole value instead.',
+      })
+    : null;
 }
 
 /** 403 unless the caller may restore the deleted secret, which a new value does. */

@@ -2,12 +2,15 @@
 // the result of each name. Invariants: nothing is returned once a caller or the sync itself has ended;
 // results and the names that the sync then owns are recorded in the turn in which they are reported; each run
 // that reads values has one audit entry, attributed to the requester.
+import QuickLRU from 'quick-lru';
 import type { Owned, Plan, Result } from '../../../adapters/sync/plan';
+import type { Caller } from '../../../auth/authorize';
 import type { IntegrationRow, SecretRow, SyncRow } from '../../../db/schema';
 import type { Draft } from '../../../gate/audit/entry';
 import { namesNoted } from '../../../gate/audit/entry';
 import type { Core } from '../../../gate/core';
 import { environmentRevision } from '../../../gate/journal/apply';
+import { part } from '../../../gate/part';
 import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/request/call';
 import { ok } from '../../../gate/request/outcome';
 import { permitLasts, permits } from '../../../gate/request/permits';
@@ -107,7 +110,19 @@ export interface PermitInput extends Working {
 export interface Permission {
   stop: Stop | null;
   lasts: number;
+  /** The reach of the callers has changed since the job got its chunk: another job asks for a new one. */
+  again?: true;
 }
+
+/** With which reach of its callers a sync was handed its chunk. After a restart, it is not known. */
+const handed = part(() => new QuickLRU<string, string>({ maxSize: 1000 }));
+const reachIn = (callers: readonly Caller[]): string =>
+  JSON.stringify(callers.map(({ permissions }) => permissions));
+
+/** Whether the chunk that a job has may hold what its callers no longer read. */
+const isStale = (core: Core, row: SyncRow, reach: string): boolean =>
+  // While there is no plan, nothing is handed out.
+  syncs(core).steps(row.id, 1).length > 0 && handed(core).get(row.id) !== reach;
 
 /** How long calls that belong together may take before a stop no longer waits for them. */
 const WHOLE_LASTS = 20_000;
@@ -121,6 +136,9 @@ export const permit: Operation<PermitInput> = {
     const { row, callers, stop } = found;
     if (input.for === 'none') permits(core).giveBack(row.id);
     if (stop || input.for === 'none') return unaudited({ stop, lasts: 0 } satisfies Permission);
+    const reach = reachIn(callers);
+    // safety: permit-within-reach
+    if (isStale(core, row, reach)) return unaudited({ stop, lasts: 0, again: true } satisfies Permission);
     // safety: permit-ends-with-caller
     const left = Math.min(
       ...callers.map(({ expires_at }) => (expires_at ?? Number.POSITIVE_INFINITY) - core.now()),
@@ -128,7 +146,10 @@ export const permit: Operation<PermitInput> = {
     const lasts = Math.min(left, input.for === 'whole' ? WHOLE_LASTS : permitLasts(input.tries));
     permits(core).give(row.id, lasts, () => {
       const now = open(call, row.id);
-      return now === null || standing(core, now).stop !== null;
+      if (now === null) return true;
+      const { stop, callers } = standing(core, now);
+      // safety: permit-ends-with-reach
+      return stop !== null || reachIn(callers) !== reach;
     });
     return unaudited({ stop, lasts } satisfies Permission);
   },
@@ -254,6 +275,8 @@ export interface NextInput extends Working {
 export interface Chunk {
   stop: Stop | null;
   work: { step: OpenStep; delivered: Delivered | null }[];
+  /** Nothing of this chunk is sent, and there are other steps. */
+  more?: true;
 }
 
 /** Records the results of earlier steps and returns the next ones with their values. */
@@ -290,6 +313,7 @@ async function chunk(
   const { core, input } = call;
   const { environment_id } = row;
   const now = core.now();
+  const reach = reachIn(callers);
   const steps = syncs(core).steps(row.id, Math.min(input.most, MOST_CHUNK));
   const puts = steps.filter(({ kind }) => kind === 'put');
   const judged = puts.length
@@ -307,6 +331,8 @@ async function chunk(
   const again = working(call);
   // safety: sync-rechecked-after-fetch
   if (again?.stop !== null) return { stop: again?.stop ?? revoked, work: [] };
+  // As it was when the secrets were selected: a change since then is seen at the first call.
+  handed(core).set(row.id, reach);
   return core.storage.transactionSync((): Chunk => {
     // A secret that is gone or now held is not written.
     const ended = [...selected.skipped, ...back.map(heldResult)];
@@ -331,7 +357,11 @@ async function chunk(
       recordedAt(row),
       work.map(({ step }) => step),
     );
-    return { stop: null, work };
+    const [next] = syncs(core).steps(row.id, 1);
+    // Of a chunk of which nothing is sent any more, others may follow.
+    // safety: skipped-chunk-ends-no-sync
+    const isMore = next !== undefined && !steps.some(({ target }) => target === next.target);
+    return { stop: null, work, ...(work.length === 0 && isMore && { more: true as const }) };
   });
 }
 

@@ -410,7 +410,7 @@ function places(sql: SqlStorage, all: Query): Pick<Syncs, 'settle' | 'sweep' | '
       sql.exec('delete from sync_names where place = ? and environment = ?', place, environment);
   };
   const measured =
-    'count(*) names, coalesce(sum(100 + length(target) + length(name)), 0) bytes from sync_names';
+    'count(*) names, coalesce(sum(100 + octet_length(target) + octet_length(name)), 0) bytes from sync_names';
   const trim = (bounds: typeof nameQuotas.org, where: string, ...values: SqlStorageValue[]) => {
     const known = all<At & { names: number; bytes: number }>(
       `select * from sync_places where ${where} order by at desc`,
