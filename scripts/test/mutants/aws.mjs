@@ -11,6 +11,8 @@ export const mutants = [
     'signature-matches': 'api/aws/keys: another body, path, host, operation or header than was signed',
     'absent-only-if-no-other-reading': 'api/aws/secrets: an ARN that is a whole name deletes that secret',
     'secrets-without-value-kept': 'api/aws/secrets: without a value: its environment is not empty',
+    'newest-tokens-known-without-d1':
+      'api/aws/keys: while D1 is away, a write goes on if its token is new, and does nothing if it is known',
     'version-has-its-label': 'api/aws/secrets: labels follow from versions, and any other id is not found',
     'rotated-key-gets-no-access-key':
       'api/aws/keys: switched off, drawn anew, rotated, revoked and contained, an old pair never lives again',

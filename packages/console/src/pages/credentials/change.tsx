@@ -160,7 +160,7 @@ export function EditCredential({ credential, onClose }: Props) {
 /** Rotates an API key. */
 export function RotateKey({ credential, onClose }: Props) {
   const [overlap, setOverlap] = useState('3600');
-  const [made, setMade] = useState<components['schemas']['ApiKey'] | null>(null);
+  const [made, setMade] = useState<components['schemas']['NewApiKey'] | null>(null);
   const problems = useProblems();
   const changing = useChange(credential.resource);
   const rotate = async () => {
