@@ -87,8 +87,8 @@ export interface RenderContext extends Context {
   /** Reports an alteration that the response only names, so it is recorded although the request succeeds. */
   report(violation: IntegrityViolation): Promise<void>;
   /**
-   * Calls the gate for another action of the same caller, under a separate request id. It does not count
-   * against a rate limit.
+   * Calls the gate for another action of the same caller, under a separate request id. It counts against the
+   * rate limit only if it says so.
    */
   also(asked: Also): Promise<Outcome>;
 }
@@ -102,6 +102,8 @@ export interface Also {
   operation?: string;
   named?: Named;
   input: unknown;
+  /** As a request of its own. */
+  counts?: boolean;
 }
 
 /** What a handler gets for a request without a credential. */

@@ -296,13 +296,13 @@ async function askGate(ready: Ready): Promise<Response> {
   };
   const further = async (input: unknown, { counts = false } = {}) =>
     (await gate({ ...ask, input, again: !counts })).outcome;
-  const also = async ({ action, operation = action, named = {}, input }: Also) => {
+  const also = async ({ action, operation = action, named = {}, input, counts = false }: Also) => {
     const apart = {
       finding: null,
       idempotency: null,
       if_match: null,
       one_time: null,
-      again: true,
+      again: !counts,
       request: { ...facts, id: newId('req') },
     };
     const { outcome } = await gate({

@@ -6252,6 +6252,8 @@ export interface components {
             refuseEmpty?: boolean;
             /** @description For a map of path → answer of vault: whether names begin with the path. */
             keepPaths?: boolean;
+            /** @description For aws-secrets-manager: whether each secret stays one, as its clients read it, although its value is a JSON object. */
+            whole?: boolean;
             /**
              * @description Added in front of each name. Empty by default.
              * @example

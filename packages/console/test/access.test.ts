@@ -37,6 +37,39 @@ describe.skipIf(!executablePath)('console: access', () => {
     expectQuiet(ann);
   });
 
+  it('an API key for AWS clients shows its access key once, and its successor another one', async () => {
+    const { page, go, api } = ann;
+    await go('/credentials', 'Credentials');
+    await page.getByRole('button', { name: 'New API key' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name', { exact: true }).fill('aws reports');
+    await dialog.getByLabel('For AWS clients').check();
+    await dialog.getByRole('button', { name: 'Create API key' }).click();
+    await page.getByRole('heading', { name: 'API key created' }).waitFor();
+    const [token, id, secret] = await page.locator('.copyable code').allTextContents();
+    expect([token, id, secret]).toEqual([
+      expect.stringMatching(/^svc_live_/),
+      expect.stringMatching(/^SVCA[A-Z2-7]{72}$/),
+      expect.stringMatching(/^[A-Za-z0-9+/]{40}$/),
+    ]);
+    await page.getByRole('button', { name: 'I have saved it' }).click();
+    await page.waitForSelector('h1:text-is("aws reports")');
+    for (const shown of [token, id, secret]) expect(await page.content()).not.toContain(shown);
+    const [, key] = /(key_\w+)/.exec(page.url()) ?? [];
+    expect((await api('GET', `/api-keys/${key}`)).aws).toEqual({
+      access_key_id: null,
+      secret_access_key: null,
+    });
+    await page.getByRole('button', { name: 'Rotate' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate API key' }).click();
+    await page.getByRole('heading', { name: 'New API key' }).waitFor();
+    const next = await page.locator('.copyable code').allTextContents();
+    expect(next).toHaveLength(3);
+    expect(next).not.toContain(id);
+    await page.getByRole('button', { name: 'I have saved it' }).click();
+    expectQuiet(ann);
+  });
+
   it('exactly the scopes of the service are offered', async () => {
     const { api } = ann;
     const scopes = scopeGroups.flatMap(({ resource, scopes }) =>

@@ -9,6 +9,10 @@ export const mutants = [
     'signed-body-hash': 'api/aws/keys: UNSIGNED-PAYLOAD, chunks and presigned URLs are refused',
     'session-token-with-its-key': 'api/aws/keys: a session token serves with its own access key alone',
     'signature-matches': 'api/aws/keys: another body, path, host, operation or header than was signed',
+    'absent-only-if-no-other-reading': 'api/aws/secrets: an ARN that is a whole name deletes that secret',
+    'secrets-without-value-kept': 'api/aws/secrets: without a value: its environment is not empty',
+    'newest-tokens-known-without-d1':
+      'api/aws/keys: while D1 is away, a write goes on if its token is new, and does nothing if it is known',
     'version-has-its-label': 'api/aws/secrets: labels follow from versions, and any other id is not found',
     'rotated-key-gets-no-access-key':
       'api/aws/keys: switched off, drawn anew, rotated, revoked and contained, an old pair never lives again',
@@ -90,5 +94,23 @@ export const mutants = [
     tag: 'access-key-within-permissions',
     change: { from: 'mayTakeOver(call, row)', to: 'null' },
     notice: 'api/aws/keys: nobody switches on the access key of an API key that holds more than they do',
+  },
+  {
+    name: 'a secret that is named like the ARN of a held one is read in its place',
+    tag: 'no-other-secret-for-a-refused-one',
+    change: { from: '!ELSEWHERE.has(code)', to: 'false' },
+    notice: 'api/aws/approvals: of the secret that it named then, and no other secret answers for it',
+  },
+  {
+    name: 'a batch of secrets counts as one request',
+    tag: 'batch-reads-counted',
+    change: { from: 'counts: true', to: 'counts: false' },
+    notice: 'api/aws/secrets: each secret of a batch and each part of a list is a request',
+  },
+  {
+    name: 'a list of AWS of any length counts as one request',
+    tag: 'aws-list-parts-counted',
+    change: { from: 'counts: true', to: 'counts: false' },
+    notice: 'api/aws/secrets: each secret of a batch and each part of a list is a request',
   },
 ];

@@ -27,7 +27,30 @@ function objectOf(text: string, path: string): Node | null {
   }
 }
 
-function readOne(secret: Node): Found[] {
+/** Whether a text is that of a JSON object; false of one that is too large or too deep to tell. */
+function isObject(text: string, path: string): boolean {
+  try {
+    return objectOf(text, path) !== null;
+  } catch {
+    return false;
+  }
+}
+
+/** One secret as a client of AWS reads it here afterwards. */
+function readWhole(secret: Node): Found {
+  const name = secret.need('Name').text();
+  const text = secret.given('SecretString')?.text();
+  const binary = secret.given('SecretBinary');
+  if (text !== undefined)
+    return { name, value: text, ...(isObject(text, name) && { type: 'json' as const }) };
+  if (!binary) return failure(name, 'VALUE_MISSING');
+  const bytes = bytesOf(binary.text());
+  if (!bytes) throw binary.unreadable('is not base64');
+  return { name, value: Buffer.from(bytes).toString('base64'), encoding: 'bytes' };
+}
+
+function readOne(secret: Node, whole: boolean): Found[] {
+  if (whole) return [readWhole(secret)];
   const name = secret.need('Name').text();
   const text = secret.given('SecretString');
   const binary = secret.given('SecretBinary');
@@ -43,12 +66,12 @@ function readOne(secret: Node): Found[] {
   return [binaryItem(name, bytes)];
 }
 
-function read(data: Node): Found[] {
+function read(data: Node, whole: boolean): Found[] {
   const batch = data.get('SecretValues');
-  if (!batch) return readOne(data);
+  if (!batch) return readOne(data, whole);
   const errors = data.given('Errors')?.items() ?? [];
   return [
-    ...batch.items().flatMap(readOne),
+    ...batch.items().flatMap((one) => readOne(one, whole)),
     ...errors.map((error) =>
       failure(error.textOf('SecretId'), 'SOURCE_ERROR', vendorCode(error.textOf('ErrorCode'))),
     ),
@@ -59,5 +82,5 @@ function read(data: Node): Found[] {
 export const awsSecretsManager = source({
   source: 'aws-secrets-manager',
   accepts: 'json',
-  read: (data) => eachOf(oneOrMany(data), read),
+  read: (data, _now, { whole = false }) => eachOf(oneOrMany(data), (one) => read(one, whole)),
 });

@@ -5,12 +5,15 @@ import { fromUtf8, utf8 } from '../../crypto/bytes';
 import type { Json, Node } from './json';
 
 /**
- * One name and one value of an export. `encoding`: the value is the base64 text of bytes that are not UTF-8.
+ * One name and one value of an export. `encoding`: the value is the base64 text of bytes that are not UTF-8;
+ * `bytes`: of bytes that clients of AWS get as such.
  */
 export interface Item {
   name: string;
   value: Json;
-  encoding?: 'base64';
+  encoding?: 'base64' | 'bytes';
+  /** The type of the secret, if it is new; generic if the source does not say. */
+  type?: 'generic' | 'json';
   /** The path that the item is at, if the export says so; null where it does not. */
   path?: string | null;
 }
@@ -56,10 +59,17 @@ interface Common {
   lastWins?: true;
 }
 
+/** How an export is read. */
+export interface How {
+  now: number;
+  /** One secret for each of the export, although it has several keys. */
+  whole?: boolean;
+}
+
 /** A source of imports, one object per file. */
 export type Source = Common &
   (
-    | { accepts: 'json'; read(data: Node, now: number): Iterable<Found> }
+    | { accepts: 'json'; read(data: Node, now: number, how: How): Iterable<Found> }
     | { accepts: 'text'; read(data: string, now: number): Iterable<Found> }
   );
 

@@ -20,7 +20,7 @@ import { detailsOf } from '../../http/validate';
 import { isObject } from '../json-text';
 import { answered, failed } from './answers';
 import { asAws, UNKNOWN_TOKEN } from './errors';
-import { candidatesOf } from './names';
+import { candidatesOf, isOfTheSecret } from './names';
 import { callOf } from './operations';
 import type { At, AwsCall } from './route';
 
@@ -197,11 +197,13 @@ async function answer(incoming: Incoming): Promise<Response> {
     const at: At = { environment, region, ...place, ...(token !== undefined && { token }) };
     trace.code = null;
     const found = await handle(route, ours(incoming, { operation, call, at }, take, who));
-    const isOk = found.status < 300;
-    // The first answer stands where a second reading of an ARN finds nothing either.
-    if (isOk || !response)
-      response = isOk && call.shows ? shown(found, call.shows((await found.json()) as never, at)) : found;
-    if (isOk || (found.status !== 404 && found.status !== 403)) break;
+    if (found.status < 300) {
+      response = call.shows ? shown(found, call.shows((await found.json()) as never, at)) : found;
+      break;
+    }
+    const isMeant = isOfTheSecret(trace.code);
+    if (isMeant || !response) response = found;
+    if (isMeant) break;
   }
   return asAws(response as Response);
 }

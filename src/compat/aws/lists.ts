@@ -114,7 +114,8 @@ export async function pageOfList(
     }
     if (page.next === null || part === MOST_PARTS) return { items, next: page.next };
     const input = { after: page.next, limit: PART, with_deleted } satisfies AwsListInput;
-    page = unwrap(await context.further(input)).data as ListPage;
+    // safety: aws-list-parts-counted
+    page = unwrap(await context.further(input, { counts: true })).data as ListPage;
   }
 }
 

@@ -2,6 +2,7 @@
 // Pure. Invariant: a text that may be either is tried as the whole ARN first, whose end must be that of the
 // secret.
 import type { AwsNamed } from '../../domains/secrets/gate/aws/place';
+import type { Code } from '../../errors';
 
 export interface Candidate extends AwsNamed {
   name: string;
@@ -17,3 +18,17 @@ export function candidatesOf(secretId: string): [Candidate, ...Candidate[]] {
   const plain: Candidate = { name: rest, suffix: null };
   return whole ? [{ name: whole[1] as string, suffix: whole[2] as string }, plain] : [plain];
 }
+
+/** Refusals of a name that is not there, or that is out of the caller's reach whether it is there or not. */
+const ELSEWHERE: ReadonlySet<Code | null> = new Set([
+  'NOT_FOUND',
+  'INSUFFICIENT_SCOPE',
+  'SECRET_ACCESS_DENIED',
+]);
+
+/**
+ * Whether a refusal is that of the secret that was meant. If not, the next candidate is tried, and the first
+ * refusal stands unless that one is meant.
+ */
+// safety: no-other-secret-for-a-refused-one
+export const isOfTheSecret = (code: Code | null): boolean => !ELSEWHERE.has(code);

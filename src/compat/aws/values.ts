@@ -10,7 +10,7 @@ import type { AwsListInput, AwsReadInput } from '../../domains/secrets/gate/aws/
 import type { AwsValue, AwsWritten } from '../../domains/secrets/gate/aws/writes';
 import { knownId, rememberId } from '../../domains/secrets/known-ids';
 import type { Delivered } from '../../domains/secrets/rules';
-import { type Refusal, refuse } from '../../errors';
+import { ApiError, type Refusal, refuse } from '../../errors';
 import { type Context, keysOf, type RenderContext } from '../../http/context';
 import type { Input, Prepared } from '../../http/route';
 import { iso } from '../../http/wire';
@@ -32,7 +32,7 @@ import {
   Token,
   tagMap,
 } from './members';
-import { candidatesOf } from './names';
+import { candidatesOf, isOfTheSecret } from './names';
 import { type At, atOf, becomes, suffixIn } from './route';
 
 // ---------------------------------------------------------------- reading
@@ -80,13 +80,16 @@ const getSecretValue = becomes(GetSecretValue, {
 
 const BATCH = 20;
 
-/** One secret of a batch, or why it is not there. */
+/**
+ * One secret of a batch, or why it is not there. Each counts as a request, and past the limit the batch is
+ * refused as a whole.
+ */
 async function readEach(
   secretId: string,
   { environment, region }: At,
   context: RenderContext,
 ): Promise<{ value: object } | { error: object }> {
-  let refusal: Refusal = refuse('NOT_FOUND');
+  let refusal: Refusal | null = null;
   for (const { name, suffix } of candidatesOf(secretId)) {
     if (!isSecretName(name)) continue;
     const outcome = await context.also({
@@ -94,12 +97,17 @@ async function readEach(
       operation: 'secret.read_aws',
       named: { environment, name },
       input: readInput(suffix),
+      // safety: batch-reads-counted
+      counts: true,
     });
     if (outcome.kind === 'ok') return { value: await valueShown(outcome.data as Delivered, region, context) };
-    refusal = outcome.kind === 'refused' ? outcome.refusal : refuse('INTERNAL');
-    if (refusal.code !== 'NOT_FOUND') break;
+    const found = outcome.kind === 'refused' ? outcome.refusal : refuse('INTERNAL');
+    if (found.code === 'RATE_LIMITED') throw new ApiError(found);
+    const isMeant = isOfTheSecret(found.code);
+    if (isMeant || !refusal) refusal = found;
+    if (isMeant) break;
   }
-  const { type, message } = errorOf(refusal);
+  const { type, message } = errorOf(refusal ?? refuse('NOT_FOUND'));
   return { error: { SecretId: secretId, ErrorCode: type, Message: message } };
 }
 

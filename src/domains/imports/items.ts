@@ -13,7 +13,7 @@ import {
   TooLarge,
   Unreadable,
 } from '../../adapters/import/json';
-import { type Failure, type Found, failure, isFailure, sizeOf } from '../../adapters/import/source';
+import { type Failure, type Found, failure, type How, isFailure, sizeOf } from '../../adapters/import/source';
 import { type Refusal, refuse } from '../../errors';
 import { MOST_VALUE, SecretName } from '../secrets/wire';
 import { bounded, shortened } from './answer';
@@ -27,6 +27,9 @@ export interface Ready {
   original: string;
   value: string;
   is_base64: boolean;
+  /** The value is the base64 of bytes that clients of AWS get as such. */
+  is_bytes: boolean;
+  type: 'generic' | 'json';
 }
 
 export interface Prepared {
@@ -43,10 +46,10 @@ export function readExport(
   body: string,
   prefix: string,
   now: number,
-  keepPaths = false,
+  { keepPaths = false, whole = false }: { keepPaths?: boolean; whole?: boolean } = {},
 ): Prepared | Refusal {
   try {
-    const items = found(name, data, body, now);
+    const items = found(name, data, body, { now, whole });
     return prepare(keepPaths ? atPaths(items) : items, prefix, lastWins(name));
   } catch (error) {
     if (error instanceof TooLarge) return refuse('PAYLOAD_TOO_LARGE', { message: error.message });
@@ -60,13 +63,13 @@ export function readExport(
 const lastWins = (name: SourceName): boolean =>
   sources.some((source) => source.source === name && 'lastWins' in source);
 
-function found(name: SourceName, data: unknown, body: string, now: number): Iterable<Found> {
+function found(name: SourceName, data: unknown, body: string, how: How): Iterable<Found> {
   const source = sourceOf(name);
   const text = typeof data === 'string' ? decoded(data) : null;
   if (source.accepts === 'json')
-    return source.read(new Node(text === null ? dataOf(body) : parseJson(text)), now);
+    return source.read(new Node(text === null ? dataOf(body) : parseJson(text)), how.now, how);
   if (text === null) throw new Unreadable('$ is JSON, but this source is text');
-  return source.read(text, now);
+  return source.read(text, how.now);
 }
 
 /**
@@ -132,7 +135,10 @@ export const withoutEmpty = ({ items, failed }: Prepared): Prepared => ({
   ]),
 });
 
-function readyOf({ name, value, encoding }: Exclude<Found, Failure>, prefix: string): Ready | Failure {
+function readyOf(
+  { name, value, encoding, type = 'generic' }: Exclude<Found, Failure>,
+  prefix: string,
+): Ready | Failure {
   const text = textOf(value);
   if (text === null) return failure(name, 'VALUE_NULL');
   if (!text.isWellFormed()) return failure(name, 'UNSUPPORTED', 'the value is not well-formed Unicode');
@@ -140,7 +146,14 @@ function readyOf({ name, value, encoding }: Exclude<Found, Failure>, prefix: str
   const mapped = nameOf(name, prefix);
   return mapped === null
     ? failure(name, 'NAME_INVALID')
-    : { name: mapped, original: name, value: text, is_base64: encoding === 'base64' };
+    : {
+        name: mapped,
+        original: name,
+        value: text,
+        is_base64: encoding === 'base64',
+        is_bytes: encoding === 'bytes',
+        type,
+      };
 }
 
 /** The text of a value. Other JSON values become their JSON text, with every digit unchanged. */
@@ -170,7 +183,8 @@ function distinct(ready: readonly Ready[], lastWins: boolean): Prepared {
   for (const group of byName.values()) {
     const [first] = group as [Ready];
     const isOne = group.every(
-      ({ value, is_base64 }) => value === first.value && is_base64 === first.is_base64,
+      ({ value, is_base64, is_bytes }) =>
+        value === first.value && is_base64 === first.is_base64 && is_bytes === first.is_bytes,
     );
     if (isOne || lastWins) items.push(group.at(-1) as Ready);
     // safety: import-collisions-fail

@@ -19,6 +19,8 @@ export interface ImportItem {
   value: EncryptedValue;
   /** The value is base64-encoded bytes. */
   is_base64: boolean;
+  /** The type of the secret, if it is new. An earlier release sends none. */
+  type?: 'generic' | 'json';
 }
 
 export interface ImportInput {

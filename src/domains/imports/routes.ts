@@ -15,10 +15,13 @@ type Request = Input<unknown, ReturnType<(typeof wire.ImportIn)['parse']>>;
 /** The parsed requests: the gate may ask for some values again, encrypted for other ids. */
 const read = new WeakMap<object, { items: Ready[]; input: ImportInput }>();
 
-const encrypted = (context: Context, { value, ...item }: Ready, id: string): ImportItem => ({
+const encrypted = (context: Context, { value, is_bytes, ...item }: Ready, id: string): ImportItem => ({
   ...item,
   id,
-  value: encryptValue(keysOf(context), context.org, id, value),
+  value: {
+    ...encryptValue(keysOf(context), context.org, id, value),
+    ...(is_bytes && { binary: 1 }),
+  },
 });
 
 function inputOf({ body, bytes }: Request, context: Context): ImportInput {
@@ -31,16 +34,15 @@ function inputOf({ body, bytes }: Request, context: Context): ImportInput {
     prefix = '',
     refuseEmpty = false,
     keepPaths = false,
+    whole = false,
   } = body;
   if (keepPaths && source !== 'vault') throw new ApiError(invalid('keepPaths', 'is for the source vault'));
-  const found = readExport(
-    source,
-    data,
-    fromUtf8(bytes as Uint8Array) as string,
-    prefix,
-    Date.now(),
+  if (whole && source !== 'aws-secrets-manager')
+    throw new ApiError(invalid('whole', 'is for the source aws-secrets-manager'));
+  const found = readExport(source, data, fromUtf8(bytes as Uint8Array) as string, prefix, Date.now(), {
     keepPaths,
-  );
+    whole,
+  });
   const refusal = 'code' in found ? found : null;
   const { items, failed } =
     'code' in found ? { items: [], failed: [] } : refuseEmpty ? withoutEmpty(found) : found;

@@ -48,6 +48,10 @@ export const ImportIn = z
     keepPaths: z.boolean().optional().openapi({
       description: 'For a map of path → answer of vault: whether names begin with the path.',
     }),
+    whole: z.boolean().optional().openapi({
+      description:
+        'For aws-secrets-manager: whether each secret stays one, as its clients read it, although its value is a JSON object.',
+    }),
     prefix: Prefix.optional().openapi({
       description: 'Added in front of each name. Empty by default.',
       example: '',

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { accessKeyOf, endOfSession, readAccessKey, sessionTokenOf } from '../../../src/auth/aws-keys';
 import { randomBytes } from '../../../src/crypto/bytes';
 import { newId } from '../../../src/db/ids';
+import { ciphertexts } from '../../../src/gate/rows/ciphertexts';
 import {
   amzDate,
   awsOf,
@@ -14,6 +15,8 @@ import {
   typeOf,
 } from '../../support/aws';
 import { newKey } from '../../support/credentials';
+import { faults } from '../../support/faults';
+import { inCore } from '../../support/gate';
 import { codeOf, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
@@ -367,6 +370,33 @@ describe('AWS: replays', () => {
     expect(typeOf(await aws('PutSecretValue', bytes))).toEqual([400, 'ResourceExistsException']);
     const other = awsOf(o, (await newAwsKey(o, { scopes: ['secrets:write'] })).pair);
     expect((await put('a', other)).json.VersionId).not.toBe(first);
+  });
+
+  it('token: while D1 is away, a write goes on if its token is new, and does nothing if it is known', async () => {
+    const { o, aws } = await world();
+    const put = async (value: string, ClientRequestToken: string = crypto.randomUUID()) => {
+      const members = { ...READ, SecretString: value, ClientRequestToken };
+      const { json } = await aws('PutSecretValue', members);
+      return json.__type ?? Number(json.VersionId.slice(-12));
+    };
+    const token = crypto.randomUUID();
+    expect(await put('a', token)).toBe(2);
+    faults.fail = () => 'before';
+    expect(await put('b')).toBe(3);
+    expect(await put('a', token)).toBe(2);
+    expect(await put('c', token)).toBe('ResourceExistsException');
+    expect((await aws('GetSecretValue', READ)).json.SecretString).toBe('b');
+    faults.fail = null;
+    // Beyond the newest, D1 knows it.
+    for (let n = 4; n <= 14; n++) expect(await put(`v${n}`)).toBe(n);
+    expect(await put('a', token)).toBe(2);
+    // One of the newest that has left the gate may have it.
+    const { id } = (await o.get('/secrets/by-name/s')).json;
+    await inCore(o, (core) => ciphertexts(core).drop(id, 10));
+    faults.fail = () => 'before';
+    expect(await put('z')).toBe('InternalServiceError');
+    faults.fail = null;
+    expect(await put('z')).toBe(15);
   });
 
   it('create: a constant token is one of each secret, as External Secrets Operator sends it', async () => {

@@ -1,7 +1,10 @@
 // Secrets through the endpoint for clients of AWS Secrets Manager.
 import { describe, expect, it } from 'vitest';
+import type { CredentialRow } from '../../../src/db/schema';
+import { revision } from '../../../src/gate/journal/writes';
 import { awsOf, newAwsKey, typeOf } from '../../support/aws';
-import { newOrg, newSecret, useWorld } from '../../support/world';
+import { change } from '../../support/browser';
+import { type Answer, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
 
@@ -282,6 +285,77 @@ describe('AWS: secrets', () => {
         }),
       ),
     ).toEqual([400, 'InvalidParameterException']);
+  });
+
+  it('delete at once: an ARN that is a whole name deletes that secret, and what is not there is 200', async () => {
+    const { aws, o } = await world();
+    const arn = 'arn:aws:secretsmanager:eu-central-1:000000000000:secret:my-secret';
+    const force = { SecretId: arn, ForceDeleteWithoutRecovery: true };
+    await aws('CreateSecret', { Name: 'my-secret', SecretString: '1' });
+    // Out of this key's reach, the longer name is as if it were not there.
+    const near = awsOf(o, (await newAwsKey(o, { scopes: ['secrets:*'], secrets: ['my'] })).pair);
+    const answer = (await near('DeleteSecret', force)).json;
+    expect(answer.Name).toBe('my');
+    expect((await aws('DeleteSecret', force)).json.Name).toBe('my-secret');
+    expect((await o.get('/secrets?status=deleted')).json.data).toEqual([]);
+    expect(typeOf(await aws('GetSecretValue', { SecretId: 'my-secret' }))).toEqual([
+      400,
+      'ResourceNotFoundException',
+    ]);
+    expect((await near('DeleteSecret', force)).json).toEqual({
+      ...answer,
+      DeletionDate: expect.any(Number),
+    });
+    await aws('CreateSecret', { Name: 'my-secret' });
+    expect((await aws('DeleteSecret', force)).json.Name).toBe('my-secret');
+    expect((await aws('ListSecrets')).json.SecretList).toEqual([]);
+  });
+
+  it('without a value: its environment is not empty', async () => {
+    const { aws, o } = await world();
+    await o.post('/environments', { name: 'Preview', slug: 'preview' });
+    await aws('CreateSecret', { Name: 'tf' }, { environment: 'preview' });
+    expect(codeOf(await o.del('/environments/preview'))).toEqual([409, 'ENVIRONMENT_NOT_EMPTY']);
+    await aws('DeleteSecret', { SecretId: 'tf' }, { environment: 'preview' });
+    expect((await o.del('/environments/preview')).status).toBe(204);
+  });
+
+  it('update: a version is told of only where the request made one', async () => {
+    const { aws } = await world();
+    const { ARN, Name } = (await aws('CreateSecret', { Name: 's', SecretString: '1' })).json;
+    expect((await aws('UpdateSecret', { SecretId: 's', Description: 'words' })).json).toEqual({ ARN, Name });
+    expect(
+      (await aws('UpdateSecret', { SecretId: 's', Description: '', SecretString: '2' })).json.VersionId,
+    ).toBe(version(2));
+  });
+
+  it('rate limit: each secret of a batch and each part of a list is a request', async () => {
+    const { aws, o } = await world();
+    for (const Name of ['a', 'b']) await aws('CreateSecret', { Name, SecretString: 'v' });
+    const limited = async (rate_limit: number, fields: Record<string, unknown> = {}) => {
+      const { pair, id } = await newAwsKey(o, fields);
+      await change(o.id, (call) => {
+        const row = call.core.rows.get('credential', id) as CredentialRow;
+        return { status: 200, data: null, writes: [revision(call, 'credential', row, { rate_limit })] };
+      });
+      return awsOf(o, pair);
+    };
+    const few = await limited(6);
+    const left = (answer: Answer) => answer.headers.get('x-ratelimit-remaining');
+    expect((await few('BatchGetSecretValue', { SecretIdList: ['a', 'b'] })).json.SecretValues).toHaveLength(
+      2,
+    );
+    expect(left(await few('ListSecrets'))).toBe('2');
+    const over = await few('BatchGetSecretValue', { SecretIdList: ['a', 'b', 'no'] });
+    expect([typeOf(over), over.text.includes('SecretValues')]).toEqual([[400, 'ThrottlingException'], false]);
+    expect(Number(over.headers.get('retry-after'))).toBeGreaterThan(0);
+    // As wide as patterns can be, so that one part compares few names with them.
+    const secrets = Array.from({ length: 16 }, (_, i) => `${'*A'.repeat(5)}${'A'.repeat(230)}${i}`);
+    const names = Array.from({ length: 600 }, (_, n) => `${'A'.repeat(230)}${1000 + n}=v`);
+    await o.post('/integrations/import', { source: 'dotenv', data: names.join('\n'), onConflict: 'fail' });
+    const wide = { scopes: ['secrets:list'], secrets };
+    expect(typeOf(await (await limited(3, wide))('ListSecrets'))).toEqual([400, 'ThrottlingException']);
+    expect((await (await limited(100, wide))('ListSecrets')).json.SecretList).toEqual([]);
   });
 
   it('tags: added, replaced and taken away', async () => {

@@ -6,6 +6,7 @@ import { journal } from '../../../src/gate/journal/records';
 import { lastUsed } from '../../../src/gate/limits/last-used';
 import { problemOf } from '../../model/invariants';
 import { approvalIn, newApprovalPolicy, newOffice, plantApproval, under } from '../../support/approvals';
+import { awsOf, newAwsKey } from '../../support/aws';
 import { newAgent, newBreakGlass, newKey, newProvider } from '../../support/credentials';
 import { faults, holdNext, reset, until } from '../../support/faults';
 import { inCore } from '../../support/gate';
@@ -367,6 +368,40 @@ describe('import: permission', () => {
       'A',
     ]);
     expect((await o.get('/secrets/by-name/A')).json.version).toBe(2);
+  });
+});
+
+describe('import: secrets of AWS as they are', () => {
+  const keep = { source: 'aws-secrets-manager', whole: true };
+
+  it('whole: clients of AWS read the same text and the same bytes by the same name', async () => {
+    const o = await newOrg();
+    const data = [
+      { Name: 'app/db', SecretString: '{"user": "app", "port": 5432.10}' },
+      { Name: '/app/key', SecretBinary: 'AP8B' },
+      { Name: 'app/text', SecretBinary: 'YWJj' },
+    ];
+    const created = ['app/db', 'app/key', 'app/text'];
+    expect((await importing(o, data, keep)).json).toEqual(result({ created }));
+    const aws = awsOf(o, (await newAwsKey(o)).pair);
+    const read = async (SecretId: string) => {
+      const { SecretString, SecretBinary } = (await aws('GetSecretValue', { SecretId })).json;
+      return SecretString ?? { bytes: SecretBinary };
+    };
+    expect(await read('app/db')).toBe('{"user": "app", "port": 5432.10}');
+    expect(await read('app/key')).toEqual({ bytes: 'AP8B' });
+    expect(await read('app/text')).toEqual({ bytes: 'YWJj' });
+    expect((await o.get('/secrets/by-name/app/db')).json).toMatchObject({ type: 'json', tags: {} });
+    // The same text is another value where it is that of bytes.
+    await aws('PutSecretValue', { SecretId: 'app/text', SecretString: 'YWJj' });
+    const again = (await importing(o, data, { ...keep, onConflict: 'overwrite' })).json;
+    expect([again.updated, again.skipped]).toEqual([['app/text'], ['app/db', 'app/key']]);
+    expect(await read('app/text')).toEqual({ bytes: 'YWJj' });
+  });
+
+  it('validation: it is for this source alone', async () => {
+    const o = await newOrg();
+    expect(codeOf(await importing(o, { a: 'b' }, { whole: true }))).toEqual([400, 'VALIDATION_FAILED']);
   });
 });
 

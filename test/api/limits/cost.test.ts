@@ -5,6 +5,7 @@ import page from '../../../docs/cost.md?raw';
 import type { Entry } from '../../../src/gate/audit/entry';
 import { closeSegments, SEGMENT } from '../../../src/gate/audit/segments';
 import { runTasks } from '../../../src/gate/tasks/run';
+import { awsOf, newAwsKey } from '../../support/aws';
 import { contain, newProvider, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
@@ -42,6 +43,19 @@ const operations: Record<string, (o: Org) => Promise<(n: number) => Promise<Answ
     return () => o.get('/environments/production/values', { 'If-None-Match': etag });
   },
   'list 100 secrets': async (o) => () => o.get('/secrets?limit=100'),
+  'read a secret by a client of AWS': async (o) => {
+    const aws = awsOf(o, (await newAwsKey(o)).pair);
+    return () => aws('GetSecretValue', { SecretId: 'SECRET_1' });
+  },
+  'change a value by a client of AWS, with a `ClientRequestToken`': async (o) => {
+    const aws = awsOf(o, (await newAwsKey(o)).pair);
+    return (n) =>
+      aws('PutSecretValue', {
+        SecretId: 'SECRET_1',
+        SecretString: `value ${n}`,
+        ClientRequestToken: crypto.randomUUID(),
+      });
+  },
   'create a secret': async (o) => (n) =>
     o.post('/secrets', { name: `NEW_${n}`, type: 'generic', value: 'x' }),
   'change a value': async (o) => {

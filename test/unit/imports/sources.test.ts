@@ -116,6 +116,22 @@ describe('import sources', () => {
       values: { a: 'hi' },
       failed: ['b VALUE_MISSING', 'c VALUE_MISSING: the map has no keys'],
     });
+    const whole = (SecretString: string) => {
+      const found = readExport(
+        'aws-secrets-manager',
+        JSON.stringify({ Name: '/n', SecretString }),
+        '',
+        '',
+        NOW,
+        {
+          whole: true,
+        },
+      );
+      return 'items' in found ? found.items.map(({ name, value, type }) => [name, value, type]) : found;
+    };
+    for (const text of ['{"a": 1.10}', '{}']) expect(whole(text)).toEqual([['n', text, 'json']]);
+    for (const text of ['[1]', '{', 'x', `{"a":${'['.repeat(200)}${']'.repeat(200)}}`])
+      expect(whole(text)).toEqual([['n', text, 'generic']]);
     expect(shown(read('aws-secrets-manager', { SecretValues: [], NextToken: 't' })).failed).toEqual([
       'NextToken INCOMPLETE: the export has further pages',
     ]);

@@ -16,6 +16,7 @@ interface Options extends CommonOptions {
   prefix?: string;
   empty?: boolean;
   keepPaths?: boolean;
+  whole?: boolean;
 }
 
 export default command<Options>({
@@ -31,6 +32,7 @@ export default command<Options>({
     },
     '--empty': 'import empty values too',
     '--keep-paths': 'begin names with their paths, of an export of HashiCorp Vault',
+    '--whole': 'keep each secret as one, of an export of AWS Secrets Manager, for its clients',
     '-p, --prefix <text>': 'add this before each name, such as billing/',
   },
   examples: {
@@ -61,6 +63,7 @@ export default command<Options>({
         dryRun: options.dryRun,
         prefix: options.prefix,
         keepPaths: options.keepPaths,
+        whole: options.whole,
         refuseEmpty: !options.empty,
       },
     });

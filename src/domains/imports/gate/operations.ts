@@ -102,8 +102,8 @@ const failed = (item: ImportItem, code: string, why?: string): Step => ({
 
 const encodingOf = (is_base64: boolean): Record<string, string> => (is_base64 ? { encoding: 'base64' } : {});
 
-/** The type of secrets that an import creates. */
-const NEW_TYPE = 'generic' as const;
+/** The type of the secret that an item creates. */
+const typeOf = ({ type = 'generic' }: ImportItem) => type;
 
 /** An unused name gets a new secret. */
 function creation(
@@ -116,7 +116,7 @@ function creation(
   const fields = {
     id,
     name,
-    type: NEW_TYPE,
+    type: typeOf(item),
     description: null,
     tags: encodingOf(is_base64),
     rotate_every_seconds: null,
@@ -158,8 +158,10 @@ function overwriting(
   const isTagged = JSON.stringify(tags) === JSON.stringify(row.tags);
   const mayRead =
     reaches(call.caller, ['secrets:read'], row.environment_id, row.name) && !mayReveal(call, row).isHeld;
+  const isSame =
+    item.value.fingerprint === row.fingerprint && (item.value.binary ?? null) === (row.binary ?? null);
   // safety: import-equal-told-to-readers
-  const same = item.value.fingerprint === row.fingerprint && mayRead;
+  const same = isSame && mayRead;
   if (same && isTagged) return { to: 'skipped', item };
   const plan = same
     ? changed(call, row, { tags }, now)
@@ -265,7 +267,7 @@ function plan(call: ImportCall, now: number, kept: Map<string, Kept>): Proposal 
     });
   const environment_id = environment.id;
   const compared = found.flatMap(({ item, row, isAllowed }): PolicyTarget | [] => {
-    if (isAllowed && !row) return { environment_id, type: NEW_TYPE, name: item.name };
+    if (isAllowed && !row) return { environment_id, type: typeOf(item), name: item.name };
     return row && input.on_conflict === 'overwrite' ? row : [];
   });
   compareAll(call.core, compared);

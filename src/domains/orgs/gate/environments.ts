@@ -112,6 +112,11 @@ const update: Operation<{ name?: string; lease_seconds?: number }> = {
   },
 };
 
+const HAS_EMPTY = refuse('ENVIRONMENT_NOT_EMPTY', {
+  message:
+    'The environment has secrets without a value. ListSecrets of its endpoint for clients of AWS shows them, and DeleteSecret deletes them.',
+});
+
 const remove: Operation<Record<string, never>> = {
   subject: aboutNamed,
   authorize: (call) => whole(call),
@@ -124,6 +129,8 @@ const remove: Operation<Record<string, never>> = {
       if (core.rows.get('org', ask.org)?.default_environment === row.id)
         return refuse('ENVIRONMENT_IS_DEFAULT');
       if (core.rows.named(row.id, '', '', 1).length) return refuse('ENVIRONMENT_NOT_EMPTY');
+      // safety: secrets-without-value-kept
+      if (core.rows.within('reserved_secret', row.id).some(({ stays }) => stays)) return HAS_EMPTY;
       const describes = `delete the environment "${row.slug}", which takes it off the policies that name it`;
       return {
         status: 204,

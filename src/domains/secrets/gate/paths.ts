@@ -6,14 +6,13 @@
 import QuickLRU from 'quick-lru';
 import { reaches } from '../../../auth/authorize';
 import { utf8 } from '../../../crypto/bytes';
-import { newId } from '../../../db/ids';
 import { RESTORABLE } from '../../../db/rows';
 import type { EnvironmentRow, ReservedSecretRow, SecretRow, VersionRow } from '../../../db/schema';
 import { invalid, type Refusal, refuse } from '../../../errors';
 import { mayReveal } from '../../../gate/approvals/hold';
 import { caughtUp } from '../../../gate/journal/mirror';
 import type { Plan, Proposal } from '../../../gate/journal/plan';
-import { insertion, revision } from '../../../gate/journal/writes';
+import { revision } from '../../../gate/journal/writes';
 import { part } from '../../../gate/part';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
 import { isRefusal } from '../../../gate/request/call';
@@ -33,7 +32,8 @@ import {
 import { removal, restoration } from './changes';
 import { advance, begin, changed, isUsedId, type Kept, keptOf, nameLock } from './plans';
 import { aboutRead, byName, deliver, noEnvironment, type ReadInput, read } from './reads';
-import { limits, subjectOf } from './state';
+import { reserve } from './reserved';
+import { subjectOf } from './state';
 import { historyOf, versionOf } from './versions';
 
 /** What has the name: a secret, a deleted one that can be restored, or tags without a value. */
@@ -383,7 +383,7 @@ const describeAgain: Operation<DescribeInput> = {
   change: {
     locks: nameLockOf,
     plan(call, now): Proposal {
-      const { core, ask, input } = call;
+      const { input } = call;
       const { environment, live, deleted, reserved } = placeOf(call, now);
       const row = live ?? deleted;
       if (!environment) return noEnvironment(call);
@@ -399,24 +399,10 @@ const describeAgain: Operation<DescribeInput> = {
         const put = revision(call, 'reserved_secret', reserved, { tags });
         return isSame ? nothing : { ...nothing, writes: [put] };
       }
-      const name = ask.named.name as string;
-      const old = core.rows.find('reserved_secret', environment.id, name);
-      const put = insertion(call, 'reserved_secret', {
-        org_id: ask.org,
-        id: newId('rsv'),
-        environment_id: environment.id,
-        name,
-        tags,
-        created_by: call.caller.id,
-        created_at: now,
-      });
-      const limit = limits(core, 0, 1);
-      if (limit) return limit;
-      return {
-        ...nothing,
-        writes: [put],
-        ...(old && { deletes: [{ kind: 'reserved_secret', id: old.id }] }),
-      };
+      const made = reserve(call, environment, { tags }, now);
+      if (isRefusal(made)) return made;
+      const { row: _, ...plan } = made;
+      return { ...nothing, ...plan };
     },
   },
 };

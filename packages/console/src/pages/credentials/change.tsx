@@ -9,7 +9,7 @@ import { Confirm } from '../../ui/confirm';
 import { Dialog } from '../../ui/dialog';
 import { SelectField, TextArea, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
-import { OneTime } from '../../ui/one-time';
+import { accessKeyTexts, OneTime } from '../../ui/one-time';
 import { tell } from '../../ui/toast';
 import { endingWith, type Graph } from './graph';
 import { type Credential, nameOf, revoke } from './kinds';
@@ -160,7 +160,7 @@ export function EditCredential({ credential, onClose }: Props) {
 /** Rotates an API key. */
 export function RotateKey({ credential, onClose }: Props) {
   const [overlap, setOverlap] = useState('3600');
-  const [token, setToken] = useState<string | null>(null);
+  const [made, setMade] = useState<components['schemas']['NewApiKey'] | null>(null);
   const problems = useProblems();
   const changing = useChange(credential.resource);
   const rotate = async () => {
@@ -171,14 +171,15 @@ export function RotateKey({ credential, onClose }: Props) {
       }),
     );
     await forget('credentials');
-    setToken(data.token);
+    setMade(data);
   };
-  if (token)
+  if (made?.token)
     return (
       <OneTime
         title="New API key"
         lead="It has the same permissions as the old key. Replace the old key with it."
-        text={token}
+        text={made.token}
+        further={accessKeyTexts(made.aws)}
         onClose={onClose}
       />
     );

@@ -6,9 +6,9 @@ import { useLocation } from 'wouter-preact';
 import { forget, here, useRead, vault } from '../../api';
 import { may } from '../../may';
 import { Dialog } from '../../ui/dialog';
-import { SelectField, TextField } from '../../ui/field';
+import { Checkbox, SelectField, TextField } from '../../ui/field';
 import { Form, type Problems, useProblems } from '../../ui/form';
-import { OneTime } from '../../ui/one-time';
+import { accessKeyTexts, OneTime } from '../../ui/one-time';
 import { ChecksField } from '../../ui/options';
 import { type Kind, kinds, nameOf } from './kinds';
 import {
@@ -32,6 +32,7 @@ interface Draft extends Reach {
   does: string[];
   hours: string;
   device: string;
+  aws: boolean;
 }
 
 const leastDraft = (): Draft => ({
@@ -42,11 +43,14 @@ const leastDraft = (): Draft => ({
   does: ['issue'],
   hours: '3600',
   device: '',
+  aws: false,
 });
 
 interface Made {
   id: string;
   token: string | null;
+  /** Of an API key that clients of AWS use. */
+  aws?: { access_key_id: string | null; secret_access_key: string | null } | null;
 }
 
 async function create(kind: MakeableKind, draft: Draft): Promise<Made> {
@@ -59,7 +63,7 @@ async function create(kind: MakeableKind, draft: Draft): Promise<Made> {
     return (
       await api.POST('/orgs/{org_id}/api-keys', {
         params,
-        body: { name, scopes: draft.scopes, ...bounds, ...lifetime },
+        body: { name, scopes: draft.scopes, ...bounds, ...lifetime, ...(draft.aws && { aws: true }) },
       })
     ).data;
   if (kind === 'agent') {
@@ -179,6 +183,14 @@ const Bounds = ({ kind, ...props }: FieldsProps & { kind: MakeableKind }) => {
           />
         )}
       </div>
+      {kind === 'api_key' && (
+        <Checkbox
+          label="For AWS clients"
+          hint="Also makes an access key, with which AWS’s SDKs and command line read secrets from this service."
+          checked={props.draft.aws}
+          onChecked={(aws) => props.change({ aws })}
+        />
+      )}
       <details>
         <summary>
           {kind === 'agent' ? 'Restrict to IP addresses or a device' : 'Restrict to IP addresses'}
@@ -226,6 +238,7 @@ export function NewCredential({ kind, onClose }: { kind: Kind; onClose: () => vo
         text={
           made.token ?? 'The credential was created, but its token was lost. Revoke it and create another.'
         }
+        further={accessKeyTexts(made.aws)}
         onClose={end}
       />
     );

@@ -2,9 +2,9 @@
 // version that it made has its digest, and answers when it comes again. Invariants: the plans are those of
 // the other operations on secrets; a token is that of the root that sent it, so that it tells nobody else
 // whether a value is equal; a name that is marked for deletion is taken by CreateSecret alone.
+import { reaches } from '../../../../auth/authorize';
 import { tuple } from '../../../../crypto/bytes';
 import { sha256 } from '../../../../crypto/digest';
-import { newId } from '../../../../db/ids';
 import { fromD1, macOf, RESTORABLE } from '../../../../db/rows';
 import {
   type EnvironmentRow,
@@ -13,18 +13,19 @@ import {
   secretVersions,
   type VersionRow,
 } from '../../../../db/schema';
-import { invalid, type Refusal, refuse } from '../../../../errors';
+import { ApiError, invalid, type Refusal, refuse } from '../../../../errors';
 import { caughtUp } from '../../../../gate/journal/mirror';
 import type { Plan, Proposal } from '../../../../gate/journal/plan';
-import { insertion, revision, rowKeyOf } from '../../../../gate/journal/writes';
+import { revision, rowKeyOf } from '../../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../../gate/request/call';
+import { ciphertexts } from '../../../../gate/rows/ciphertexts';
 import { iso } from '../../../../http/wire';
-import { type EncryptedValue, readable } from '../../rules';
+import { type EncryptedValue, hasVersion, readable } from '../../rules';
 import { removal, restoration } from '../changes';
 import { nameLockOf, tagsAfter } from '../paths';
 import { advance, begin, changed, encryptFor, isUsedId, type Kept, keptOf } from '../plans';
 import { unknownEnvironment } from '../reads';
-import { limits } from '../state';
+import { reserve } from '../reserved';
 import {
   type AwsNamed,
   type AwsShown,
@@ -70,12 +71,49 @@ interface Locked {
   known: VersionRow | null;
 }
 
-/** The version of a secret that was written with a token. */
+/** The newest versions, whose tokens are looked for in the gate before D1 is asked. */
+const NEWEST = 10;
+
+/** The version among the newest that was written with a token; without one, whether all of them are here. */
+function newestOfToken(
+  { core }: Call<unknown>,
+  row: SecretRow,
+  token: string,
+): { known: VersionRow | null; isComplete: boolean } {
+  let isComplete = true;
+  const oldest = Math.max(row.oldest_version, row.version - NEWEST + 1);
+  for (let version = row.version; version >= oldest; version--) {
+    if (!hasVersion(row, version)) continue;
+    const kept = ciphertexts(core).get(row.id, version, core.now());
+    if (kept?.request_token === token) return { known: kept, isComplete };
+    isComplete &&= kept !== null;
+  }
+  return { known: null, isComplete };
+}
+
+/**
+ * The version of a secret that was written with a token. While D1 is away, the newest ones decide, if all of
+ * them are here.
+ */
 async function versionOfToken(
   call: Call<unknown>,
   row: SecretRow,
   token: string,
 ): Promise<VersionRow | null> {
+  const { known, isComplete } = newestOfToken(call, row, token);
+  const hasOlder = row.version - row.oldest_version >= NEWEST;
+  if (known || (isComplete && !hasOlder)) return known;
+  try {
+    return await olderOfToken(call, row, token);
+  } catch (error) {
+    // safety: newest-tokens-known-without-d1
+    if (!isComplete) throw error;
+    if (error instanceof ApiError && error.refusal.code === 'UNAVAILABLE') return null;
+    throw error;
+  }
+}
+
+async function olderOfToken(call: Call<unknown>, row: SecretRow, token: string): Promise<VersionRow | null> {
   await caughtUp(call.core);
   const [found] = await call.core.database.all<Record<string, unknown>>({
     sql: 'select * from secret_versions where org_id = ? and secret_id = ? and request_token = ? and request_token is not null limit 1',
@@ -109,11 +147,11 @@ function again(row: SecretRow, known: VersionRow, value: EncryptedValue): Propos
     : taken(OTHER_VALUE);
 }
 
-/** A plan that answers with the secret. */
-function answering(plan: Plan | Refusal): Plan | Refusal {
+/** A plan that answers with the secret, and the version that it makes. */
+function answering(plan: Plan | Refusal, written?: 0): Plan | Refusal {
   if (isRefusal(plan)) return plan;
   const put = plan.writes?.[0]?.row as SecretRow;
-  const data: AwsWritten = { ...shownOf(put), written: put.version };
+  const data: AwsWritten = { ...shownOf(put), written: written ?? put.version };
   return { ...plan, status: 200, data, etag: undefined };
 }
 
@@ -146,6 +184,12 @@ const emptyAnswer = (row: ReservedSecretRow): Pick<Plan, 'status' | 'data'> => (
   data: { ...shownOfEmpty(row), written: 0 } satisfies AwsWritten,
 });
 
+/** The plan for a secret without a value that changes. */
+function amended(call: Call<unknown>, before: ReservedSecretRow, fields: Partial<ReservedSecretRow>): Plan {
+  const put = revision(call, 'reserved_secret', before, fields);
+  return { ...emptyAnswer(put.row as ReservedSecretRow), writes: [put] };
+}
+
 const write: Operation<AwsWriteInput> = {
   subject: aboutAws,
   change: {
@@ -165,15 +209,14 @@ const write: Operation<AwsWriteInput> = {
           id: secretIdOf(at.empty),
         };
         if (input.value !== null) return first(call, environment as EnvironmentRow, of, now);
-        const put = revision(call, 'reserved_secret', at.empty, { description: of.description });
-        return { ...emptyAnswer(put.row as ReservedSecretRow), writes: [put] };
+        return amended(call, at.empty, { description: of.description });
       }
       const row = at.live;
       if (input.value !== null && known) return again(row, known, input.value);
       const refusal = readable(row, now);
       if (refusal) return refusal;
       const fields = description === undefined ? {} : { description };
-      if (input.value === null) return answering(changed(call, row, fields, now));
+      if (input.value === null) return answering(changed(call, row, fields, now), 0);
       if (row.id !== input.id) return encryptFor(call, row.id);
       const value = { ...input.value, request_token: tokenOf(call, input.token) };
       return answering(advance(call, row, value, fields, kept, now));
@@ -191,7 +234,7 @@ const create: Operation<AwsCreateInput> = {
     locks: nameLockOf,
     locked,
     plan(call, now, { locked: left }): Proposal {
-      const { core, ask, input } = call;
+      const { ask, input } = call;
       const { environment, live, empty } = awsPlaceOf(call, now);
       if (!environment) return unknownEnvironment(ask.named.environment);
       const { known } = left as Locked;
@@ -202,26 +245,11 @@ const create: Operation<AwsCreateInput> = {
       if (live || empty)
         return taken(`The operation failed because the secret ${ask.named.name} already exists.`);
       if (input.value !== null) return first(call, environment, { ...input, id: null }, now);
-      const limit = limits(core, 0, 1);
-      if (limit) return limit;
-      const old = core.rows.find('reserved_secret', environment.id, ask.named.name as string);
-      const put = insertion(call, 'reserved_secret', {
-        org_id: ask.org,
-        id: newId('rsv'),
-        environment_id: environment.id,
-        name: ask.named.name as string,
-        tags: input.tags,
-        description: input.description,
-        request_token: token,
-        stays: 1,
-        created_by: call.caller.id,
-        created_at: now,
-      });
-      return {
-        ...emptyAnswer(put.row as ReservedSecretRow),
-        writes: [put],
-        ...(old && { deletes: [{ kind: 'reserved_secret', id: old.id }] }),
-      };
+      const { description, tags } = input;
+      const made = reserve(call, environment, { description, tags, request_token: token, stays: 1 }, now);
+      if (isRefusal(made)) return made;
+      const { row, ...plan } = made;
+      return { ...emptyAnswer(row), ...plan };
     },
   },
 };
@@ -233,6 +261,17 @@ export interface AwsDeleted {
   id: string | null;
   name: string;
   ends_at: string;
+}
+
+/** Whether an ARN whose end is that of no secret is the one of a longer name, which the Worker tries next. */
+function isOtherName({ core, ask, caller, need, input }: Call<AwsNamed>, { id }: EnvironmentRow): boolean {
+  if (input.suffix === null) return false;
+  const name = `${ask.named.name}-${input.suffix}`;
+  // What the caller cannot reach looks as if it were not there.
+  if (!reaches(caller, need.scopes, id, name)) return false;
+  const { rows } = core;
+  const kinds = ['secret', 'reserved_secret'] as const;
+  return kinds.some((kind) => rows.find(kind, id, name) !== null) || rows.deleted(id, name) !== null;
 }
 
 const remove: Operation<AwsNamed & { permanent: boolean }> = {
@@ -256,6 +295,8 @@ const remove: Operation<AwsNamed & { permanent: boolean }> = {
           deletes: [{ kind: 'reserved_secret', id: empty.id }],
         };
       const row = live ?? deleted;
+      // safety: absent-only-if-no-other-reading
+      if (!row && isOtherName(call, environment)) return absent();
       if (!row) return permanent ? { status: 200, data: data(null) } : absent();
       if (row.deleted_at !== null && !permanent) return marked();
       return { ...removal(call, row, permanent, now), status: 200, data: data(row.id) };
@@ -293,8 +334,7 @@ const describe: Operation<AwsNamed & { tags: Record<string, string | null> }> = 
       const after = tagsAfter((at.live ?? at.empty).tags, { tags: call.input.tags, merges: true });
       if ('refusal' in after) return after.refusal;
       if (at.live) return answering(changed(call, at.live, after, now));
-      const put = revision(call, 'reserved_secret', at.empty, after);
-      return { ...emptyAnswer(put.row as ReservedSecretRow), writes: [put] };
+      return amended(call, at.empty, after);
     },
   },
 };
