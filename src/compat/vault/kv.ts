@@ -148,7 +148,8 @@ const readMetadata = becomes({
     answered(context, {
       versions: Object.fromEntries(versions.map((one) => [one.version, versionShown(one)])),
       current_version: shown.version,
-      oldest_version: shown.oldest_version,
+      // As in Vault: 0 while no version has made room for a newer one.
+      oldest_version: shown.oldest_version > 1 ? shown.oldest_version : 0,
       created_time: shown.created_at,
       updated_time: shown.updated_at,
       ...CONFIG,
