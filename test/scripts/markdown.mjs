@@ -29,10 +29,12 @@ export const read = (file) => fs.readFileSync(path.join(project, file), 'utf8');
 
 /** The fenced code blocks of a document, in order. @param {string} markdown @returns {Block[]} */
 export function blocksOf(markdown) {
-  return [...markdown.matchAll(/((?:^<!-- .* -->\n)*)^```(\w*)\n([\s\S]*?)^```$/gm)].map((found) => {
-    const [, markers = '', language = '', text = ''] = found;
+  // Those of a list are indented.
+  return [...markdown.matchAll(/((?:^ *<!-- .* -->\n)*)^( *)```(\w*)\n([\s\S]*?)^\2```$/gm)].map((found) => {
+    const [, markers = '', indent = '', language = '', indented = ''] = found;
+    const text = indented.replaceAll(new RegExp(`^${indent}`, 'gm'), '');
     /** @param {string} name */
-    const marker = (name) => new RegExp(`^<!-- ${name}: (.+) -->$`, 'm').exec(markers)?.[1];
+    const marker = (name) => new RegExp(`^ *<!-- ${name}: (.+) -->$`, 'm').exec(markers)?.[1];
     return {
       language,
       text,
@@ -40,7 +42,7 @@ export function blocksOf(markdown) {
       skip: marker('skip'),
       expect: marker('expect'),
       file: marker('file'),
-      setUp: /^<!-- set-up -->$/m.test(markers),
+      setUp: /^ *<!-- set-up -->$/m.test(markers),
     };
   });
 }

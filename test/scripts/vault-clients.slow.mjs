@@ -7,16 +7,14 @@ import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { env, project, sharedService } from './service.mjs';
+import { env, sharedService } from './service.mjs';
+import { folder, inVenv, missing, tools, until } from './vault-programs.mjs';
 
-const folder = path.join(project, '.sdks/vault');
-const tools = path.join(project, 'test/tools');
 const node = path.join(folder, 'node_modules/node-vault');
-const python = path.join(folder, 'venv/bin/python3');
-const hvac = path.join(folder, 'venv/bin/pip');
+const python = inVenv('python3');
+const hvac = inVenv('pip');
 const go = path.join(folder, 'vault-go');
 const consulTemplate = path.join(folder, 'consul-template');
-const missing = (file) => (fs.existsSync(file) ? false : 'not installed: npm run test:vault-clients');
 
 let service;
 
@@ -40,16 +38,6 @@ async function run(command, args, base = '') {
     },
   });
   return JSON.parse(stdout);
-}
-
-/** Waits until a file has a text. @param {string} file @param {string} text */
-async function until(file, text) {
-  for (let tries = 0; ; tries++) {
-    const found = fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : 'nothing';
-    if (found === text) return;
-    assert.ok(tries < 300, `the file has ${found}`);
-    await new Promise((done) => setTimeout(done, 100));
-  }
 }
 
 const CAS = 'check-and-set parameter did not match the current version';

@@ -8,7 +8,7 @@ import type { RenderContext } from '../../http/context';
 import type { Input } from '../../http/route';
 import { type Sent, sentence } from './body';
 import { enveloped } from './envelope';
-import { folderOf } from './kv';
+import { folderOf } from './kv-lists';
 import { mountNamed } from './path';
 import { becomes, type Taken } from './route';
 

@@ -24,24 +24,10 @@ import type { Input } from '../../http/route';
 import { iso } from '../../http/wire';
 import { sentence } from './body';
 import { enveloped, errors } from './envelope';
-import {
-  answered,
-  CONFIG,
-  cutList,
-  folderOf,
-  ListQuery,
-  listed,
-  MapText,
-  MOST_KEYS_LISTED,
-  mount,
-  nextPart,
-  readConfig,
-  VersionQuery,
-  versionData,
-  versionOf,
-  type WriteBody,
-  written,
-} from './kv';
+import { cutList, folderOf, ListQuery, listed, MOST_KEYS_LISTED, nextPart } from './kv-lists';
+import { answered, mount, versionData } from './kv-places';
+import { CONFIG, readConfig, VersionQuery, versionOf } from './kv-reads';
+import { MapText, type WriteBody, written } from './kv-writes';
 import { becomes } from './route';
 
 type At = Pick<Input, 'params'>;

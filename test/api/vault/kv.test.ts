@@ -393,7 +393,7 @@ describe('Vault: metadata', () => {
     expect((await vault.get('production/metadata/s')).json.data).toEqual({
       versions: { 1: one, 2: one },
       current_version: 2,
-      oldest_version: 1,
+      oldest_version: 0,
       created_time: TIME,
       updated_time: TIME,
       max_versions: 0,

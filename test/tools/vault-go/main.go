@@ -11,6 +11,7 @@ import (
 
 	vault "github.com/hashicorp/vault/api"
 	"github.com/hashicorp/vault/api/auth/approle"
+	"github.com/hashicorp/vault/api/auth/kubernetes"
 )
 
 func must[T any](value T, err error) T {
@@ -21,9 +22,29 @@ func must[T any](value T, err error) T {
 	return value
 }
 
+// A workload logs in with the token of its cluster and reads one secret, until its session token is revoked.
+func asWorkload(ctx context.Context, client *vault.Client) map[string]any {
+	login := must(kubernetes.NewKubernetesAuth(os.Getenv("ROLE"), kubernetes.WithServiceAccountToken(os.Getenv("JWT"))))
+	auth := must(client.Auth().Login(ctx, login))
+	kv := client.KVv2("production")
+	seen := map[string]any{"lease": auth.Auth.LeaseDuration, "read": must(kv.Get(ctx, "app/database-url")).Data}
+	if err := client.Auth().Token().RevokeSelf(""); err != nil {
+		seen["revoke_error"] = err.Error()
+	}
+	var refused *vault.ResponseError
+	if _, err := kv.Get(ctx, "app/database-url"); errors.As(err, &refused) {
+		seen["ended"] = refused.StatusCode
+	}
+	return seen
+}
+
 func main() {
 	ctx := context.Background()
 	client := must(vault.NewClient(vault.DefaultConfig()))
+	if os.Getenv("JWT") != "" {
+		_ = json.NewEncoder(os.Stdout).Encode(asWorkload(ctx, client))
+		return
+	}
 	login := must(approle.NewAppRoleAuth(os.Getenv("ROLE_ID"), &approle.SecretID{FromEnv: "SECRET_ID"}))
 	auth := must(client.Auth().Login(ctx, login))
 	seen := map[string]any{"lease": auth.Auth.LeaseDuration, "renewable": auth.Auth.Renewable}
