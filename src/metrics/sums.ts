@@ -1,6 +1,6 @@
 // What `GET /metrics` counts, and sums of it, which can be added to each other. Invariant: labels are routes,
-// methods, statuses, codes and queues of this deployment, never an id, a name or a path as sent. So the number
-// of sums is bounded.
+// methods, statuses, codes and queues of this deployment, never an id, a name or a path as sent. So the
+// number of sums is bounded.
 
 /** `lag`: the greatest age that was seen lately, in seconds. */
 type Kind = 'counter' | 'histogram' | 'lag';

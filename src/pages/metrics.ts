@@ -1,5 +1,6 @@
-// GET /metrics: the sums of the deployment as Prometheus text. Invariants: without METRICS_TOKEN the path does
-// not exist; the token is compared in constant time, and attempts with another one are counted by address.
+// GET /metrics: the sums of the deployment as Prometheus text. Invariants: without METRICS_TOKEN the path
+// does not exist; the token is compared in constant time, and attempts with another one are counted by
+// address.
 import type { Hono } from 'hono';
 import { equalSecret } from '../crypto/digest';
 import type { Env } from '../env';

@@ -189,8 +189,8 @@ it('backup: a vault in use is backed up and restored', slow(200_000), async () =
 
 /**
  * A stand-in for a service that archives.
- * @param {{ orgs: string[], archive: (org: string) => [number, object], list?: [number, object], vault?: boolean
- *   }} how `list`: what it answers in place of its organisations; `vault`: whether it looks like one
+ * @param {{ orgs: string[], archive: (org: string) => [number, object], list?: [number, object], vault?:
+ * boolean }} how `list`: what it answers in place of its organisations; `vault`: whether it looks like one
  */
 async function standIn({ orgs, archive, list = undefined, vault = true }) {
   const asked = [];

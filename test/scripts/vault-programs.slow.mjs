@@ -352,7 +352,11 @@ test('Vault: programs work unchanged', { timeout: 1_800_000 }, async (t) => {
         const [store, wanted] = ofGuide('yaml', 'kind: SecretStore', service.base).split('---\n');
         return { store: parse(store ?? ''), wanted: parse(wanted ?? '') };
       };
-      /** @param {object} auth of the provider @param {Record<string, object>} secrets @param {object[]} steps */
+      /**
+       * @param {object} auth of the provider
+       * @param {Record<string, object>} secrets
+       * @param {object[]} steps
+       */
       const reconciled = async (auth, secrets, steps) => {
         const cwd = scratch();
         // The provider makes a client for the API server, which it asks nothing here.

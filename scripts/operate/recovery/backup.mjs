@@ -173,8 +173,8 @@ async function remoteService(url) {
  * Has the gate of each organisation move its audit entries to the database.
  * @param {Service} service @param {string[]} except
  * @returns {Promise<{ done: Set<string>, left: import('./each-org.mjs').Left[], lost: string[], why: string,
- *   remedy: string, isRefused?: boolean }>} which did, which could not, what the database has lost, why others
- *   are missing, and whether a service refused to say
+ *   remedy: string, isRefused?: boolean }>} which did, which could not, what the database has lost, why
+ *   others are missing, and whether a service refused to say
  */
 async function archive(service, except) {
   if ('why' in service) return { done: new Set(), left: [], lost: [], ...service };

@@ -1,4 +1,5 @@
-// KV version 2: lists of keys, on both mounts. A list of Vault has no pages, so it is made of several of ours.
+// KV version 2: lists of keys, on both mounts. A list of Vault has no pages, so it is made of several of
+// ours.
 import { z } from '@hono/zod-openapi';
 import type { ListInput } from '../../domains/secrets/gate/lists';
 import { unwrap } from '../../gate/request/outcome';

@@ -1,5 +1,5 @@
-// KV version 2 on a mount `<environment>/`: writes of values and of metadata. Invariant: a value keeps its text
-// both ways (values.ts).
+// KV version 2 on a mount `<environment>/`: writes of values and of metadata. Invariant: a value keeps its
+// text both ways (values.ts).
 import { z } from '@hono/zod-openapi';
 import { utf8 } from '../../crypto/bytes';
 import { newId } from '../../db/ids';

@@ -1,5 +1,6 @@
 // KV version 2 on a mount `<environment>/`: one secret a path. Each call is an operation on a secret by its
-// name (domains/secrets/gate/paths.ts); only its body and its answer are translated, in the files beside this.
+// name (domains/secrets/gate/paths.ts); only its body and its answer are translated, in the files beside
+// this.
 import { z } from '@hono/zod-openapi';
 import type { DeleteInput } from '../../domains/secrets/gate/paths';
 import { MOST_VERSIONS } from '../../domains/secrets/rules';

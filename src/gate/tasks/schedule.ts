@@ -22,8 +22,8 @@ export interface Schedule {
 }
 
 /**
- * How long a task may be overdue. The platform repeats an alarm that fails at ever longer intervals, and gives
- * it up after some: a full disk or a release that cannot read the storage may last longer.
+ * How long a task may be overdue. The platform repeats an alarm that fails at ever longer intervals, and
+ * gives it up after some: a full disk or a release that cannot read the storage may last longer.
  */
 const OVERDUE = 60_000;
 
