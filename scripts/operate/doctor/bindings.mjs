@@ -1,6 +1,9 @@
 // Whether a configuration names everything that the Worker's code uses. Pure. Invariant: `Env` in src/env.ts
 // is the only list.
 
+/** Secrets that a deployment may do without. */
+const OPTIONAL = new Set(['METRICS_TOKEN']);
+
 /**
  * The members of `Env`.
  * @param {string} source src/env.ts
@@ -33,7 +36,7 @@ export function lackingBindings(config, needed) {
   const lacking = needed.flatMap(({ name, type }) => {
     const [, where, has] = places.find(([pattern]) => pattern.test(type)) ?? [];
     if (!where) return [`${name}, of a kind that this check does not know (${type})`];
-    return has.has(name) ? [] : [`${name} in ${where}`];
+    return has.has(name) || OPTIONAL.has(name) ? [] : [`${name} in ${where}`];
   });
   const classes = new Set((config.migrations ?? []).flatMap(({ new_sqlite_classes: made = [] }) => made));
   for (const { name, class_name: of } of config.durable_objects?.bindings ?? [])
