@@ -199,9 +199,8 @@ function createContents() {
 }
 
 export function createJournal(sql: SqlStorage, meta: Meta): Journal {
-  // Not `without rowid`: there SQLite moves rows of more than 1 kB to pages of their own.
   sql.exec(
-    'create table if not exists journal (n integer not null, part integer not null, body text not null, primary key (n, part))',
+    'create table if not exists journal (n integer not null, part integer not null, body text not null, primary key (n, part)) without rowid',
   );
   let [position, record] = JSON.parse(meta.get('position') ?? '[0,""]') as [number, string];
   let last = position;
