@@ -23,9 +23,6 @@ export default {
   ...config,
   test: {
     ...test,
-    // Other steps of `npm test` use the same cores.
-    testTimeout: 600_000,
-    hookTimeout: 600_000,
     include: [
       ...[...suites.keys()].map((file) => path.relative('', file)),
       'test/faults/*.test.ts',
