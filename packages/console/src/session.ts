@@ -43,11 +43,13 @@ function keep(why: string): void {
 /** Drops what may no longer be kept, before the page is shown again. */
 function dropOld(member: string): void {
   for (const timer of kept.timers) clearTimeout(timer);
+  // Another person must not find anything of the previous member. Their session is the one of this page too
+  // once they have signed in in another tab.
+  if (me.value && me.value.id !== member) drop();
   if (!isKept.value) return;
   const age = Date.now() - kept.since;
   if (age > VALUES_KEPT_FOR) dropValues('typed');
-  // Another person must not find anything of the previous member.
-  if (age > KEPT_FOR || me.value?.id !== member) drop();
+  if (age > KEPT_FOR) drop();
 }
 
 function begin(answer: SignedIn): string {

@@ -1,6 +1,13 @@
 // Leaving a page with something unsaved, and what stays in the clipboard.
 import { beforeAll, describe, expect, it } from 'vitest';
-import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
+import {
+  addAuthenticator,
+  executablePath,
+  expectQuiet,
+  newPerson,
+  type Person,
+  useBrowser,
+} from './person.ts';
 
 describe.skipIf(!executablePath)('console: leaving a page', () => {
   useBrowser();
@@ -91,5 +98,33 @@ describe.skipIf(!executablePath)('console: leaving a page', () => {
     await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: url });
     await expect.poll(held).toBe('');
     expectQuiet(ann);
+  });
+
+  it('whoever signs in in another tab finds nothing of the previous member in this one', async () => {
+    const { page, go, api, context } = await newPerson();
+    await api('POST', '/secrets', { name: 'OF_ANN', type: 'generic', value: 'x', environment: 'production' });
+    const invited = { name: 'Bob', email: 'bob@example.com', role: 'viewer', environments: ['development'] };
+    const { enrolment_url } = await api('POST', '/members', invited);
+    await go('/secrets?environment=production', 'Secrets');
+    const row = page.getByText('OF_ANN', { exact: true });
+    await row.waitFor();
+    const other = await context.newPage();
+    await addAuthenticator(await context.newCDPSession(other));
+    await other.goto(enrolment_url);
+    await other.click('#act');
+    await other.waitForSelector('#who:not([hidden])');
+    // The list is not read again.
+    await page.route('**/api/v1/orgs/*/secrets**', () => {});
+    await page.evaluate(() => {
+      const { now } = Date;
+      Date.now = () => now() + 120_000;
+      document.dispatchEvent(new Event('visibilitychange'));
+    });
+    // On a narrow screen, the name is in the closed navigation.
+    await page.getByText('Bob', { exact: true }).waitFor({ state: 'attached' });
+    // A page that has data shows it with its heading, or right after.
+    await page.getByRole('heading', { name: 'Secrets' }).waitFor();
+    await page.waitForTimeout(500);
+    expect(await row.count()).toBe(0);
   });
 });

@@ -54,7 +54,9 @@ export function useBrowser(): void {
  * An authenticator that confirms at once, or refuses: as a person does who cancels, or whose finger is not
  * recognised.
  */
-async function addAuthenticator(devtools: CDPSession): Promise<(isUserVerified: boolean) => Promise<void>> {
+export async function addAuthenticator(
+  devtools: CDPSession,
+): Promise<(isUserVerified: boolean) => Promise<void>> {
   await devtools.send('WebAuthn.enable');
   const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
     options: {
