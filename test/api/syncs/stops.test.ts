@@ -7,6 +7,7 @@ import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
 import { newIssuer, newTrust, newWorkload } from '../../support/issuers';
+import { newPolicy } from '../../support/policies';
 import {
   circleciConfig,
   herokuConfig,
@@ -180,6 +181,24 @@ it.each<[string, object, number]>([
     const skipped = codes.filter((one: string) => one === 'skipped NOT_FOUND').length;
     // It was stopped in its first chunk, so at most that is written besides what the trust still allows.
     expect([codes.length, skipped + late.length > MANY - 32]).toEqual([MANY, true]);
+  },
+);
+
+it.each(['made', 'changed'])(
+  'sync: what an approval policy holds is not sent after the reply by which it is %s',
+  async (how) => {
+    const o = await filled();
+    const config = { operations: ['secret.read'], required: 1, approvers: { role: 'owner' } };
+    const policy = how === 'changed' && (await newPolicy(o, 'approval', config, { enabled: false }));
+    const asked = await (ways.config as (typeof ways)[string])(o, await newKey(o, SCOPES), 'circleci');
+    const stop = () =>
+      policy
+        ? o.patch(`/policies/${policy.id}`, { enabled: true })
+        : o.post('/policies', { name: 'held', kind: 'approval', config });
+    const { late, codes, given, status } = await stoppedIn(asked, stop);
+    expect([given?.status, status, late]).toEqual([policy ? 200 : 201, 'partial', []]);
+    const written = codes.filter((one: string) => one === 'created').length;
+    expect([codes.length, written < 32]).toEqual([MANY, true]);
   },
 );
 
