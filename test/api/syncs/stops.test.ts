@@ -202,6 +202,32 @@ it.each(['made', 'changed'])(
   },
 );
 
+it('sync: one that is cancelled while its chunk is given back ends at once', async () => {
+  const o = await filled();
+  const issuer = await newIssuer();
+  const trust = await newTrust(o, issuer, SCOPES);
+  const workload = await newWorkload(o, trust, await issuer.sign());
+  const { id } = await (ways.config as (typeof ways)[string])(o, workload, 'circleci');
+  let writes = 0;
+  let release = () => {};
+  const cancelled = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const cancel = () => o.post(`/integrations/syncs/${id}/cancel`).finally(release);
+  targets.before = async ({ method }) => {
+    const n = method === 'POST' ? ++writes : 0;
+    if (n === 5) {
+      await o.patch(`/trusts/${trust.id}`, { secrets: ['NAME_1*'] });
+      // By then, the next write of this worker has been refused; the others wait for the target.
+      setTimeout(cancel, 200);
+    } else if (n > 5) await cancelled;
+    return null;
+  };
+  await syncAll(o);
+  const { results, status } = await statusOf(o, id);
+  expect([writes, results.length, status]).toEqual([8, MANY, 'partial']);
+});
+
 it('sync: a chunk of which nothing is there any more ends no sync', async () => {
   const o = await filled();
   const asked = await (ways.config as (typeof ways)[string])(o, await newKey(o, SCOPES), 'circleci');
