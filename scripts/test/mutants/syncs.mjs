@@ -230,9 +230,16 @@ export const mutants = [
   {
     name: 'syncs stop: a narrowing of the caller waits for no permit',
     tag: 'permit-ends-with-reach',
-    change: { from: ' || reachIn(callers) !== reach', to: '' },
+    change: { from: ' || reachIn(core, callers) !== reach', to: '' },
     notice:
       'api/syncs/stops: sync: what a trust no longer allows is not sent after the reply that narrows its scopes, and the rest is',
+  },
+  {
+    name: 'syncs stop: what a policy holds by now is sent with its chunk',
+    tag: 'permit-within-policies',
+    change: { from: "core.rows.edits('policy')", to: '0' },
+    notice:
+      'api/syncs/stops: sync: what an approval policy holds is not sent after the reply by which it is made',
   },
   {
     name: 'a chunk of which nothing is sent ends the sync',

@@ -93,8 +93,9 @@ async function carryOut(run: Run): Promise<End | null> {
     const { end, ...written } = await write(run, chunk);
     done = written;
     if (end === stale) {
-      await run.ask<Chunk>('integration.sync_next', { ...done, most: 0 });
-      return null;
+      const rest = await run.ask<Chunk>('integration.sync_next', { ...done, most: 0 });
+      // It may have been stopped in the meantime.
+      return rest?.stop ? { ...finished, problem: rest.stop } : null;
     }
     if (end) return ended(run, done, end);
   }

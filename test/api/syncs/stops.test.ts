@@ -7,6 +7,7 @@ import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
 import { newIssuer, newTrust, newWorkload } from '../../support/issuers';
+import { newPolicy } from '../../support/policies';
 import {
   circleciConfig,
   herokuConfig,
@@ -182,6 +183,50 @@ it.each<[string, object, number]>([
     expect([codes.length, skipped + late.length > MANY - 32]).toEqual([MANY, true]);
   },
 );
+
+it.each(['made', 'changed'])(
+  'sync: what an approval policy holds is not sent after the reply by which it is %s',
+  async (how) => {
+    const o = await filled();
+    const config = { operations: ['secret.read'], required: 1, approvers: { role: 'owner' } };
+    const policy = how === 'changed' && (await newPolicy(o, 'approval', config, { enabled: false }));
+    const asked = await (ways.config as (typeof ways)[string])(o, await newKey(o, SCOPES), 'circleci');
+    const stop = () =>
+      policy
+        ? o.patch(`/policies/${policy.id}`, { enabled: true })
+        : o.post('/policies', { name: 'held', kind: 'approval', config });
+    const { late, codes, given, status } = await stoppedIn(asked, stop);
+    expect([given?.status, status, late]).toEqual([policy ? 200 : 201, 'partial', []]);
+    const written = codes.filter((one: string) => one === 'created').length;
+    expect([codes.length, written < 32]).toEqual([MANY, true]);
+  },
+);
+
+it('sync: one that is cancelled while its chunk is given back ends at once', async () => {
+  const o = await filled();
+  const issuer = await newIssuer();
+  const trust = await newTrust(o, issuer, SCOPES);
+  const workload = await newWorkload(o, trust, await issuer.sign());
+  const { id } = await (ways.config as (typeof ways)[string])(o, workload, 'circleci');
+  let writes = 0;
+  let release = () => {};
+  const cancelled = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const cancel = () => o.post(`/integrations/syncs/${id}/cancel`).finally(release);
+  targets.before = async ({ method }) => {
+    const n = method === 'POST' ? ++writes : 0;
+    if (n === 5) {
+      await o.patch(`/trusts/${trust.id}`, { secrets: ['NAME_1*'] });
+      // By then, the next write of this worker has been refused; the others wait for the target.
+      setTimeout(cancel, 200);
+    } else if (n > 5) await cancelled;
+    return null;
+  };
+  await syncAll(o);
+  const { results, status } = await statusOf(o, id);
+  expect([writes, results.length, status]).toEqual([8, MANY, 'partial']);
+});
 
 it('sync: a chunk of which nothing is there any more ends no sync', async () => {
   const o = await filled();

@@ -110,16 +110,18 @@ export interface PermitInput extends Working {
 export interface Permission {
   stop: Stop | null;
   lasts: number;
-  /** The reach of the callers has changed since the job got its chunk: another job asks for a new one. */
+  /** What callers may read may have changed since the job got its chunk: another job asks for a new one. */
   again?: true;
 }
 
 /** With which reach of its callers a sync was handed its chunk. After a restart, it is not known. */
 const handed = part(() => new QuickLRU<string, string>({ maxSize: 1000 }));
-const reachIn = (callers: readonly Caller[]): string =>
-  JSON.stringify(callers.map(({ permissions }) => permissions));
+/** What callers may read: their permissions, and how often a policy, which may hold reads, has changed. */
+const reachIn = (core: Core, callers: readonly Caller[]): string =>
+  // safety: permit-within-policies
+  JSON.stringify([core.rows.edits('policy'), callers.map(({ permissions }) => permissions)]);
 
-/** Whether the chunk that a job has may hold what its callers no longer read. */
+/** Whether the chunk that a job has may contain what its callers may no longer read. */
 const isStale = (core: Core, row: SyncRow, reach: string): boolean =>
   // While there is no plan, nothing is handed out.
   syncs(core).steps(row.id, 1).length > 0 && handed(core).get(row.id) !== reach;
@@ -136,7 +138,7 @@ export const permit: Operation<PermitInput> = {
     const { row, callers, stop } = found;
     if (input.for === 'none') permits(core).giveBack(row.id);
     if (stop || input.for === 'none') return unaudited({ stop, lasts: 0 } satisfies Permission);
-    const reach = reachIn(callers);
+    const reach = reachIn(core, callers);
     // safety: permit-within-reach
     if (isStale(core, row, reach)) return unaudited({ stop, lasts: 0, again: true } satisfies Permission);
     // safety: permit-ends-with-caller
@@ -149,7 +151,7 @@ export const permit: Operation<PermitInput> = {
       if (now === null) return true;
       const { stop, callers } = standing(core, now);
       // safety: permit-ends-with-reach
-      return stop !== null || reachIn(callers) !== reach;
+      return stop !== null || reachIn(core, callers) !== reach;
     });
     return unaudited({ stop, lasts } satisfies Permission);
   },
@@ -313,7 +315,7 @@ async function chunk(
   const { core, input } = call;
   const { environment_id } = row;
   const now = core.now();
-  const reach = reachIn(callers);
+  const reach = reachIn(core, callers);
   const steps = syncs(core).steps(row.id, Math.min(input.most, MOST_CHUNK));
   const puts = steps.filter(({ kind }) => kind === 'put');
   const judged = puts.length
