@@ -63,18 +63,25 @@ const sumsOf = ({ METRICS }: MetricsEnv) => METRICS.getByName('deployment');
 const measured = new WeakMap<object, MetricsEnv>();
 
 /**
- * The environment with a D1 whose calls are measured; the same one without METRICS_TOKEN. `defer`: of an
- * object that makes calls on its own, so that they are sent.
+ * The environment with a D1 whose calls are measured, made once per isolate; the same one without
+ * METRICS_TOKEN.
  */
-export function withMetrics<T extends MetricsEnv>(env: T, defer?: Defer): T {
+export function withMetrics<T extends MetricsEnv>(env: T): T {
   if (!env.METRICS_TOKEN) return env;
   const known = measured.get(env) as T | undefined;
-  if (known) return known;
+  const made = known ?? measuring(env, () => {});
+  if (!known) measured.set(env, made);
+  return made;
+}
+
+/** The same for an object that makes calls on its own, so that they are sent. */
+export const withMetricsOf = <T extends MetricsEnv>(env: T, defer: Defer): T =>
+  env.METRICS_TOKEN ? measuring(env, () => sendSoon(env, defer)) : env;
+
+function measuring<T extends MetricsEnv>(env: T, noted: () => void): T {
   const note = (ms: number) => {
     measure(env, 'svc_d1_duration_seconds', [], ms / 1000);
-    if (defer) sendSoon(env, defer);
+    noted();
   };
-  const made = { ...env, DB: timed(env.DB, note) };
-  measured.set(env, made);
-  return made;
+  return { ...env, DB: timed(env.DB, note) };
 }

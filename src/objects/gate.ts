@@ -33,7 +33,7 @@ import { fail } from '../gate/request/outcome';
 import { readAsk, writeReply } from '../gate/request/rollout';
 import { isNewer } from '../gate/storage-version';
 import { runTasks } from '../gate/tasks/run';
-import { measure, withMetrics } from '../metrics/collect';
+import { measure, withMetricsOf } from '../metrics/collect';
 import { type Agreement, type AgreementCalls, agreementOf, type Place } from './row-comparison';
 
 const newerStorage = () =>
@@ -113,7 +113,7 @@ export class Gate
     try {
       this.isNewer = isNewer(ctx.storage.sql);
       if (this.isNewer) return;
-      const measured = withMetrics(env, (work) => ctx.waitUntil(work));
+      const measured = withMetricsOf(env, (work) => ctx.waitUntil(work));
       this.core = createCore(resetting(ctx), measured, this.catalogue().rules);
       openParts(this.core);
     } catch (error) {
