@@ -104,6 +104,12 @@ export const members = sqliteTable(
      * (gate/approvals/ties.ts).
      */
     connections: text({ mode: 'json' }).$type<StoredTie[]>(),
+    /** Since when the member is suspended; null if they are not. */
+    suspended_at: integer(),
+    /** Who suspended the member: a member, a credential or a SCIM token. What SCIM suspended, only SCIM lifts. */
+    suspended_by: text(),
+    /** What an identity provider said of the member; null for one whom only people made. */
+    provisioned: text({ mode: 'json' }).$type<Provisioned>(),
     ...decided(),
   },
   (t) => [
@@ -118,6 +124,27 @@ export const members = sqliteTable(
  * third part, the tie is that of a removed member, whose row is gone.
  */
 export type StoredTie = [member: string, at: number, other?: string];
+
+/** What single sign-on or SCIM knows of a member, whom it made or found. */
+export interface Provisioned {
+  /** Whether single sign-on or SCIM made the member, rather than a person who invited them. */
+  made: boolean;
+  /** The connection whose people the member belongs to; null for SCIM without a connection. */
+  connection: string | null;
+  /** Whether the role was given by a connection. A role that a person gave is never changed. */
+  role: boolean;
+  /** The groups of the last sign-in, by the claim of the connection. */
+  groups: string[];
+  /** Of SCIM; null where it has not provisioned the member. */
+  scim: ScimUser | null;
+}
+export interface ScimUser {
+  user_name: string;
+  external_id: string | null;
+  given_name: string | null;
+  family_name: string | null;
+  created_at: number;
+}
 
 export const roles = ['owner', 'admin', 'developer', 'viewer', 'auditor'] as const;
 export type Role = (typeof roles)[number];
@@ -147,9 +174,23 @@ export const passkeys = sqliteTable(
 
 export const teams = sqliteTable(
   'teams',
-  { ...tenant(), name: text().notNull(), created_at: integer().notNull(), ...decided() },
+  {
+    ...tenant(),
+    name: text().notNull(),
+    created_at: integer().notNull(),
+    /** Of a team that SCIM made: by which token, and what the provider calls it. */
+    provisioned: text({ mode: 'json' }).$type<ProvisionedTeam>(),
+    ...decided(),
+  },
   (t) => [primaryKey({ columns: [t.org_id, t.id] })],
 );
+
+export interface ProvisionedTeam {
+  /** The connection of the token, or null for a token without one. */
+  connection: string | null;
+  token: string;
+  external_id: string | null;
+}
 
 /** The members of teams; the id is `TEAM.MEMBER`. */
 export const teamMembers = sqliteTable(
@@ -162,6 +203,11 @@ export const teamMembers = sqliteTable(
     /** The members who are accountable for `added_by`. */
     accountable: strings(),
     created_at: integer().notNull(),
+    /**
+     * Which of `scim` and `claim` hold the member in the team; null if a person added them, who then stays
+     * until a person removes them.
+     */
+    held_by: strings(),
     ...decided(),
   },
   (t) => [primaryKey({ columns: [t.org_id, t.id] })],
@@ -257,6 +303,10 @@ export const credentials = sqliteTable(
      * clients: the random part of its access key id, in hex.
      */
     aws: text(),
+    /** Of a session that single sign-on began. */
+    sso: text({ mode: 'json' }).$type<SsoSession>(),
+    /** Of a SCIM token. */
+    scim: text({ mode: 'json' }).$type<ScimToken>(),
     ...decided(),
   },
   (t) => [
@@ -265,6 +315,19 @@ export const credentials = sqliteTable(
     index('credentials_end').on(t.org_id, t.expires_at, t.revoked_at),
   ],
 );
+
+/** By which connection and link a session began, and the provider's own id of it, for back-channel logout. */
+export interface SsoSession {
+  connection: string;
+  link: string;
+  sid: string | null;
+}
+
+/** For whom a SCIM token works, and whether suspending a person ends the credentials that they made. */
+export interface ScimToken {
+  connection: string | null;
+  end_credentials: boolean;
+}
 
 /**
  * The numbers of valid cookies, of used ones with the time of use while a lost reply is tolerated, and of the
@@ -658,6 +721,126 @@ export const integrations = sqliteTable(
   (t) => [primaryKey({ columns: [t.org_id, t.id] })],
 );
 
+/** Domains of an org: only members with a verified address of these sign in by single sign-on. */
+export const domains = sqliteTable(
+  'domains',
+  {
+    ...tenant(),
+    /** In lower case, without a final dot. */
+    domain: text().notNull(),
+    created_by: text().notNull(),
+    created_at: integer().notNull(),
+    /** Since when the record proves it; null while it is pending. */
+    verified_at: integer(),
+    /** Since when a daily check has not found the record; null if the last one did. */
+    missing_since: integer(),
+    ...decided(),
+  },
+  (t) => [primaryKey({ columns: [t.org_id, t.id] }), uniqueIndex('domains_domain').on(t.org_id, t.domain)],
+);
+
+/** Connections to identity providers. The client secret is encrypted. */
+export const ssoConnections = sqliteTable(
+  'sso_connections',
+  {
+    ...tenant(),
+    kind: text().$type<'oidc' | 'saml'>().notNull(),
+    name: text().notNull(),
+    config: text({ mode: 'json' }).$type<Record<string, unknown>>().notNull(),
+    client_secret_sealed: text(),
+    /** The ids of the domains whose members sign in here. */
+    domains: strings().notNull(),
+    jit: integer().notNull(),
+    enforce: integer().notNull(),
+    default_role: text().$type<Role>().notNull(),
+    default_environments: strings(),
+    role_mappings: text({ mode: 'json' }).$type<RoleMapping[]>().notNull(),
+    team_mappings: text({ mode: 'json' }).$type<TeamMapping[]>().notNull(),
+    /** Who made or changed what it gives, and when, for as long as ties last. */
+    changed_by: text({ mode: 'json' }).$type<StoredTie[]>(),
+    created_by: text().notNull(),
+    created_at: integer().notNull(),
+    updated_at: integer().notNull(),
+    ...decided(),
+  },
+  (t) => [primaryKey({ columns: [t.org_id, t.id] })],
+);
+
+/** What a group of the provider gives. */
+export interface RoleMapping {
+  group: string;
+  role: Role;
+  environments?: string[];
+}
+export interface TeamMapping {
+  group: string;
+  team_id: string;
+}
+
+/** Links: which member an identity of a connection is. An identity is its issuer and subject, never an address. */
+export const ssoLinks = sqliteTable(
+  'sso_links',
+  {
+    ...tenant(),
+    member_id: text().notNull(),
+    connection_id: text().notNull(),
+    issuer: text().notNull(),
+    subject: text().notNull(),
+    created_at: integer().notNull(),
+    ...decided(),
+  },
+  (t) => [primaryKey({ columns: [t.org_id, t.id] })],
+);
+
+/**
+ * Members whom a person removed, by address, with their links at the time: single sign-on and SCIM do not
+ * make them anew until an owner allows it.
+ */
+export const formerMembers = sqliteTable(
+  'former_members',
+  {
+    ...tenant(),
+    /** In lower case. */
+    email: text().notNull(),
+    links: text({ mode: 'json' })
+      .$type<{ connection: string; issuer: string; subject: string }[]>()
+      .notNull(),
+    removed_by: text().notNull(),
+    removed_at: integer().notNull(),
+    ...decided(),
+  },
+  (t) => [primaryKey({ columns: [t.org_id, t.id] })],
+);
+
+export const logStreamKinds = ['splunk', 'datadog', 's3', 'otlp', 'https'] as const;
+export type LogStreamKind = (typeof logStreamKinds)[number];
+
+/**
+ * Streams of the audit log to a SIEM. Credentials, and addresses that may be some, are encrypted as one JSON
+ * object; how far a stream has come is stored in the gate.
+ */
+export const logStreams = sqliteTable(
+  'log_streams',
+  {
+    ...tenant(),
+    name: text().notNull(),
+    kind: text().$type<LogStreamKind>().notNull(),
+    /** What may be shown. */
+    config: text({ mode: 'json' }).$type<Record<string, unknown>>().notNull(),
+    credentials_sealed: text().notNull(),
+    format: text().$type<'svc' | 'ocsf'>().notNull(),
+    /** Why it was disabled; null if it is enabled. */
+    disabled: text().$type<'user' | 'failing' | 'gone'>(),
+    created_by: text().notNull(),
+    /** The member on whose behalf it runs; it stops with them. */
+    maker: text(),
+    created_at: integer().notNull(),
+    updated_at: integer().notNull(),
+    ...decided(),
+  },
+  (t) => [primaryKey({ columns: [t.org_id, t.id] })],
+);
+
 export const syncStatuses = ['queued', 'running', 'completed', 'partial', 'failed'] as const;
 export type SyncStatus = (typeof syncStatuses)[number];
 
@@ -899,6 +1082,11 @@ export type SyncRow = typeof syncs.$inferSelect;
 export type ShareRow = typeof shares.$inferSelect;
 export type ReservedSecretRow = typeof reservedSecrets.$inferSelect;
 export type IncidentRow = typeof incidents.$inferSelect;
+export type DomainRow = typeof domains.$inferSelect;
+export type SsoConnectionRow = typeof ssoConnections.$inferSelect;
+export type SsoLinkRow = typeof ssoLinks.$inferSelect;
+export type FormerMemberRow = typeof formerMembers.$inferSelect;
+export type LogStreamRow = typeof logStreams.$inferSelect;
 export type CheckpointRow = typeof auditCheckpoints.$inferSelect;
 export type SegmentRow = typeof auditSegments.$inferSelect;
 

@@ -49,6 +49,8 @@ const steps: ((sql: SqlStorage) => void)[] = [
   },
   // 6: the journal, which an earlier release would ignore: it would write to D1 itself.
   () => {},
+  // 7: suspended members and SCIM tokens, which an earlier release would ignore.
+  () => {},
 ];
 
 export const STORAGE_VERSION = steps.length + 1;

@@ -99,6 +99,8 @@ const credential = (kind: CredentialRow['kind'], id: string, fields: Partial<Cre
   device_id: null,
   mcp_limits: null,
   aws: null,
+  sso: null,
+  scim: null,
   trust: null,
   workload: null,
   ...fields,

@@ -39,6 +39,8 @@ export const credential = rowKind('credential', {
     'workload',
     'mcp_limits',
     'aws',
+    'sso',
+    'scim',
   ],
   // An ended session token leaves the gate early; D1 keeps it.
   sweepAt({ kind, expires_at, revoked_at }) {

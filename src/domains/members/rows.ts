@@ -23,6 +23,9 @@ export const member = rowKind('member', {
     'enrolment_ends_at',
     'connections',
     'environments',
+    'suspended_at',
+    'suspended_by',
+    'provisioned',
   ],
   quota: lasting(2000, undefined, 'members'),
 });

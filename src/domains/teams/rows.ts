@@ -14,6 +14,7 @@ export const team = rowKind('team', {
   table: teams,
   space: () => '',
   key: () => null,
+  added: ['provisioned'],
   quota: lasting(1000, undefined, 'teams'),
 });
 
@@ -21,6 +22,6 @@ export const teamMember = rowKind('team_member', {
   table: teamMembers,
   space: (row) => row.member_id,
   key: (row) => row.team_id,
-  added: ['accountable'],
+  added: ['accountable', 'held_by'],
   quota: 'bounded for each member when one is added',
 });

@@ -85,6 +85,9 @@ const member: MemberRow = {
   enrolment_ends_at: 4,
   connections: [['mem_0', 3]],
   environments: ['env_1'],
+  suspended_at: 5,
+  suspended_by: 'mem_0',
+  provisioned: { made: true, connection: 'sso_1', role: true, groups: ['ops'], scim: null },
   revision: 1,
   mac: '',
 };
@@ -102,7 +105,15 @@ const passkey: PasskeyRow = {
   revision: 1,
   mac: '',
 };
-const team: TeamRow = { org_id: 'org_1', id: 'team_1', name: 'Core', created_at: 1, revision: 1, mac: '' };
+const team: TeamRow = {
+  org_id: 'org_1',
+  id: 'team_1',
+  name: 'Core',
+  created_at: 1,
+  provisioned: { connection: 'sso_1', token: 'scm_1', external_id: 'x' },
+  revision: 1,
+  mac: '',
+};
 const teamMember: TeamMemberRow = {
   org_id: 'org_1',
   id: 'team_1.mem_1',
@@ -111,6 +122,7 @@ const teamMember: TeamMemberRow = {
   added_by: 'mem_0',
   accountable: ['mem_0'],
   created_at: 1,
+  held_by: ['scim'],
   revision: 1,
   mac: '',
 };
@@ -159,6 +171,8 @@ const credential: CredentialRow = {
   accountable: ['mem_1'],
   device_id: 'dev_1',
   aws: '0102030405060708',
+  sso: { connection: 'sso_1', link: 'lnk_1', sid: 's' },
+  scim: { connection: 'sso_1', end_credentials: true },
   mcp_limits: { bindings: ['A=a.example'], hosts: [], run: false, commands: null, read: false },
   trust: {
     issuer: 'https://issuer.example.com',
@@ -378,8 +392,12 @@ const later: Record<string, string[]> = {
     'enrolment_made_at',
     'enrolment_ends_at',
     'connections',
+    'suspended_at',
+    'suspended_by',
+    'provisioned',
   ],
-  team_member: ['accountable'],
+  team: ['provisioned'],
+  team_member: ['accountable', 'held_by'],
   grant: ['accountable'],
   credential: [
     'generation',
@@ -391,6 +409,8 @@ const later: Record<string, string[]> = {
     'accountable',
     'device_id',
     'mcp_limits',
+    'sso',
+    'scim',
   ],
   secret: ['lost_versions', 'revoked_at', 'revoked_through', 'generated', 'rotated_at', 'auto_rotate'],
   version: ['generated'],
