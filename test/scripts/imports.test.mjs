@@ -69,6 +69,7 @@ const SOURCES = [
   ['packages/cli/src', 250],
   ['packages/client/src', 40],
   ['packages/console/src', 600],
+  ['packages/saml/src', 7],
 ];
 
 for (const [dir, least] of SOURCES)
