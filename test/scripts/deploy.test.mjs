@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
-import { productionConfig, readToml } from '../../scripts/operate/vault/deployment-config.mjs';
+import { productionConfig, readToml, samlConfig } from '../../scripts/operate/vault/deployment-config.mjs';
 import { deployment } from './deploying.mjs';
 import { copyOfProject, env, project } from './service.mjs';
 
@@ -110,5 +110,20 @@ describe('npm run deploy', () => {
     ])
       assert.deepEqual(config[part], toml[part], part);
     assert.equal(toml.vars.PUBLIC_URL, '', 'the committed one is left alone');
+    assert.equal(config.services, undefined);
+  });
+
+  it('deploys the SAML Worker before the vault that calls it, if that is asked for', () => {
+    const dir = copyOfProject();
+    const { status, stdout } = deploy(dir, ['--dry-run', '--location', 'weur', '--saml']);
+    assert.equal(status, 0);
+    const saml = stdout.indexOf('npx wrangler deploy --config .wrangler/production/saml.json');
+    assert.ok(saml > 0 && saml < stdout.indexOf('npx wrangler deploy --durable-objects'), stdout);
+    const config = samlConfig();
+    const from = path.join(project, '.wrangler', 'production');
+    for (const file of [config.main, ...Object.values(config.alias)])
+      assert.ok(fs.existsSync(path.resolve(from, file)), file);
+    const vault = productionConfig(readToml(), 'an-id', 'https://vault.example.com', '', true);
+    assert.deepEqual(vault.services, [{ binding: 'SAML', service: config.name }]);
   });
 });

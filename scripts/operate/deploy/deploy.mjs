@@ -26,6 +26,8 @@ import {
   partsOf,
   productionConfig,
   readToml,
+  SAML_CONFIG,
+  samlConfig,
   VARS,
   varsFile,
   writeConfig,
@@ -68,7 +70,8 @@ async function main() {
   const existed = await setSecrets(parts.worker, state, say);
   const publicUrl = await publicUrlOf(options.publicUrl, existed);
   if (existed) await warnOfStorage(options.yes);
-  const url = await deploy(toml, databaseId, publicUrl, commit);
+  const withSaml = await saml(options.saml, existed);
+  const url = await deploy(toml, databaseId, publicUrl, commit, withSaml);
   if (options.wait > 0) await waitForHealth(url, options.wait, parts.worker);
   announce(url, state.wraps.length === 0, options.wait > 0);
 }
@@ -155,6 +158,23 @@ async function publicUrlOf(asked, exists) {
 }
 
 /**
+ * Deploys the SAML Worker, if that was asked for now or with an earlier deployment; whether it is there.
+ * @param {boolean} asked
+ * @param {boolean} exists
+ */
+async function saml(asked, exists) {
+  if (!asked && !(exists && (await deployedBindings()).some(({ name }) => name === 'SAML'))) return false;
+  const config = samlConfig();
+  writeConfig(config, SAML_CONFIG);
+  await wrangler(
+    commands.deploySaml(),
+    `The SAML Worker could not be deployed, and the previous code is still running: do what the message below says, ${AGAIN}`,
+  );
+  say('saml', `deployed as ${config.name}`);
+  return true;
+}
+
+/**
  * Says whether this deployment can be taken back, before it changes the storage of gates.
  * @param {boolean | undefined} yes
  */
@@ -187,10 +207,10 @@ async function warnOfStorage(yes) {
  * Deploys; twice if only the first deployment shows the address.
  * @returns {Promise<string>} the vault's origin
  */
-async function deploy(toml, databaseId, publicUrl, commit) {
+async function deploy(toml, databaseId, publicUrl, commit, withSaml) {
   const report = path.join(root, path.dirname(CONFIG), 'deployed.ndjson');
   const once = async (url) => {
-    writeConfig(productionConfig(toml, databaseId, url, commit));
+    writeConfig(productionConfig(toml, databaseId, url, commit, withSaml));
     fs.rmSync(report, { force: true });
     await wrangler(
       commands.deploy(messageOf(releaseHere(commit))),

@@ -21,6 +21,7 @@ export const USAGE = `npm run deploy -- [options]
 
   --location PLACE    where the database is created, once: ${LOCATIONS.join(', ')} (auto: near this machine)
   --public-url URL    origin at which callers reach the vault; without it the one that is deployed, or the workers.dev address
+  --saml              also deploy the SAML Worker, for sign-in by SAML; later deployments keep it
   --wait SECONDS      how long to wait for /healthz, 180 by default; 0 not at all
   --yes               do not ask whether the account is the right one
   --dry-run           call, ask and change nothing; print each step and its commands
@@ -35,6 +36,7 @@ export function readOptions() {
       options: {
         location: { type: 'string' },
         'public-url': { type: 'string' },
+        saml: { type: 'boolean' },
         wait: { type: 'string' },
         yes: { type: 'boolean' },
         'dry-run': { type: 'boolean' },
@@ -53,6 +55,7 @@ export function readOptions() {
     location,
     wait: Number(wait),
     publicUrl: publicUrl && origin(publicUrl),
+    saml: given.saml ?? false,
     yes: given.yes,
     dryRun: given['dry-run'],
     help: given.help,
@@ -71,7 +74,7 @@ function origin(text) {
 }
 
 /** Prints each step with its commands. */
-export function printPlan({ worker, database: name, queues }, { location, publicUrl, wait }) {
+export function printPlan({ worker, database: name, queues }, { location, publicUrl, saml, wait }) {
   const plan = [
     ['account: who is signed in', [commands.whoami()]],
     ['database: look', [commands.databases()]],
@@ -90,6 +93,7 @@ export function printPlan({ worker, database: name, queues }, { location, public
     ...(publicUrl
       ? []
       : [['address: the one that is deployed', [commands.status(), commands.version('<version>')]]]),
+    ...(saml ? [['deploy the SAML Worker', [commands.deploySaml()]]] : []),
     [
       `deploy ${worker}${publicUrl ? '' : '; the first time once more, with its address'}`,
       [commands.deploy(messageOf(releaseHere(commitHere())))],

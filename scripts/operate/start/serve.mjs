@@ -30,12 +30,14 @@ const options = /** @type {const} */ ({
   port: { type: 'string' },
   state: { type: 'string' },
   bundle: { type: 'string' },
+  saml: { type: 'string' },
 });
 const { values } = parseArgs({ options });
 const host = String(values.host);
 const port = Number(values.port);
 const state = String(values.state);
 const bundle = String(values.bundle);
+const { saml } = values;
 const isLocal = isLocalHost(host);
 
 /**
@@ -98,6 +100,7 @@ const miniflare = new Miniflare(
         modulesRoot: bundle,
         modules: [{ type: 'ESModule', path: path.join(bundle, 'index.js') }],
         ...assetsBinding(declared),
+        ...(saml && { serviceBindings: { ...declared.serviceBindings, SAML: 'saml' } }),
         // This runtime's queue processes one message at a time, so slow jobs continue in the background.
         bindings: {
           ...Object.fromEntries(VARIABLES.map((name) => [name, process.env[name] ?? ''])),
@@ -105,6 +108,7 @@ const miniflare = new Miniflare(
           LOCAL_QUEUE: 'true',
         },
       },
+      ...(saml ? [samlWorker(saml)] : []),
     ],
   }),
 );
@@ -126,6 +130,18 @@ setInterval(async () => {
   await Promise.race([scheduled(), sleep(300_000)]);
   running = false;
 }, 60_000);
+
+/** The SAML Worker, as built into a directory. @param {string} dir */
+function samlWorker(dir) {
+  const { workerOptions: options } = workerOptions(path.join(root, 'packages/saml/wrangler.toml'));
+  return {
+    ...options,
+    name: 'saml',
+    modulesRules: undefined,
+    modulesRoot: dir,
+    modules: [{ type: 'ESModule', path: path.join(dir, 'index.js') }],
+  };
+}
 
 /**
  * Runs the scheduled handler, which nothing triggers here. Its time is that of the start and how long the

@@ -25,6 +25,7 @@ const USAGE = `npm start -- [options]
 
   --log FORMAT   short (one line per request, the default) or json (the lines of the Worker, as a deployment logs them)
   --new          begin a new vault where the database of the old one is lost; what is left of that is set aside
+  --saml         also run the SAML Worker, for sign-in by SAML
   --help         print this
 
 Its settings are variables of the shell or of .dev.vars: see docs/reference/environment-variables.md.
@@ -52,7 +53,7 @@ process.stderr.on('error', () => {});
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, onSignal);
 endWithParent();
 
-const { log, new: isNew } = readOptions();
+const { log, new: isNew, saml: withSaml } = readOptions();
 const devVarsFile = path.join(root, '.dev.vars');
 const { host, port, stateDir, worker } = await prepare();
 // The state belongs only to this process, including what an earlier one left here.
@@ -66,6 +67,7 @@ process.on('exit', clearScratch);
 const childVariables = { ...process.env, ...worker, ...wranglerEnv, TMPDIR: scratch };
 delete childVariables.CLOUDFLARE_ENV;
 const bundle = path.join(scratch, 'bundle');
+const saml = withSaml ? path.join(scratch, 'saml') : null;
 progress('Building the Worker');
 await build();
 progress('Preparing the database and starting the runtime');
@@ -77,7 +79,9 @@ await serve();
 function readOptions() {
   const flag = { type: /** @type {const} */ ('boolean'), default: false };
   const parsed = orFail(
-    () => parseArgs({ options: { log: { type: 'string', default: 'short' }, new: flag, help: flag } }).values,
+    () =>
+      parseArgs({ options: { log: { type: 'string', default: 'short' }, new: flag, saml: flag, help: flag } })
+        .values,
     `Unknown option: npm start -- --help lists them`,
   );
   if (parsed.help) {
@@ -214,6 +218,11 @@ async function script(args, failure) {
  * then only the files of pages are copied.
  */
 async function build() {
+  if (saml)
+    await script(
+      wranglerArgs(['deploy', '--dry-run', '--config', 'packages/saml/wrangler.toml', '--outdir', saml]),
+      'The SAML Worker could not be built',
+    );
   const sources = workerSources();
   if (takeWorker(sources, bundle)) return script([assets], 'The files of pages could not be copied');
   await script(wranglerArgs(['deploy', '--dry-run', '--outdir', bundle]), 'The Worker could not be built');
@@ -221,7 +230,18 @@ async function build() {
 }
 
 async function serve() {
-  const args = [server, '--host', host, '--port', String(port), '--state', stateDir, '--bundle', bundle];
+  const args = [
+    server,
+    '--host',
+    host,
+    '--port',
+    String(port),
+    '--state',
+    stateDir,
+    '--bundle',
+    bundle,
+    ...(saml ? ['--saml', saml] : []),
+  ];
   const print = printer();
   const { untilReady, untilSilent } = readiness(host, port);
   for (let first = true; ; first = false) {

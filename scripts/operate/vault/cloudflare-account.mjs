@@ -3,7 +3,14 @@
 import { ExpectedError } from '../../shared/expected-error.mjs';
 import { harmless } from '../../shared/terminal.mjs';
 import { runWrangler } from '../../shared/wrangler.mjs';
-import { CONFIG, partsOf, productionConfig, readToml, writeConfig } from './deployment-config.mjs';
+import {
+  CONFIG,
+  partsOf,
+  productionConfig,
+  readToml,
+  SAML_CONFIG,
+  writeConfig,
+} from './deployment-config.mjs';
 
 /** The end of the message of every failed deployment step. */
 export const AGAIN = 'then run npm run deploy again: it continues from here.';
@@ -47,6 +54,7 @@ export const commands = {
     message,
     ...WITH_CONFIG,
   ],
+  deploySaml: () => ['deploy', '--config', SAML_CONFIG],
 };
 
 /** As typed in a shell. @param {string[]} args */

@@ -16,6 +16,8 @@ if (!/^[a-z][a-z0-9-]{0,19}$/.test(deployment) || deployment === 'dev') {
 }
 /** Relative to the project, as in the commands. */
 export const CONFIG = path.join('.wrangler', deployment, 'wrangler.json');
+/** The same for the SAML Worker. */
+export const SAML_CONFIG = path.join('.wrangler', deployment, 'saml.json');
 /** Where the deployment's secrets are stored until they are taken offline. */
 export const VARS = `.${deployment}.vars`;
 export const varsFile = path.join(root, VARS);
@@ -28,8 +30,11 @@ export function readToml(dir = root) {
   return named(read({ config: path.join(dir, 'wrangler.toml') }).rawConfig);
 }
 
-/** The same with names of this deployment: nothing of two deployments is shared. @param {any} toml */
-function named(toml, suffix = deployment === 'production' ? '' : `-${deployment}`) {
+/** What the names of this deployment end with: nothing of two deployments is shared. */
+const suffix = deployment === 'production' ? '' : `-${deployment}`;
+
+/** The same with names of this deployment. @param {any} toml */
+function named(toml) {
   const { producers, consumers } = toml.queues;
   return {
     ...toml,
@@ -62,13 +67,13 @@ export function partsOf(toml) {
  * @param {string} databaseId
  * @param {string} publicUrl '' if not known yet
  * @param {string} [commit] what is deployed
+ * @param {boolean} [withSaml] whether it calls the SAML Worker
  */
-export function productionConfig(toml, databaseId, publicUrl, commit = '') {
+export function productionConfig(toml, databaseId, publicUrl, commit = '', withSaml = false) {
   const [database, ...others] = toml.d1_databases;
-  const from = path.dirname(path.join(root, CONFIG));
-  const moved = (to) => path.relative(from, path.join(root, to));
   return {
     ...toml,
+    ...(withSaml && { services: [{ binding: 'SAML', service: samlConfig().name }] }),
     main: moved(toml.main),
     alias: Object.fromEntries(Object.entries(toml.alias).map(([name, to]) => [name, moved(to)])),
     assets: { ...toml.assets, directory: moved(toml.assets.directory) },
@@ -80,9 +85,27 @@ export function productionConfig(toml, databaseId, publicUrl, commit = '') {
   };
 }
 
-/** @param {ReturnType<typeof productionConfig>} config */
-export function writeConfig(config) {
-  const file = path.join(root, CONFIG);
+/** The configuration of the SAML Worker of this deployment. */
+export function samlConfig() {
+  const dir = 'packages/saml';
+  const { experimental_readRawConfig: read } = createRequire(path.join(root, 'package.json'))('wrangler');
+  const { rawConfig: toml } = read({ config: path.join(root, dir, 'wrangler.toml') });
+  return {
+    ...toml,
+    name: toml.name + suffix,
+    main: moved(path.join(dir, toml.main)),
+    alias: Object.fromEntries(
+      Object.entries(toml.alias).map(([name, to]) => [name, moved(path.join(dir, to))]),
+    ),
+  };
+}
+
+/** A path of the project, from where configurations are written. @param {string} to */
+const moved = (to) => path.relative(path.dirname(path.join(root, CONFIG)), path.join(root, to));
+
+/** @param {{ name: string }} config @param {string} to */
+export function writeConfig(config, to = CONFIG) {
+  const file = path.join(root, to);
   fs.mkdirSync(path.dirname(file), { recursive: true });
   fs.writeFileSync(file, `${JSON.stringify(config, null, 2)}\n`);
 }
