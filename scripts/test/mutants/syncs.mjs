@@ -248,6 +248,12 @@ export const mutants = [
     notice: 'api/syncs/stops: sync: a chunk of which nothing is there any more ends no sync',
   },
   {
+    name: 'a change waits for a sync that was cancelled',
+    tag: 'cancelled-sync-sends-no-change',
+    change: { from: 'cancelled_at === null && ', to: '' },
+    notice: 'api/syncs/connections: sync: a change while a cancelled sync has not ended yet is not lost',
+  },
+  {
     name: 'a sync deletes what its caller no longer reaches',
     tag: 'removal-within-reach',
     change: { from: '&& reached(name)', to: '' },
