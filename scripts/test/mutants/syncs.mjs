@@ -248,6 +248,39 @@ export const mutants = [
     notice: 'api/syncs/stops: sync: a chunk of which nothing is there any more ends no sync',
   },
   {
+    name: 'a change waits for a sync that was cancelled',
+    tag: 'cancelled-sync-sends-no-change',
+    change: { from: 'cancelled_at === null && ', to: '' },
+    notice: 'api/syncs/connections: sync: a change while a cancelled sync has not ended yet is not lost',
+  },
+  {
+    name: 'a sync deletes what its caller no longer reaches',
+    tag: 'removal-within-reach',
+    change: { from: '&& reached(name)', to: '' },
+    notice:
+      'api/syncs/stops: sync: what a trust no longer reaches is not deleted at the target after the reply that narrows it (alone)',
+  },
+  {
+    name: 'the later pages of a sync do not report what they leave out',
+    tag: 'each-page-reports-its-names',
+    change: { from: '({ name }) =>', to: '({ name }) => input.after === null &&' },
+    notice:
+      'api/syncs/reports: sync: a secret that was named, and is deleted once its sync has read others, is in the report',
+  },
+  {
+    name: 'a sync that stopped before its names were known has completed',
+    tag: 'stopped-sync-not-completed',
+    change: { from: 'isStopped && results.length === 0', to: 'false' },
+    notice: 'api/syncs/reports: sync: one whose member was removed before it began has not completed',
+  },
+  {
+    name: 'a job reports names as failed that another one writes',
+    tag: 'handed-over-names-stay-open',
+    change: { from: ' || applied.end === overtaken', to: '' },
+    notice:
+      'api/syncs/reports: sync: what a job did not begin because another one goes on is not reported as failed',
+  },
+  {
     name: 'prune deletes a name that a listing showed missing',
     tag: 'missing-names-not-ours',
     change: { from: 'of missing', to: 'of missing.slice(0, 0)' },

@@ -7,7 +7,11 @@ import type { Permission, PermitInput } from './gate/run';
 /** How often a permit is asked for that has run out on its way. */
 const MOST_TRIES = 5;
 
-const overtaken = { code: 'NOT_ATTEMPTED', message: 'Another job continues this sync.' } as const;
+/** Another job has the lease by now. */
+export const overtaken = new TargetError(
+  { code: 'NOT_ATTEMPTED', message: 'Another job continues this sync.' },
+  'sync',
+);
 const tooSlow = {
   code: 'NOT_ATTEMPTED',
   message: 'This service took too long to decide whether the sync may continue.',
@@ -27,7 +31,8 @@ export function permitOf(
     const began = Date.now();
     try {
       const given = await ask(input);
-      if (!given || given.stop) refusal = new TargetError(given?.stop ?? overtaken, 'sync');
+      if (!given) refusal = overtaken;
+      else if (given.stop) refusal = new TargetError(given.stop, 'sync');
       else if (given.again) refusal = stale;
       until = given && !refusal ? began + given.lasts : 0;
     } catch (error) {

@@ -10,7 +10,7 @@ import { settingsOf } from '../../env';
 import { unwrap } from '../../gate/request/outcome';
 import { decryptValue } from '../secrets/encryption';
 import type { Chunk, EndInput, NextInput, Permission, Stop, Taken, ValuesPage } from './gate/run';
-import { permitOf, stale } from './permit';
+import { overtaken, permitOf, stale } from './permit';
 import { digestsAt, type Opened, openTarget, requestedConfig, storedConfig, tokenOf } from './target';
 
 /** The most calls to a target per message, and how long it runs: a Worker can make 1,000 subrequests. */
@@ -119,11 +119,13 @@ async function prepare(run: Run): Promise<End | 'planned' | null> {
   const digestOf = digestsAt(context.keys, row.place, adapter);
   const items: Item[] = [];
   let first: ValuesPage | null = null;
+  const withheld: Result[] = [];
   for (let after: string | null = null; ; ) {
     const page: ValuesPage | null = await run.ask<ValuesPage>('integration.sync_run', { after });
     if (!page) return null;
     if (page.stop) return without({ ...run, stop: page.stop });
     first ??= page;
+    withheld.push(...page.results);
     for (const delivered of page.items) {
       const { row: secret, value } = await decryptValue(context.keys, context.org, delivered);
       items.push(itemOf(adapter, config, secret.name, value, (at) => digestOf(at, value)));
@@ -131,7 +133,7 @@ async function prepare(run: Run): Promise<End | 'planned' | null> {
     if (page.next === null) break;
     after = page.next;
   }
-  const targeted = first.results.map((result) => ({ ...result, targetName: targetOf(run, result.name) }));
+  const targeted = withheld.map((result) => ({ ...result, targetName: targetOf(run, result.name) }));
   const remotes = await listed(opened);
   if (remotes instanceof TargetError) {
     const results = items.map(({ name, target, problem }) =>
@@ -189,8 +191,10 @@ async function write(run: Run, { work }: Chunk): Promise<Done & { end: TargetErr
   const applied: Applied = ready.length
     ? await apply(opened.target, ready)
     : { results: [], foreign: [], end: null };
-  // What was withheld to be judged again has no result.
-  const isOpen = ({ message }: Result) => applied.end === stale && message === stale.problem.message;
+  // What another job goes on with has no result.
+  // safety: handed-over-names-stay-open
+  const isOpen = ({ message }: Result) =>
+    (applied.end === stale || applied.end === overtaken) && message === applied.end.problem.message;
   const results = applied.results.filter((result) => !isOpen(result));
   report.push(
     ...results.map((result) => ({

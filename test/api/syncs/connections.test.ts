@@ -15,6 +15,7 @@ import {
   type Targets,
   TOKEN,
   useTargets,
+  workOn,
 } from '../../support/syncs';
 import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
@@ -339,6 +340,26 @@ describe('sync: automatic', () => {
     later(GATHERED);
     await syncAll(o);
     expect(targets.heroku).toEqual({});
+  });
+
+  it('sync: a change while a cancelled sync has not ended yet is not lost', async () => {
+    const o = await newOrg();
+    const integrationId = await connect(o, { auto: true });
+    const body = { integrationId, environmentId: 'production' };
+    const first = (await o.post('/integrations/sync', body)).json.syncId;
+    await newSecret(o, { name: 'ALPHA', value: 'a' });
+    later(GATHERED);
+    await workOn(o, null);
+    // The automatic one waits for the one that was asked for, and is cancelled meanwhile.
+    const [waiting] = await list(o);
+    expect([waiting.status, waiting.id === first]).toEqual(['queued', false]);
+    await workOn(o, first);
+    expect((await o.post(`/integrations/syncs/${waiting.id}/cancel`)).status).toBe(200);
+    await newSecret(o, { name: 'BETA', value: 'b' });
+    later(GATHERED);
+    await workOn(o, null);
+    await syncAll(o);
+    expect(targets.heroku).toEqual({ ALPHA: 'a', BETA: 'b' });
   });
 
   it('sync: a change while a sync is under way is not lost', async () => {

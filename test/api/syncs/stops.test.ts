@@ -186,6 +186,39 @@ it.each<[string, object, number]>([
   },
 );
 
+it.each(['alone', 'with others'])(
+  'sync: what a trust no longer reaches is not deleted at the target after the reply that narrows it (%s)',
+  async (how) => {
+    const o = await filled();
+    await (ways.config as (typeof ways)[string])(o, await newKey(o, SCOPES), 'circleci');
+    await syncAll(o);
+    const gone = (await o.get('/secrets?limit=100&prefix=NAME_0')).json.data.slice(40);
+    for (const { id } of gone) await o.del(`/secrets/${id}`);
+    targets.calls = [];
+    const issuer = await newIssuer();
+    const trust = await newTrust(o, issuer, SCOPES);
+    const workload = await newWorkload(o, trust, await issuer.sign());
+    const names = gone.map(({ name }: { name: string }) => name);
+    const asked = await workload.o.post('/integrations/sync', {
+      ...platforms.circleci,
+      environmentId: 'production',
+      prune: true,
+      ...(how === 'alone' && { names }),
+    });
+    const stop = () => o.patch(`/trusts/${trust.id}`, { secrets: ['NAME_1*'] });
+    const sync = { o, id: asked.json.syncId, integration: null, credential: '' };
+    const { late, codes, given, status } = await stoppedIn(sync, stop);
+    expect([given?.status, status, late]).toEqual([200, 'completed', []]);
+    const left = names.filter((name: string) => name in targets.circleci).length;
+    expect([names.length, left > 60 - 32]).toEqual([60, true]);
+    // What was asked for by name is in the report.
+    expect(codes.filter((one: string) => one === 'deleted')).toHaveLength(60 - left);
+    expect(codes.filter((one: string) => one === 'skipped NOT_FOUND')).toHaveLength(
+      how === 'alone' ? left : 0,
+    );
+  },
+);
+
 it.each(['made', 'changed'])(
   'sync: what an approval policy holds is not sent after the reply by which it is %s',
   async (how) => {

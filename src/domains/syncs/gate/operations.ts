@@ -140,7 +140,10 @@ const auto: Operation<Record<string, never>> = {
     plan(call, now) {
       const { core, ask } = call;
       // A sync that has not started yet will send the newer values.
-      const waiting = core.rows.within('sync', 'open').filter(({ id }) => syncs(core).startedAt(id) === null);
+      const waiting = core.rows
+        .within('sync', 'open')
+        // safety: cancelled-sync-sends-no-change
+        .filter(({ id, cancelled_at }) => cancelled_at === null && syncs(core).startedAt(id) === null);
       const writes = syncs(core)
         .dueBy(now)
         .flatMap(({ integration, environment }) => {

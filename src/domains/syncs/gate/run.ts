@@ -18,7 +18,18 @@ import { slugOf } from '../../../gate/request/target';
 import { type Delivered, readable } from '../../secrets/rules';
 import { recordedAt } from '../place';
 import { makeAgain } from './again';
-import { actingFor, doersOf, formerly, heldBack, isRepointed, ownedBy, prunable, select } from './select';
+import {
+  actingFor,
+  doersOf,
+  formerly,
+  heldBack,
+  isRepointed,
+  notThere,
+  ownedBy,
+  prunable,
+  reachOfAll,
+  select,
+} from './select';
 import { deliveredOf, fitting } from './sent-ciphertexts';
 import { ending } from './state';
 import { type OpenStep, syncs, targetIn } from './store';
@@ -39,6 +50,7 @@ const repointed: Stop = {
   code: 'NOT_ATTEMPTED',
   message: 'The connection was changed or removed after this sync was requested.',
 };
+const notReached: Stop = { code: 'NOT_ATTEMPTED', message: 'The sync ended before this one was written.' };
 const held: Stop = { code: 'NOT_ATTEMPTED', message: 'Reading this secret requires approval.' };
 
 const unaudited = (data: unknown): OperationOutcome => ({ ...ok(data), audited: true });
@@ -165,8 +177,9 @@ export interface ValuesPage {
   stop: Stop | null;
   items: Delivered[];
   next: string | null;
-  /** Only with the first page. */
+  /** Of the names on this page. */
   results: Result[];
+  /** Only with the first page. */
   owned: Owned[];
   ownedElsewhere: string[];
   prunable: Owned[];
@@ -201,13 +214,18 @@ export const values: Operation<ValuesInput> = {
     if (input.after === null) core.auditLog.append(entryOf(call, row, rows), 200, now);
     const isFirst = input.after === null;
     const recorded = { ...row, selected: selected.rows };
+    const next = page.length < rest.length ? (page.at(-1)?.name ?? null) : null;
+    const withheld = [...selected.skipped, ...selected.rows.filter(({ id }) => back.has(id)).map(heldResult)];
     return unaudited({
       stop: null,
       items,
-      next: page.length < rest.length ? (page.at(-1)?.name ?? null) : null,
-      results: isFirst
-        ? [...selected.skipped, ...selected.rows.filter(({ id }) => back.has(id)).map(heldResult)]
-        : [],
+      next,
+      // What is selected and what is held may change from page to page, so that each page is a report of its
+      // own part of the names.
+      // safety: each-page-reports-its-names
+      results: withheld.filter(
+        ({ name }) => (input.after === null || name > input.after) && (next === null || name <= next),
+      ),
       owned: isFirst ? ownedBy(core, callers, recorded, now) : [],
       ownedElsewhere: isFirst ? syncs(core).ownedElsewhere(recordedAt(row)) : [],
       prunable: isFirst && row.prune ? prunable(core, callers, recorded, now) : [],
@@ -290,7 +308,7 @@ export const next: Operation<NextInput> = {
     if (row)
       core.storage.transactionSync(() => {
         syncs(core).report(row.id, recordedAt(row), input.report);
-        for (const target of input.foreign) syncs(core).drop(row.id, { kind: 'remove', target });
+        for (const target of input.foreign) drop(core, row, { kind: 'remove', target });
         syncs(core).disown(recordedAt(row), input.foreign);
       });
     const found = working(call);
@@ -306,6 +324,23 @@ export const next: Operation<NextInput> = {
     return unaudited(await chunk(call, found.row, found.callers));
   },
 };
+
+/** Drops a step. What was asked for by name has a result. */
+function drop(core: Core, { id, names }: SyncRow, step: Pick<OpenStep, 'kind' | 'target'>): void {
+  const name = syncs(core).drop(id, step);
+  if (name !== null && names?.includes(name)) syncs(core).add(id, notThere(name));
+}
+
+/** Whether a secret is still gone, so that its name is deleted, and the callers still reach the name. */
+const isStillGone = (
+  core: Core,
+  { environment_id }: SyncRow,
+  { name }: OpenStep,
+  reached: ReturnType<typeof reachOfAll>,
+  now: number,
+): boolean =>
+  // safety: removal-within-reach
+  readable(core.rows.find('secret', environment_id, name), now) !== null && reached(name);
 
 async function chunk(
   call: Call<NextInput>,
@@ -344,12 +379,12 @@ async function chunk(
         syncs(core).report(row.id, recordedAt(row), [{ ...result, targetName: step.target, digest: '' }]);
     }
     const gone = new Set(ended.map(({ name }) => name));
+    const reached = reachOfAll(callers, environment_id);
     const work = steps.flatMap((step): Chunk['work'] => {
       if (step.kind === 'remove') {
-        // The secret may exist again.
-        const isBack = readable(core.rows.find('secret', environment_id, step.name), now) === null;
-        if (isBack) syncs(core).drop(row.id, step);
-        return isBack ? [] : [{ step, delivered: null }];
+        if (isStillGone(core, row, step, reached, now)) return [{ step, delivered: null }];
+        drop(core, row, step);
+        return [];
       }
       const value = gone.has(step.name) ? undefined : delivered.get(step.name);
       return value ? [{ step, delivered: value }] : [];
@@ -416,14 +451,15 @@ export const end: Operation<EndInput> = {
         const isNew = syncs(core).count(row.id) === 0 && syncs(core).steps(row.id, 1).length === 0;
         if (isNew)
           syncs(core).plan(row.id, recordedAt(row), { steps: [], results: input.results, missing: [] });
-        if (input.problem) syncs(core).fail(row.id, input.problem, 'all');
+        syncs(core).fail(row.id, input.problem ?? notReached, 'all');
         settle(core, row, now);
         // An automatic sync starts again, to where the connection leads now.
         if (row.credential === null && row.integration_id !== null && isRepointed(core, row))
           syncs(core).due(row.integration_id, row.environment_id, now);
         makeAgain(core, row, input.retryAfter, now);
       });
-      return { status: 200, data: null, ...ending(call, row, { retry_after: input.retryAfter }, now) };
+      const how = { retryAfter: input.retryAfter, isStopped: input.problem !== null };
+      return { status: 200, data: null, ...ending(call, row, how, now) };
     },
   },
 };

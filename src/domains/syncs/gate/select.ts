@@ -41,7 +41,7 @@ export interface Selected {
  * Whether all callers can read secrets with a name in an environment. Past the most matching steps, no name
  * counts as reached: names may be long and many, and so may patterns.
  */
-function reachOfAll(callers: readonly Caller[], environment: string): (name: string) => boolean {
+export function reachOfAll(callers: readonly Caller[], environment: string): (name: string) => boolean {
   const judges = callers.map((caller) => ({ caller, steps: stepsFor(caller, READ, MOST_STEPS) }));
   return (name) =>
     judges.every(
@@ -92,6 +92,9 @@ const skipped = (name: string, { code }: Refusal): Result => ({
   code: code as NonNullable<Result['code']>,
   message: SKIPPED[code] ?? 'The environment has no secret with this name that this sync can read.',
 });
+
+/** The result of a requested name that the environment does not have. */
+export const notThere = (name: string): Result => skipped(name, refuse('NOT_FOUND'));
 
 /** The revision of the connection that a sync was requested for. */
 export const pinned = ({ id, revision }: IntegrationRow): Record<string, number> => ({ [id]: revision });
@@ -241,14 +244,19 @@ export function actingFor(core: Core, sync: Pick<SyncRow, 'credential' | 'integr
   return makers && [...runners, ...makers];
 }
 
-/** The same callers even if some have ended, for listing the names of a sync that cannot begin. */
+/**
+ * The same callers even if some have ended, for listing the names of a sync that cannot begin. Of a creator
+ * who is gone, the reach when the connection was made is known.
+ */
 export function formerly(core: Core, sync: Pick<SyncRow, 'credential' | 'integration_id'>): Caller[] {
   const former = (id: string | null | undefined) => (id ? (formerCaller(core, id) ?? []) : []);
   const askers = [former(sync.credential)].flat();
-  const connection = sync.integration_id === null ? null : core.rows.get('integration', sync.integration_id);
+  if (sync.integration_id === null) return [...askers.map(runnerOf), ...askers];
+  const connection = core.rows.get('integration', sync.integration_id);
   return [
     ...askers.map(runnerOf),
-    ...(sync.integration_id === null ? askers : [former(connection?.maker)].flat()),
+    ...[former(connection?.maker)].flat(),
+    ...(connection ? [readerWithin(nobody, connection.reach ?? [])] : []),
   ];
 }
 

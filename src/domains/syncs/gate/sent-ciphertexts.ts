@@ -11,15 +11,19 @@ import type { Delivered } from '../../secrets/rules';
 export async function deliveredOf(call: Call<unknown>, rows: readonly SecretRow[]): Promise<Delivered[]> {
   const { core } = call;
   const now = core.now();
-  const missing = rows
-    .filter(({ id, version }) => !ciphertexts(core).get(id, version, now))
-    .map(({ id, version }) => ({ secret: id, version }));
-  const fetched = new Map<string, VersionRow>();
-  for (const version of missing.length ? await fetchVersions(call, missing) : [])
-    fetched.set(version.secret_id, version);
-  for (const version of fetched.values()) keep(core, version);
+  const found = new Map<string, VersionRow>();
+  for (const { id, version } of rows) {
+    const cached = ciphertexts(core).get(id, version, now);
+    if (cached) found.set(id, cached);
+  }
+  const missing = rows.filter(({ id }) => !found.has(id)).map(({ id, version }) => ({ secret: id, version }));
+  // Caching these may evict those found.
+  for (const version of missing.length ? await fetchVersions(call, missing) : []) {
+    found.set(version.secret_id, version);
+    keep(core, version);
+  }
   return rows.flatMap((row) => {
-    const version = fetched.get(row.id) ?? ciphertexts(core).get(row.id, row.version, now);
+    const version = found.get(row.id);
     return version ? [{ row, version, environment: slugOf(core, row.environment_id), now }] : [];
   });
 }

@@ -9,29 +9,34 @@ import type { Call } from '../../../gate/request/call';
 import { slugOf } from '../../../gate/request/target';
 import { syncs } from './store';
 
-/** How a sync ended, from the results of its names. */
-export function statusOf(results: readonly Result[]): 'completed' | 'partial' | 'failed' {
-  if (!results.some(({ action }) => action === 'failed')) return 'completed';
+/**
+ * How a sync ended, from the results of its names. `isStopped`: something ended it early, perhaps before its
+ * names were known.
+ */
+export function statusOf(results: readonly Result[], isStopped = false): 'completed' | 'partial' | 'failed' {
+  if (!results.some(({ action }) => action === 'failed'))
+    // safety: stopped-sync-not-completed
+    return isStopped && results.length === 0 ? 'failed' : 'completed';
   return results.some(({ action }) => action !== 'failed' && action !== 'skipped') ? 'partial' : 'failed';
 }
 
-/** The plan that ends a sync, from the recorded results. `about` contains other changes to its row. */
+/** The plan that ends a sync, from the recorded results. */
 export function ending(
   call: Call<unknown>,
   row: SyncRow,
-  about: Partial<SyncRow>,
+  { retryAfter, isStopped }: { retryAfter: number | null; isStopped: boolean },
   now: number,
 ): Required<Pick<Plan, 'writes' | 'events'>> {
   const { core } = call;
   const results = syncs(core).results(row.id);
-  const status = statusOf(results);
+  const status = statusOf(results, isStopped);
   const started_at = syncs(core).startedAt(row.id);
   const ended = { status, started_at, finished_at: now };
   // The names are kept once, with their results.
   // safety: sync-credentials-forgotten
   const put = revision(call, 'sync', row, {
-    ...about,
     ...ended,
+    retry_after: retryAfter,
     credentials_sealed: null,
     names: row.names && [],
   });

@@ -47,8 +47,9 @@ export interface Syncs {
   steps(sync: string, most: number): OpenStep[];
   /** Marks steps as handed out. What they write is no longer another environment's. */
   begin(sync: string, place: Place, steps: Step[]): void;
-  /** Drops a step without a result. */
-  drop(sync: string, step: Pick<Step, 'kind' | 'target'>): void;
+  /** Drops a step without a result; its name, if it was still open. */
+  drop(sync: string, step: Pick<Step, 'kind' | 'target'>): string | null;
+  add(sync: string, result: Result): void;
   /** Somebody else has written these names since: they are no longer ours. */
   disown(place: Place, targets: readonly string[]): void;
   /** Records results of steps, and which names are ours from now on. */
@@ -277,7 +278,10 @@ function results(sql: SqlStorage, all: Query): Pick<Syncs, 'fail' | 'results' | 
 }
 
 /** The remaining plans, and which names are ours. */
-function progress(sql: SqlStorage, all: Query): Pick<Syncs, 'plan' | 'steps' | 'begin' | 'drop' | 'report'> {
+function progress(
+  sql: SqlStorage,
+  all: Query,
+): Pick<Syncs, 'plan' | 'steps' | 'begin' | 'drop' | 'add' | 'report'> {
   const { note, find, forget, yieldTo } = owners(sql, all);
   return {
     plan(sync, place, { steps, results, missing }) {
@@ -312,7 +316,13 @@ function progress(sql: SqlStorage, all: Query): Pick<Syncs, 'plan' | 'steps' | '
       }
     },
     drop: (sync, { kind, target }) =>
-      void sql.exec('delete from sync_steps where sync = ? and kind = ? and target = ?', sync, kind, target),
+      all<{ name: string }>(
+        'delete from sync_steps where sync = ? and kind = ? and target = ? returning name',
+        sync,
+        kind,
+        target,
+      )[0]?.name ?? null,
+    add: (sync, result) => addResult(sql, sync, result),
     report(sync, place, done) {
       for (const { digest, ...result } of done) {
         const { name, targetName, action } = result;
