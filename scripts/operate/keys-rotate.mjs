@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ExpectedError } from '../shared/expected-error.mjs';
 import { parseArgs } from '../shared/npm-options.mjs';
+import { closedKeys } from './vault/check-keys.mjs';
 import {
   formatMasterKeys,
   newMasterKey,
@@ -43,6 +44,8 @@ Rotates the master key, in three steps. Without a step, prints where a rotation 
 `;
 const COUNT =
   'select master_id as id, count(*) as n from (select master_id from deployment_keys union all select master_id from org_keys) group by master_id order by master_id';
+const WRAPS =
+  'select id as owner, master_id, key_sealed from deployment_keys union all select org_id, master_id, key_sealed from org_keys';
 
 async function main() {
   const { values, positionals } = parseArgs({
@@ -106,8 +109,16 @@ async function main() {
  * @param {Task} task
  * @returns {Promise<Map<string, number>>}
  */
-async function counts({ remote }) {
-  if (remote) return new Map((await remoteRows(COUNT)).map(({ id, n }) => [id, n]));
+const counts = async (task) => new Map((await rows(task, COUNT)).map(({ id, n }) => [String(id), Number(n)]));
+
+/**
+ * What a query on the database gives.
+ * @param {Task} task
+ * @param {string} sql
+ * @returns {Promise<any[]>}
+ */
+async function rows({ remote }, sql) {
+  if (remote) return remoteRows(sql);
   const database = vaultFile(stateDir());
   // A vault that is not here may well need the keys that this one does not.
   if (!database)
@@ -116,12 +127,7 @@ async function counts({ remote }) {
     );
   const db = new DatabaseSync(database, { readOnly: true, timeout: 5_000 });
   try {
-    return new Map(
-      db
-        .prepare(COUNT)
-        .all()
-        .map(({ id, n }) => [String(id), Number(n)]),
-    );
+    return db.prepare(sql).all();
   } finally {
     db.close();
   }
@@ -267,6 +273,9 @@ async function remove(task) {
       master_keys: [first.id],
       message: `Only ${first.id} is in use. ${nothingToDo(task)}`,
     };
+  // The service may have wrapped them under another key with this id.
+  const closed = await closedKeys({ wraps: await rows(task, WRAPS), orgs: [] }, [first], task.file);
+  if (closed) throw new ExpectedError(`${closed}; nothing was removed`);
   if (task.remote) {
     await putKeys(task, [first]);
     // An isolate with the old list may have created an organisation in the meantime.

@@ -131,7 +131,7 @@ async function resolveOrg(
   const key = idempotencyKey === null ? null : hmacHex(deployment.digest, tuple('found', idempotencyKey));
   const org = key === null ? proposed : await reserved(env, key, proposed);
   const keys = org === proposed ? null : await keyring.org(org);
-  return keys ? { org, keys, wrapped: null } : { org, ...keyring.create(org) };
+  return keys ? { org, keys, wrapped: null } : { org, ...(await keyring.create(org)) };
 }
 
 /** The organisation of an Idempotency-Key, which the gate of the deployment remembers. */

@@ -126,6 +126,8 @@ const MOST_HELD = 1000;
 
 interface Held {
   deployment: DeploymentKeys | null;
+  /** The master keys that were seen to open what their ids wrap. */
+  masters: Set<MasterKey>;
   orgs: Map<string, { keys: OrgKeys; until: number }>;
 }
 const isolate = new WeakMap<D1Database, Held>();
@@ -137,7 +139,7 @@ export interface Keyring {
   /** An organisation's keys; null if it has none: it does not exist or was deleted. */
   org(id: string): Promise<OrgKeys | null>;
   /** Creates keys for a new organisation; the wrapped key must be stored with it. */
-  create(id: string): { keys: OrgKeys; wrapped: WrappedKey };
+  create(id: string): Promise<{ keys: OrgKeys; wrapped: WrappedKey }>;
 }
 
 type Where = Pick<Env, 'DB' | 'GATE'>;
@@ -183,8 +185,48 @@ const keyRows = (orm: DrizzleD1Database, org: string) =>
     .all()
     .catch(unavailable);
 
+/** How many keys under a master key are tried: any of them may have been altered. */
+const TRIED = 20;
+
+/**
+ * Refuses a current master key that opens nothing of what its id wraps, so has other bytes than the key that
+ * did: what it wrapped would be lost once the right one is back.
+ */
+async function requireKnown(orm: DrizzleD1Database, masters: MasterKey[]): Promise<void> {
+  const [{ id: current }] = masters as [MasterKey];
+  const rows = await orm
+    .select({
+      owner: deploymentKeys.id,
+      master_id: deploymentKeys.master_id,
+      key_sealed: deploymentKeys.key_sealed,
+    })
+    .from(deploymentKeys)
+    .where(eq(deploymentKeys.master_id, current))
+    .unionAll(
+      orm
+        .select({ owner: orgKeys.org_id, master_id: orgKeys.master_id, key_sealed: orgKeys.key_sealed })
+        .from(orgKeys)
+        .where(eq(orgKeys.master_id, current)),
+    )
+    .limit(TRIED)
+    .all()
+    .catch(unavailable);
+  const doesOpen = ({ owner, ...wrapped }: (typeof rows)[number]) =>
+    opens(masters, owner === 'deployment' ? 'deployment key' : 'org key', owner, wrapped);
+  if (rows.length === 0 || rows.some(doesOpen)) return;
+  console.error(
+    JSON.stringify({
+      level: 'error',
+      event: 'wrapped_key_does_not_open',
+      owner: rows[0]?.owner,
+      master_id: current,
+    }),
+  );
+  throw new ApiError(refuse('MISCONFIGURED', { message: whyClosed(masters, { master_id: current }) }));
+}
+
 function createKeyring({ DB: db, GATE }: Where, masters: MasterKey[]): Keyring {
-  const held = isolate.get(db) ?? { deployment: null, orgs: new Map() };
+  const held = isolate.get(db) ?? { deployment: null, masters: new Set<MasterKey>(), orgs: new Map() };
   isolate.set(db, held);
   const orm = drizzle(db);
 
@@ -221,6 +263,7 @@ function createKeyring({ DB: db, GATE }: Where, masters: MasterKey[]): Keyring {
       const rows = await keyRows(orm, org);
       const wrapped = rows.find(({ owner }) => owner === 'deployment') ?? (await found());
       held.deployment = deriveDeployment(unwrap(masters, 'deployment key', 'deployment', wrapped));
+      for (const master of masters) if (master.id === wrapped.master_id) held.masters.add(master);
       const mine = rows.find(({ owner }) => owner === org);
       if (mine) hold(org, unwrap(masters, 'org key', org, mine));
       return held.deployment;
@@ -240,7 +283,11 @@ function createKeyring({ DB: db, GATE }: Where, masters: MasterKey[]): Keyring {
       }
       return hold(id, unwrap(masters, 'org key', id, row));
     },
-    create(id) {
+    async create(id) {
+      const [current] = masters as [MasterKey];
+      // safety: org-key-under-known-master
+      if (!held.masters.has(current)) await requireKnown(orm, masters);
+      held.masters.add(current);
       const root = randomBytes(32);
       return { keys: deriveOrg(root), wrapped: wrap(masters, 'org key', id, root) };
     },
@@ -265,11 +312,13 @@ export interface Rewrapped {
  * themselves do not change, so nothing else is affected. Each is replaced only if it is unchanged since it
  * was read, so calls may race or be interrupted. Keys already under the current master key are decrypted too,
  * so a full walk verifies each. If one does not decrypt, it stays, the others are re-wrapped, and the call
- * throws MISCONFIGURED.
+ * throws MISCONFIGURED. With a current master key that has other bytes than its id, nothing is re-wrapped.
  */
 export async function rewrap(db: D1Database, masters: MasterKey[], after: string): Promise<Rewrapped> {
   const orm = drizzle(db);
   const current = (masters[0] as MasterKey).id;
+  // safety: rewrap-under-known-master
+  await requireKnown(orm, masters);
   const columns = { master_id: deploymentKeys.master_id, key_sealed: deploymentKeys.key_sealed };
   // 'deployment' sorts before every 'org_…'.
   const rows = await orm

@@ -335,6 +335,61 @@ describe('key rotation: a master key with other bytes under the same id', () => 
     expect(json.error.message).toContain('other bytes');
     expect(json.error.message).not.toContain('does not contain');
   });
+
+  const ALIEN = `k2:${Buffer.alloc(32, 1).toString('base64')}`;
+  const refusal = ({ status, json }: Awaited<ReturnType<typeof send>>) => [status, json.error?.code];
+
+  /** Of two organisations, one is under the new key of this vault. */
+  async function halfRotated() {
+    const first = await newOrg();
+    deploy(BOTH);
+    const second = await newOrg();
+    return { first, second, wrapped: await wraps() };
+  }
+
+  it('wraps nothing: the right key still opens everything', async () => {
+    const { first, second, wrapped } = await halfRotated();
+    deploy(`${ALIEN},${OLD}`);
+    const refused = await rewrap();
+    expect(refusal(refused)).toEqual([503, 'MISCONFIGURED']);
+    expect(refused.json.error.message).toMatch(/\bk2\b.*other bytes/);
+    expect(await wraps()).toEqual(wrapped);
+    deploy(BOTH);
+    const kept = [await newSecret(first)];
+    expect((await walk()).at(-1)).toEqual({ done: 3, total: 3, next: null });
+    deploy(NEW);
+    await expectReadable(first, kept);
+    expect((await second.get('/secrets')).status).toBe(200);
+  });
+
+  it('makes no organisation, whose key the right one would not open', async () => {
+    const { wrapped } = await halfRotated();
+    const found = () =>
+      send('POST', '/api/v1/orgs', {
+        token: BOOTSTRAP,
+        body: { name: 'new', owner: { email: 'ann@example.com', name: 'Ann' } },
+      });
+    deploy(`${ALIEN},${OLD}`);
+    for (const answer of [await found(), await found()])
+      expect(refusal(answer)).toEqual([503, 'MISCONFIGURED']);
+    expect(await wraps()).toEqual(wrapped);
+    deploy(BOTH);
+    expect((await found()).status).toBe(201);
+  });
+
+  it('is not taken for one because a single row was altered', async () => {
+    const { first, second } = await halfRotated();
+    const third = await newOrg();
+    const mine = (await wraps()).find(({ owner }) => owner === second.id);
+    await db
+      .prepare('update org_keys set key_sealed = ? where org_id = ?')
+      .bind(mine?.key_sealed, third.id)
+      .run();
+    deploy(BOTH);
+    expect(refusal(await rewrap())).toEqual([503, 'MISCONFIGURED']);
+    expect(await under('k1')).toBe(0);
+    expect((await first.get('/secrets')).status).toBe(200);
+  });
 });
 
 describe('key rotation: cursor', () => {

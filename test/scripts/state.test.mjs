@@ -8,19 +8,21 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { applyMigrations } from '../../scripts/operate/vault/migrate.mjs';
-import { claimState, inspectState, vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
+import { claimState, inspectState, isInUse, vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
 import { knownMigrations } from '../../scripts/shared/migrations.mjs';
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'state-'));
 after(() => fs.rmSync(dir, { recursive: true, force: true }));
 
-const claimElsewhere = (of) => {
+const elsewhere = (call, of) => {
   const module = pathToFileURL(
     path.resolve(import.meta.dirname, '../../scripts/operate/vault/state-dir.mjs'),
   ).href;
-  const code = `console.log((await import('${module}')).claimState(${JSON.stringify(of)}) ?? 'mine')`;
+  const code = `console.log((await import('${module}')).${call}(${JSON.stringify(of)}) ?? 'mine')`;
   return spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8' }).stdout.trim();
 };
+const claimElsewhere = (of) => elsewhere('claimState', of);
+const inUseElsewhere = (of) => elsewhere('isInUse', of) === 'true';
 
 describe('state directory', () => {
   it('is created on demand and belongs to one process at a time, as long as it runs', () => {
@@ -28,6 +30,22 @@ describe('state directory', () => {
     assert.equal(claimElsewhere(of), 'mine');
     assert.equal(claimState(of), undefined);
     assert.match(claimElsewhere(of), /^STATE_DIR is in use by another npm start: stop /);
+  });
+
+  it('belongs to a runtime that outlived its npm start, until that ends', () => {
+    const of = path.join(dir, 'outlived');
+    const folder = path.join(of, 'v3', 'do', 'secrets-vault-service-Gate');
+    fs.mkdirSync(folder, { recursive: true });
+    // What a runtime keeps open as long as it runs.
+    const runtime = new DatabaseSync(path.join(folder, 'metadata.sqlite'));
+    runtime.exec('PRAGMA journal_mode = WAL; CREATE TABLE alarms (at INTEGER)');
+    assert.match(claimElsewhere(of), /^STATE_DIR is in use by a runtime \(workerd\) .*: end that process, /);
+    assert.equal(inUseElsewhere(of), true);
+    runtime.close();
+    assert.equal(inUseElsewhere(of), false);
+    assert.equal(claimElsewhere(of), 'mine');
+    assert.equal(claimState(of), undefined);
+    assert.equal(isInUse(of), true);
   });
 
   it('is refused if it is not a directory', () => {

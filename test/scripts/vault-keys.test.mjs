@@ -157,3 +157,33 @@ it('key rotation: a master key that is missing is named, and no step claims that
   assert.equal(known.status, 0, known.said);
   assert.match(known.said, /Next: npm run keys:rotate -- rewrap/);
 });
+
+it('key rotation: the old master key stays while the new one in the file does not open every key', async () => {
+  const { state, db } = vault('removal');
+  const file = path.join(dir, 'removal.vars');
+  const list = (fill) =>
+    `MASTER_KEYS=k2:${Buffer.alloc(32, fill).toString('base64')},k1:${master.toString('base64')}\n`;
+  const remove = () =>
+    runScript(project, ['scripts/operate/keys-rotate.mjs', 'remove', '--keys', file], { STATE_DIR: state });
+  const fresh = Buffer.alloc(32, 2);
+  for (const [table, id, purpose, owner] of [
+    ['deployment_keys', 'id', 'deployment key', 'deployment'],
+    ['org_keys', 'org_id', 'org key', ORG],
+  ])
+    db.prepare(`UPDATE ${table} SET master_id = 'k2', key_sealed = ? WHERE ${id} = ?`).run(
+      encrypt(fresh, purpose, [owner, 'k2'], new Uint8Array(32)),
+      owner,
+    );
+  fs.writeFileSync(file, list(3), { mode: 0o600 });
+  const refused = await remove();
+  assert.equal(refused.status, 1, refused.said);
+  assert.match(
+    refused.said,
+    /2 of 2 wrapped keys do not decrypt.* has another key with the id k2.*nothing was removed/,
+  );
+  assert.equal(fs.readFileSync(file, 'utf8'), list(3));
+  fs.writeFileSync(file, list(2), { mode: 0o600 });
+  const removed = await remove();
+  assert.equal(removed.status, 0, removed.said);
+  assert.match(removed.said, /Removed from MASTER_KEYS: k1/);
+});

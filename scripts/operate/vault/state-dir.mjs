@@ -37,6 +37,30 @@ export function claimState(dir) {
       return 'STATE_DIR is in use by another npm start: stop that one, or set STATE_DIR to a different directory';
     return `STATE_DIR cannot be locked (${error.message}): set it to a writable directory on a local disk`;
   }
+  if (hasRuntime(dir, 5_000))
+    return 'STATE_DIR is in use by a runtime (workerd) whose npm start was killed: end that process, or set STATE_DIR to a different directory';
+}
+
+/**
+ * Whether a runtime works in the directory. If npm start and the process that it spawned are killed at the
+ * same moment, nothing ends the runtime: it goes on, and two of them would decide requests of one gate.
+ * @param {string} dir @param {number} patience how long one that is ending may take, in milliseconds
+ */
+function hasRuntime(dir, patience) {
+  // It keeps the alarms of gates open as long as it runs.
+  const file = path.join(dir, 'v3', 'do', `${LOCAL_WORKER}-Gate`, 'metadata.sqlite');
+  if (!fs.existsSync(file)) return false;
+  try {
+    const alarms = new DatabaseSync(file, { timeout: patience });
+    try {
+      alarms.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; ROLLBACK');
+    } finally {
+      alarms.close();
+    }
+    return false;
+  } catch (error) {
+    return error.errcode === LOCKED;
+  }
 }
 
 /** Whether a running service owns it. @param {string} dir */
@@ -48,10 +72,10 @@ export function isInUse(dir) {
     } finally {
       lock.close();
     }
-    return false;
   } catch (error) {
-    return error.errcode === LOCKED;
+    if (error.errcode === LOCKED) return true;
   }
+  return hasRuntime(dir, 0);
 }
 
 const held = []; // locks last as long as their connections are reachable

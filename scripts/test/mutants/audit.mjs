@@ -11,6 +11,11 @@ export const mutants = [
     change: { from: 'not exists (select 1 from orgs) and not exists (select 1 from org_keys)', to: '1' },
     notice: 'faults/key-rotation: is not replaced after the loss of its row',
   },
+  ...checks({
+    'rewrap-under-known-master': 'faults/key-rotation: wraps nothing: the right key still opens everything',
+    'org-key-under-known-master':
+      'faults/key-rotation: makes no organisation, whose key the right one would not open',
+  }),
   {
     name: 'a database that was emptied gets a new deployment key',
     tag: 'lost-database-gets-no-key',

@@ -16,7 +16,7 @@ export const deploymentRoutes = [
     tag: 'Deployment',
     summary: 'Rewrap keys with the current master key',
     description:
-      'Send it after you put a new master key first in MASTER_KEYS. Each request rewraps about 100 keys; reads and writes continue in the meantime. Repeat with `next` as `cursor` until `next` is null, and start again while `done` is below `total`. If a master key is missing, the request fails with MISCONFIGURED, which names it, and the keys it wraps stay unchanged.',
+      'Send it after you put a new master key first in MASTER_KEYS. Each request rewraps about 100 keys; reads and writes continue in the meantime. Repeat with `next` as `cursor` until `next` is null, and start again while `done` is below `total`. If a master key is missing, the request fails with MISCONFIGURED, which names it, and the keys it wraps stay unchanged. If the first master key opens none of the keys under its id, nothing is rewrapped.',
     body: { schema: wire.RewrapIn, optional: true },
     answers: { 200: wire.Rewrapped },
     refusals: ['INVALID_CURSOR'],
