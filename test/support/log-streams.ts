@@ -174,7 +174,7 @@ const taken: Record<Kind, () => Response> = {
 
 /**
  * Targets. `got` has every request; `answers` replaces the usual answer, by host; `entries` are what each host
- * has taken, in the order in which it did.
+ * has taken, in the order in which it did. `names` lead elsewhere, and `lookedUp` is waited for.
  */
 export function useTargets() {
   // Tests send by themselves: the queue would send as well, from a request of its own.
@@ -183,9 +183,11 @@ export function useTargets() {
   const answers: Record<string, (got: Got, signal: AbortSignal) => Response | Promise<Response>> = {};
   const entries: Record<string, Entry[]> = {};
   const names: Record<string, string> = {};
+  const world = { got, answers, entries, names, lookedUp: async (): Promise<void> => {} };
   vi.stubGlobal('fetch', async (url: string, init: RequestInit) => {
     const at = new URL(url);
     if (at.hostname === 'cloudflare-dns.com') {
+      await world.lookedUp();
       const address = names[at.searchParams.get('name') ?? ''] ?? '93.184.215.14';
       const isA = at.searchParams.get('type') === 'A';
       return Response.json({ Status: 0, Answer: isA ? [{ type: 1, data: address }] : [] });
@@ -204,7 +206,7 @@ export function useTargets() {
     entries[at.host] = [...(entries[at.host] ?? []), ...parsers[kind](one)];
     return special ?? taken[kind]();
   });
-  return { got, answers, entries, names };
+  return world;
 }
 
 let hosts = 0;

@@ -1,16 +1,18 @@
 // Log streams: what each kind of target gets, in which order, and how failures are repeated.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { toBase64, utf8 } from '../../../src/crypto/bytes';
+import { fromBase64, toBase64, utf8 } from '../../../src/crypto/bytes';
 import { hmac, hmacHex } from '../../../src/crypto/digest';
+import { gunzip, gzip } from '../../../src/crypto/gzip';
 import { chainFrom } from '../../../src/domains/audit/check-chain';
+import { states } from '../../../src/domains/log-streams/gate/states';
 import { genesis } from '../../../src/gate/audit/chain';
 import type { Entry } from '../../../src/gate/audit/entry';
-import { append, verify } from '../../support/audit';
+import { append, rowsOf, verify } from '../../support/audit';
 import { faults } from '../../support/faults';
 import { evict, inCore, loseStorage } from '../../support/gate';
 import { askedFor, type Kind, newStream, sendAll, sendFor, useTargets } from '../../support/log-streams';
 import { DAY, MINUTE } from '../../support/time';
-import { BOOTSTRAP, type Caller, newOrg, send, useWorld } from '../../support/world';
+import { BOOTSTRAP, type Caller, db, newOrg, send, useWorld } from '../../support/world';
 
 useWorld();
 
@@ -128,6 +130,16 @@ describe('log streams: order and batches', () => {
       expect(utf8(body).length).toBeLessThanOrEqual(1_048_576);
       expect(body.trimEnd().split('\n').length).toBeLessThanOrEqual(500);
     }
+  });
+
+  it('log stream: what a format adds counts for the size of a batch', async () => {
+    const o = await newOrg();
+    const { host } = await newStream(o, 'datadog');
+    await append(o, 40, () => ({ reason: '"'.repeat(30_000) }));
+    later(5000);
+    await sendAll(o, 60);
+    expect(sequences(host)).toHaveLength(41);
+    for (const { body } of targets.got) expect(utf8(body).length).toBeLessThanOrEqual(1_048_576);
   });
 
   it('log stream: entries that have moved to D1 are read there, and the rest in the gate', async () => {
@@ -317,6 +329,45 @@ describe('log streams: what is cut off', () => {
     expect(all.slice(first.length)).toEqual(range(first[0] as number, await head(o)));
   });
 
+  it('log stream: the failure of an earlier batch says nothing of a later one', async () => {
+    const o = await newOrg();
+    const stream = await newStream(o);
+    let isFirst = true;
+    targets.answers[stream.host] = async () => {
+      if (!isFirst) return new Response('ok');
+      isFirst = false;
+      // Its lease ends, and another job sends the batch.
+      later(2 * MINUTE);
+      await sendFor(o, stream.id);
+      return new Response('late', { status: 500 });
+    };
+    later(5000);
+    for (const id of await askedFor(o)) await sendFor(o, id);
+    expect(sequences(stream.host)).toEqual([await head(o)]);
+    expect(await show(o, stream.id)).toMatchObject({ status: 'active', last_error: null });
+  });
+
+  it('log stream: a seek during a batch outlasts it', async () => {
+    const o = await newOrg();
+    await append(o, 10);
+    const stream = await newStream(o, 'https', { from: 'beginning' });
+    let isFirst = true;
+    targets.answers[stream.host] = async () => {
+      if (isFirst) {
+        isFirst = false;
+        await inCore(o, (core) => states(core).set(stream.id, { position: 2, hash: null, batch_to: null }));
+      }
+      return new Response('ok');
+    };
+    later(5000);
+    for (const id of await askedFor(o)) await sendFor(o, id);
+    delete targets.answers[stream.host];
+    later(5000);
+    await sendAll(o);
+    expect(sequences(stream.host).filter((one) => one === 3)).toHaveLength(2);
+    expect(sequences(stream.host).at(-1)).toBe(await head(o));
+  });
+
   it('log stream: a gate that lost its storage continues from the position in D1', async () => {
     const o = await newOrg();
     const stream = await newStream(o, 'https', { from: 'beginning' });
@@ -348,7 +399,6 @@ describe('log streams: what is cut off', () => {
   });
 
   it('log stream: a position that was altered in D1 does not count', async () => {
-    const { env } = await import('cloudflare:workers');
     const o = await newOrg();
     const stream = await newStream(o, 'https', { from: 'beginning' });
     later(5000);
@@ -356,7 +406,6 @@ describe('log streams: what is cut off', () => {
     later(2 * MINUTE);
     await sendAll(o);
     await archive(o);
-    const db = (env as unknown as { DB: D1Database }).DB;
     await db.prepare('update log_stream_positions set sequence = 1000000 where org_id = ?').bind(o.id).run();
     await loseStorage(o);
     await o.get('/secrets');
@@ -366,12 +415,30 @@ describe('log streams: what is cut off', () => {
     expect(sequences(stream.host).filter((one) => one === 1)).toHaveLength(2);
   });
 
-  it('log stream: a segment that was altered in D1 is not sent, and not passed over', async () => {
-    const { env } = await import('cloudflare:workers');
+  it('log stream: an entry that was altered in D1 is not sent, nor are those after it', async () => {
     const o = await newOrg();
     await append(o, 20);
     await archive(o);
-    const db = (env as unknown as { DB: D1Database }).DB;
+    const [segment] = await rowsOf<{ first_sequence: number; entries: string }>('audit_segments', o);
+    const text = new TextDecoder().decode(await gunzip(fromBase64(segment?.entries ?? '') as Uint8Array));
+    const entries = JSON.parse(text) as Entry[];
+    (entries[9] as Entry).action = 'secret.list';
+    (entries[9] as Entry).reason = 'forged';
+    const altered = toBase64(await gzip(utf8(JSON.stringify(entries))));
+    await db.prepare('update audit_segments set entries = ? where org_id = ?').bind(altered, o.id).run();
+    const stream = await newStream(o, 'https', { from: 'beginning' });
+    for (let turn = 0; turn < 3; turn++) {
+      later(MINUTE);
+      await sendAll(o);
+    }
+    expect(sequences(stream.host)).toEqual(range(1, 9));
+    expect(await show(o, stream.id)).toMatchObject({ status: 'failing', position: { sequence: 9 } });
+  });
+
+  it('log stream: a segment that was altered in D1 is not sent, and not passed over', async () => {
+    const o = await newOrg();
+    await append(o, 20);
+    await archive(o);
     await db.prepare('delete from audit_segments where org_id = ?').bind(o.id).run();
     const stream = await newStream(o, 'https', { from: 'beginning' });
     later(5000);

@@ -278,6 +278,17 @@ describe('log streams: targets', () => {
     expect(targets.got).toHaveLength(0);
     expect((await show(o, a.id)).last_error.message).toContain('altered');
   });
+
+  it('tampering: a row whose MAC is wrong is not used', async () => {
+    const o = await newOrg();
+    const stream = await newStream(o);
+    await inCore(o, (core) => {
+      const row = core.rows.get('log_stream', stream.id);
+      if (row) core.rows.put('log_stream', { ...row, format: 'ocsf' });
+    });
+    await sent(o);
+    expect(targets.got).toHaveLength(0);
+  });
 });
 
 describe('log streams: changes', () => {
@@ -329,6 +340,31 @@ describe('log streams: changes', () => {
     );
     expect(told).toMatchObject([{ data: { log_stream_id: stream.id, missing: { from: first, to: of } } }]);
     expect(sequences(new URL(String(config.url)).host)[0]).toBe(first);
+  });
+
+  it('log stream: a change of the target that another overtook is refused', async () => {
+    const o = await newOrg();
+    const stream = await newStream(o, 'https', { enabled: false });
+    const changes = Array.from({ length: 8 }, (_, n) =>
+      o.patch(`/log-streams/${stream.id}`, { config: { url: `https://https-r${n}.example.com` } }),
+    );
+    const answers = await Promise.all(changes);
+    const done = answers.filter(({ status }) => status === 200);
+    expect(done.length).toBeLessThan(8);
+    for (const answer of answers)
+      if (answer.status !== 200) expect(codeOf(answer)).toEqual([409, 'CONFLICT']);
+    expect((await show(o, stream.id)).revision).toBe(1 + done.length);
+  });
+
+  it('log stream: earlier targets that wait are bounded', async () => {
+    const o = await newOrg();
+    const stream = await newStream(o);
+    const answers = [];
+    for (let n = 0; n < 12; n++)
+      answers.push(await o.patch(`/log-streams/${stream.id}`, { config: configOf('https') }));
+    expect(answers.map(({ status }) => status)).toEqual([...Array(10).fill(200), 409, 409]);
+    await sent(o);
+    expect((await o.patch(`/log-streams/${stream.id}`, { config: configOf('https') })).status).toBe(200);
   });
 
   it('log stream: a seek sends again from there, never further on', async () => {
@@ -448,6 +484,33 @@ describe('log streams: makers', () => {
       await end(o, browser.member.id);
       await stops(o, stream);
     });
+
+  it('log stream: no request begins after the reply to what ends its maker', async () => {
+    const o = await newOrg();
+    const key = await newKey(o, { name: 'siem', scopes: both });
+    const stream = await newStream(key.o);
+    let ended: Promise<number> | null = null;
+    targets.lookedUp = async () => {
+      ended ??= o.del(`/api-keys/${key.id}`).then(() => targets.got.length);
+      await new Promise((done) => setTimeout(done, 800));
+    };
+    later(5000);
+    await sendFor(o, stream.id);
+    expect(await ended).toBe(targets.got.length);
+  });
+
+  it('log stream: a request that waited too long to begin is not sent', async () => {
+    const o = await newOrg();
+    const stream = await newStream(o);
+    targets.lookedUp = () => new Promise((done) => setTimeout(done, 2500));
+    later(5000);
+    await sendFor(o, stream.id);
+    expect(targets.got).toHaveLength(0);
+    expect(await show(o, stream.id)).toMatchObject({ status: 'active', last_error: null });
+    targets.lookedUp = async () => {};
+    await sent(o);
+    expect(sequences(stream.host).at(-1)).toBe(await head(o));
+  });
 
   it('log stream: nothing is sent for a deleted organisation', async () => {
     const o = await newOrg();

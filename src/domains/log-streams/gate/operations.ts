@@ -13,7 +13,7 @@ import { logStreamOut } from '../wire';
 import { deliver, disable } from './deliver';
 import { mayRun, whole } from './maker';
 import { positionMac, restore } from './positions';
-import { states } from './states';
+import { MOST_DRAINS, states } from './states';
 
 const target = ({ ask }: Call<unknown>): string => ask.named.log_stream as string;
 const find = (call: Call<unknown>): LogStreamRow | null => call.core.rows.get('log_stream', target(call));
@@ -118,6 +118,11 @@ export interface UpdateInput {
   made?: Made;
 }
 
+const waiting = refuse('CONFLICT', {
+  message:
+    'The entries before the last change are still sent to the earlier target. Repeat the request in a minute.',
+});
+
 const update: Operation<UpdateInput> = {
   reach: whole,
   change: {
@@ -135,6 +140,8 @@ const update: Operation<UpdateInput> = {
         return refuse('CONFLICT', {
           message: 'Another request changed the log stream in the meantime. Repeat the request.',
         });
+      // safety: log-stream-drains-bounded
+      if (states(core).drains(row.id).length >= MOST_DRAINS) return waiting;
       const { config, credentials_sealed } = made ?? row;
       const disabled = enabled === undefined ? row.disabled : enabled ? null : (row.disabled ?? 'user');
       // Whoever sets its target, or starts it again, answers for it from now on.
@@ -194,13 +201,7 @@ const seek: Operation<{ sequence: number }> = {
     // safety: log-stream-seeks-back-only
     if (input.sequence > state.position)
       return fail(invalid('sequence', `must be at most ${state.position}, the position of the stream`));
-    if (states(core).drains(row.id).length)
-      return fail(
-        refuse('CONFLICT', {
-          message:
-            'The entries before the last change are still sent to the earlier target. Repeat the request in a minute.',
-        }),
-      );
+    if (states(core).drains(row.id).length) return fail(waiting);
     const position = Math.max(input.sequence - 1, cutOf(core)?.sequence ?? 0);
     const now = core.now();
     core.storage.transactionSync(() => {

@@ -55,6 +55,8 @@ export interface Drain {
 /** For how long the target before a change is tried, and how often. */
 export const DRAINED_FOR = 60_000;
 const DRAIN_RETRY = 5000;
+/** How many earlier targets of a stream may wait. */
+export const MOST_DRAINS = 10;
 
 /** Entries of `beginning` and `seek` are sent at this rate, in bytes a minute. */
 export const CATCH_UP = 10_000_000;
@@ -162,7 +164,6 @@ export function createStates(sql: SqlStorage): States {
       return lease;
     },
     took({ id }, { sequence, hash, time }) {
-      // safety: log-position-after-success
       set(id, {
         position: sequence,
         hash,
