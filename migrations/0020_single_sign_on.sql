@@ -24,6 +24,14 @@ CREATE TABLE `former_members` (
 	PRIMARY KEY(`org_id`, `id`)
 );
 --> statement-breakpoint
+CREATE TABLE `log_stream_positions` (
+	`org_id` text NOT NULL,
+	`id` text NOT NULL,
+	`sequence` integer NOT NULL,
+	`mac` text NOT NULL,
+	PRIMARY KEY(`org_id`, `id`)
+);
+--> statement-breakpoint
 CREATE TABLE `log_streams` (
 	`org_id` text NOT NULL,
 	`id` text NOT NULL,
@@ -34,7 +42,9 @@ CREATE TABLE `log_streams` (
 	`format` text NOT NULL,
 	`disabled` text,
 	`created_by` text NOT NULL,
-	`maker` text,
+	`maker` text NOT NULL,
+	`generation` integer NOT NULL,
+	`starts_after` integer NOT NULL,
 	`created_at` integer NOT NULL,
 	`updated_at` integer NOT NULL,
 	`revision` integer NOT NULL,

@@ -72,7 +72,7 @@ function tellFailed({ body, attempts }: Message<QueueMessage>): void {
  * runtime's queue, which processes one message at a time.
  */
 const isInBackground = ({ job }: { job: JobName }, { LOCAL_QUEUE }: Env): boolean =>
-  job === 'deliver' || job === 'notify' || (job === 'sync' && LOCAL_QUEUE === 'true');
+  job === 'deliver' || job === 'notify' || job === 'log_stream' || (job === 'sync' && LOCAL_QUEUE === 'true');
 
 export default {
   fetch: (request, env, ctx) => app.fetch(request, withMetrics(env), ctx),

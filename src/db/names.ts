@@ -33,6 +33,7 @@ export const forms = {
   webhook: isId('whk'),
   delivery: isId('dlv'),
   integration: isId('int'),
+  log_stream: isId('log'),
   share: isId('shr'),
   sync: isId('syn'),
   incident: isId('inc'),

@@ -837,12 +837,26 @@ export const logStreams = sqliteTable(
     /** Why it was disabled; null if it is enabled. */
     disabled: text().$type<'user' | 'failing' | 'gone'>(),
     created_by: text().notNull(),
-    /** The member on whose behalf it runs; it stops with them. */
-    maker: text(),
+    /** The member or credential on whose behalf it runs: it stops with them, until another takes it over. */
+    maker: text().notNull(),
+    /** The number of panics when the maker took it over: a member's stream stops with a later one. */
+    generation: integer().notNull(),
+    /** It began after this sequence of the audit log. */
+    starts_after: integer().notNull(),
     created_at: integer().notNull(),
     updated_at: integer().notNull(),
     ...decided(),
   },
+  (t) => [primaryKey({ columns: [t.org_id, t.id] })],
+);
+
+/**
+ * How far streams had come a minute ago or less: a gate that lost its storage continues from here. `mac`
+ * authenticates the position under the key for rows.
+ */
+export const logStreamPositions = sqliteTable(
+  'log_stream_positions',
+  { ...tenant(), sequence: integer().notNull(), mac: text().notNull() },
   (t) => [primaryKey({ columns: [t.org_id, t.id] })],
 );
 

@@ -20,6 +20,7 @@ import { grants } from './grants';
 import { imports } from './imports';
 import { incidents } from './incidents';
 import { integrations } from './integrations';
+import { logStreams } from './log-streams';
 import { members } from './members';
 import { orgs } from './orgs';
 import { passkeys } from './passkeys';
@@ -55,6 +56,7 @@ export const domains: readonly Domain[] = [
   compliance,
   events,
   webhooks,
+  logStreams,
   generate,
   imports,
   integrations,

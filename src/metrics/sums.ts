@@ -42,6 +42,11 @@ export const METRICS = {
     labels: ['queue'],
     help: 'The greatest age of a message at its first attempt, within a minute.',
   },
+  svc_log_stream_lag_seconds: {
+    kind: 'lag',
+    labels: ['kind'],
+    help: 'The greatest age of an audit entry that a log stream had not sent, within a minute.',
+  },
   svc_mirror_lag_seconds: {
     kind: 'lag',
     labels: [],

@@ -6,6 +6,7 @@ import { DurableObject } from 'cloudflare:workers';
 import type { Region } from '../db/regions';
 import { DAY } from '../db/rows';
 import { type Catalogue, vault } from '../domains';
+import { lagsOf } from '../domains/log-streams/gate/task';
 import type { Env } from '../env';
 import { ApiError, refuse } from '../errors';
 import { type Core, createCore } from '../gate/core';
@@ -248,6 +249,8 @@ export class Gate
     if (behind) throw new Error('storage older than the database');
     const { since } = journal(this.core).extent();
     if (since !== null) measure(this.env, 'svc_mirror_lag_seconds', [], (Date.now() - since) / 1000);
+    for (const [kind, seconds] of lagsOf(this.core, Date.now()))
+      measure(this.env, 'svc_log_stream_lag_seconds', [kind], seconds);
     await runTasks(this.core);
   }
 

@@ -172,6 +172,7 @@ const kinds: Record<string, IdKind> = {
   approvals: 'approval',
   devices: 'device',
   webhooks: 'webhook',
+  'log-streams': 'log_stream',
   deliveries: 'delivery',
   integrations: 'integration',
   syncs: 'sync',

@@ -67,6 +67,7 @@ describe('domains', () => {
         'secret.expiring',
       ],
       ...['secret.expired', 'credential.expiring', 'webhook.deliver', 'webhook.disable'],
+      ...['log_stream.deliver', 'log_stream.disable'],
       ...['integration.deliver', 'integration.sync_auto', 'integration.sync_run', 'integration.sync_end'],
     ]);
     for (const action of unrouted) expect(actions[action as Action].kinds).toEqual(['system']);
@@ -80,6 +81,8 @@ describe('domains', () => {
       'audit.checkpoint_store',
       'webhook.deliver',
       'webhook.disable',
+      'log_stream.deliver',
+      'log_stream.disable',
       'integration.deliver',
       'integration.sync_auto',
       'integration.sync_run',

@@ -66,6 +66,8 @@ const COMMANDS = [
   ['audit'],
   ['sync', 'list'],
   ['webhook', 'list'],
+  ['log-stream', 'list'],
+  ['log-stream', 'show', 'log_1'],
   ['incident', 'list'],
 ];
 
@@ -118,6 +120,11 @@ const MORE = [
   ['sync', 'disconnect', 'int_1', '--yes'],
   ['webhook', 'create', 'https://example.com/a', '--events', 'SECRET_ROTATED'],
   ['webhook', 'test', 'whk_1'],
+  ['log-stream', 'test', 'log_1'],
+  ['log-stream', 'seek', 'log_1', '--from', '1'],
+  ['log-stream', 'enable', 'log_1'],
+  ['log-stream', 'disable', 'log_1', '--yes'],
+  ['log-stream', 'delete', 'log_1', '--yes'],
   ['webhook', 'rotate', 'whk_1', '--yes'],
   ['webhook', 'deliveries', 'whk_1'],
   ['webhook', 'redeliver', 'dlv_1'],

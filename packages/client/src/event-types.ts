@@ -60,4 +60,6 @@ export const eventTypes = [
   'SYNC_COMPLETED',
   'SYNC_FAILED',
   'WEBHOOK_DISABLED',
+  'LOG_STREAM_CHANGED',
+  'LOG_STREAM_DISABLED',
 ] as const satisfies EventType[];

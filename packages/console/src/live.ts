@@ -20,6 +20,7 @@ const byEvent: [RegExp, string[]][] = [
   [/^APPROVAL_/, ['approvals']],
   [/^DEVICE_/, ['devices']],
   [/^WEBHOOK_/, ['webhooks']],
+  [/^LOG_STREAM_/, ['log-streams']],
   [/^SYNC_/, ['syncs']],
   [/^INCIDENT_/, ['incidents', 'credentials']],
 ];
@@ -38,6 +39,7 @@ const byKind: Record<string, string[]> = {
   approval: ['approvals'],
   device: ['devices'],
   webhook: ['webhooks'],
+  log_stream: ['log-streams'],
   integration: ['integrations'],
   share: ['secrets/shares'],
   sync: ['syncs'],

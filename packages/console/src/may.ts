@@ -64,3 +64,6 @@ const gives = (
 export const may = (scope: string, environment?: string, name?: string): boolean =>
   mayByRole(scope, environment) ||
   (scope.startsWith('secrets:') && granted.value.some((one) => gives(one, scope, environment, name)));
+
+/** Whether the signed-in member has every scope of a list that is separated by spaces. */
+export const mayAll = (scopes: string): boolean => scopes.split(' ').every((scope) => may(scope));

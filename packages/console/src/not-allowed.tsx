@@ -1,11 +1,11 @@
 // Shown instead of a page that the member's role cannot open: the missing permission, and who can grant it.
 // Invariant: no request is sent that the service would refuse.
-import { may } from './may';
+import { mayAll } from './may';
 import { me } from './session';
 import { Empty, PageHead } from './ui/parts';
 
 /** Whether the signed-in member's role can open a page that needs a scope. */
-export const isOpen = (needs: string | undefined): boolean => !needs || may(needs);
+export const isOpen = (needs: string | undefined): boolean => !needs || mayAll(needs);
 
 export const askSomebody = 'Ask an owner or admin of your organisation to change your role.';
 

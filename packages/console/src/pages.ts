@@ -10,6 +10,7 @@ import {
   KeyRound,
   Laptop,
   type LucideIcon,
+  Radio,
   RefreshCw,
   Rocket,
   ScanSearch,
@@ -36,7 +37,7 @@ interface Page {
   /** Search words for the command palette, in addition to the label. */
   words?: string;
   /**
-   * The scope that the page needs. The navigation hides it from members whose role does not have the scope.
+   * The scope that the page needs, or several, separated by spaces. The navigation hides it from members whose role does not have the scope.
    */
   needs?: string;
   /** Shown beside the label: a count that needs attention. */
@@ -245,6 +246,18 @@ const tree: Record<Group, Page[]> = {
       load: () => import('./pages/integrations/webhooks'),
       below: [
         { path: '/webhooks/:id', label: 'Webhook', load: () => import('./pages/integrations/webhook') },
+      ],
+    },
+    {
+      path: '/log-streams',
+      label: 'Log streams',
+      icon: Radio,
+      words: 'audit log siem splunk datadog s3 otlp',
+      needs: 'audit:read webhooks:write',
+      makes: { label: 'New log stream', needs: 'audit:read webhooks:write' },
+      load: () => import('./pages/log-streams/list'),
+      below: [
+        { path: '/log-streams/:id', label: 'Log stream', load: () => import('./pages/log-streams/detail') },
       ],
     },
   ],

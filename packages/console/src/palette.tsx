@@ -107,7 +107,7 @@ function useFound(typed: string): { found: Entry[]; isSearching: boolean } {
     const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
     const fits = [...ofPages, ...actions].filter(
       ({ needs, everywhere, ...page }) =>
-        (!needs || (everywhere ? mayEverywhere : may)(needs)) &&
+        (!needs || (everywhere ? mayEverywhere : mayAll)(needs)) &&
         words.every((word) => page.words.includes(word)),
     );
     const isNamed = (label: string) => ` ${label.toLowerCase()}`.includes(` ${words[0] ?? ''}`);

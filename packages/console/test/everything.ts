@@ -123,7 +123,13 @@ async function withIntegrations({ api }: Person): Promise<Record<string, string>
     integrationId: connection.id,
     environmentId: 'production',
   });
-  return { webhook: webhook.id, connection: connection.id, run: run.syncId };
+  const logStream = await api('POST', '/log-streams', {
+    name: 'SIEM',
+    kind: 'https',
+    config: { url: 'https://siem.example.com/audit' },
+    enabled: false,
+  });
+  return { webhook: webhook.id, logStream: logStream.id, connection: connection.id, run: run.syncId };
 }
 
 /** A contained key, whose session read a secret. */
@@ -175,6 +181,7 @@ export async function fill(person: Person): Promise<string[]> {
     '/syncs/connections/:id': integrations.connection ?? '',
     '/notifications/:id': integrations.connection ?? '',
     '/webhooks/:id': integrations.webhook ?? '',
+    '/log-streams/:id': integrations.logStream ?? '',
   };
   return [...paths.map((path) => addressOf(path, ids)), ...tabsOf(ids)];
 }

@@ -52,6 +52,8 @@ export function checksOf(rows, vault, source) {
       opens(mine, 'connection', [raw.org_id, raw.id], raw.credentials_sealed)
         ? null
         : 'its credentials do not open',
+    log_streams: (mine, raw) =>
+      opens(mine, 'log stream', streamOf(raw), raw.credentials_sealed) ? null : 'its target does not open',
     // Once it has ended, or with a stored connection, it has none.
     syncs: (mine, raw) =>
       raw.config === null ||
@@ -85,6 +87,9 @@ export function checksOf(rows, vault, source) {
     );
   return checks;
 }
+
+/** What the target of a log stream is bound to. @param {Record<string, any>} raw */
+const streamOf = ({ org_id, id, kind, config }) => [org_id, id, kind, config];
 
 /**
  * A row of an earlier release lacks columns that were added later.

@@ -17,6 +17,7 @@ import { mutants as files } from './files.mjs';
 import { mutants as incidents } from './incidents.mjs';
 import { mutants as journal } from './journal.mjs';
 import { mutants as limits } from './limits.mjs';
+import { mutants as logStreams } from './log-streams.mjs';
 import { mutants as people } from './people.mjs';
 import { mutants as platforms } from './platforms.mjs';
 import { mutants as policies } from './policies.mjs';
@@ -55,6 +56,7 @@ export const mutants = [
   ...incidents,
   ...journal,
   ...limits,
+  ...logStreams,
   ...people,
   ...platforms,
   ...policies,

@@ -93,7 +93,7 @@ async function walk(
 
 /** Entries from a sequence on, oldest first, one part at a time; null for an unreadable segment. */
 export async function* partsFrom(
-  context: RenderContext,
+  context: Pick<RenderContext, 'env' | 'org' | 'trace'>,
   part: Pick<VerifyPart, 'oldest' | 'entries' | 'held'>,
   from: number,
   most = MOST_OPENED,
@@ -116,7 +116,11 @@ export async function* partsFrom(
 const oneOf = (entry: Entry) => ({ sequence: entry.sequence, entries: [entry] });
 
 /** The segment that contains a sequence, or the next one after it. */
-async function segmentFrom(context: RenderContext, at: number, oldest: number) {
+async function segmentFrom(
+  context: Pick<RenderContext, 'env' | 'org' | 'trace'>,
+  at: number,
+  oldest: number,
+) {
   context.trace.d1_calls++;
   const [segment] = await drizzle(context.env.DB)
     .select()

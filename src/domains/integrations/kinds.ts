@@ -12,6 +12,8 @@ const kinds = {
   INCIDENT_OPENED: ['critical', 'Incident opened'],
   SYNC_FAILED: ['error', 'Sync failed'],
   WEBHOOK_DISABLED: ['error', 'Webhook disabled'],
+  LOG_STREAM_DISABLED: ['error', 'Log stream disabled'],
+  LOG_STREAM_CHANGED: ['warning', 'Log stream changed'],
   POLICY_VIOLATED: ['warning', 'Policy violated'],
   SECRET_EXPIRING: ['warning', 'Secret expires soon'],
   CREDENTIAL_EXPIRING: ['warning', 'Credential expires soon'],

@@ -85,7 +85,7 @@ export async function attempt(
 }
 
 /** Seconds, or the time until a date; null for anything else. */
-function retryAfterOf(header: string | null, now = Date.now()): number | null {
+export function retryAfterOf(header: string | null, now = Date.now()): number | null {
   if (header === null) return null;
   const seconds = /^\d{1,9}$/.test(header.trim())
     ? Number(header)

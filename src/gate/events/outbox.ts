@@ -50,6 +50,8 @@ export const eventTypes = [
   'SYNC_COMPLETED',
   'SYNC_FAILED',
   'INCIDENT_OPENED',
+  'LOG_STREAM_CHANGED',
+  'LOG_STREAM_DISABLED',
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 

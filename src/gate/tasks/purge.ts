@@ -134,7 +134,7 @@ const tables = () =>
     ...rowKinds()
       .filter((kind) => kind !== 'org')
       .map(tableName),
-    ...['event_segments', 'audit_segments', 'audit_checkpoints', 'commits'],
+    ...['event_segments', 'audit_segments', 'audit_checkpoints', 'commits', 'log_stream_positions'],
   ]);
 
 /** Kinds of rows that the gate deletes. */

@@ -101,6 +101,9 @@ async function furnish(byName = true) {
     syncs: syncs[0] as string,
     shares: link.share?.id ?? link.id,
     webhooks: (await o.post('/webhooks', { url: 'https://hooks.example.com/in', events: '*' })).json.id,
+    'log-streams': (
+      await o.post('/log-streams', { name: 'x', kind: 'https', config: { url: 'https://siem.example.com' } })
+    ).json.id,
     '{environment}': environment,
     '{name}': 'dev_UNKNOWN',
     '{member_id}': member,

@@ -12,6 +12,7 @@ import { newDevice } from '../../support/device';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
 import { newIssuer, newTrust } from '../../support/issuers';
+import { newStream } from '../../support/log-streams';
 import { newGrant, newMember, newTeam } from '../../support/people';
 import { newPolicy } from '../../support/policies';
 import { DAY, MINUTE } from '../../support/time';
@@ -23,7 +24,7 @@ beforeEach(() => {
 });
 
 /** Kinds that the domains of this list raise, and test. */
-const ELSEWHERE: EventType[] = ['SECRET_SHARED', 'SECRET_LEAKED', 'WEBHOOK_DISABLED'];
+const ELSEWHERE: EventType[] = ['SECRET_SHARED', 'SECRET_LEAKED', 'WEBHOOK_DISABLED', 'LOG_STREAM_DISABLED'];
 
 const later = (ms: number) => {
   faults.clock = (faults.clock ?? 0) + ms;
@@ -281,6 +282,21 @@ const steps: Record<string, [EventType[], Step]> = {
   'approval.approve': [['APPROVAL_DECIDED'], held('approve')],
   'approval.reject': [['APPROVAL_DECIDED'], held('reject')],
   'approval.cancel': [['APPROVAL_DECIDED'], held('cancel')],
+  'log_stream.create': [['LOG_STREAM_CHANGED'], just((o) => newStream(o))],
+  'log_stream.update': [
+    ['LOG_STREAM_CHANGED'],
+    onNew(
+      (o) => newStream(o),
+      (o, { id }) => o.patch(`/log-streams/${id}`, { name: 'Other' }),
+    ),
+  ],
+  'log_stream.delete': [
+    ['LOG_STREAM_CHANGED'],
+    onNew(
+      (o) => newStream(o),
+      (o, { id }) => o.del(`/log-streams/${id}`),
+    ),
+  ],
   'device.create': [['DEVICE_REGISTERED'], just((o) => newDevice(o))],
   'device.assign to a member': [
     ['DEVICE_ASSIGNED'],

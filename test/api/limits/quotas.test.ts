@@ -79,6 +79,8 @@ describe('quotas: rows that stay until they are removed', () => {
     device: (o, n) => o.post('/devices', { name: `d ${n}`, platform: 'linux' }),
     policy: (o, n) => o.post('/policies', { name: `p ${n}`, kind: 'naming', config: { pattern: 'x' } }),
     webhook: (o, n) => o.post('/webhooks', { url: `https://example.com/${n}`, events: '*' }),
+    log_stream: (o, n) =>
+      o.post('/log-streams', { name: `l ${n}`, kind: 'https', config: { url: 'https://siem.example.com' } }),
     integration: (o, n) =>
       o.post('/integrations', {
         kind: 'sync',

@@ -70,9 +70,18 @@ const TIMES = 4;
  */
 const counts: Record<string, (core: Core, root: string) => number> = {
   ...Object.fromEntries(
-    ['approval', 'credential', 'device', 'grant', 'integration', 'secret', 'share', 'sync', 'webhook'].map(
-      (kind) => [kind, ({ rows }: Core, root: string) => rows.stored.usage(kind as RowKind, root).count],
-    ),
+    [
+      'approval',
+      'credential',
+      'device',
+      'grant',
+      'integration',
+      'secret',
+      'log_stream',
+      'share',
+      'sync',
+      'webhook',
+    ].map((kind) => [kind, ({ rows }: Core, root: string) => rows.stored.usage(kind as RowKind, root).count]),
   ),
   session: ({ rows }, root) => rows.sessions.of(root),
   incident: ({ rows }, root) => rows.after('incident', '', 1000).filter((row) => row.root === root).length,
@@ -143,6 +152,7 @@ const adds: Record<string, string[]> = {
   'POST /provider/issue': ['secret', 'secret_versions'],
   'POST /orgs/{org_id}/devices': ['device'],
   'POST /orgs/{org_id}/webhooks': ['webhook'],
+  'POST /orgs/{org_id}/log-streams': ['log_stream'],
   'POST /orgs/{org_id}/integrations': ['integration'],
   'POST /orgs/{org_id}/integrations/import': ['secret', 'secret_versions'],
   'POST /orgs/{org_id}/integrations/sync': ['sync', 'sync_names', 'sync_places', 'sync_results', 'sync_runs'],
@@ -160,7 +170,7 @@ const OF_PEOPLE: Record<string, string> = {
 };
 /** Routes that change or end what is there. A new one has a line here or above. */
 const ADDS_NOTHING =
-  /^(PATCH|DELETE) |\/(restore|revoke|assign|block|cancel|approve|reject|confirm|test|redeliver|rotate-secret|enrolments|rotate|notify|generate|contain|logout|refresh|options|lookup|deny|device|archive|recovery|adopt|accept|reset|rewrap|\{id\})$|^POST \/orgs$/;
+  /^(PATCH|DELETE) |\/(restore|revoke|assign|block|cancel|approve|reject|confirm|test|redeliver|rotate-secret|seek|enrolments|rotate|notify|generate|contain|logout|refresh|options|lookup|deny|device|archive|recovery|adopt|accept|reset|rewrap|\{id\})$|^POST \/orgs$/;
 
 /** An organisation in which there is something of every kind, that others than the walking root created. */
 async function furnish() {
@@ -202,6 +212,9 @@ async function furnish() {
     trusts: (await newTrust(o, issuer)).id,
     integrations: integration,
     webhooks: (await o.post('/webhooks', { url: 'https://hooks.example.com/in', events: '*' })).json.id,
+    'log-streams': (
+      await o.post('/log-streams', { name: 'x', kind: 'https', config: { url: 'https://siem.example.com' } })
+    ).json.id,
     shares: (await newLink(o, secret.id)).id,
     '{environment}': 'production',
   };

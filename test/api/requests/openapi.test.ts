@@ -143,12 +143,12 @@ function faults(value: unknown, schema: Schema, at = ''): string[] {
 }
 
 describe('OpenAPI: the document', () => {
-  it('is the one that the routes generate, in at most 400 kB', async () => {
+  it('is the one that the routes generate, in at most 412 kB', async () => {
     // `npm run openapi` writes it, for this address.
     const base = 'https://vault.example.com';
     expect(JSON.parse(JSON.stringify(openapiDocument(routes, base)))).toEqual(JSON.parse(stored));
     expect(document).toEqual(JSON.parse(stored.replaceAll(base, 'http://localhost')));
-    expect(new TextEncoder().encode(JSON.stringify(document)).length).toBeLessThan(400_000);
+    expect(new TextEncoder().encode(JSON.stringify(document)).length).toBeLessThan(412_000);
   });
 
   it('has an ETag, with which a client that has it gets no copy', async () => {
@@ -457,6 +457,13 @@ describe('OpenAPI: ids in examples', () => {
       incidents: (await o.post(`/credentials/${(await newKey(o)).id}/contain`, {})).json.incident_id,
       devices: (await newDevice(o)).id,
       webhooks: webhook.id,
+      'log-streams': (
+        await o.post('/log-streams', {
+          name: 'x',
+          kind: 'https',
+          config: { url: 'https://siem.example.com' },
+        })
+      ).json.id,
       syncs: (
         await o.post('/integrations/sync', {
           platform: 'heroku',
@@ -539,7 +546,7 @@ describe('OpenAPI: ids in examples', () => {
 
   it('have only the prefixes that ids of this service have', () => {
     const known =
-      'org env sec key tok agt prv bgt mem team aud evt ses psk grt req pol apr dev whk dlv int syn shr scn trs inc'.split(
+      'org env sec key tok agt prv bgt mem team aud evt ses psk grt req pol apr dev whk dlv int log syn shr scn trs inc'.split(
         ' ',
       );
     const found = new Set(

@@ -79,6 +79,10 @@ const resources: Record<string, Resource> = {
     bodies: [{ description: 'one' }, { description: 'two' }],
     posts: { '/rotate-secret': () => ({}) },
   },
+  '/log-streams/{id}': {
+    make: made('/log-streams', { name: 'x', kind: 'https', config: { url: 'https://siem.example.com' } }),
+    ...named,
+  },
   '/integrations/{id}': { make: made('/integrations', slack), ...named },
   '/incidents/{id}': {
     async make(o) {

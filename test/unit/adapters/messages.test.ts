@@ -12,6 +12,7 @@ it.each([
   ['DEVICE_BLOCKED', { device_id: 'dev_1' }, 'devices?id=dev_1', 'devices'],
   ['MEMBER_ENROLLED', { member_id: 'mem_1' }, 'members/mem_1', 'members'],
   ['WEBHOOK_DISABLED', { webhook_id: 'whk_1', host: 'example.com' }, 'webhooks/whk_1', 'webhooks'],
+  ['LOG_STREAM_DISABLED', { log_stream_id: 'log_1', name: 'SIEM' }, 'log-streams/log_1', 'log-streams'],
   ['POLICY_CHANGED', { policy_id: 'pol_1', name: 'p' }, 'policies/pol_1', 'policies'],
   ['TRUST_CHANGED', { credential_id: 'trs_1', kind: 'trust' }, 'credentials/trs_1', 'credentials'],
   ['GRANT_REMOVED', { grant_id: 'grt_1', grantee_id: 'mem_1' }, 'audit', 'audit'],

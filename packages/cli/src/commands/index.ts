@@ -123,6 +123,11 @@ export const COMMANDS: Record<string, Entry> = {
     summary: 'Write secrets to other platforms',
     load: () => import('./sync.ts'),
   },
+  'log-stream': {
+    section: 'Operations',
+    summary: 'Send the audit log to a SIEM or a bucket',
+    load: () => import('./log-stream.ts'),
+  },
   webhook: {
     section: 'Operations',
     summary: 'Send events to other programs',
