@@ -24,6 +24,7 @@ export type Purpose =
   | 'webhook secret'
   | 'old webhook secret'
   | 'connection'
+  | 'client secret'
   | 'approval';
 
 function derive(root: Uint8Array, salt: Uint8Array, purpose: Purpose) {
