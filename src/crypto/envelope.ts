@@ -25,6 +25,7 @@ export type Purpose =
   | 'old webhook secret'
   | 'connection'
   | 'log stream'
+  | 'client secret'
   | 'approval';
 
 function derive(root: Uint8Array, salt: Uint8Array, purpose: Purpose) {

@@ -30,6 +30,7 @@ import { scans } from './scans';
 import { secrets } from './secrets';
 import { shares } from './shares';
 import { signin } from './signin';
+import { sso } from './sso';
 import { syncs } from './syncs';
 import { teams } from './teams';
 import { terminals } from './terminals';
@@ -63,6 +64,7 @@ export const domains: readonly Domain[] = [
   syncs,
   shares,
   scans,
+  sso,
   incidents,
   deployment,
   signin,

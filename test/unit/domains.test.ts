@@ -69,6 +69,7 @@ describe('domains', () => {
       ...['secret.expired', 'credential.expiring', 'webhook.deliver', 'webhook.disable'],
       ...['log_stream.deliver', 'log_stream.disable'],
       ...['integration.deliver', 'integration.sync_auto', 'integration.sync_run', 'integration.sync_end'],
+      'domain.check',
     ]);
     for (const action of unrouted) expect(actions[action as Action].kinds).toEqual(['system']);
     const asked = [...compatible, ...routes.flatMap((route) => [route.action, route.operation])];
@@ -92,6 +93,9 @@ describe('domains', () => {
       'integration.sync_plan',
       'integration.sync_next',
       'integration.sync_end',
+      'domain.held',
+      'domain.check',
+      'domain.checked',
       'credential.contain_part',
       'auth.exchange_refused',
     ]);

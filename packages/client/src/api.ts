@@ -2195,130 +2195,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/orgs/{org_id}/log-streams": {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
-            path: {
-                /** @description Id of the organisation that the credential belongs to. */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        /**
-         * List log streams
-         * @description Needs the scope `webhooks:write`.
-         */
-        get: operations["log_stream_list"];
-        put?: never;
-        /**
-         * Create a log stream
-         * @description Sends the audit log to Splunk, Datadog, an S3-compatible bucket, an OTLP or an HTTPS endpoint as it grows, in order, each entry at least once. Needs `audit:read` and `webhooks:write`, without limits to environments or names. Credentials are encrypted and never returned.
-         *
-         *     Needs the scope `webhooks:write`.
-         */
-        post: operations["log_stream_create"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/log-streams/{id}": {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
-            path: {
-                /** @description Id of the organisation that the credential belongs to. */
-                org_id: components["parameters"]["org_id"];
-                /** @description Id of the log stream. */
-                id: components["parameters"]["id.12"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Show a log stream
-         * @description Needs the scope `webhooks:write`.
-         */
-        get: operations["log_stream_read"];
-        put?: never;
-        post?: never;
-        /**
-         * Delete a log stream
-         * @description Entries up to that of the deletion are first sent to its target, for up to a minute.
-         *
-         *     Needs the scope `webhooks:write`.
-         */
-        delete: operations["log_stream_delete"];
-        options?: never;
-        head?: never;
-        /**
-         * Change a log stream
-         * @description A config replaces the stored one whole, credentials included. Entries up to that of the change are first sent to the target before it, for up to a minute. Whoever sends a config, or enables a stream that had stopped, is its maker from then on.
-         *
-         *     Needs the scope `webhooks:write`.
-         */
-        patch: operations["log_stream_update"];
-        trace?: never;
-    };
-    "/orgs/{org_id}/log-streams/{id}/seek": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Send entries again
-         * @description From a sequence on, which is at most the position: no entry can be skipped.
-         *
-         *     Needs the scope `webhooks:write`.
-         */
-        post: operations["log_stream_seek"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/orgs/{org_id}/log-streams/{id}/test": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Send a test message
-         * @description In one attempt, even where the stream is disabled. The message is no entry: it has `test: true`.
-         *
-         *     Needs the scope `webhooks:write`.
-         */
-        post: operations["log_stream_test"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/orgs/{org_id}/integrations/generate": {
         parameters: {
             query?: never;
@@ -2458,7 +2334,7 @@ export interface paths {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the integration. */
-                id: components["parameters"]["id.13"];
+                id: components["parameters"]["id.12"];
             };
             cookie?: never;
         };
@@ -2683,6 +2559,182 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/domains": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List domains
+         * @description Needs the scope `sso:read`.
+         */
+        get: operations["domain_list"];
+        put?: never;
+        /**
+         * Add a domain
+         * @description The domain is pending until POST …/verify finds the record of the response in DNS.
+         *
+         *     Needs the scope `sso:write`.
+         */
+        post: operations["domain_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/domains/{id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the domain. */
+                id: components["parameters"]["id.14"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Show a domain
+         * @description Needs the scope `sso:read`.
+         */
+        get: operations["domain_read"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a domain
+         * @description Its connections lose it, and another organisation can verify it.
+         *
+         *     Needs the scope `sso:write`.
+         */
+        delete: operations["domain_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/domains/{id}/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Verify a domain
+         * @description Looks the record up over DNS-over-HTTPS. A domain is verified for one organisation at a time: it is a CONFLICT until the other one deletes it.
+         *
+         *     Needs the scope `sso:write`.
+         */
+        post: operations["domain_verify"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/sso-connections": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List connections to identity providers
+         * @description Needs the scope `sso:read`.
+         */
+        get: operations["sso_connection_list"];
+        put?: never;
+        /**
+         * Connect an identity provider
+         * @description Reads the provider's discovery document. No redirect is followed.
+         *
+         *     Needs the scope `sso:write`. Accepts a browser session of an owner. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         */
+        post: operations["sso_connection_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/sso-connections/{id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the connection. */
+                id: components["parameters"]["id.15"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Show a connection to an identity provider
+         * @description Needs the scope `sso:read`.
+         */
+        get: operations["sso_connection_read"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a connection to an identity provider
+         * @description Sessions that began with it end before the response is sent.
+         *
+         *     Needs the scope `sso:write`. Accepts a browser session of an owner. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         */
+        delete: operations["sso_connection_delete"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a connection to an identity provider
+         * @description Lists are replaced as a whole. Another issuer needs its own client_secret in the same request.
+         *
+         *     Needs the scope `sso:write`. Accepts a browser session of an owner. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         */
+        patch: operations["sso_connection_update"];
+        trace?: never;
+    };
     "/orgs/{org_id}/panic": {
         parameters: {
             query?: never;
@@ -2786,7 +2838,7 @@ export interface paths {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the incident. */
-                id: components["parameters"]["id.16"];
+                id: components["parameters"]["id.17"];
             };
             cookie?: never;
         };
@@ -2844,7 +2896,7 @@ export interface paths {
         put?: never;
         /**
          * Rewrap keys with the current master key
-         * @description Send it after you put a new master key first in MASTER_KEYS. Each request rewraps about 100 keys; reads and writes continue in the meantime. Repeat with `next` as `cursor` until `next` is null, and start again while `done` is below `total`. If a master key is missing, the request fails with MISCONFIGURED, which names it, and the keys it wraps stay unchanged. If the first master key opens none of the keys under its id, nothing is rewrapped.
+         * @description Send it after you put a new master key first in MASTER_KEYS. Each request rewraps about 100 keys; reads and writes continue in the meantime. Repeat with `next` as `cursor` until `next` is null, and start again while `done` is below `total`. If a master key is missing, the request fails with MISCONFIGURED, which names it, and the keys it wraps stay unchanged.
          *
          *     Accepts the bootstrap token.
          */
@@ -3241,7 +3293,7 @@ export interface paths {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the trust. */
-                id: components["parameters"]["id.17"];
+                id: components["parameters"]["id.18"];
             };
             cookie?: never;
         };
@@ -6270,151 +6322,6 @@ export interface components {
              */
             since: string;
         };
-        LogStreamMade: components["schemas"]["LogStream"] & {
-            /**
-             * @description For kind https: the secret that signs requests, shown once. A new config has a new one.
-             * @example whsec_C2FVsBQIhrscChlQ…
-             */
-            secret?: string | null;
-        };
-        LogStreamPosition: {
-            /**
-             * @description The last entry that the target took.
-             * @example 1041
-             */
-            sequence: number;
-            /** Format: date-time */
-            time: string | null;
-        };
-        LogStream: {
-            /** @example log_01M9xQeKcX3vTz6nWJfQ4b */
-            id: string;
-            /**
-             * @description The ETag is "r" and this number.
-             * @example 1
-             */
-            revision: number;
-            /** @example SIEM */
-            name: string;
-            /**
-             * @example https
-             * @enum {string}
-             */
-            kind: "splunk" | "datadog" | "s3" | "otlp" | "https";
-            /**
-             * @description Without credentials and headers. A URL that is itself a credential is shown as its origin.
-             * @example {
-             *       "url": "https://siem.example.com/audit"
-             *     }
-             */
-            config: {
-                [key: string]: components["schemas"]["LogStreamConfigValue"];
-            };
-            /**
-             * @description `svc`: the entry as GET /audit-log shows it. `ocsf`: an OCSF event that contains it as `raw_data`.
-             * @example svc
-             * @enum {string}
-             */
-            format: "svc" | "ocsf";
-            enabled: boolean;
-            /**
-             * @example active
-             * @enum {string}
-             */
-            status: "active" | "failing" | "disabled";
-            /**
-             * @description `user`: by a request; `failing`: every attempt failed for 5 days; `gone`: the target answered 410; `maker`: whoever made it has ended, or may not make it any more.
-             * @example null
-             * @enum {string|null}
-             */
-            disabled_reason: "user" | "failing" | "gone" | "maker" | null;
-            position: components["schemas"]["LogStreamPosition"];
-            /**
-             * @description Why the last attempt failed.
-             * @example null
-             */
-            last_error: {
-                status: number | null;
-                message: string;
-                /** Format: date-time */
-                time: string;
-            } | null;
-            /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
-            created_by: string;
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            updated_at: string;
-        };
-        LogStreamIn: {
-            /** @example SIEM */
-            name: string;
-            /**
-             * @example https
-             * @enum {string}
-             */
-            kind: "splunk" | "datadog" | "s3" | "otlp" | "https";
-            /**
-             * @description splunk: `url`, `token`, `index`, `source`, `sourcetype`. datadog: `url`, `api_key`, `service`, `tags`. s3: `endpoint`, `region`, `bucket`, `prefix`, `access_key_id`, `secret_access_key`. otlp and https: `url`, `headers`.
-             * @example {
-             *       "url": "https://siem.example.com/audit"
-             *     }
-             */
-            config: {
-                [key: string]: components["schemas"]["LogStreamConfigValueChoice"];
-            };
-            /**
-             * @description `svc`: the entry as GET /audit-log shows it. `ocsf`: an OCSF event that contains it as `raw_data`.
-             * @example svc
-             * @enum {string}
-             */
-            format?: "svc" | "ocsf";
-            /**
-             * @description The first entry: `now` (by default), `beginning`, or a sequence of the audit log.
-             * @example now
-             */
-            from?: ("now" | "beginning") | number;
-            enabled?: boolean;
-        };
-        LogStreamPage: {
-            data: components["schemas"]["LogStream"][];
-            /** @description null on the last page. */
-            next_cursor: string | null;
-            has_more: boolean;
-        };
-        LogStreamPatch: {
-            /** @example SIEM */
-            name?: string;
-            /**
-             * @description splunk: `url`, `token`, `index`, `source`, `sourcetype`. datadog: `url`, `api_key`, `service`, `tags`. s3: `endpoint`, `region`, `bucket`, `prefix`, `access_key_id`, `secret_access_key`. otlp and https: `url`, `headers`.
-             * @example {
-             *       "url": "https://siem.example.com/audit"
-             *     }
-             */
-            config?: {
-                [key: string]: components["schemas"]["LogStreamConfigValueChoice"];
-            };
-            /**
-             * @description `svc`: the entry as GET /audit-log shows it. `ocsf`: an OCSF event that contains it as `raw_data`.
-             * @example svc
-             * @enum {string}
-             */
-            format?: "svc" | "ocsf";
-            enabled?: boolean;
-        };
-        LogStreamSeekIn: {
-            /**
-             * @description The first entry to send again.
-             * @example 1042
-             */
-            sequence: number;
-        };
-        LogStreamTested: {
-            /** @enum {boolean} */
-            delivered: true;
-            /** @example 200 */
-            status: number;
-        };
         GeneratedFile: {
             /** @example .env */
             filename: string;
@@ -6947,6 +6854,266 @@ export interface components {
              * @example false
              */
             revoke_live?: boolean;
+        };
+        Domain: {
+            /** @example dom_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /**
+             * @description The ETag is "r" and this number.
+             * @example 1
+             */
+            revision: number;
+            /** @example example.com */
+            domain: string;
+            /** @enum {string} */
+            status: "pending" | "verified";
+            /** @description The DNS record that proves the domain. Keep it: it is looked up daily. */
+            record: {
+                /** @enum {string} */
+                type: "TXT";
+                /** @example _secrets-vault.example.com */
+                name: string;
+                /** @example svc-domain-verification=org_01M9xQeKcX3vTz6nWJfQ4b/dom_01M9xQeKcX3vTz6nWJfQ4b */
+                value: string;
+            };
+            /** Format: date-time */
+            verified_at: string | null;
+            /**
+             * Format: date-time
+             * @description Since when the daily check has not found the record. After 7 days the domain is pending.
+             */
+            missing_since: string | null;
+            /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+        };
+        DomainIn: {
+            /** @example example.com */
+            domain: string;
+        };
+        DomainPage: {
+            data: components["schemas"]["Domain"][];
+            /** @description null on the last page. */
+            next_cursor: string | null;
+            has_more: boolean;
+        };
+        SsoConnection: {
+            /** @example sso_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /**
+             * @description The ETag is "r" and this number.
+             * @example 1
+             */
+            revision: number;
+            /** @enum {string} */
+            kind: "oidc";
+            /** @example Okta */
+            name: string;
+            /** @example https://login.example.com */
+            issuer: string;
+            /** @example 0oa1b2c3d4 */
+            client_id: string;
+            /**
+             * @example [
+             *       "openid",
+             *       "email",
+             *       "profile"
+             *     ]
+             */
+            scopes: string[];
+            /** @example groups */
+            groups_claim: string;
+            /**
+             * @description The redirect URI to register at the provider.
+             * @example https://vault.example.com/sso/callback
+             */
+            redirect_uri: string;
+            /**
+             * @example [
+             *       "dom_01M9xQeKcX3vTz6nWJfQ4b"
+             *     ]
+             */
+            domains: string[];
+            jit: boolean;
+            enforce: boolean;
+            /** @enum {string} */
+            default_role: "owner" | "admin" | "developer" | "viewer" | "auditor";
+            /** @description Slugs; null means all. */
+            default_environments: string[] | null;
+            role_mappings: {
+                group: string;
+                /** @enum {string} */
+                role: "owner" | "admin" | "developer" | "viewer" | "auditor";
+                environments: string[] | null;
+            }[];
+            team_mappings: {
+                group: string;
+                team_id: string;
+            }[];
+            /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        SsoConnectionIn: {
+            /**
+             * @description OpenID Connect.
+             * @enum {string}
+             */
+            kind: "oidc";
+            /** @example Okta */
+            name: string;
+            /**
+             * @description Exactly as the discovery document of the provider has it.
+             * @example https://login.example.com
+             */
+            issuer: string;
+            client_id: string;
+            /** @description Encrypted, and never returned. */
+            client_secret: string;
+            /**
+             * @description Ids of the domains whose members sign in here.
+             * @example [
+             *       "dom_01M9xQeKcX3vTz6nWJfQ4b"
+             *     ]
+             */
+            domains: string[];
+            /**
+             * @description openid, email and profile by default.
+             * @example [
+             *       "openid",
+             *       "email"
+             *     ]
+             */
+            scopes?: string[];
+            /**
+             * @description The claim of the ID token that lists groups. groups by default.
+             * @example groups
+             */
+            groups_claim?: string;
+            /** @description Whether a first sign-in with an address of a verified domain makes a member. false by default. */
+            jit?: boolean;
+            /** @description Whether members of the domains other than owners can sign in here only. false by default. */
+            enforce?: boolean;
+            /**
+             * @description The role of those whose groups give none. viewer by default.
+             * @example viewer
+             * @enum {string}
+             */
+            default_role?: "admin" | "developer" | "viewer" | "auditor";
+            /** @description The environments in which default_role holds, by id or slug. All by default. */
+            default_environments?: string[] | null;
+            /**
+             * @description Roles that groups give. Of several, the one that holds most counts. None is owner.
+             * @example [
+             *       {
+             *         "group": "vault-admins",
+             *         "role": "admin"
+             *       }
+             *     ]
+             */
+            role_mappings?: {
+                /**
+                 * @description Compared exactly.
+                 * @example vault-admins
+                 */
+                group: string;
+                /** @enum {string} */
+                role: "admin" | "developer" | "viewer" | "auditor";
+                environments?: string[];
+            }[];
+            /** @description Teams that groups give. */
+            team_mappings?: {
+                /**
+                 * @description Compared exactly.
+                 * @example vault-admins
+                 */
+                group: string;
+                /** @example team_01M9xQeKcX3vTz6nWJfQ4b */
+                team_id: string;
+            }[];
+        };
+        SsoConnectionPage: {
+            data: components["schemas"]["SsoConnection"][];
+            /** @description null on the last page. */
+            next_cursor: string | null;
+            has_more: boolean;
+        };
+        SsoConnectionPatch: {
+            /** @example Okta */
+            name?: string;
+            /**
+             * @description Exactly as the discovery document of the provider has it.
+             * @example https://login.example.com
+             */
+            issuer?: string;
+            client_id?: string;
+            /** @description Encrypted, and never returned. */
+            client_secret?: string;
+            /**
+             * @description openid, email and profile by default.
+             * @example [
+             *       "openid",
+             *       "email"
+             *     ]
+             */
+            scopes?: string[];
+            /**
+             * @description The claim of the ID token that lists groups. groups by default.
+             * @example groups
+             */
+            groups_claim?: string;
+            /**
+             * @description Ids of the domains whose members sign in here.
+             * @example [
+             *       "dom_01M9xQeKcX3vTz6nWJfQ4b"
+             *     ]
+             */
+            domains?: string[];
+            /** @description Whether a first sign-in with an address of a verified domain makes a member. false by default. */
+            jit?: boolean;
+            /** @description Whether members of the domains other than owners can sign in here only. false by default. */
+            enforce?: boolean;
+            /**
+             * @description The role of those whose groups give none. viewer by default.
+             * @example viewer
+             * @enum {string}
+             */
+            default_role?: "admin" | "developer" | "viewer" | "auditor";
+            /** @description The environments in which default_role holds, by id or slug. All by default. */
+            default_environments?: string[] | null;
+            /**
+             * @description Roles that groups give. Of several, the one that holds most counts. None is owner.
+             * @example [
+             *       {
+             *         "group": "vault-admins",
+             *         "role": "admin"
+             *       }
+             *     ]
+             */
+            role_mappings?: {
+                /**
+                 * @description Compared exactly.
+                 * @example vault-admins
+                 */
+                group: string;
+                /** @enum {string} */
+                role: "admin" | "developer" | "viewer" | "auditor";
+                environments?: string[];
+            }[];
+            /** @description Teams that groups give. */
+            team_mappings?: {
+                /**
+                 * @description Compared exactly.
+                 * @example vault-admins
+                 */
+                group: string;
+                /** @example team_01M9xQeKcX3vTz6nWJfQ4b */
+                team_id: string;
+            }[];
         };
         Panicked: {
             /** Format: date-time */
@@ -7838,7 +8005,7 @@ export interface components {
             issuer: string;
             audiences: string[];
             claims: {
-                [key: string]: components["schemas"]["LogStreamConfigValue"];
+                [key: string]: components["schemas"]["TrustClaimsValue"];
             };
             /**
              * @example [
@@ -7913,7 +8080,7 @@ export interface components {
              *     }
              */
             claims: {
-                [key: string]: components["schemas"]["TrustClaimsValue"];
+                [key: string]: components["schemas"]["TrustClaimsValueChoice"];
             };
             /**
              * @example [
@@ -8011,7 +8178,7 @@ export interface components {
              *     }
              */
             claims?: {
-                [key: string]: components["schemas"]["TrustClaimsValue"];
+                [key: string]: components["schemas"]["TrustClaimsValueChoice"];
             };
             /**
              * @example [
@@ -8216,7 +8383,7 @@ export interface components {
         /** @enum {string} */
         ComplianceFindingId: "secrets-rotation-overdue" | "secrets-never-rotated" | "secrets-expiring" | "secrets-unread" | "secrets-naming" | "credentials-unused" | "credentials-without-expiry" | "credentials-over-scoped" | "members-without-passkey" | "devices-unassigned" | "break-glass-use" | "approvals" | "emergency-operations" | "refused-administration" | "integrity-alarms" | "audit-chain" | "delivery-failures";
         /** @enum {string} */
-        EventType: "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "GRANT_REMOVED" | "POLICY_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED" | "INCIDENT_OPENED" | "LOG_STREAM_CHANGED" | "LOG_STREAM_DISABLED";
+        EventType: "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "GRANT_REMOVED" | "POLICY_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "SSO_CHANGED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED" | "INCIDENT_OPENED";
         /**
          * @example [
          *       "SECRET_ROTATED"
@@ -8224,7 +8391,7 @@ export interface components {
          */
         WebhookEvents: "*" | string[];
         /** @enum {string} */
-        WebhookEventsItem: "*" | "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "GRANT_REMOVED" | "POLICY_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED" | "INCIDENT_OPENED" | "LOG_STREAM_CHANGED" | "LOG_STREAM_DISABLED";
+        WebhookEventsItem: "*" | "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "GRANT_REMOVED" | "POLICY_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "SSO_CHANGED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED" | "INCIDENT_OPENED";
         /**
          * @description Kinds of events, or `*` for all, including future ones.
          * @example [
@@ -8233,11 +8400,6 @@ export interface components {
          *     ]
          */
         WebhookEventsChoice: "*" | components["schemas"]["WebhookEventsItem"][];
-        LogStreamConfigValue: string | string[];
-        LogStreamConfigValueChoice3: {
-            [key: string]: string;
-        };
-        LogStreamConfigValueChoice: string | string[] | components["schemas"]["LogStreamConfigValueChoice3"];
         /**
          * @example dotenv
          * @enum {string}
@@ -8254,9 +8416,12 @@ export interface components {
          * @enum {string}
          */
         NotifyPlatform: "slack" | "microsoft-teams" | "discord" | "google-chat" | "mattermost" | "telegram" | "pagerduty" | "opsgenie" | "webhook" | "email";
-        NotifyConfigValue: string | number | boolean | (string | number)[] | components["schemas"]["LogStreamConfigValueChoice3"];
+        NotifyConfigValueChoice5: {
+            [key: string]: string;
+        };
+        NotifyConfigValue: string | number | boolean | (string | number)[] | components["schemas"]["NotifyConfigValueChoice5"];
         /** @enum {string} */
-        IntegrationEventsItem: "SECRET_LEAKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "ORG_RECOVERED" | "INCIDENT_OPENED" | "SYNC_FAILED" | "WEBHOOK_DISABLED" | "LOG_STREAM_DISABLED" | "LOG_STREAM_CHANGED" | "POLICY_VIOLATED" | "SECRET_EXPIRING" | "CREDENTIAL_EXPIRING" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "SECRET_ROTATION_DUE" | "CREDENTIAL_REVOKED" | "DEVICE_BLOCKED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "ENROLMENT_CREATED" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_ROTATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_REMOVED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "GRANT_REMOVED" | "POLICY_CREATED" | "MEMBER_ENROLLED" | "CREDENTIAL_CREATED" | "SYNC_COMPLETED" | "AUDIT_CHECKPOINT";
+        IntegrationEventsItem: "SECRET_LEAKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "ORG_RECOVERED" | "INCIDENT_OPENED" | "SYNC_FAILED" | "WEBHOOK_DISABLED" | "POLICY_VIOLATED" | "SECRET_EXPIRING" | "CREDENTIAL_EXPIRING" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "SECRET_ROTATION_DUE" | "CREDENTIAL_REVOKED" | "DEVICE_BLOCKED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "SSO_CHANGED" | "ENROLMENT_CREATED" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_ROTATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_REMOVED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "GRANT_REMOVED" | "POLICY_CREATED" | "MEMBER_ENROLLED" | "CREDENTIAL_CREATED" | "SYNC_COMPLETED" | "AUDIT_CHECKPOINT";
         /**
          * @description For kind notify.
          * @example [
@@ -8335,7 +8500,7 @@ export interface components {
              */
             events?: components["schemas"]["IntegrationEvents"];
         };
-        IntegrationConfigValue: string | number | boolean | (string | number)[] | components["schemas"]["LogStreamConfigValueChoice3"] | null;
+        IntegrationConfigValue: string | number | boolean | (string | number)[] | components["schemas"]["NotifyConfigValueChoice5"] | null;
         NewShareChoice1: {
             /** @example shr_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
@@ -8432,11 +8597,12 @@ export interface components {
         /** @enum {string} */
         CredentialGraphParentKind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust" | "member" | "system";
         TrustClaimsValue: string | string[];
+        TrustClaimsValueChoice: string | string[];
         /**
          * @description Identifies the error. Codes never change: use them in programs.
          * @enum {string}
          */
-        ErrorErrorCode: "MALFORMED_JSON" | "VALIDATION_FAILED" | "INVALID_CURSOR" | "AUTHORIZATION_PENDING" | "SLOW_DOWN" | "ACCESS_DENIED" | "CODE_EXPIRED" | "UNAUTHENTICATED" | "TOKEN_EXPIRED" | "DEVICE_PROOF_REQUIRED" | "DEVICE_PROOF_INVALID" | "TOKEN_REVOKED" | "INSUFFICIENT_SCOPE" | "SECRET_ACCESS_DENIED" | "SCOPE_EXCEEDS_PARENT" | "CREDENTIAL_KIND_NOT_ALLOWED" | "APPROVAL_REQUIRED" | "PASSPHRASE_WRONG" | "ADDRESS_NOT_ALLOWED" | "REAUTHENTICATION_REQUIRED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "ENROLMENT_GONE" | "SHARE_GONE" | "EVENTS_GONE" | "EMAIL_TAKEN" | "SYNC_ENDED" | "IMPORT_CONFLICT" | "LAST_OWNER" | "LAST_PASSKEY" | "ORIGIN_NOT_ALLOWED" | "SECRET_NAME_TAKEN" | "IDEMPOTENCY_IN_PROGRESS" | "SLUG_TAKEN" | "ENVIRONMENT_NOT_EMPTY" | "ENVIRONMENT_IS_DEFAULT" | "LIMIT_REACHED" | "CONFLICT" | "APPROVAL_MISMATCH" | "VERSION_CONFLICT" | "REVISION_CONFLICT" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "POLICY_VIOLATED" | "APPROVAL_IMPOSSIBLE" | "VALUE_NOT_REPRESENTABLE" | "NAME_NOT_REPRESENTABLE" | "NAME_COLLISION" | "IMPORT_UNREADABLE" | "RESULT_TOO_LARGE" | "RATE_LIMITED" | "INTERNAL" | "TARGET_REJECTED" | "TARGET_UNREACHABLE" | "UNAVAILABLE" | "OVERLOADED" | "MISCONFIGURED";
+        ErrorErrorCode: "MALFORMED_JSON" | "VALIDATION_FAILED" | "INVALID_CURSOR" | "AUTHORIZATION_PENDING" | "SLOW_DOWN" | "ACCESS_DENIED" | "CODE_EXPIRED" | "UNAUTHENTICATED" | "TOKEN_EXPIRED" | "DEVICE_PROOF_REQUIRED" | "DEVICE_PROOF_INVALID" | "TOKEN_REVOKED" | "INSUFFICIENT_SCOPE" | "SECRET_ACCESS_DENIED" | "SCOPE_EXCEEDS_PARENT" | "CREDENTIAL_KIND_NOT_ALLOWED" | "APPROVAL_REQUIRED" | "PASSPHRASE_WRONG" | "ADDRESS_NOT_ALLOWED" | "REAUTHENTICATION_REQUIRED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "ENROLMENT_GONE" | "SHARE_GONE" | "EVENTS_GONE" | "EMAIL_TAKEN" | "SYNC_ENDED" | "IMPORT_CONFLICT" | "LAST_OWNER" | "LAST_PASSKEY" | "ORIGIN_NOT_ALLOWED" | "SECRET_NAME_TAKEN" | "IDEMPOTENCY_IN_PROGRESS" | "SLUG_TAKEN" | "ENVIRONMENT_NOT_EMPTY" | "ENVIRONMENT_IS_DEFAULT" | "LIMIT_REACHED" | "DOMAIN_NOT_VERIFIED" | "CONFLICT" | "APPROVAL_MISMATCH" | "VERSION_CONFLICT" | "REVISION_CONFLICT" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "POLICY_VIOLATED" | "APPROVAL_IMPOSSIBLE" | "VALUE_NOT_REPRESENTABLE" | "NAME_NOT_REPRESENTABLE" | "NAME_COLLISION" | "IMPORT_UNREADABLE" | "RESULT_TOO_LARGE" | "RATE_LIMITED" | "INTERNAL" | "TARGET_REJECTED" | "TARGET_UNREACHABLE" | "TARGET_TIMEOUT" | "UNAVAILABLE" | "OVERLOADED" | "MISCONFIGURED";
     };
     responses: {
         /** @description A refusal. */
@@ -8506,18 +8672,20 @@ export interface components {
         types: string;
         /** @description Id of the webhook. */
         "id.11": string;
-        /** @description Id of the log stream. */
-        "id.12": string;
         /** @description Id of the integration. */
-        "id.13": string;
+        "id.12": string;
         /** @description Id of the sync. */
+        "id.13": string;
+        /** @description Id of the domain. */
         "id.14": string;
-        /** @description Id of the credential. */
+        /** @description Id of the connection. */
         "id.15": string;
-        /** @description Id of the incident. */
+        /** @description Id of the credential. */
         "id.16": string;
-        /** @description Id of the trust. */
+        /** @description Id of the incident. */
         "id.17": string;
+        /** @description Id of the trust. */
+        "id.18": string;
     };
     requestBodies: never;
     headers: never;
@@ -13269,275 +13437,6 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
-    log_stream_list: {
-        parameters: {
-            query?: {
-                /** @description How many items to return, 50 by default. */
-                limit?: components["parameters"]["limit"];
-                /** @description next_cursor of the previous page. */
-                cursor?: components["parameters"]["cursor"];
-            };
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
-            path: {
-                /** @description Id of the organisation that the credential belongs to. */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["LogStreamPage"];
-                };
-            };
-            default: components["responses"]["Refused"];
-        };
-    };
-    log_stream_create: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-                /** @description Makes the request safe to repeat. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            path: {
-                /** @description Id of the organisation that the credential belongs to. */
-                org_id: components["parameters"]["org_id"];
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "name": "SIEM",
-                 *       "kind": "https",
-                 *       "config": {
-                 *         "url": "https://siem.example.com/audit"
-                 *       }
-                 *     }
-                 */
-                "application/json": components["schemas"]["LogStreamIn"];
-            };
-        };
-        responses: {
-            /** @description Created. */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["LogStreamMade"];
-                };
-            };
-            default: components["responses"]["Refused"];
-        };
-    };
-    log_stream_read: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
-            path: {
-                /** @description Id of the organisation that the credential belongs to. */
-                org_id: components["parameters"]["org_id"];
-                /** @description Id of the log stream. */
-                id: components["parameters"]["id.12"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["LogStream"];
-                };
-            };
-            default: components["responses"]["Refused"];
-        };
-    };
-    log_stream_delete: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-                /** @description The ETag of the resource when you read it. */
-                "If-Match"?: components["parameters"]["IfMatch"];
-            };
-            path: {
-                /** @description Id of the organisation that the credential belongs to. */
-                org_id: components["parameters"]["org_id"];
-                /** @description Id of the log stream. */
-                id: components["parameters"]["id.12"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description No content. */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            default: components["responses"]["Refused"];
-        };
-    };
-    log_stream_update: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-                /** @description The ETag of the resource when you read it. */
-                "If-Match"?: components["parameters"]["IfMatch"];
-            };
-            path: {
-                /** @description Id of the organisation that the credential belongs to. */
-                org_id: components["parameters"]["org_id"];
-                /** @description Id of the log stream. */
-                id: components["parameters"]["id.12"];
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "name": "SIEM"
-                 *     }
-                 */
-                "application/json": components["schemas"]["LogStreamPatch"];
-            };
-        };
-        responses: {
-            /** @description OK. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["LogStreamMade"];
-                };
-            };
-            default: components["responses"]["Refused"];
-        };
-    };
-    log_stream_seek: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Makes the request safe to repeat. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
-            path: {
-                /** @description Id of the organisation that the credential belongs to. */
-                org_id: components["parameters"]["org_id"];
-                /** @description Id of the log stream. */
-                id: components["parameters"]["id.12"];
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "sequence": 1042
-                 *     }
-                 */
-                "application/json": components["schemas"]["LogStreamSeekIn"];
-            };
-        };
-        responses: {
-            /** @description OK. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["LogStream"];
-                };
-            };
-            default: components["responses"]["Refused"];
-        };
-    };
-    log_stream_test: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description The reason for the request, stored in its audit log entry. */
-                "X-Access-Reason"?: components["parameters"]["AccessReason"];
-                /** @description What a program needs the secret for, such as the whole command that it runs. */
-                "X-Access-Call"?: components["parameters"]["AccessCall"];
-                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
-                DPoP?: components["parameters"]["DPoP"];
-            };
-            path: {
-                /** @description Id of the organisation that the credential belongs to. */
-                org_id: components["parameters"]["org_id"];
-                /** @description Id of the log stream. */
-                id: components["parameters"]["id.12"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description OK. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["LogStreamTested"];
-                };
-            };
-            default: components["responses"]["Refused"];
-        };
-    };
     integration_generate: {
         parameters: {
             query?: never;
@@ -13803,7 +13702,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the integration. */
-                id: components["parameters"]["id.13"];
+                id: components["parameters"]["id.12"];
             };
             cookie?: never;
         };
@@ -13838,7 +13737,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the integration. */
-                id: components["parameters"]["id.13"];
+                id: components["parameters"]["id.12"];
             };
             cookie?: never;
         };
@@ -13871,7 +13770,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the integration. */
-                id: components["parameters"]["id.13"];
+                id: components["parameters"]["id.12"];
             };
             cookie?: never;
         };
@@ -14007,7 +13906,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the sync. */
-                id: components["parameters"]["id.14"];
+                id: components["parameters"]["id.13"];
             };
             cookie?: never;
         };
@@ -14042,7 +13941,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the sync. */
-                id: components["parameters"]["id.14"];
+                id: components["parameters"]["id.13"];
             };
             cookie?: never;
         };
@@ -14270,6 +14169,384 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    domain_list: {
+        parameters: {
+            query?: {
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+            };
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DomainPage"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    domain_create: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "domain": "example.com"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DomainIn"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Domain"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    domain_read: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the domain. */
+                id: components["parameters"]["id.14"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Domain"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    domain_delete: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the domain. */
+                id: components["parameters"]["id.14"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No content. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    domain_verify: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the domain. */
+                id: components["parameters"]["id.14"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Domain"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    sso_connection_list: {
+        parameters: {
+            query?: {
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+            };
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SsoConnectionPage"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    sso_connection_create: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "kind": "oidc",
+                 *       "name": "Okta",
+                 *       "issuer": "https://login.example.com",
+                 *       "client_id": "text",
+                 *       "client_secret": "text",
+                 *       "domains": [
+                 *         "dom_01M9xQeKcX3vTz6nWJfQ4b"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["SsoConnectionIn"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SsoConnection"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    sso_connection_read: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the connection. */
+                id: components["parameters"]["id.15"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SsoConnection"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    sso_connection_delete: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the connection. */
+                id: components["parameters"]["id.15"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No content. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    sso_connection_update: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the connection. */
+                id: components["parameters"]["id.15"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Okta"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SsoConnectionPatch"];
+            };
+        };
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SsoConnection"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     org_panic: {
         parameters: {
             query?: never;
@@ -14329,7 +14606,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the credential. */
-                id: components["parameters"]["id.15"];
+                id: components["parameters"]["id.16"];
             };
             cookie?: never;
         };
@@ -14459,7 +14736,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the incident. */
-                id: components["parameters"]["id.16"];
+                id: components["parameters"]["id.17"];
             };
             cookie?: never;
         };
@@ -14494,7 +14771,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the incident. */
-                id: components["parameters"]["id.16"];
+                id: components["parameters"]["id.17"];
             };
             cookie?: never;
         };
@@ -14536,7 +14813,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the credential. */
-                id: components["parameters"]["id.15"];
+                id: components["parameters"]["id.16"];
             };
             cookie?: never;
         };
@@ -15251,7 +15528,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the trust. */
-                id: components["parameters"]["id.17"];
+                id: components["parameters"]["id.18"];
             };
             cookie?: never;
         };
@@ -15286,7 +15563,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the trust. */
-                id: components["parameters"]["id.17"];
+                id: components["parameters"]["id.18"];
             };
             cookie?: never;
         };
@@ -15319,7 +15596,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the trust. */
-                id: components["parameters"]["id.17"];
+                id: components["parameters"]["id.18"];
             };
             cookie?: never;
         };

@@ -23,6 +23,8 @@ function lifetimeOf(core: Core, org: OrgRow | null, row: CredentialRow): Lifetim
     isEndedByPanic(org, row) ||
     (row.member_id !== null && !core.rows.get('member', row.member_id)) ||
     (row.passkey_id !== null && !core.rows.get('passkey', row.passkey_id)) ||
+    // safety: deleted-connection-ends-sessions
+    (row.sso !== null && !core.rows.get('sso_connection', row.sso.connection)) ||
     (row.device_id !== null && isBlocked(core, core.rows.get('device', row.device_id)));
   return { expires_at: row.expires_at, revoked_at: row.revoked_at ?? (isGone ? 0 : null) };
 }
