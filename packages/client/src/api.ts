@@ -2195,6 +2195,130 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/log-streams": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List log streams
+         * @description Needs the scope `webhooks:write`.
+         */
+        get: operations["log_stream_list"];
+        put?: never;
+        /**
+         * Create a log stream
+         * @description Sends the audit log to Splunk, Datadog, an S3-compatible bucket, an OTLP or an HTTPS endpoint as it grows, in order, each entry at least once. Needs `audit:read` and `webhooks:write`, without limits to environments or names. Credentials are encrypted and never returned.
+         *
+         *     Needs the scope `webhooks:write`.
+         */
+        post: operations["log_stream_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/log-streams/{id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the log stream. */
+                id: components["parameters"]["id.12"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Show a log stream
+         * @description Needs the scope `webhooks:write`.
+         */
+        get: operations["log_stream_read"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a log stream
+         * @description Entries up to that of the deletion are first sent to its target, for up to a minute.
+         *
+         *     Needs the scope `webhooks:write`.
+         */
+        delete: operations["log_stream_delete"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a log stream
+         * @description A config replaces the stored one whole, credentials included. Entries up to that of the change are first sent to the target before it, for up to a minute. Whoever sends a config, or enables a stream that had stopped, is its maker from then on.
+         *
+         *     Needs the scope `webhooks:write`.
+         */
+        patch: operations["log_stream_update"];
+        trace?: never;
+    };
+    "/orgs/{org_id}/log-streams/{id}/seek": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send entries again
+         * @description From a sequence on, which is at most the position: no entry can be skipped.
+         *
+         *     Needs the scope `webhooks:write`.
+         */
+        post: operations["log_stream_seek"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/log-streams/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test message
+         * @description In one attempt, even where the stream is disabled. The message is no entry: it has `test: true`.
+         *
+         *     Needs the scope `webhooks:write`.
+         */
+        post: operations["log_stream_test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orgs/{org_id}/integrations/generate": {
         parameters: {
             query?: never;
@@ -2334,7 +2458,7 @@ export interface paths {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the integration. */
-                id: components["parameters"]["id.12"];
+                id: components["parameters"]["id.13"];
             };
             cookie?: never;
         };
@@ -2610,7 +2734,7 @@ export interface paths {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the domain. */
-                id: components["parameters"]["id.14"];
+                id: components["parameters"]["id.15"];
             };
             cookie?: never;
         };
@@ -2706,7 +2830,7 @@ export interface paths {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the connection. */
-                id: components["parameters"]["id.15"];
+                id: components["parameters"]["id.16"];
             };
             cookie?: never;
         };
@@ -2838,7 +2962,7 @@ export interface paths {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the incident. */
-                id: components["parameters"]["id.17"];
+                id: components["parameters"]["id.18"];
             };
             cookie?: never;
         };
@@ -2896,7 +3020,7 @@ export interface paths {
         put?: never;
         /**
          * Rewrap keys with the current master key
-         * @description Send it after you put a new master key first in MASTER_KEYS. Each request rewraps about 100 keys; reads and writes continue in the meantime. Repeat with `next` as `cursor` until `next` is null, and start again while `done` is below `total`. If a master key is missing, the request fails with MISCONFIGURED, which names it, and the keys it wraps stay unchanged.
+         * @description Send it after you put a new master key first in MASTER_KEYS. Each request rewraps about 100 keys; reads and writes continue in the meantime. Repeat with `next` as `cursor` until `next` is null, and start again while `done` is below `total`. If a master key is missing, the request fails with MISCONFIGURED, which names it, and the keys it wraps stay unchanged. If the first master key opens none of the keys under its id, nothing is rewrapped.
          *
          *     Accepts the bootstrap token.
          */
@@ -3293,7 +3417,7 @@ export interface paths {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the trust. */
-                id: components["parameters"]["id.18"];
+                id: components["parameters"]["id.19"];
             };
             cookie?: never;
         };
@@ -6322,6 +6446,151 @@ export interface components {
              */
             since: string;
         };
+        LogStreamMade: components["schemas"]["LogStream"] & {
+            /**
+             * @description For kind https: the secret that signs requests, shown once. A new config has a new one.
+             * @example whsec_C2FVsBQIhrscChlQ…
+             */
+            secret?: string | null;
+        };
+        LogStreamPosition: {
+            /**
+             * @description The last entry that the target took.
+             * @example 1041
+             */
+            sequence: number;
+            /** Format: date-time */
+            time: string | null;
+        };
+        LogStream: {
+            /** @example log_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /**
+             * @description The ETag is "r" and this number.
+             * @example 1
+             */
+            revision: number;
+            /** @example SIEM */
+            name: string;
+            /**
+             * @example https
+             * @enum {string}
+             */
+            kind: "splunk" | "datadog" | "s3" | "otlp" | "https";
+            /**
+             * @description Without credentials and headers. A URL that is itself a credential is shown as its origin.
+             * @example {
+             *       "url": "https://siem.example.com/audit"
+             *     }
+             */
+            config: {
+                [key: string]: components["schemas"]["LogStreamConfigValue"];
+            };
+            /**
+             * @description `svc`: the entry as GET /audit-log shows it. `ocsf`: an OCSF event that contains it as `raw_data`.
+             * @example svc
+             * @enum {string}
+             */
+            format: "svc" | "ocsf";
+            enabled: boolean;
+            /**
+             * @example active
+             * @enum {string}
+             */
+            status: "active" | "failing" | "disabled";
+            /**
+             * @description `user`: by a request; `failing`: every attempt failed for 5 days; `gone`: the target answered 410; `maker`: whoever made it has ended, or may not make it any more.
+             * @example null
+             * @enum {string|null}
+             */
+            disabled_reason: "user" | "failing" | "gone" | "maker" | null;
+            position: components["schemas"]["LogStreamPosition"];
+            /**
+             * @description Why the last attempt failed.
+             * @example null
+             */
+            last_error: {
+                status: number | null;
+                message: string;
+                /** Format: date-time */
+                time: string;
+            } | null;
+            /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        LogStreamIn: {
+            /** @example SIEM */
+            name: string;
+            /**
+             * @example https
+             * @enum {string}
+             */
+            kind: "splunk" | "datadog" | "s3" | "otlp" | "https";
+            /**
+             * @description splunk: `url`, `token`, `index`, `source`, `sourcetype`. datadog: `url`, `api_key`, `service`, `tags`. s3: `endpoint`, `region`, `bucket`, `prefix`, `access_key_id`, `secret_access_key`. otlp and https: `url`, `headers`.
+             * @example {
+             *       "url": "https://siem.example.com/audit"
+             *     }
+             */
+            config: {
+                [key: string]: components["schemas"]["LogStreamConfigValueChoice"];
+            };
+            /**
+             * @description `svc`: the entry as GET /audit-log shows it. `ocsf`: an OCSF event that contains it as `raw_data`.
+             * @example svc
+             * @enum {string}
+             */
+            format?: "svc" | "ocsf";
+            /**
+             * @description The first entry: `now` (by default), `beginning`, or a sequence of the audit log.
+             * @example now
+             */
+            from?: ("now" | "beginning") | number;
+            enabled?: boolean;
+        };
+        LogStreamPage: {
+            data: components["schemas"]["LogStream"][];
+            /** @description null on the last page. */
+            next_cursor: string | null;
+            has_more: boolean;
+        };
+        LogStreamPatch: {
+            /** @example SIEM */
+            name?: string;
+            /**
+             * @description splunk: `url`, `token`, `index`, `source`, `sourcetype`. datadog: `url`, `api_key`, `service`, `tags`. s3: `endpoint`, `region`, `bucket`, `prefix`, `access_key_id`, `secret_access_key`. otlp and https: `url`, `headers`.
+             * @example {
+             *       "url": "https://siem.example.com/audit"
+             *     }
+             */
+            config?: {
+                [key: string]: components["schemas"]["LogStreamConfigValueChoice"];
+            };
+            /**
+             * @description `svc`: the entry as GET /audit-log shows it. `ocsf`: an OCSF event that contains it as `raw_data`.
+             * @example svc
+             * @enum {string}
+             */
+            format?: "svc" | "ocsf";
+            enabled?: boolean;
+        };
+        LogStreamSeekIn: {
+            /**
+             * @description The first entry to send again.
+             * @example 1042
+             */
+            sequence: number;
+        };
+        LogStreamTested: {
+            /** @enum {boolean} */
+            delivered: true;
+            /** @example 200 */
+            status: number;
+        };
         GeneratedFile: {
             /** @example .env */
             filename: string;
@@ -8005,7 +8274,7 @@ export interface components {
             issuer: string;
             audiences: string[];
             claims: {
-                [key: string]: components["schemas"]["TrustClaimsValue"];
+                [key: string]: components["schemas"]["LogStreamConfigValue"];
             };
             /**
              * @example [
@@ -8080,7 +8349,7 @@ export interface components {
              *     }
              */
             claims: {
-                [key: string]: components["schemas"]["TrustClaimsValueChoice"];
+                [key: string]: components["schemas"]["TrustClaimsValue"];
             };
             /**
              * @example [
@@ -8178,7 +8447,7 @@ export interface components {
              *     }
              */
             claims?: {
-                [key: string]: components["schemas"]["TrustClaimsValueChoice"];
+                [key: string]: components["schemas"]["TrustClaimsValue"];
             };
             /**
              * @example [
@@ -8383,7 +8652,7 @@ export interface components {
         /** @enum {string} */
         ComplianceFindingId: "secrets-rotation-overdue" | "secrets-never-rotated" | "secrets-expiring" | "secrets-unread" | "secrets-naming" | "credentials-unused" | "credentials-without-expiry" | "credentials-over-scoped" | "members-without-passkey" | "devices-unassigned" | "break-glass-use" | "approvals" | "emergency-operations" | "refused-administration" | "integrity-alarms" | "audit-chain" | "delivery-failures";
         /** @enum {string} */
-        EventType: "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "GRANT_REMOVED" | "POLICY_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "SSO_CHANGED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED" | "INCIDENT_OPENED";
+        EventType: "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "GRANT_REMOVED" | "POLICY_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "SSO_CHANGED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED" | "INCIDENT_OPENED" | "LOG_STREAM_CHANGED" | "LOG_STREAM_DISABLED";
         /**
          * @example [
          *       "SECRET_ROTATED"
@@ -8391,7 +8660,7 @@ export interface components {
          */
         WebhookEvents: "*" | string[];
         /** @enum {string} */
-        WebhookEventsItem: "*" | "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "GRANT_REMOVED" | "POLICY_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "SSO_CHANGED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED" | "INCIDENT_OPENED";
+        WebhookEventsItem: "*" | "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "GRANT_REMOVED" | "POLICY_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "SSO_CHANGED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED" | "INCIDENT_OPENED" | "LOG_STREAM_CHANGED" | "LOG_STREAM_DISABLED";
         /**
          * @description Kinds of events, or `*` for all, including future ones.
          * @example [
@@ -8400,6 +8669,11 @@ export interface components {
          *     ]
          */
         WebhookEventsChoice: "*" | components["schemas"]["WebhookEventsItem"][];
+        LogStreamConfigValue: string | string[];
+        LogStreamConfigValueChoice3: {
+            [key: string]: string;
+        };
+        LogStreamConfigValueChoice: string | string[] | components["schemas"]["LogStreamConfigValueChoice3"];
         /**
          * @example dotenv
          * @enum {string}
@@ -8416,12 +8690,9 @@ export interface components {
          * @enum {string}
          */
         NotifyPlatform: "slack" | "microsoft-teams" | "discord" | "google-chat" | "mattermost" | "telegram" | "pagerduty" | "opsgenie" | "webhook" | "email";
-        NotifyConfigValueChoice5: {
-            [key: string]: string;
-        };
-        NotifyConfigValue: string | number | boolean | (string | number)[] | components["schemas"]["NotifyConfigValueChoice5"];
+        NotifyConfigValue: string | number | boolean | (string | number)[] | components["schemas"]["LogStreamConfigValueChoice3"];
         /** @enum {string} */
-        IntegrationEventsItem: "SECRET_LEAKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "ORG_RECOVERED" | "INCIDENT_OPENED" | "SYNC_FAILED" | "WEBHOOK_DISABLED" | "POLICY_VIOLATED" | "SECRET_EXPIRING" | "CREDENTIAL_EXPIRING" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "SECRET_ROTATION_DUE" | "CREDENTIAL_REVOKED" | "DEVICE_BLOCKED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "SSO_CHANGED" | "ENROLMENT_CREATED" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_ROTATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_REMOVED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "GRANT_REMOVED" | "POLICY_CREATED" | "MEMBER_ENROLLED" | "CREDENTIAL_CREATED" | "SYNC_COMPLETED" | "AUDIT_CHECKPOINT";
+        IntegrationEventsItem: "SECRET_LEAKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "ORG_RECOVERED" | "INCIDENT_OPENED" | "SYNC_FAILED" | "WEBHOOK_DISABLED" | "LOG_STREAM_DISABLED" | "LOG_STREAM_CHANGED" | "POLICY_VIOLATED" | "SECRET_EXPIRING" | "CREDENTIAL_EXPIRING" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "SECRET_ROTATION_DUE" | "CREDENTIAL_REVOKED" | "DEVICE_BLOCKED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "SSO_CHANGED" | "ENROLMENT_CREATED" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_ROTATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_REMOVED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "GRANT_REMOVED" | "POLICY_CREATED" | "MEMBER_ENROLLED" | "CREDENTIAL_CREATED" | "SYNC_COMPLETED" | "AUDIT_CHECKPOINT";
         /**
          * @description For kind notify.
          * @example [
@@ -8500,7 +8771,7 @@ export interface components {
              */
             events?: components["schemas"]["IntegrationEvents"];
         };
-        IntegrationConfigValue: string | number | boolean | (string | number)[] | components["schemas"]["NotifyConfigValueChoice5"] | null;
+        IntegrationConfigValue: string | number | boolean | (string | number)[] | components["schemas"]["LogStreamConfigValueChoice3"] | null;
         NewShareChoice1: {
             /** @example shr_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
@@ -8597,7 +8868,6 @@ export interface components {
         /** @enum {string} */
         CredentialGraphParentKind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust" | "member" | "system";
         TrustClaimsValue: string | string[];
-        TrustClaimsValueChoice: string | string[];
         /**
          * @description Identifies the error. Codes never change: use them in programs.
          * @enum {string}
@@ -8672,20 +8942,22 @@ export interface components {
         types: string;
         /** @description Id of the webhook. */
         "id.11": string;
-        /** @description Id of the integration. */
+        /** @description Id of the log stream. */
         "id.12": string;
-        /** @description Id of the sync. */
+        /** @description Id of the integration. */
         "id.13": string;
-        /** @description Id of the domain. */
+        /** @description Id of the sync. */
         "id.14": string;
-        /** @description Id of the connection. */
+        /** @description Id of the domain. */
         "id.15": string;
-        /** @description Id of the credential. */
+        /** @description Id of the connection. */
         "id.16": string;
-        /** @description Id of the incident. */
+        /** @description Id of the credential. */
         "id.17": string;
-        /** @description Id of the trust. */
+        /** @description Id of the incident. */
         "id.18": string;
+        /** @description Id of the trust. */
+        "id.19": string;
     };
     requestBodies: never;
     headers: never;
@@ -13437,6 +13709,275 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    log_stream_list: {
+        parameters: {
+            query?: {
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+            };
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogStreamPage"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    log_stream_create: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "SIEM",
+                 *       "kind": "https",
+                 *       "config": {
+                 *         "url": "https://siem.example.com/audit"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["LogStreamIn"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogStreamMade"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    log_stream_read: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the log stream. */
+                id: components["parameters"]["id.12"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogStream"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    log_stream_delete: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the log stream. */
+                id: components["parameters"]["id.12"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No content. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    log_stream_update: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the log stream. */
+                id: components["parameters"]["id.12"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "SIEM"
+                 *     }
+                 */
+                "application/json": components["schemas"]["LogStreamPatch"];
+            };
+        };
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogStreamMade"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    log_stream_seek: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the log stream. */
+                id: components["parameters"]["id.12"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "sequence": 1042
+                 *     }
+                 */
+                "application/json": components["schemas"]["LogStreamSeekIn"];
+            };
+        };
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogStream"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    log_stream_test: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the log stream. */
+                id: components["parameters"]["id.12"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogStreamTested"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     integration_generate: {
         parameters: {
             query?: never;
@@ -13702,7 +14243,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the integration. */
-                id: components["parameters"]["id.12"];
+                id: components["parameters"]["id.13"];
             };
             cookie?: never;
         };
@@ -13737,7 +14278,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the integration. */
-                id: components["parameters"]["id.12"];
+                id: components["parameters"]["id.13"];
             };
             cookie?: never;
         };
@@ -13770,7 +14311,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the integration. */
-                id: components["parameters"]["id.12"];
+                id: components["parameters"]["id.13"];
             };
             cookie?: never;
         };
@@ -13906,7 +14447,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the sync. */
-                id: components["parameters"]["id.13"];
+                id: components["parameters"]["id.14"];
             };
             cookie?: never;
         };
@@ -13941,7 +14482,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the sync. */
-                id: components["parameters"]["id.13"];
+                id: components["parameters"]["id.14"];
             };
             cookie?: never;
         };
@@ -14262,7 +14803,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the domain. */
-                id: components["parameters"]["id.14"];
+                id: components["parameters"]["id.15"];
             };
             cookie?: never;
         };
@@ -14297,7 +14838,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the domain. */
-                id: components["parameters"]["id.14"];
+                id: components["parameters"]["id.15"];
             };
             cookie?: never;
         };
@@ -14330,7 +14871,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the domain. */
-                id: components["parameters"]["id.14"];
+                id: components["parameters"]["id.15"];
             };
             cookie?: never;
         };
@@ -14450,7 +14991,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the connection. */
-                id: components["parameters"]["id.15"];
+                id: components["parameters"]["id.16"];
             };
             cookie?: never;
         };
@@ -14485,7 +15026,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the connection. */
-                id: components["parameters"]["id.15"];
+                id: components["parameters"]["id.16"];
             };
             cookie?: never;
         };
@@ -14520,7 +15061,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the connection. */
-                id: components["parameters"]["id.15"];
+                id: components["parameters"]["id.16"];
             };
             cookie?: never;
         };
@@ -14606,7 +15147,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the credential. */
-                id: components["parameters"]["id.16"];
+                id: components["parameters"]["id.17"];
             };
             cookie?: never;
         };
@@ -14736,7 +15277,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the incident. */
-                id: components["parameters"]["id.17"];
+                id: components["parameters"]["id.18"];
             };
             cookie?: never;
         };
@@ -14771,7 +15312,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the incident. */
-                id: components["parameters"]["id.17"];
+                id: components["parameters"]["id.18"];
             };
             cookie?: never;
         };
@@ -14813,7 +15354,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the credential. */
-                id: components["parameters"]["id.16"];
+                id: components["parameters"]["id.17"];
             };
             cookie?: never;
         };
@@ -15528,7 +16069,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the trust. */
-                id: components["parameters"]["id.18"];
+                id: components["parameters"]["id.19"];
             };
             cookie?: never;
         };
@@ -15563,7 +16104,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the trust. */
-                id: components["parameters"]["id.18"];
+                id: components["parameters"]["id.19"];
             };
             cookie?: never;
         };
@@ -15596,7 +16137,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the trust. */
-                id: components["parameters"]["id.18"];
+                id: components["parameters"]["id.19"];
             };
             cookie?: never;
         };
