@@ -7,6 +7,7 @@ import { checks } from './checks.mjs';
 export const mutants = [
   // ---------------------------------------------------------------- leases
   ...checks({
+    'vitals-gather-entries': 'faults/alarms: keeps no audit entry in a region that nobody reads',
     'lease-of-same-format': 'api/regions/leases: another format gets none',
     'lease-of-this-term': 'api/regions/leases: a replica of another term begins again',
     'left-without-entries': 'api/regions/instance: does not leave before the gate has its entries',

@@ -5,6 +5,7 @@
 // taken for a difference.
 import { isClockBehind } from '../audit/clock';
 import type { Core } from '../core';
+import { gatherIdle } from '../replicas/serve';
 import type { Vitals } from '../request/call';
 import { backlogs } from '../tasks/backlog';
 import { mirror } from './mirror';
@@ -20,6 +21,8 @@ export async function vitalsOf(core: Core): Promise<Vitals> {
   // For a gate without requests.
   // safety: vitals-keep-alarm
   core.schedule.keepArmed();
+  // safety: vitals-gather-entries
+  void gatherIdle(core);
   const found = await difference(core);
   if (found) return found;
   // On a full disk a gate reads and answers, but each request fails, because its audit entry cannot be

@@ -270,21 +270,33 @@ export async function recall(core: Core, allowances: readonly Allowance[]): Prom
  * Asks replicas for the entries that the gate does not have. Returns the regions that did not reply within a
  * second.
  */
-export async function gather(core: Core): Promise<Region[]> {
+export async function gather(core: Core, regions = leases(core).owing()): Promise<Region[]> {
   const missing = await Promise.all(
-    leases(core)
-      .owing()
-      .map(async (region) => {
-        const left = await withinTime(
-          replicaIn(core, region)
-            .flush()
-            .catch(() => null),
-          PATIENCE,
-        );
-        if (left !== 0) return region;
-        leases(core).settled(region, core.now());
-        return null;
-      }),
+    regions.map(async (region) => {
+      const left = await withinTime(
+        replicaIn(core, region)
+          .flush()
+          .catch(() => null),
+        PATIENCE,
+      );
+      if (left !== 0) return region;
+      leases(core).settled(region, core.now());
+      return null;
+    }),
   );
   return missing.filter((region) => region !== null);
+}
+
+/**
+ * The same of the regions where nobody reads any more: a replica whose alarm the platform gave up would keep
+ * its entries until somebody reads there again, or looks at the audit log.
+ */
+export async function gatherIdle(core: Core): Promise<void> {
+  const live = leases(core)
+    .live(core.now())
+    .map(({ region }) => region);
+  const idle = leases(core)
+    .owing()
+    .filter((region) => !live.includes(region));
+  await gather(core, idle);
 }
