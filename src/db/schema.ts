@@ -106,7 +106,9 @@ export const members = sqliteTable(
     connections: text({ mode: 'json' }).$type<StoredTie[]>(),
     /** Since when the member is suspended; null if they are not. */
     suspended_at: integer(),
-    /** Who suspended the member: a member, a credential or a SCIM token. What SCIM suspended, only SCIM lifts. */
+    /**
+     * Who suspended the member: a member, a credential or a SCIM token. What SCIM suspended, only SCIM lifts.
+     */
     suspended_by: text(),
     /** What an identity provider said of the member; null for one whom only people made. */
     provisioned: text({ mode: 'json' }).$type<Provisioned>(),
@@ -777,7 +779,10 @@ export interface TeamMapping {
   team_id: string;
 }
 
-/** Links: which member an identity of a connection is. An identity is its issuer and subject, never an address. */
+/**
+ * Links: which member an identity of a connection is. An identity is its issuer and subject, never an
+ * address.
+ */
 export const ssoLinks = sqliteTable(
   'sso_links',
   {
