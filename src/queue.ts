@@ -8,6 +8,7 @@ import { type Env, settingsOf } from './env';
 import type { QueueMessage } from './gate/messages';
 import { callGate } from './http/gate-call';
 import { keyringOf } from './keys/keyring';
+import { measure } from './metrics/collect';
 
 /**
  * Whether this release knows the job of a message. It does not if the message is of a newer release, or of
@@ -30,6 +31,7 @@ export async function runJob(env: Env, { job, org, id }: QueueMessage & { kind: 
     org,
     keys,
     id: id ?? null,
+    measure: (name, labels, value) => measure(env, name, labels, value),
     async ask(action, input, operation = action) {
       const ask = {
         org,

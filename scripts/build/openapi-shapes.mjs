@@ -15,6 +15,7 @@ const LATER = [
   'regions',
   'replicas',
   'location_hint',
+  'log_streams',
 ];
 
 /** @typedef {Map<string, { kinds: string, isOptional: boolean }>} Fields */

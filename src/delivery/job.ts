@@ -11,6 +11,8 @@ export interface JobContext {
   keys: OrgKeys;
   /** The subject of the job, if a message names one: an endpoint. */
   id: string | null;
+  /** Notes an observation for `GET /metrics`. */
+  measure(name: 'svc_log_stream_lag_seconds', labels: readonly string[], value: number): void;
   /** Calls the gate as the service itself, a caller of kind `system`. Each call has its own audit entry. */
   ask(action: Action, input: unknown, operation?: string): Promise<Outcome>;
 }

@@ -173,8 +173,8 @@ const taken: Record<Kind, () => Response> = {
 };
 
 /**
- * Targets. `got` has every request; `answers` replaces the usual answer, by host; `entries` are what each host
- * has taken, in the order in which it did. `names` lead elsewhere, and `lookedUp` is waited for.
+ * Targets. `got` has every request; `answers` replaces the usual answer, by host; `entries` are what each
+ * host has taken, in the order in which it did. `names` lead elsewhere, and `lookedUp` is waited for.
  */
 export function useTargets() {
   // Tests send by themselves: the queue would send as well, from a request of its own.

@@ -1,4 +1,4 @@
-// Environments, teams, grants, policies, devices and webhooks: each command once, against a real vault.
+// Environments, teams, grants, policies, devices, webhooks and log streams: each command once, against a real vault.
 import { generateKeyPairSync } from 'node:crypto';
 import { beforeAll, expect, inject, it } from 'vitest';
 import { signedInTerminal } from '../../../test/packages/people.mjs';
@@ -173,4 +173,20 @@ it('webhook: only the signing secret is on stdout; tested, rotated, disabled and
   expect((await machine.svc(['webhook', 'create', 'https://hooks.example.com/x'])).stderr).toContain(
     '--events',
   );
+});
+
+it('log-stream: only the signing secret is on stdout; shown, changed, disabled and deleted', async () => {
+  const stream = { name: 'SIEM', kind: 'https', config: { url: 'https://siem.example.com/audit' } };
+  const { stdout, stderr } = await ok(['log-stream', 'create'], { stdin: JSON.stringify(stream) });
+  expect(stdout).toMatch(/^whsec_\S+\n$/);
+  const [id = ''] = /log_\w+/.exec(stderr) ?? [];
+  expect((await rows(['log-stream', 'list']))[0]).toMatchObject({ id, name: 'SIEM', status: 'active' });
+  expect(await json(['log-stream', 'show', id])).toMatchObject({ config: stream.config, last_error: null });
+  const changed = await ok(['log-stream', 'update', id], { stdin: JSON.stringify({ name: 'Other' }) });
+  expect(changed.stdout).toBe('');
+  expect((await machine.svc(['log-stream', 'seek', id])).code).toBe(2);
+  expect((await machine.svc(['log-stream', 'test', id])).code).not.toBe(0);
+  expect(await confirmed(['log-stream', 'disable', id])).toMatchObject({ enabled: false });
+  expect(await json(['log-stream', 'enable', id])).toMatchObject({ enabled: true, name: 'Other' });
+  await confirmed(['log-stream', 'delete', id]);
 });

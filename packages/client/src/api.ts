@@ -7444,6 +7444,8 @@ export interface components {
                     /** Format: date-time */
                     expires_at: string | null;
                 }[];
+                /** @description Log streams that were created or changed. Those of members have stopped. */
+                log_streams: components["schemas"]["RecentLogStream"][];
                 /** @description Trusts that were created or changed. They still work, unless this request revoked all API keys and with them all trusts. Their session tokens are revoked. */
                 trusts: {
                     /** @example trs_01M9xQeKcX3vTz6nWJfQ4b */
@@ -7480,6 +7482,23 @@ export interface components {
              * @example 2026-11-22T12:00:00.000Z
              */
             expires_at: string;
+        };
+        RecentLogStream: {
+            /** @example log_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /** @example SIEM */
+            name: string;
+            /**
+             * @example https
+             * @enum {string}
+             */
+            kind: "splunk" | "datadog" | "s3" | "otlp" | "https";
+            /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
         };
         PanicIn: {
             /** @example a laptop was stolen */
@@ -7881,6 +7900,8 @@ export interface components {
                     /** Format: date-time */
                     expires_at: string | null;
                 }[];
+                /** @description Log streams that were created or changed. Those of members have stopped. */
+                log_streams: components["schemas"]["RecentLogStream"][];
                 /** @description Trusts that were created or changed. They still work, unless this request revoked all API keys and with them all trusts. Their session tokens are revoked. */
                 trusts: {
                     /** @example trs_01M9xQeKcX3vTz6nWJfQ4b */

@@ -37,7 +37,8 @@ interface Page {
   /** Search words for the command palette, in addition to the label. */
   words?: string;
   /**
-   * The scope that the page needs, or several, separated by spaces. The navigation hides it from members whose role does not have the scope.
+   * The scope that the page needs, or several, separated by spaces. The navigation hides it from members
+   * whose role does not have the scope.
    */
   needs?: string;
   /** Shown beside the label: a count that needs attention. */

@@ -3,7 +3,13 @@
 import { z } from '@hono/zod-openapi';
 import { kindsOfCredentials } from '../../db/credential-kinds';
 import { exampleId } from '../../db/ids';
-import { type IncidentRow, incidentKinds, incidentStatuses, syncStatuses } from '../../db/schema';
+import {
+  type IncidentRow,
+  incidentKinds,
+  incidentStatuses,
+  logStreamKinds,
+  syncStatuses,
+} from '../../db/schema';
 import { Instant, iso, isoOrNull, pageOf, pageQuery, Revision, Time, text } from '../../http/wire';
 import { ApiKey } from '../credentials/wire';
 import { configuring } from './payloads';
@@ -70,6 +76,22 @@ const Recent = z
       .openapi({
         description:
           'Grants that are still in effect. GET /orgs/:org_id/grants shows their environments and names.',
+      }),
+    log_streams: z
+      .array(
+        z
+          .object({
+            id: z.string().openapi({ example: exampleId('log_stream') }),
+            name: z.string().openapi({ example: 'SIEM' }),
+            kind: z.enum(logStreamKinds).openapi({ example: 'https' }),
+            created_by: z.string(),
+            created_at: Time,
+            updated_at: Time,
+          })
+          .openapi('RecentLogStream'),
+      )
+      .openapi({
+        description: 'Log streams that were created or changed. Those of members have stopped.',
       }),
     trusts: z
       .array(

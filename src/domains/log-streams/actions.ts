@@ -1,5 +1,5 @@
-// Actions on log streams and the permissions they need. Each route also needs audit:read: see `gate/maker.ts`.
-// The service itself performs the last two: they have no route.
+// Actions on log streams and the permissions they need. Each route also needs audit:read: see
+// `gate/maker.ts`. The service itself performs the last two: they have no route.
 import type { Needs } from '../../auth/actions';
 
 export const actions = {

@@ -1,13 +1,12 @@
-// Sends the audit log to the target of a stream, in the Worker: the job of one stream. Invariants: a batch that
-// is cut off anywhere is sent again, because its lease ends; entries that were read in D1 are sent only if
-// their hash chain holds; no address, credential or entry is logged.
+// Sends the audit log to the target of a stream, in the Worker: the job of one stream. Invariants: a batch
+// that is cut off anywhere is sent again, because its lease ends; entries that were read in D1 are sent only
+// if their hash chain holds; no address, credential or entry is logged.
 import { utf8 } from '../../crypto/bytes';
 import type { JobContext } from '../../delivery/job';
 import { type Settings, settingsOf } from '../../env';
 import { ApiError } from '../../errors';
 import type { Entry } from '../../gate/audit/entry';
 import { unwrap } from '../../gate/request/outcome';
-import { measure } from '../../metrics/collect';
 import { chainFrom } from '../audit/check-chain';
 import { partsFrom } from '../audit/verify';
 import { decrypted } from './encryption';
@@ -93,8 +92,8 @@ function altered(error: unknown): null {
 }
 
 /** How long the oldest entry of a batch waited. */
-const noteLag = ({ env }: JobContext, { row }: Work, { time }: Line): void =>
-  measure(env, 'svc_log_stream_lag_seconds', [row.kind], Math.max(0, Date.now() - Date.parse(time)) / 1000);
+const noteLag = ({ measure }: JobContext, { row }: Work, { time }: Line): void =>
+  measure('svc_log_stream_lag_seconds', [row.kind], Math.max(0, Date.now() - Date.parse(time)) / 1000);
 
 /** What a line adds to a request around its text. */
 const AROUND = 300;
@@ -116,8 +115,8 @@ function fitting(org: string, { kind, format }: Work['row'], entries: Entry[]) {
 }
 
 /**
- * The entries of a batch that are in D1; or the last sequence of a gap that the log itself names; or that they
- * cannot be read.
+ * The entries of a batch that are in D1; or the last sequence of a gap that the log itself names; or that
+ * they cannot be read.
  */
 async function archived({ env, org }: JobContext, work: Work): Promise<Entry[] | number | 'unreadable'> {
   const { from: position, hash, to, oldest, held, missing, isWhole } = work;

@@ -1,6 +1,6 @@
-// An audit entry in the Open Cybersecurity Schema Framework: API Activity (6003), or Authentication (3002) for
-// sign-ins and the ends of sessions. https://schema.ocsf.io/1.3.0/classes/api_activity
-// Invariant: `raw_data` is the entry as the audit log has it.
+// An audit entry in the Open Cybersecurity Schema Framework: API Activity (6003), or Authentication (3002)
+// for sign-ins and the ends of sessions. https://schema.ocsf.io/1.3.0/classes/api_activity Invariant:
+// `raw_data` is the entry as the audit log has it.
 import type { Entry } from '../../gate/audit/entry';
 import { version } from '../../version';
 

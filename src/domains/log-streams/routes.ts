@@ -1,5 +1,5 @@
-// HTTP routes of log streams. The Worker validates and encrypts configs before it calls the gate, and decrypts
-// them only to send.
+// HTTP routes of log streams. The Worker validates and encrypts configs before it calls the gate, and
+// decrypts them only to send.
 import { newId } from '../../db/ids';
 import type { LogStreamKind, LogStreamRow } from '../../db/schema';
 import { ApiError, refuse } from '../../errors';

@@ -58,6 +58,7 @@ const OF_REQUESTS = [
     'tombstones',
   ],
   ...['deliveries', 'delivery_events', 'delivery_endpoints', 'delivery_windows', 'delivery_leases'],
+  'log_stream_drains',
 ];
 
 /** How many rows a root may have in this test, and how many requests it makes to each route. */
@@ -102,6 +103,7 @@ const parts: Record<string, string> = {
   sync_results: 'sync',
   sync_places: 'sync_names',
   sync_due: 'integration',
+  log_stream_states: 'log_stream',
   secret_versions: 'secret',
   told: 'credential',
   former_makers: 'credential',
@@ -156,7 +158,7 @@ const adds: Record<string, string[]> = {
   'POST /provider/issue': ['secret', 'secret_versions'],
   'POST /orgs/{org_id}/devices': ['device'],
   'POST /orgs/{org_id}/webhooks': ['webhook'],
-  'POST /orgs/{org_id}/log-streams': ['log_stream'],
+  'POST /orgs/{org_id}/log-streams': ['log_stream', 'log_stream_states'],
   'POST /orgs/{org_id}/integrations': ['integration'],
   'POST /orgs/{org_id}/integrations/import': ['secret', 'secret_versions'],
   'POST /orgs/{org_id}/integrations/sync': ['sync', 'sync_names', 'sync_places', 'sync_results', 'sync_runs'],
@@ -248,6 +250,11 @@ const made: Record<string, (turn: Turn) => unknown> = {
     secrets: [`g${n}`],
   }),
   'POST /orgs/{org_id}/secrets': ({ n }) => ({ name: `S_${n}`, type: 'generic', value: 'v' }),
+  'POST /orgs/{org_id}/log-streams': ({ n }) => ({
+    name: n,
+    kind: 'https',
+    config: { url: 'https://siem.example.com/audit' },
+  }),
   'POST /orgs/{org_id}/integrations': ({ n }) => ({
     kind: 'sync',
     platform: 'heroku',

@@ -485,6 +485,13 @@ describe('log streams: makers', () => {
       await stops(o, stream);
     });
 
+  it('panic: recent log streams are listed', async () => {
+    const o = await newOrg();
+    const { id } = await newStream(o);
+    const { recent } = (await o.post('/panic', { reason: 'x' })).json;
+    expect(recent.log_streams).toMatchObject([{ id, name: 'To https', kind: 'https' }]);
+  });
+
   it('log stream: no request begins after the reply to what ends its maker', async () => {
     const o = await newOrg();
     const key = await newKey(o, { name: 'siem', scopes: both });

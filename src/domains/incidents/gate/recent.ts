@@ -1,5 +1,5 @@
-// What an attacker may have created that a panic does not revoke (passkeys, enrolments, grants and trusts),
-// and the sessions it did revoke. Invariant: each list is limited in length and bytes, because the response
+// What an attacker may have created that a panic does not revoke (passkeys, enrolments, grants, trusts and log
+// streams), and the sessions it did revoke. Invariant: each list is limited in length and bytes, because the response
 // of a panic is stored with its commit; the newest items come first.
 
 import { utf8 } from '../../../crypto/bytes';
@@ -32,6 +32,23 @@ const trustsOf = ({ rows }: Core, isRecent: (row: { created_at: number }) => boo
       ({ revoked_at, created_at, trust }) =>
         revoked_at === null && isRecent({ created_at: trust?.changed_at ?? created_at }),
     );
+
+/** Log streams that were made or changed at a recent time. */
+const logStreamsOf = ({ rows }: Core, isRecent: (row: { created_at: number }) => boolean) =>
+  bounded(
+    rows
+      .within('log_stream', '')
+      .filter(({ updated_at }) => isRecent({ created_at: updated_at }))
+      .sort((a, b) => b.updated_at - a.updated_at)
+      .map(({ id, name, kind, created_by, created_at, updated_at }) => ({
+        id,
+        name,
+        kind,
+        created_by,
+        created_at: iso(created_at),
+        updated_at: iso(updated_at),
+      })),
+  );
 
 /** What was recent at a time, as far as it is still there. */
 export function recentOf({ core }: Call<unknown>, now: number) {
@@ -88,6 +105,7 @@ export function recentOf({ core }: Call<unknown>, now: number) {
         expires_at: isoOrNull(expires_at),
       })),
     ),
+    log_streams: logStreamsOf(core, isRecent),
     trusts: bounded(
       trusts.map(({ id, name, trust, created_by, created_at }) => ({
         id,

@@ -1,7 +1,7 @@
 // The gate's part in sending: it hands the next batch of a stream to the job, and records the result.
-// Invariants: entries leave in the order of their sequence, and none is passed over but by retention or a loss
-// that the log itself names; neither leasing nor reporting writes an audit entry, so that sending does not
-// cause more to send.
+// Invariants: entries leave in the order of their sequence, and none is passed over but by retention or a
+// loss that the log itself names; neither leasing nor reporting writes an audit entry, so that sending does
+// not cause more to send.
 import type { LogStreamRow } from '../../../db/schema';
 import { ATTENDED } from '../../../delivery/gate/task';
 import type { Entry } from '../../../gate/audit/entry';

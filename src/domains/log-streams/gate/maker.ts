@@ -1,6 +1,6 @@
 // Who may use log streams, and whether a stream's maker still may. Invariant: only a caller without limits to
-// environments or names can have the audit log of the whole organisation sent, and a stream sends nothing once
-// its maker could not make it any more.
+// environments or names can have the audit log of the whole organisation sent, and a stream sends nothing
+// once its maker could not make it any more.
 import { type Caller, mustReachAll, reasons } from '../../../auth/authorize';
 import type { LogStreamRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';

@@ -1,5 +1,5 @@
-// The positions of log streams in D1. A gate stores each a minute after it moved, at the latest, and reads them
-// where it lost its storage: then entries that D1 has are sent again rather than left out. Invariant: a
+// The positions of log streams in D1. A gate stores each a minute after it moved, at the latest, and reads
+// them where it lost its storage: then entries that D1 has are sent again rather than left out. Invariant: a
 // position counts only with its MAC; without it, a stream begins again where it began.
 import { tuple } from '../../../crypto/bytes';
 import { equal, hmacHex } from '../../../crypto/digest';

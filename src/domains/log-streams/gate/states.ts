@@ -1,7 +1,7 @@
 // How far each log stream has come, in the gate's own storage: the last entry that its target took, the batch
 // under way, and its failures. Also the earlier targets of changed streams, which get the entries up to the
-// change. Invariants: the position moves only by a reported success, by what retention or a loss took away, or
-// back by a seek; one batch of a stream is under way at a time; a lease ends by itself.
+// change. Invariants: the position moves only by a reported success, by what retention or a loss took away,
+// or back by a seek; one batch of a stream is under way at a time; a lease ends by itself.
 
 import type { LogStreamRow } from '../../../db/schema';
 import { FAILING_FOR, type Found, LEASE } from '../../../delivery/gate/endpoints';
