@@ -2806,7 +2806,7 @@ export interface paths {
          * Connect an identity provider
          * @description Reads the provider's discovery document. No redirect is followed.
          *
-         *     Needs the scope `sso:write`. Accepts a browser session of an owner. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         *     Accepts a browser session of an owner. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          */
         post: operations["sso_connection_create"];
         delete?: never;
@@ -2845,7 +2845,7 @@ export interface paths {
          * Delete a connection to an identity provider
          * @description Sessions that began with it end before the response is sent.
          *
-         *     Needs the scope `sso:write`. Accepts a browser session of an owner. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         *     Accepts a browser session of an owner. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          */
         delete: operations["sso_connection_delete"];
         options?: never;
@@ -2854,7 +2854,7 @@ export interface paths {
          * Change a connection to an identity provider
          * @description Lists are replaced as a whole. Another issuer needs its own client_secret in the same request.
          *
-         *     Needs the scope `sso:write`. Accepts a browser session of an owner. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         *     Accepts a browser session of an owner. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          */
         patch: operations["sso_connection_update"];
         trace?: never;

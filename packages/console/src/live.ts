@@ -22,6 +22,7 @@ const byEvent: [RegExp, string[]][] = [
   [/^WEBHOOK_/, ['webhooks']],
   [/^LOG_STREAM_/, ['log-streams']],
   [/^SYNC_/, ['syncs']],
+  [/^SSO_/, ['domains', 'sso-connections']],
   [/^INCIDENT_/, ['incidents', 'credentials']],
 ];
 
@@ -44,6 +45,8 @@ const byKind: Record<string, string[]> = {
   share: ['secrets/shares'],
   sync: ['syncs'],
   incident: ['incidents'],
+  domain: ['domains', 'sso-connections'],
+  sso_connection: ['sso-connections'],
 };
 
 /**

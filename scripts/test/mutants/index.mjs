@@ -24,6 +24,7 @@ import { mutants as policies } from './policies.mjs';
 import { mutants as replicas } from './replicas.mjs';
 import { mutants as secrets } from './secrets.mjs';
 import { mutants as shares } from './shares.mjs';
+import { mutants as sso } from './sso.mjs';
 import { mutants as syncs } from './syncs.mjs';
 import { mutants as trusts } from './trusts.mjs';
 import { mutants as vault } from './vault.mjs';
@@ -63,6 +64,7 @@ export const mutants = [
   ...replicas,
   ...secrets,
   ...shares,
+  ...sso,
   ...syncs,
   ...trusts,
   ...vault,

@@ -23,11 +23,15 @@ function lifetimeOf(core: Core, org: OrgRow | null, row: CredentialRow): Lifetim
     isEndedByPanic(org, row) ||
     (row.member_id !== null && !core.rows.get('member', row.member_id)) ||
     (row.passkey_id !== null && !core.rows.get('passkey', row.passkey_id)) ||
-    // safety: deleted-connection-ends-sessions
-    (row.sso !== null && !core.rows.get('sso_connection', row.sso.connection)) ||
+    isDisconnected(core, row) ||
     (row.device_id !== null && isBlocked(core, core.rows.get('device', row.device_id)));
   return { expires_at: row.expires_at, revoked_at: row.revoked_at ?? (isGone ? 0 : null) };
 }
+
+/** Whether the connection that began a session was deleted. */
+const isDisconnected = ({ rows }: Core, { sso }: CredentialRow): boolean =>
+  // safety: deleted-connection-ends-sessions
+  sso !== null && !rows.get('sso_connection', sso.connection);
 
 /**
  * Whether a device is permanently unusable: it is gone or blocked, or its member is gone. Ids of members and
