@@ -24,7 +24,9 @@ export type Purpose =
   | 'webhook secret'
   | 'old webhook secret'
   | 'connection'
-  | 'approval';
+  | 'client secret'
+  | 'approval'
+  | 'sign-in';
 
 function derive(root: Uint8Array, salt: Uint8Array, purpose: Purpose) {
   const bytes = hkdf(root, salt, `svc/v1/seal/${purpose}`, 44);

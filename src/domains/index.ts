@@ -29,6 +29,7 @@ import { scans } from './scans';
 import { secrets } from './secrets';
 import { shares } from './shares';
 import { signin } from './signin';
+import { ssoSignin } from './sso-signin';
 import { syncs } from './syncs';
 import { teams } from './teams';
 import { terminals } from './terminals';
@@ -64,6 +65,7 @@ export const domains: readonly Domain[] = [
   incidents,
   deployment,
   signin,
+  ssoSignin,
   terminals,
   trusts,
 ];
