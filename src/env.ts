@@ -5,10 +5,12 @@ import { notifyPlatforms, syncPlatforms } from './adapters/platforms';
 import type { Asking, Decision, Polled, Started } from './auth/terminal-login';
 import { fromBase64 } from './crypto/bytes';
 import type { IssuerKey } from './db/trusts';
+import { checkTarget } from './delivery/egress';
 import type { QueueMessage } from './gate/messages';
 import type { ReplicaCalls, ReplicatedCalls } from './gate/replicas/messages';
 import type { GateCalls } from './gate/request/call';
 import type { MetricsCalls } from './metrics/collect';
+import type { DomainOwnerCalls } from './objects/domain-owner';
 import type { AgreementCalls } from './objects/row-comparison';
 
 /** The calls of a throttle: see `objects/throttle.ts`. */
@@ -39,6 +41,7 @@ export interface Env {
   THROTTLE: DurableObjectNamespace<ThrottleCalls>;
   DEVICE_LOGIN: DurableObjectNamespace<DeviceLoginCalls>;
   ISSUER_KEYS: DurableObjectNamespace<IssuerKeysCalls>;
+  DOMAIN_OWNER: DurableObjectNamespace<DomainOwnerCalls>;
   METRICS: DurableObjectNamespace<MetricsCalls>;
   QUEUE: Queue<QueueMessage>;
   ASSETS: Fetcher;
@@ -47,6 +50,7 @@ export interface Env {
   PUBLIC_URL?: string;
   ALLOW_PRIVATE_TARGETS?: string;
   PLATFORM_BASE_URLS?: string;
+  DNS_OVER_HTTPS_URL?: string;
   /** What `GET /metrics` asks for; without it there is no such path. */
   METRICS_TOKEN?: string;
   /** The commit that runs, from `npm start` and `npm run deploy`. */
@@ -70,6 +74,8 @@ export interface Settings {
   allowPrivate: boolean;
   /** Overrides of platforms' base URLs, by platform. */
   platformBaseUrls: Record<string, string>;
+  /** Where domains are looked up, and whether that may be http or a private address. */
+  resolver: { url: string; allowPrivate: boolean };
 }
 
 const masterKeys = z.string().transform((text, context): MasterKey[] => {
@@ -152,7 +158,16 @@ const checks: [keyof Env, string, (env: Env) => boolean][] = [
     'a JSON object that maps platform names to base URLs without credentials, query or fragment',
     (env) => baseUrlsIn(env.PLATFORM_BASE_URLS) !== null,
   ],
+  [
+    'DNS_OVER_HTTPS_URL',
+    'the https URL of a public resolver; http and private addresses only if PUBLIC_URL is a loopback address',
+    (env) =>
+      !env.DNS_OVER_HTTPS_URL || checkTarget(env.DNS_OVER_HTTPS_URL, { allowPrivate: isLocal(env) }) === null,
+  ],
 ];
+
+/** The resolver without DNS_OVER_HTTPS_URL. */
+const RESOLVER = 'https://cloudflare-dns.com/dns-query';
 
 /** Whether this deployment says that only its own machine can reach it. */
 export const isLocal = ({ PUBLIC_URL: url }: Env): boolean => !!url && isOrigin(url) && isLoopback(url);
@@ -172,6 +187,7 @@ export function settingsOf(env: Env): Settings | { problem: string } {
         publicUrl: env.PUBLIC_URL ? new URL(env.PUBLIC_URL).origin : null,
         allowPrivate: env.ALLOW_PRIVATE_TARGETS === 'true',
         platformBaseUrls: baseUrlsIn(env.PLATFORM_BASE_URLS) as Record<string, string>,
+        resolver: { url: env.DNS_OVER_HTTPS_URL || RESOLVER, allowPrivate: isLocal(env) },
       };
   known.set(env, settings);
   return settings;

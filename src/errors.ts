@@ -309,6 +309,14 @@ export const catalogue = {
     remedy:
       'Delete or revoke what you no longer need (secrets with ?permanent=true), or use several organisations. GET /api/v1/orgs/:org_id shows the usage.',
   },
+  DOMAIN_NOT_VERIFIED: {
+    status: 409,
+    message: 'The DNS record that proves this domain was not found.',
+    cause:
+      'The resolver did not return a TXT record with this name and value, or did not respond within 10 seconds. New records can take some minutes, and longer if the name was looked up before.',
+    remedy:
+      'Compare name and value with record in the response that shows the domain. An alias (CNAME) at this name does not count. Then repeat the request.',
+  },
   CONFLICT: {
     status: 409,
     message: 'The request conflicts with the current state of the resource.',
@@ -436,6 +444,12 @@ export const catalogue = {
     status: 502,
     message: 'The target did not answer.',
     cause: 'The other platform could not be reached, or did not respond within 10 seconds.',
+    remedy: 'Check the address, and repeat the request later.',
+  },
+  TARGET_TIMEOUT: {
+    status: 504,
+    message: 'The target did not answer in time.',
+    cause: 'The other service did not respond within 10 seconds.',
     remedy: 'Check the address, and repeat the request later.',
   },
   UNAVAILABLE: {

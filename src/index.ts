@@ -7,6 +7,7 @@ import { probeCame, watch } from './health';
 import { measure, sendSoon, withMetrics } from './metrics/collect';
 import { isJob, runJob } from './queue';
 
+export { DomainOwner } from './objects/domain-owner';
 export { Gate } from './objects/gate';
 export { IssuerKeys } from './objects/issuer-keys';
 export { Metrics } from './objects/metrics';

@@ -13,8 +13,10 @@ import type {
   PolicyRow,
   SecretRow,
   ShareRow,
+  SsoConnectionRow,
   TeamMemberRow,
 } from '../db/schema';
+import { givenAnew } from './connections';
 import { intersects } from './globs';
 import { covers, roleScopes } from './scopes';
 
@@ -103,6 +105,8 @@ export function effectsOf(
           ? []
           : [{ ...ofTeam(row.team_id, change.before ? [change.before] : []), adds: change.after !== null }];
       }
+      case 'sso_connection':
+        return change.after ? ofSsoConnection(change.before, change.after) : [];
       case 'grant':
         return change.after && !change.before ? [ofGrant(change.after)] : [];
       case 'share':
@@ -314,11 +318,33 @@ const ofTeam = (team: string, targets: Effect['targets']): Effect => ({
   reach: 'all',
   targets,
   // safety: approving-team-guarded
-  isGuarded: ({ row: { config } }) => {
-    const { approvers } = config as ApprovalConfig;
-    return 'team_id' in approvers && approvers.team_id === team;
-  },
+  isGuarded: (policy) => isApprovingTeam(policy, team),
 });
+
+const isApprovingTeam = ({ row: { config } }: Applying, team: string): boolean => {
+  const { approvers } = config as ApprovalConfig;
+  return 'team_id' in approvers && approvers.team_id === team;
+};
+
+/**
+ * The effect of a connection to an identity provider, whose sign-ins make members and give roles and teams.
+ */
+function ofSsoConnection(before: SsoConnectionRow | null, after: SsoConnectionRow): Effect[] {
+  const { roles, teams } = givenAnew(before, after);
+  if (roles.length === 0 && teams.length === 0) return [];
+  return [
+    {
+      operations: teams.length > 0 ? ['member.change', 'team.change'] : ['member.change'],
+      reach: 'all',
+      targets: before ? [before] : [],
+      // safety: approver-by-connection-held
+      isGuarded: (policy) =>
+        roles.some(decides) ||
+        isApproving(policy, ...roles) ||
+        teams.some((team) => isApprovingTeam(policy, team)),
+    },
+  ];
+}
 
 /** A new link shows a value to anyone who has it. */
 function ofShare({ secret_id }: ShareRow, secretOf: (id: string) => SecretRow | null): Effect {

@@ -19,6 +19,7 @@ const actions = {
   webhooks: ['read', 'write'],
   integrations: ['read', 'sync', 'generate', 'import', 'notify', 'write'],
   scans: ['read', 'write'],
+  sso: ['read', 'write'],
 } as const;
 
 type Actions = typeof actions;

@@ -36,4 +36,6 @@ export const forms = {
   share: isId('shr'),
   sync: isId('syn'),
   incident: isId('inc'),
+  domain: isId('dom'),
+  sso_connection: isId('sso'),
 } as const;

@@ -6,6 +6,7 @@
 // Internet.
 import ipaddr from 'ipaddr.js';
 import QuickLRU from 'quick-lru';
+import { concat } from '../crypto/bytes';
 import { version } from '../version';
 
 export interface Egress {
@@ -158,12 +159,17 @@ export interface Answered {
   ms: number;
 }
 
+/** With the start of the response as bytes too. */
+export interface AnsweredBytes extends Answered {
+  bytes: Uint8Array;
+}
+
 /** Sends one request to a user-chosen address. A redirect is returned like any response. Never throws. */
 export async function guardedFetch(
   egress: Egress,
   url: string,
   request: GuardedRequest = {},
-): Promise<Answered | { unreachable: Unreachable; ms: number }> {
+): Promise<AnsweredBytes | { unreachable: Unreachable; ms: number }> {
   const began = Date.now();
   const signal = AbortSignal.timeout(request.timeout ?? TIMEOUT);
   const ended = (unreachable: Unreachable) => ({ unreachable, ms: Date.now() - began });
@@ -183,8 +189,14 @@ export async function guardedFetch(
       redirect: 'manual',
       signal,
     });
-    const text = await startOf(response, request.read ?? READ, signal);
-    return { status: response.status, headers: response.headers, text, ms: Date.now() - began };
+    const bytes = await startOf(response, request.read ?? READ, signal);
+    return {
+      status: response.status,
+      headers: response.headers,
+      text: textOf(bytes),
+      bytes,
+      ms: Date.now() - began,
+    };
   } catch {
     // The platform's error message may contain the URL.
     return ended(signal.aborted ? 'timeout' : 'connection_failed');
@@ -192,27 +204,29 @@ export async function guardedFetch(
 }
 
 /** The first bytes of a response's body; the rest is not read. */
-async function startOf({ body }: Response, most: number, signal: AbortSignal): Promise<string> {
-  if (!body) return '';
+async function startOf({ body }: Response, most: number, signal: AbortSignal): Promise<Uint8Array> {
+  if (!body) return new Uint8Array();
   const reader = body.getReader();
   const stop = () => void reader.cancel().catch(() => {});
   signal.addEventListener('abort', stop);
-  const decoder = new TextDecoder();
-  let text = '';
+  const parts: Uint8Array[] = [];
   try {
     for (let left = most; left > 0; ) {
       const { value, done } = await reader.read();
       if (signal.aborted) throw new Error('timeout');
       if (done) break;
-      text += decoder.decode(value.subarray(0, left), { stream: true });
+      parts.push(value.subarray(0, left));
       left -= value.length;
     }
-    return text;
+    return concat(...parts);
   } finally {
     signal.removeEventListener('abort', stop);
     stop();
   }
 }
+
+/** Without a last character that is cut off. */
+const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes, { stream: true });
 
 // ---------------------------------------------------------------- names
 
@@ -252,7 +266,7 @@ async function addressesOf(
     signal,
   });
   if (!response.ok) throw new Error('the resolver did not respond');
-  const answer = JSON.parse(await startOf(response, READ, signal)) as {
+  const answer = JSON.parse(textOf(await startOf(response, READ, signal))) as {
     Status?: unknown;
     Answer?: { type: number; data: unknown }[];
   };

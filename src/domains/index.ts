@@ -29,6 +29,7 @@ import { scans } from './scans';
 import { secrets } from './secrets';
 import { shares } from './shares';
 import { signin } from './signin';
+import { sso } from './sso';
 import { ssoSignin } from './sso-signin';
 import { syncs } from './syncs';
 import { teams } from './teams';
@@ -62,6 +63,7 @@ export const domains: readonly Domain[] = [
   syncs,
   shares,
   scans,
+  sso,
   incidents,
   deployment,
   signin,

@@ -1,7 +1,7 @@
 // Queue messages. Invariant: they contain ids and kinds, never a value or a token.
 
 /** Jobs that a gate requests from the Worker, because they need keys that gates do not have. */
-export type JobName = 'rotate' | 'checkpoint' | 'deliver' | 'notify' | 'sync';
+export type JobName = 'rotate' | 'checkpoint' | 'deliver' | 'notify' | 'sync' | 'domains';
 
 export type QueueMessage =
   | { kind: 'probe'; id: string }

@@ -29,6 +29,8 @@ type Declaration<Q extends ListQuery> = Omit<
   refusals?: Code[];
   /** The operation's input in addition to `limit` and `after`. */
   filters?(query: z.output<Q>): object;
+  /** An item with what only the Worker knows. */
+  shows?(item: unknown, context: Context): unknown;
   /** Additional fields of the response. */
   beside?(slice: Slice): object | undefined;
 };
@@ -36,6 +38,7 @@ type Declaration<Q extends ListQuery> = Omit<
 /** Declares a list: GET, 50 items by default. */
 export const listRoute = <Q extends ListQuery = typeof PageQuery>({
   filters,
+  shows = (item) => item,
   beside,
   refusals = [],
   ...declaration
@@ -49,6 +52,12 @@ export const listRoute = <Q extends ListQuery = typeof PageQuery>({
       input: { limit: query.limit ?? 50, after: query.cursor ?? null, ...filters?.(query) },
     }),
     render: (slice: Slice, { params }, context: Context) => ({
-      json: { ...pageOf(context, listName(declaration.path, params), slice), ...beside?.(slice) },
+      json: {
+        ...pageOf(context, listName(declaration.path, params), {
+          ...slice,
+          items: slice.items.map((item) => shows(item, context)),
+        }),
+        ...beside?.(slice),
+      },
     }),
   });

@@ -10,6 +10,7 @@ import { Gate as RealGate } from '../../src/objects/gate';
 import { DeviceLogin as RealDeviceLogin } from '../../src/objects/terminal-login';
 import { faults, faulty, faultyStorage } from './faults';
 
+export { DomainOwner } from '../../src/objects/domain-owner';
 export { IssuerKeys } from '../../src/objects/issuer-keys';
 export { Metrics } from '../../src/objects/metrics';
 export { Replica } from '../../src/objects/replica';

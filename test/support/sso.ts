@@ -1,10 +1,12 @@
 // Single sign-on for tests: an identity provider that speaks OpenID Connect behind a stubbed `fetch`, domains
 // and connections of an organisation, and browsers that sign in.
+import { env } from 'cloudflare:workers';
 import { utf8 } from '../../src/crypto/bytes';
 import { sha256Url } from '../../src/crypto/digest';
 import { encrypt } from '../../src/crypto/envelope';
 import { newId } from '../../src/db/ids';
 import type { DomainRow, SsoConnectionRow } from '../../src/db/schema';
+import type { Env } from '../../src/env';
 import { newBrowser, newSignedIn } from './browser';
 import { inGate, keysOf } from './gate';
 import { type Issuer, newIssuer, useIssuers } from './issuers';
@@ -118,9 +120,12 @@ export async function newProvider(fields: Parameters<typeof newIssuer>[0] = {}) 
 
 /** A verified domain of an organisation. */
 export async function newDomain(o: Caller, domain: string, verified_at: number | null = Date.now()) {
-  const [id] = await add(o, 'domain', [
+  const id = newId('dom');
+  if (verified_at !== null)
+    await (env as unknown as Env).DOMAIN_OWNER.getByName(domain).claim({ org: o.id, id }, null);
+  await add(o, 'domain', [
     {
-      id: newId('dom'),
+      id,
       domain,
       created_by: 'mem_x',
       created_at: Date.now(),
@@ -128,7 +133,7 @@ export async function newDomain(o: Caller, domain: string, verified_at: number |
       missing_since: null,
     },
   ]);
-  return id as string;
+  return id;
 }
 
 /** A connection to a provider. */
@@ -280,8 +285,8 @@ export async function connected(fields: Parameters<typeof newConnection>[2] = {}
 }
 
 /** A member with an address and a passkey. */
-export async function enrolled(o: Parameters<typeof newMember>[0], email: string) {
-  const { id, enrolment_url } = await newMember(o, 'developer', { email });
+export async function enrolled(o: Parameters<typeof newMember>[0], email: string, role = 'developer') {
+  const { id, enrolment_url } = await newMember(o, role, { email });
   const browser = newBrowser(await newPasskey(ORIGIN));
   const answer = await browser.enrol(enrolment_url);
   if (answer.status !== 200) throw new Error(answer.text);

@@ -27,6 +27,7 @@ const kinds = {
   POLICY_CHANGED: ['warning', 'Policy changed'],
   POLICY_REMOVED: ['warning', 'Policy removed'],
   TRUST_CHANGED: ['warning', 'Trust changed'],
+  SSO_CHANGED: ['warning', 'Single sign-on changed'],
   ENROLMENT_CREATED: ['warning', 'Enrolment link created'],
   SECRET_CREATED: ['info', 'Secret created'],
   SECRET_UPDATED: ['info', 'Secret updated'],

@@ -7,7 +7,8 @@ import { unavailable } from '../../db/unavailable';
 import { domainOf } from '../../gate/identity/sso';
 import type { BaseContext } from '../../http/context';
 import type { OrgKeys } from '../../keys/keyring';
-import { type OidcConfig, oidcOf } from './config';
+import { ownerOf } from '../sso/owner';
+import { type OidcConfig, oidcOf } from '../sso/wire';
 
 type Where = Pick<BaseContext, 'env' | 'trace' | 'keyring'>;
 
@@ -49,33 +50,35 @@ export async function connectionOf(context: Where, id: string): Promise<Found | 
     'select * from sso_connections indexed by sso_connections_id where id = ?',
     id,
   );
-  const config = found && oidcOf(found.row);
+  const config = found && configOf(found.row);
   return found && config ? { org: found.row.org_id, ...found, config } : null;
 }
 
 /** The connection that signs in members of the domain of an address. */
 export async function connectionFor(context: Where, email: string): Promise<Found | null> {
-  const domain = await verifiedDomain(context, domainOf(email));
-  if (!domain) return null;
+  const name = domainOf(email);
+  // safety: sso-domain-of-its-owner
+  const owner = await ownerOf(context.env, name);
+  if (!owner) return null;
+  const [domain] = await query(
+    context,
+    'domain',
+    'select * from domains where org_id = ? and id = ? and verified_at is not null',
+    owner.org,
+    owner.id,
+  );
+  if (domain?.row.domain !== name) return null;
   const found = await query(
     context,
     'sso_connection',
     'select * from sso_connections where org_id = ? order by id',
-    domain.org_id,
+    owner.org,
   );
   for (const { row, keys } of found) {
-    const config = oidcOf(row);
-    if (config && row.domains.includes(domain.id)) return { org: row.org_id, row, keys, config };
+    const config = configOf(row);
+    if (config && row.domains.includes(owner.id)) return { org: row.org_id, row, keys, config };
   }
   return null;
 }
 
-async function verifiedDomain(context: Where, domain: string) {
-  const [found] = await query(
-    context,
-    'domain',
-    'select * from domains where domain = ? and verified_at is not null limit 2',
-    domain,
-  );
-  return found?.row ?? null;
-}
+const configOf = (row: SsoConnectionRow): OidcConfig | null => (row.kind === 'oidc' ? oidcOf(row) : null);

@@ -16,13 +16,13 @@ import { withContext } from '../../http/public';
 import { waitOf } from '../../http/refused-attempts';
 import { errorResponse } from '../../http/responses';
 import { browserTokens, signer } from '../signin/tokens';
-import { clientSecretOf, type OidcConfig } from './config';
+import { decryptClientSecret } from '../sso/encryption';
+import { type OidcConfig, SSO_CALLBACK } from '../sso/wire';
 import { cleared, FLOW_LIVES, type Flow, flowCookie, readFlow, sessionOf } from './flow';
 import type { LogoutInput } from './gate/logout';
 import type { RefusedInput, SignedIn, SsoInput } from './gate/operations';
 import { connectionOf, type Found } from './lookup';
 import { claimsOf, unsigned } from './provider';
-import { redirectUri } from './routes';
 import { type Person, personOf, subjectOf } from './rules';
 
 const refusedPage = page(
@@ -95,15 +95,14 @@ async function personBack(
   // safety: sso-issuer-of-the-start
   if (config.issuer !== flow.issuer)
     return { problem: 'the connection has another issuer than at the start' };
-  const secret = clientSecretOf(keys, row);
-  if (secret === null) return { problem: 'the client secret of the connection cannot be decrypted' };
+  const secret = decryptClientSecret(keys, flow.org, row);
   const { state, nonce, verifier } = flow;
   const claims = await claimsOf(context, config, query, {
     state,
     nonce,
     verifier,
     secret,
-    redirect_uri: redirectUri(context.base),
+    redirect_uri: context.base + SSO_CALLBACK,
     confirms: flow.confirms !== undefined,
   });
   if ('problem' in claims) return claims as { problem: string };

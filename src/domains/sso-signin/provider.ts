@@ -8,9 +8,9 @@ import type { IssuerKey } from '../../db/trusts';
 import { checkTarget, guardedFetch } from '../../delivery/egress';
 import type { Env, Settings } from '../../env';
 import { isJwt } from '../../keys/jwt';
+import type { OidcConfig } from '../sso/wire';
 import { keysOfIssuer } from '../trusts/issuer';
 import { isAlgorithm, KEY_TYPES } from '../trusts/keys';
-import type { OidcConfig } from './config';
 
 type Where = { env: Env; settings: Settings };
 export type Problem = { problem: string };

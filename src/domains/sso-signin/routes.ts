@@ -16,6 +16,7 @@ import { RequestOptions } from '../passkeys/wire';
 import { passkeyOf } from '../signin/lookup';
 import { browserTokens, signedIn, signer } from '../signin/tokens';
 import { SignedIn as SignedInOut } from '../signin/wire';
+import { SSO_CALLBACK } from '../sso/wire';
 import { FLOW_LIVES, type Flow, flowCookie, newState, readFlow } from './flow';
 import type { Confirmable, SignedIn, SsoInput } from './gate/operations';
 import { connectionFor, connectionOf, type Found } from './lookup';
@@ -29,8 +30,6 @@ const HOME = '/console';
 
 /** Whether another site asks. Programs send no Origin. */
 const isElsewhere = ({ headers, base }: PublicContext) => ![null, base].includes(headers.get('origin'));
-
-export const redirectUri = (base: string): string => `${base}/sso/callback`;
 
 /** The session that calls, by its JWT. */
 async function callerOf({ env, deployment, base, headers }: PublicContext) {
@@ -63,7 +62,7 @@ async function begin(
     ...(confirms !== undefined && { confirms }),
   };
   const url = await authorizationUrl(config, {
-    redirect_uri: redirectUri(base),
+    redirect_uri: base + SSO_CALLBACK,
     state: flow.state,
     nonce: flow.nonce,
     verifier: flow.verifier,

@@ -64,10 +64,20 @@ const approvingTeams = ({ rows }: Rows): Set<string> =>
 /** Whether the members of a team decide for an approval policy. */
 export const isApprovingTeam = (core: Rows, team: string): boolean => approvingTeams(core).has(team);
 
+/** The ties of whoever made or changed a connection to the members who belong to it. */
+function* changedBy(core: Rows): Generator<Tie> {
+  for (const { id, provisioned } of core.rows.within('member', '')) {
+    const row = provisioned?.connection ? core.rows.get('sso_connection', provisioned.connection) : null;
+    // safety: connection-changer-tied
+    for (const [by, at] of row?.changed_by ?? []) yield [by, id, at];
+  }
+}
+
 function* recorded(core: Rows): Generator<Tie> {
   const { rows } = core;
   for (const member of rows.within('member', '')) yield* recordedBy(member);
   for (const team of approvingTeams(core)) for (const row of membersOfTeam(core, team)) yield* addedBy(row);
+  yield* changedBy(core);
 }
 
 /** The computed ties, by the rows of a gate. */
@@ -75,7 +85,9 @@ const computed = new WeakMap<Core['rows'], { edits: string; ties: Ties }>();
 
 /** The ties between people now, computed again when a row that records one was written or a tie has ended. */
 export function tiesOf(core: Rows, now: number): Ties {
-  const edits = (['member', 'team_member', 'policy'] as const).map((kind) => core.rows.edits(kind)).join('.');
+  const edits = (['member', 'team_member', 'policy', 'sso_connection'] as const)
+    .map((kind) => core.rows.edits(kind))
+    .join('.');
   const known = computed.get(core.rows);
   // safety: ties-computed-again
   if (known?.edits === edits && known.ties.since <= now && now < known.ties.until) return known.ties;

@@ -1,0 +1,220 @@
+// Operations on connections to identity providers in the gate. Invariants: the client secret arrives
+// encrypted and is never returned; a connection gives nobody the role of an owner; whoever makes or changes
+// what it gives is tied to those who belong to it.
+
+import { givenAnew } from '../../../auth/connections';
+import { idStart } from '../../../db/ids';
+import type { RoleMapping, SsoConnectionRow } from '../../../db/schema';
+import { invalid, type Refusal, refuse } from '../../../errors';
+import { bringers, withTies } from '../../../gate/approvals/ties';
+import { insertion, revision } from '../../../gate/journal/writes';
+import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
+import { found, wants } from '../../../gate/request/outcome';
+import { environmentOf, slugOf } from '../../../gate/request/target';
+import { type ListInput, listed } from '../../../gate/rows/listing';
+import type { Provider } from '../discovery';
+import { connectionOut, type OidcConfig } from '../wire';
+
+const find = ({ core, ask }: Call<unknown>): SsoConnectionRow | null =>
+  core.rows.get('sso_connection', ask.named.sso_connection as string);
+
+const shown = ({ core }: Call<unknown>, row: SsoConnectionRow) =>
+  connectionOut(row, (id) => slugOf(core, id));
+
+const list: Operation<ListInput> = {
+  read: (call) =>
+    listed(call.core, 'sso_connection', idStart('sso_connection'), call.input, (row) => shown(call, row)),
+};
+
+const read: Operation<Record<string, never>> = {
+  read: (call) => found(find(call), (row) => shown(call, row)),
+};
+
+/** What a connection is for, as given; environments by id or slug. */
+export interface Gives {
+  name: string;
+  domains: string[];
+  jit: boolean;
+  enforce: boolean;
+  default_role: SsoConnectionRow['default_role'];
+  default_environments: string[] | null;
+  role_mappings: RoleMapping[];
+  team_mappings: SsoConnectionRow['team_mappings'];
+}
+
+/** What the Worker discovered and encrypted, or why there is nothing; by the revision that it saw. */
+export type Made = { revision: number } & (
+  | { config: OidcConfig; client_secret_sealed: string }
+  | { refusal: Refusal }
+);
+export type { Provider };
+
+type Columns = Partial<
+  Pick<
+    SsoConnectionRow,
+    | 'name'
+    | 'domains'
+    | 'jit'
+    | 'enforce'
+    | 'default_role'
+    | 'default_environments'
+    | 'role_mappings'
+    | 'team_mappings'
+  >
+>;
+
+/** Ids of environments, or 400 at the first that does not exist. */
+function idsAt({ core }: Call<unknown>, path: string, refs: readonly string[]): string[] | Refusal {
+  const ids = refs.map((ref) => environmentOf(core, ref)?.id);
+  const unknown = ids.indexOf(undefined);
+  return unknown < 0
+    ? [...new Set(ids as string[])].sort()
+    : invalid(`${path}.${unknown}`, 'must be an environment of this organisation');
+}
+
+/** Of a list, the first refusal or all values. */
+function each<T, R extends object>(
+  list: readonly T[],
+  to: (one: T, at: number) => R | Refusal,
+): R[] | Refusal {
+  const made: R[] = [];
+  for (const [at, one] of list.entries()) {
+    const result = to(one, at);
+    if (isRefusal(result)) return result;
+    made.push(result as R);
+  }
+  return made;
+}
+
+/** The columns of what is given, or 400 for what is not of this organisation. */
+function columnsOf(call: Call<unknown>, given: Partial<Gives>): Columns | Refusal {
+  const { rows } = call.core;
+  const { jit, enforce, domains, default_environments, role_mappings, team_mappings, ...rest } = given;
+  const foreign = domains?.findIndex((id) => !rows.get('domain', id)) ?? -1;
+  // safety: domains-of-this-organisation
+  if (foreign >= 0) return invalid(`domains.${foreign}`, 'must be a domain of this organisation');
+  const team = team_mappings?.findIndex(({ team_id }) => !rows.get('team', team_id)) ?? -1;
+  if (team >= 0) return invalid(`team_mappings.${team}.team_id`, 'must be a team of this organisation');
+  const bounds = default_environments && idsAt(call, 'default_environments', default_environments);
+  if (bounds && isRefusal(bounds)) return bounds;
+  const mappings = role_mappings && each(role_mappings, (one, at) => mappingOf(call, one, at));
+  if (mappings && isRefusal(mappings)) return mappings;
+  return {
+    ...rest,
+    ...(domains && { domains }),
+    ...(jit !== undefined && { jit: jit ? 1 : 0 }),
+    ...(enforce !== undefined && { enforce: enforce ? 1 : 0 }),
+    ...(bounds !== undefined && { default_environments: bounds }),
+    ...(mappings && { role_mappings: mappings }),
+    ...(team_mappings && { team_mappings }),
+  };
+}
+
+function mappingOf(call: Call<unknown>, { group, role, environments }: RoleMapping, at: number) {
+  if (!environments) return { group, role };
+  const ids = idsAt(call, `role_mappings.${at}.environments`, environments);
+  return isRefusal(ids) ? ids : { group, role, environments: ids };
+}
+
+/** What a connection gives, for those who decide it. */
+function inWords({ core }: Call<unknown>, before: SsoConnectionRow | null, after: SsoConnectionRow): string {
+  const { roles, teams } = givenAnew(before, after);
+  const names = teams.map((id) => core.rows.get('team', id)?.name ?? id);
+  const gives = [
+    ...(roles.length ? [`the roles ${roles.join(', ')}`] : []),
+    ...(names.length ? [`places in the teams ${names.join(', ')}`] : []),
+  ];
+  const { issuer } = after.config as unknown as OidcConfig;
+  return `let people sign in with ${after.name} (${issuer}), which can give ${gives.join(' and ')}`;
+}
+
+const create: Operation<Gives & { id: string; made?: Made }> = {
+  subject: ({ input }) => ({ resource: input.id }),
+  change: {
+    plan(call, now) {
+      const { ask, caller } = call;
+      const { id, made, ...given } = call.input;
+      const columns = columnsOf(call, given);
+      if (isRefusal(columns)) return columns;
+      if (!made) return wants('value', { id });
+      if ('refusal' in made) return made.refusal;
+      const put = insertion(call, 'sso_connection', {
+        org_id: ask.org,
+        id,
+        kind: 'oidc',
+        ...(columns as Required<Columns>),
+        config: made.config as unknown as SsoConnectionRow['config'],
+        client_secret_sealed: made.client_secret_sealed,
+        changed_by: withTies(null, bringers(call), now),
+        created_by: caller.id,
+        created_at: now,
+        updated_at: now,
+      });
+      const row = put.row as SsoConnectionRow;
+      return { status: 201, data: shown(call, row), writes: [put], describes: inWords(call, null, row) };
+    },
+  },
+};
+
+/** A configuration with the time since when `enforce` has ended sessions of passkeys, which stay ended. */
+const configAfter = (
+  { enforce, config: { enforced_at } }: SsoConnectionRow,
+  after: Columns,
+  config: SsoConnectionRow['config'],
+  now: number,
+): SsoConnectionRow['config'] => {
+  // safety: enforce-ends-for-good
+  const at = after.enforce === 1 && enforce !== 1 ? now : enforced_at;
+  return { ...config, ...(at !== undefined && { enforced_at: at }) };
+};
+
+const update: Operation<Partial<Gives> & { configures: boolean; made?: Made }> = {
+  change: {
+    revises: find,
+    plan(call, now) {
+      const { configures, made, ...given } = call.input;
+      const row = find(call);
+      if (!row) return refuse('NOT_FOUND');
+      const columns = columnsOf(call, given);
+      if (isRefusal(columns)) return columns;
+      // safety: sso-connection-unchanged-meanwhile
+      if (configures && made?.revision !== row.revision) return wants('value', row);
+      if (made && 'refusal' in made) return made.refusal;
+      const fields = {
+        ...columns,
+        ...(made && { client_secret_sealed: made.client_secret_sealed }),
+        config: configAfter(row, columns, (made?.config ?? row.config) as SsoConnectionRow['config'], now),
+      };
+      const { roles, teams } = givenAnew(row, { ...row, ...fields });
+      const gives = roles.length > 0 || teams.length > 0;
+      const put = revision(call, 'sso_connection', row, {
+        ...fields,
+        // safety: connection-changed-by-tied
+        changed_by: withTies(row.changed_by, gives ? bringers(call) : [], now),
+        updated_at: now,
+      });
+      const after = put.row as SsoConnectionRow;
+      const describes = gives ? inWords(call, row, after) : `change the connection ${row.name}`;
+      return { status: 200, data: shown(call, after), writes: [put], describes };
+    },
+  },
+};
+
+const remove: Operation<Record<string, never>> = {
+  change: {
+    revises: find,
+    plan(call) {
+      const row = find(call);
+      if (!row) return refuse('NOT_FOUND');
+      return { status: 204, data: null, deletes: [{ kind: 'sso_connection', id: row.id }] };
+    },
+  },
+};
+
+export const connectionOperations = {
+  'sso_connection.list': list,
+  'sso_connection.read': read,
+  'sso_connection.create': create,
+  'sso_connection.update': update,
+  'sso_connection.delete': remove,
+};
