@@ -5,7 +5,7 @@
 import worker, { Gate as RealGate, Replica as RealReplica } from '../../src/index.ts';
 import { roundTrip } from './round-trips.mjs';
 
-export { DeviceLogin, IssuerKeys, Metrics, Throttle } from '../../src/index.ts';
+export { DeviceLogin, DomainOwner, IssuerKeys, Metrics, Throttle } from '../../src/index.ts';
 
 /** @param {number} ms */
 const pass = (ms) => new Promise((done) => setTimeout(done, ms));

@@ -180,6 +180,8 @@ const kinds: Record<string, IdKind> = {
   grants: 'grant',
   trusts: 'trust',
   incidents: 'incident',
+  domains: 'domain',
+  'sso-connections': 'sso_connection',
 };
 const singular: Record<string, string> = {
   'api-keys': 'API key',
@@ -188,6 +190,7 @@ const singular: Record<string, string> = {
   policies: 'policy',
   deliveries: 'delivery',
   s: 'link',
+  'sso-connections': 'connection',
 };
 
 /** The resource that an id in a path refers to, by the collection before it. */

@@ -39,6 +39,7 @@ describe('settings', () => {
         ALLOW_PRIVATE_TARGETS: '',
         PLATFORM_BASE_URLS: '',
         METRICS_TOKEN: '',
+        DNS_OVER_HTTPS_URL: '',
       },
     });
     assert.equal(accepts({ PORT: '9000' }).worker.PUBLIC_URL, 'http://localhost:9000');
@@ -143,6 +144,13 @@ describe('settings', () => {
     const token = 'x'.repeat(32);
     assert.equal(accepts({ METRICS_TOKEN: token }).worker.METRICS_TOKEN, token);
     assert.equal(accepts({ METRICS_TOKEN: '' }).worker.METRICS_TOKEN, '');
+  });
+
+  it('refuse a DNS_OVER_HTTPS_URL that is no URL', () => {
+    for (const value of ['dns.example.com', 'ftp://dns.example.com', 'https://a b', 'https://u:p@dns.example'])
+      refuses('DNS_OVER_HTTPS_URL', value);
+    for (const value of ['', 'https://dns.example.com/dns-query', 'http://127.0.0.1:8053/'])
+      assert.equal(accepts({ DNS_OVER_HTTPS_URL: value }).worker.DNS_OVER_HTTPS_URL, value);
   });
 
   it('refuse PLATFORM_BASE_URLS that are not an object from platforms to URLs', () => {

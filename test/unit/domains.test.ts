@@ -51,6 +51,8 @@ describe('domains', () => {
       ...['read', 'show', 'history', 'list', 'write', 'create', 'delete', 'restore', 'describe', 'label'].map(
         (call) => `secret.${call}_aws`,
       ),
+      // What identity providers call.
+      'auth.sso_logout',
     ];
     const unrouted = Object.keys(actions).filter(
       (action) => !routes.some((route) => route.action === action) && !compatible.includes(action),
@@ -68,6 +70,7 @@ describe('domains', () => {
       ],
       ...['secret.expired', 'credential.expiring', 'webhook.deliver', 'webhook.disable'],
       ...['integration.deliver', 'integration.sync_auto', 'integration.sync_run', 'integration.sync_end'],
+      'domain.check',
     ]);
     for (const action of unrouted) expect(actions[action as Action].kinds).toEqual(['system']);
     const asked = [...compatible, ...routes.flatMap((route) => [route.action, route.operation])];
@@ -89,7 +92,13 @@ describe('domains', () => {
       'integration.sync_plan',
       'integration.sync_next',
       'integration.sync_end',
+      'domain.held',
+      'domain.check',
+      'domain.checked',
       'credential.contain_part',
+      'auth.sso_refused',
+      'auth.sso_confirm_start',
+      'auth.sso_confirm',
       'auth.exchange_refused',
     ]);
   });

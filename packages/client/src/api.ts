@@ -2559,6 +2559,182 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/domains": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List domains
+         * @description Needs the scope `sso:read`.
+         */
+        get: operations["domain_list"];
+        put?: never;
+        /**
+         * Add a domain
+         * @description The domain is pending until POST …/verify finds the record of the response in DNS.
+         *
+         *     Needs the scope `sso:write`.
+         */
+        post: operations["domain_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/domains/{id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the domain. */
+                id: components["parameters"]["id.14"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Show a domain
+         * @description Needs the scope `sso:read`.
+         */
+        get: operations["domain_read"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a domain
+         * @description Its connections lose it, and another organisation can verify it.
+         *
+         *     Needs the scope `sso:write`.
+         */
+        delete: operations["domain_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/domains/{id}/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Verify a domain
+         * @description Looks the record up over DNS-over-HTTPS. A domain is verified for one organisation at a time: it is a CONFLICT until the other one deletes it.
+         *
+         *     Needs the scope `sso:write`.
+         */
+        post: operations["domain_verify"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/sso-connections": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List connections to identity providers
+         * @description Needs the scope `sso:read`.
+         */
+        get: operations["sso_connection_list"];
+        put?: never;
+        /**
+         * Connect an identity provider
+         * @description Reads the provider's discovery document. No redirect is followed.
+         *
+         *     Needs the scope `sso:write`. Accepts a browser session of an owner. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         */
+        post: operations["sso_connection_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/sso-connections/{id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the connection. */
+                id: components["parameters"]["id.15"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Show a connection to an identity provider
+         * @description Needs the scope `sso:read`.
+         */
+        get: operations["sso_connection_read"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a connection to an identity provider
+         * @description Sessions that began with it end before the response is sent.
+         *
+         *     Needs the scope `sso:write`. Accepts a browser session of an owner. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         */
+        delete: operations["sso_connection_delete"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a connection to an identity provider
+         * @description Lists are replaced as a whole. Another issuer needs its own client_secret in the same request.
+         *
+         *     Needs the scope `sso:write`. Accepts a browser session of an owner. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         */
+        patch: operations["sso_connection_update"];
+        trace?: never;
+    };
     "/orgs/{org_id}/panic": {
         parameters: {
             query?: never;
@@ -2662,7 +2838,7 @@ export interface paths {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the incident. */
-                id: components["parameters"]["id.15"];
+                id: components["parameters"]["id.17"];
             };
             cookie?: never;
         };
@@ -2808,7 +2984,7 @@ export interface paths {
         put?: never;
         /**
          * Sign in with a passkey
-         * @description Sets the refresh cookie. The response to a refused sign-in is the same for every reason.
+         * @description Sets the refresh cookie. The response to a refused sign-in is the same for every reason, except SSO_REQUIRED.
          *
          *     Needs no credential.
          */
@@ -2953,6 +3129,94 @@ export interface paths {
          * @description Needs no scope. Accepts a browser session.
          */
         delete: operations["auth_session_end_one"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/sso/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start a sign-in by single sign-on
+         * @description Send the browser to url. The provider sends it back to /sso/callback, within ten minutes. With confirm, and the JWT of a session that single sign-on began, the sign-in confirms that session for five minutes; a member who has a passkey confirms with it instead.
+         *
+         *     Needs no credential.
+         */
+        post: operations["auth_sso"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/sso/link/options": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get options to link an identity with a passkey
+         * @description For the page /sso/link, in the browser that the provider sent back.
+         *
+         *     Needs no credential.
+         */
+        post: operations["auth_sso_link_options"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/sso/link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Link an identity with a passkey
+         * @description Links the identity to the member and signs in. The session counts as confirmed. The response to a refused link is the same for every reason.
+         *
+         *     Needs no credential.
+         */
+        post: operations["post_auth_sso_link"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/members/{id}/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Free a member's links to identity providers
+         * @description Ends their sessions by single sign-on. The member links anew at the next sign-in, as if for the first time. For an owner in a confirmed browser session.
+         *
+         *     Needs the scope `members:write`. Accepts a browser session of an owner. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         */
+        delete: operations["member_unlink"];
         options?: never;
         head?: never;
         patch?: never;
@@ -3117,7 +3381,7 @@ export interface paths {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the trust. */
-                id: components["parameters"]["id.16"];
+                id: components["parameters"]["id.18"];
             };
             cookie?: never;
         };
@@ -6679,6 +6943,266 @@ export interface components {
              */
             revoke_live?: boolean;
         };
+        Domain: {
+            /** @example dom_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /**
+             * @description The ETag is "r" and this number.
+             * @example 1
+             */
+            revision: number;
+            /** @example example.com */
+            domain: string;
+            /** @enum {string} */
+            status: "pending" | "verified";
+            /** @description The DNS record that proves the domain. Keep it: it is looked up daily. */
+            record: {
+                /** @enum {string} */
+                type: "TXT";
+                /** @example _secrets-vault.example.com */
+                name: string;
+                /** @example svc-domain-verification=org_01M9xQeKcX3vTz6nWJfQ4b/dom_01M9xQeKcX3vTz6nWJfQ4b */
+                value: string;
+            };
+            /** Format: date-time */
+            verified_at: string | null;
+            /**
+             * Format: date-time
+             * @description Since when the daily check has not found the record. After 7 days the domain is pending.
+             */
+            missing_since: string | null;
+            /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+        };
+        DomainIn: {
+            /** @example example.com */
+            domain: string;
+        };
+        DomainPage: {
+            data: components["schemas"]["Domain"][];
+            /** @description null on the last page. */
+            next_cursor: string | null;
+            has_more: boolean;
+        };
+        SsoConnection: {
+            /** @example sso_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /**
+             * @description The ETag is "r" and this number.
+             * @example 1
+             */
+            revision: number;
+            /** @enum {string} */
+            kind: "oidc";
+            /** @example Okta */
+            name: string;
+            /** @example https://login.example.com */
+            issuer: string;
+            /** @example 0oa1b2c3d4 */
+            client_id: string;
+            /**
+             * @example [
+             *       "openid",
+             *       "email",
+             *       "profile"
+             *     ]
+             */
+            scopes: string[];
+            /** @example groups */
+            groups_claim: string;
+            /**
+             * @description The redirect URI to register at the provider.
+             * @example https://vault.example.com/sso/callback
+             */
+            redirect_uri: string;
+            /**
+             * @example [
+             *       "dom_01M9xQeKcX3vTz6nWJfQ4b"
+             *     ]
+             */
+            domains: string[];
+            jit: boolean;
+            enforce: boolean;
+            /** @enum {string} */
+            default_role: "owner" | "admin" | "developer" | "viewer" | "auditor";
+            /** @description Slugs; null means all. */
+            default_environments: string[] | null;
+            role_mappings: {
+                group: string;
+                /** @enum {string} */
+                role: "owner" | "admin" | "developer" | "viewer" | "auditor";
+                environments: string[] | null;
+            }[];
+            team_mappings: {
+                group: string;
+                team_id: string;
+            }[];
+            /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        SsoConnectionIn: {
+            /**
+             * @description OpenID Connect.
+             * @enum {string}
+             */
+            kind: "oidc";
+            /** @example Okta */
+            name: string;
+            /**
+             * @description Exactly as the discovery document of the provider has it.
+             * @example https://login.example.com
+             */
+            issuer: string;
+            client_id: string;
+            /** @description Encrypted, and never returned. */
+            client_secret: string;
+            /**
+             * @description Ids of the domains whose members sign in here.
+             * @example [
+             *       "dom_01M9xQeKcX3vTz6nWJfQ4b"
+             *     ]
+             */
+            domains: string[];
+            /**
+             * @description openid, email and profile by default.
+             * @example [
+             *       "openid",
+             *       "email"
+             *     ]
+             */
+            scopes?: string[];
+            /**
+             * @description The claim of the ID token that lists groups. groups by default.
+             * @example groups
+             */
+            groups_claim?: string;
+            /** @description Whether a first sign-in with an address of a verified domain makes a member. false by default. */
+            jit?: boolean;
+            /** @description Whether members of the domains other than owners can sign in here only. false by default. */
+            enforce?: boolean;
+            /**
+             * @description The role of those whose groups give none. viewer by default.
+             * @example viewer
+             * @enum {string}
+             */
+            default_role?: "admin" | "developer" | "viewer" | "auditor";
+            /** @description The environments in which default_role holds, by id or slug. All by default. */
+            default_environments?: string[] | null;
+            /**
+             * @description Roles that groups give. Of several, the one that holds most counts. None is owner.
+             * @example [
+             *       {
+             *         "group": "vault-admins",
+             *         "role": "admin"
+             *       }
+             *     ]
+             */
+            role_mappings?: {
+                /**
+                 * @description Compared exactly.
+                 * @example vault-admins
+                 */
+                group: string;
+                /** @enum {string} */
+                role: "admin" | "developer" | "viewer" | "auditor";
+                environments?: string[];
+            }[];
+            /** @description Teams that groups give. */
+            team_mappings?: {
+                /**
+                 * @description Compared exactly.
+                 * @example vault-admins
+                 */
+                group: string;
+                /** @example team_01M9xQeKcX3vTz6nWJfQ4b */
+                team_id: string;
+            }[];
+        };
+        SsoConnectionPage: {
+            data: components["schemas"]["SsoConnection"][];
+            /** @description null on the last page. */
+            next_cursor: string | null;
+            has_more: boolean;
+        };
+        SsoConnectionPatch: {
+            /** @example Okta */
+            name?: string;
+            /**
+             * @description Exactly as the discovery document of the provider has it.
+             * @example https://login.example.com
+             */
+            issuer?: string;
+            client_id?: string;
+            /** @description Encrypted, and never returned. */
+            client_secret?: string;
+            /**
+             * @description openid, email and profile by default.
+             * @example [
+             *       "openid",
+             *       "email"
+             *     ]
+             */
+            scopes?: string[];
+            /**
+             * @description The claim of the ID token that lists groups. groups by default.
+             * @example groups
+             */
+            groups_claim?: string;
+            /**
+             * @description Ids of the domains whose members sign in here.
+             * @example [
+             *       "dom_01M9xQeKcX3vTz6nWJfQ4b"
+             *     ]
+             */
+            domains?: string[];
+            /** @description Whether a first sign-in with an address of a verified domain makes a member. false by default. */
+            jit?: boolean;
+            /** @description Whether members of the domains other than owners can sign in here only. false by default. */
+            enforce?: boolean;
+            /**
+             * @description The role of those whose groups give none. viewer by default.
+             * @example viewer
+             * @enum {string}
+             */
+            default_role?: "admin" | "developer" | "viewer" | "auditor";
+            /** @description The environments in which default_role holds, by id or slug. All by default. */
+            default_environments?: string[] | null;
+            /**
+             * @description Roles that groups give. Of several, the one that holds most counts. None is owner.
+             * @example [
+             *       {
+             *         "group": "vault-admins",
+             *         "role": "admin"
+             *       }
+             *     ]
+             */
+            role_mappings?: {
+                /**
+                 * @description Compared exactly.
+                 * @example vault-admins
+                 */
+                group: string;
+                /** @enum {string} */
+                role: "admin" | "developer" | "viewer" | "auditor";
+                environments?: string[];
+            }[];
+            /** @description Teams that groups give. */
+            team_mappings?: {
+                /**
+                 * @description Compared exactly.
+                 * @example vault-admins
+                 */
+                group: string;
+                /** @example team_01M9xQeKcX3vTz6nWJfQ4b */
+                team_id: string;
+            }[];
+        };
         Panicked: {
             /** Format: date-time */
             ended_at: string;
@@ -7465,8 +7989,41 @@ export interface components {
              * @example svc on ann-laptop
              */
             client_name: string | null;
+            /**
+             * @description How the member signed in.
+             * @enum {string}
+             */
+            method: "passkey" | "sso";
             /** @example psk_01M9xQeKcX3vTz6nWJfQ4b */
-            passkey_id: string;
+            passkey_id: string | null;
+        };
+        SsoStarted: {
+            /** @example https://login.example.com/authorize?… */
+            url: string;
+        };
+        SsoStartIn: {
+            /**
+             * Format: email
+             * @description Of the member. Its domain decides the connection.
+             * @example ann@example.com
+             */
+            email?: string;
+            /** @example sso_01M9xQeKcX3vTz6nWJfQ4b */
+            connection_id?: string;
+            /**
+             * @description Confirms the calling session, which single sign-on began.
+             * @enum {boolean}
+             */
+            confirm?: true;
+            /**
+             * @description Where the browser goes in the end.
+             * @example /console
+             */
+            return_to?: string;
+        };
+        SsoLinkOptionsIn: Record<string, never>;
+        SsoLinkIn: {
+            response: components["schemas"]["PasskeyAssertion"];
         };
         DeviceLogin: {
             /**
@@ -7947,7 +8504,7 @@ export interface components {
         /** @enum {string} */
         ComplianceFindingId: "secrets-rotation-overdue" | "secrets-never-rotated" | "secrets-expiring" | "secrets-unread" | "secrets-naming" | "credentials-unused" | "credentials-without-expiry" | "credentials-over-scoped" | "members-without-passkey" | "devices-unassigned" | "break-glass-use" | "approvals" | "emergency-operations" | "refused-administration" | "integrity-alarms" | "audit-chain" | "delivery-failures";
         /** @enum {string} */
-        EventType: "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "GRANT_REMOVED" | "POLICY_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED" | "INCIDENT_OPENED";
+        EventType: "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "GRANT_REMOVED" | "POLICY_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "SSO_CHANGED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED" | "INCIDENT_OPENED";
         /**
          * @example [
          *       "SECRET_ROTATED"
@@ -7955,7 +8512,7 @@ export interface components {
          */
         WebhookEvents: "*" | string[];
         /** @enum {string} */
-        WebhookEventsItem: "*" | "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "GRANT_REMOVED" | "POLICY_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED" | "INCIDENT_OPENED";
+        WebhookEventsItem: "*" | "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "GRANT_REMOVED" | "POLICY_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "SSO_CHANGED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED" | "INCIDENT_OPENED";
         /**
          * @description Kinds of events, or `*` for all, including future ones.
          * @example [
@@ -7985,7 +8542,7 @@ export interface components {
         };
         NotifyConfigValue: string | number | boolean | (string | number)[] | components["schemas"]["NotifyConfigValueChoice5"];
         /** @enum {string} */
-        IntegrationEventsItem: "SECRET_LEAKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "ORG_RECOVERED" | "INCIDENT_OPENED" | "SYNC_FAILED" | "WEBHOOK_DISABLED" | "POLICY_VIOLATED" | "SECRET_EXPIRING" | "CREDENTIAL_EXPIRING" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "SECRET_ROTATION_DUE" | "CREDENTIAL_REVOKED" | "DEVICE_BLOCKED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "ENROLMENT_CREATED" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_ROTATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_REMOVED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "GRANT_REMOVED" | "POLICY_CREATED" | "MEMBER_ENROLLED" | "CREDENTIAL_CREATED" | "SYNC_COMPLETED" | "AUDIT_CHECKPOINT";
+        IntegrationEventsItem: "SECRET_LEAKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "ORG_RECOVERED" | "INCIDENT_OPENED" | "SYNC_FAILED" | "WEBHOOK_DISABLED" | "POLICY_VIOLATED" | "SECRET_EXPIRING" | "CREDENTIAL_EXPIRING" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "SECRET_ROTATION_DUE" | "CREDENTIAL_REVOKED" | "DEVICE_BLOCKED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "SSO_CHANGED" | "ENROLMENT_CREATED" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_ROTATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_REMOVED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "GRANT_REMOVED" | "POLICY_CREATED" | "MEMBER_ENROLLED" | "CREDENTIAL_CREATED" | "SYNC_COMPLETED" | "AUDIT_CHECKPOINT";
         /**
          * @description For kind notify.
          * @example [
@@ -8166,7 +8723,7 @@ export interface components {
          * @description Identifies the error. Codes never change: use them in programs.
          * @enum {string}
          */
-        ErrorErrorCode: "MALFORMED_JSON" | "VALIDATION_FAILED" | "INVALID_CURSOR" | "AUTHORIZATION_PENDING" | "SLOW_DOWN" | "ACCESS_DENIED" | "CODE_EXPIRED" | "UNAUTHENTICATED" | "TOKEN_EXPIRED" | "DEVICE_PROOF_REQUIRED" | "DEVICE_PROOF_INVALID" | "TOKEN_REVOKED" | "INSUFFICIENT_SCOPE" | "SECRET_ACCESS_DENIED" | "SCOPE_EXCEEDS_PARENT" | "CREDENTIAL_KIND_NOT_ALLOWED" | "APPROVAL_REQUIRED" | "PASSPHRASE_WRONG" | "ADDRESS_NOT_ALLOWED" | "REAUTHENTICATION_REQUIRED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "ENROLMENT_GONE" | "SHARE_GONE" | "EVENTS_GONE" | "EMAIL_TAKEN" | "SYNC_ENDED" | "IMPORT_CONFLICT" | "LAST_OWNER" | "LAST_PASSKEY" | "ORIGIN_NOT_ALLOWED" | "SECRET_NAME_TAKEN" | "IDEMPOTENCY_IN_PROGRESS" | "SLUG_TAKEN" | "ENVIRONMENT_NOT_EMPTY" | "ENVIRONMENT_IS_DEFAULT" | "LIMIT_REACHED" | "CONFLICT" | "APPROVAL_MISMATCH" | "VERSION_CONFLICT" | "REVISION_CONFLICT" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "POLICY_VIOLATED" | "APPROVAL_IMPOSSIBLE" | "VALUE_NOT_REPRESENTABLE" | "NAME_NOT_REPRESENTABLE" | "NAME_COLLISION" | "IMPORT_UNREADABLE" | "RESULT_TOO_LARGE" | "RATE_LIMITED" | "INTERNAL" | "TARGET_REJECTED" | "TARGET_UNREACHABLE" | "UNAVAILABLE" | "OVERLOADED" | "MISCONFIGURED";
+        ErrorErrorCode: "MALFORMED_JSON" | "VALIDATION_FAILED" | "INVALID_CURSOR" | "AUTHORIZATION_PENDING" | "SLOW_DOWN" | "ACCESS_DENIED" | "CODE_EXPIRED" | "UNAUTHENTICATED" | "TOKEN_EXPIRED" | "DEVICE_PROOF_REQUIRED" | "DEVICE_PROOF_INVALID" | "TOKEN_REVOKED" | "INSUFFICIENT_SCOPE" | "SECRET_ACCESS_DENIED" | "SCOPE_EXCEEDS_PARENT" | "CREDENTIAL_KIND_NOT_ALLOWED" | "APPROVAL_REQUIRED" | "PASSPHRASE_WRONG" | "ADDRESS_NOT_ALLOWED" | "REAUTHENTICATION_REQUIRED" | "SSO_REQUIRED" | "SSO_NOT_FOUND" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "ENROLMENT_GONE" | "SHARE_GONE" | "EVENTS_GONE" | "EMAIL_TAKEN" | "SYNC_ENDED" | "IMPORT_CONFLICT" | "LAST_OWNER" | "LAST_PASSKEY" | "ORIGIN_NOT_ALLOWED" | "SECRET_NAME_TAKEN" | "IDEMPOTENCY_IN_PROGRESS" | "SLUG_TAKEN" | "ENVIRONMENT_NOT_EMPTY" | "ENVIRONMENT_IS_DEFAULT" | "LIMIT_REACHED" | "DOMAIN_NOT_VERIFIED" | "CONFLICT" | "APPROVAL_MISMATCH" | "VERSION_CONFLICT" | "REVISION_CONFLICT" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "POLICY_VIOLATED" | "APPROVAL_IMPOSSIBLE" | "VALUE_NOT_REPRESENTABLE" | "NAME_NOT_REPRESENTABLE" | "NAME_COLLISION" | "IMPORT_UNREADABLE" | "RESULT_TOO_LARGE" | "RATE_LIMITED" | "INTERNAL" | "TARGET_REJECTED" | "TARGET_UNREACHABLE" | "TARGET_TIMEOUT" | "UNAVAILABLE" | "OVERLOADED" | "MISCONFIGURED";
     };
     responses: {
         /** @description A refusal. */
@@ -8240,12 +8797,16 @@ export interface components {
         "id.12": string;
         /** @description Id of the sync. */
         "id.13": string;
-        /** @description Id of the credential. */
+        /** @description Id of the domain. */
         "id.14": string;
-        /** @description Id of the incident. */
+        /** @description Id of the connection. */
         "id.15": string;
-        /** @description Id of the trust. */
+        /** @description Id of the credential. */
         "id.16": string;
+        /** @description Id of the incident. */
+        "id.17": string;
+        /** @description Id of the trust. */
+        "id.18": string;
     };
     requestBodies: never;
     headers: never;
@@ -13729,6 +14290,384 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    domain_list: {
+        parameters: {
+            query?: {
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+            };
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DomainPage"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    domain_create: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "domain": "example.com"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DomainIn"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Domain"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    domain_read: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the domain. */
+                id: components["parameters"]["id.14"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Domain"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    domain_delete: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the domain. */
+                id: components["parameters"]["id.14"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No content. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    domain_verify: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the domain. */
+                id: components["parameters"]["id.14"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Domain"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    sso_connection_list: {
+        parameters: {
+            query?: {
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+            };
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SsoConnectionPage"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    sso_connection_create: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "kind": "oidc",
+                 *       "name": "Okta",
+                 *       "issuer": "https://login.example.com",
+                 *       "client_id": "text",
+                 *       "client_secret": "text",
+                 *       "domains": [
+                 *         "dom_01M9xQeKcX3vTz6nWJfQ4b"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["SsoConnectionIn"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SsoConnection"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    sso_connection_read: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the connection. */
+                id: components["parameters"]["id.15"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SsoConnection"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    sso_connection_delete: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the connection. */
+                id: components["parameters"]["id.15"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No content. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    sso_connection_update: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the connection. */
+                id: components["parameters"]["id.15"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Okta"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SsoConnectionPatch"];
+            };
+        };
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SsoConnection"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     org_panic: {
         parameters: {
             query?: never;
@@ -13788,7 +14727,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the credential. */
-                id: components["parameters"]["id.14"];
+                id: components["parameters"]["id.16"];
             };
             cookie?: never;
         };
@@ -13918,7 +14857,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the incident. */
-                id: components["parameters"]["id.15"];
+                id: components["parameters"]["id.17"];
             };
             cookie?: never;
         };
@@ -13953,7 +14892,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the incident. */
-                id: components["parameters"]["id.15"];
+                id: components["parameters"]["id.17"];
             };
             cookie?: never;
         };
@@ -13995,7 +14934,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the credential. */
-                id: components["parameters"]["id.14"];
+                id: components["parameters"]["id.16"];
             };
             cookie?: never;
         };
@@ -14429,6 +15368,147 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    auth_sso: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "ann@example.com"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SsoStartIn"];
+            };
+        };
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SsoStarted"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    auth_sso_link_options: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["SsoLinkOptionsIn"];
+            };
+        };
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RequestOptions"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    post_auth_sso_link: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "response": {
+                 *         "id": "AAAA",
+                 *         "rawId": "AAAA",
+                 *         "type": "public-key",
+                 *         "response": {
+                 *           "clientDataJSON": "AAAA",
+                 *           "authenticatorData": "AAAA",
+                 *           "signature": "AAAA"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["SsoLinkIn"];
+            };
+        };
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignedIn"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    member_unlink: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the member. */
+                id: components["parameters"]["id.2"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No content. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     auth_device: {
         parameters: {
             query?: never;
@@ -14710,7 +15790,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the trust. */
-                id: components["parameters"]["id.16"];
+                id: components["parameters"]["id.18"];
             };
             cookie?: never;
         };
@@ -14745,7 +15825,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the trust. */
-                id: components["parameters"]["id.16"];
+                id: components["parameters"]["id.18"];
             };
             cookie?: never;
         };
@@ -14778,7 +15858,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the trust. */
-                id: components["parameters"]["id.16"];
+                id: components["parameters"]["id.18"];
             };
             cookie?: never;
         };

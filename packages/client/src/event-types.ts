@@ -37,6 +37,7 @@ export const eventTypes = [
   'BREAK_GLASS_ISSUED',
   'BREAK_GLASS_USED',
   'TRUST_CHANGED',
+  'SSO_CHANGED',
   'MEMBER_ADDED',
   'MEMBER_ENROLLED',
   'MEMBER_CHANGED',

@@ -81,6 +81,14 @@ export const scopeGroups: ScopeGroup[] = [
     ],
   },
   {
+    resource: 'sso',
+    label: 'Single sign-on',
+    scopes: [
+      ['read', 'See domains and connections'],
+      ['write', 'Add, verify and delete domains'],
+    ],
+  },
+  {
     resource: 'devices',
     label: 'Devices',
     scopes: [

@@ -23,6 +23,7 @@ const VARIABLES = [
   'ALLOW_PRIVATE_TARGETS',
   'PLATFORM_BASE_URLS',
   'METRICS_TOKEN',
+  'DNS_OVER_HTTPS_URL',
 ];
 
 const options = /** @type {const} */ ({

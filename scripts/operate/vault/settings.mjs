@@ -11,7 +11,7 @@ import path from 'node:path';
  * @property {number} port
  * @property {string} stateDir absolute, or relative to the project's root
  * @property {Record<'MASTER_KEYS' | 'BOOTSTRAP_TOKEN' | 'PUBLIC_URL' | 'ALLOW_PRIVATE_TARGETS' |
- *   'PLATFORM_BASE_URLS' | 'METRICS_TOKEN', string>} worker
+ *   'PLATFORM_BASE_URLS' | 'METRICS_TOKEN' | 'DNS_OVER_HTTPS_URL', string>} worker
  */
 
 export const PLATFORMS = [
@@ -63,6 +63,7 @@ export function readSettings(env, devVars) {
       ALLOW_PRIVATE_TARGETS: readSwitch('ALLOW_PRIVATE_TARGETS', given('ALLOW_PRIVATE_TARGETS')),
       PLATFORM_BASE_URLS: readPlatformBaseUrls(given('PLATFORM_BASE_URLS')),
       METRICS_TOKEN: readMetricsToken(given('METRICS_TOKEN')),
+      DNS_OVER_HTTPS_URL: readResolver(given('DNS_OVER_HTTPS_URL')),
       PUBLIC_URL: readPublicUrl(given('PUBLIC_URL') || originAt(host, port)),
     };
     if (worker.ALLOW_PRIVATE_TARGETS === 'true' && !isLoopback(new URL(worker.PUBLIC_URL).hostname)) {
@@ -152,6 +153,16 @@ function readMetricsToken(text) {
   if (text !== '' && !/^[\x21-\x7e]{32,}$/.test(text)) {
     throw new Problem(
       'METRICS_TOKEN is too weak or unusable in a header: set it to 32 or more printable ASCII characters without spaces, or unset it for no /metrics; openssl rand -hex 32 creates one',
+    );
+  }
+  return text;
+}
+
+/** Only its form: the Worker checks that the resolver may be reached. */
+function readResolver(text) {
+  if (text !== '' && (!/^https?:\/\/[^\s\\#@]+$/.test(text) || !URL.canParse(text))) {
+    throw new Problem(
+      'DNS_OVER_HTTPS_URL is not the URL of a resolver: set it to one such as https://dns.example.com/dns-query, or unset it for the default',
     );
   }
   return text;

@@ -41,6 +41,8 @@ export const administrative: readonly string[] = [
     'trust.',
     'audit.',
     'compliance.',
+    'domain.',
+    'sso_connection.',
   ],
 ];
 

@@ -56,11 +56,15 @@ export function subjectOf(issuer: string, claims: Claims): string | null {
   return oid && claims.tid === tenant ? `${tenant}/${oid}` : null;
 }
 
-/** The verified address of somebody, or null. */
-function emailOf({ email, email_verified }: Claims): string | null {
+/**
+ * The verified address of somebody, or null. Entra says in `xms_edov` that the owner of the domain has verified
+ * it, and has no `email_verified`.
+ */
+function emailOf(issuer: string, { email, email_verified, xms_edov }: Claims): string | null {
   const parsed = Email.safeParse(email);
+  const isVerified = email_verified === true || (ENTRA.has(new URL(issuer).hostname) && xms_edov === true);
   // safety: sso-email-verified
-  return parsed.success && email_verified === true ? parsed.data : null;
+  return parsed.success && isVerified ? parsed.data : null;
 }
 
 /** The groups in a claim, as far as the connection maps them; null if they were too many to be sent. */
@@ -90,7 +94,7 @@ export function personOf(
   return {
     issuer,
     subject,
-    email: emailOf(claims),
+    email: emailOf(issuer, claims),
     ...(issuer === GOOGLE && { hd: textOf(claims.hd, 253)?.toLowerCase() ?? null }),
     name: printable(textOf(claims.name, 1000) ?? '', MOST_NAME).trim() || null,
     sid: textOf(claims.sid, MOST_SUBJECT),

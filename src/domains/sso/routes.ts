@@ -64,7 +64,6 @@ const domainRoutes = [
     method: 'post',
     path: `${domains}/{id}/verify`,
     action: 'domain.verify',
-    revises: true,
     tag,
     summary: 'Verify a domain',
     description:
@@ -162,8 +161,7 @@ const connectionRoutes = [
     action: 'sso_connection.create',
     tag,
     summary: 'Connect an identity provider',
-    description:
-      "By an owner in a browser session confirmed with a passkey. Reads the provider's discovery document. No redirect is followed.",
+    description: "Reads the provider's discovery document. No redirect is followed.",
     body: { schema: wire.SsoConnectionIn, nulls: wire.OMITTABLE },
     answers: { 201: wire.SsoConnection },
     refusals: ['REAUTHENTICATION_REQUIRED', 'LIMIT_REACHED', 'TARGET_UNREACHABLE', 'TARGET_TIMEOUT'],
@@ -200,7 +198,7 @@ const connectionRoutes = [
     tag,
     summary: 'Change a connection to an identity provider',
     description:
-      'As for making one. Lists are replaced as a whole. Another issuer needs its own client_secret in the same request.',
+      'Lists are replaced as a whole. Another issuer needs its own client_secret in the same request.',
     body: { schema: wire.SsoConnectionPatch },
     answers: { 200: wire.SsoConnection },
     refusals: ['NOT_FOUND', 'REAUTHENTICATION_REQUIRED', 'TARGET_UNREACHABLE', 'TARGET_TIMEOUT'],

@@ -12,6 +12,7 @@ import { newDevice } from '../../support/device';
 import { newIssuer, newTrust } from '../../support/issuers';
 import { newGrant, newMember, newTeam } from '../../support/people';
 import { newPolicy } from '../../support/policies';
+import { addConnection, newDomain } from '../../support/sso';
 import { herokuConfig, syncAll, type Targets, useTargets } from '../../support/syncs';
 import { type Answer, BOOTSTRAP, type Caller, db, newSecret, send, useWorld } from '../../support/world';
 
@@ -91,6 +92,8 @@ async function furnish(byName = true) {
     'break-glass-tokens': (await newBreakGlass(o)).id,
     members: member,
     teams: await newTeam(o, member),
+    domains: (await newDomain(o)).id,
+    'sso-connections': await addConnection(o),
     devices: (await newDevice(o)).id,
     grants: (await newGrant(o, 'member', member, within)).id,
     policies: (await newPolicy(o, 'naming', { pattern: '.' }, { applies_to: of })).id,

@@ -13,6 +13,7 @@ import { faults } from '../../support/faults';
 import { newIssuer, newTrust } from '../../support/issuers';
 import { newGrant, newMember, newTeam } from '../../support/people';
 import { newPolicy } from '../../support/policies';
+import { addConnection, newDomain } from '../../support/sso';
 import {
   type Answer,
   BOOTSTRAP,
@@ -73,6 +74,8 @@ async function furnish(): Promise<World> {
     'break-glass-tokens': (await newBreakGlass(o)).id,
     members: member,
     teams: await newTeam(o, member),
+    domains: (await newDomain(o)).id,
+    'sso-connections': await addConnection(o),
     devices: (await newDevice(o)).id,
     grants: (await newGrant(o, 'member', member)).id,
     policies: (await newPolicy(o, 'naming', { pattern: '.' }, { enabled: false })).id,

@@ -24,6 +24,7 @@ import { newGrant, newMember, newTeam } from '../../support/people';
 import { newPolicy } from '../../support/policies';
 import { allOf } from '../../support/quotas';
 import { newLink } from '../../support/shares';
+import { addConnection, newDomain } from '../../support/sso';
 import { herokuConfig, syncAll, useTargets } from '../../support/syncs';
 import { type Caller, db, newSecret, send, useWorld } from '../../support/world';
 
@@ -125,6 +126,9 @@ const adds: Record<string, string[]> = {
   'POST /orgs/{org_id}/teams': ['team'],
   'POST /orgs/{org_id}/teams/{id}/members': ['team_member'],
   'POST /orgs/{org_id}/policies': ['policy'],
+  'POST /orgs/{org_id}/domains': ['domain'],
+  'POST /orgs/{org_id}/domains/{id}/verify': [],
+  'POST /orgs/{org_id}/sso-connections': [],
   'POST /orgs/{org_id}/grants': ['grant'],
   'POST /orgs/{org_id}/api-keys': ['credential'],
   'POST /orgs/{org_id}/api-keys/{id}/rotate': ['credential'],
@@ -154,13 +158,14 @@ const adds: Record<string, string[]> = {
 const OF_PEOPLE: Record<string, string> = {
   'POST /auth/enrol': 'session',
   'POST /auth/login': 'session',
+  'POST /auth/sso/link': 'session',
   'POST /auth/device/token': 'session',
   'POST /auth/exchange': 'session',
   'POST /orgs/{org_id}/members/{id}/passkeys': 'member',
 };
 /** Routes that change or end what is there. A new one has a line here or above. */
 const ADDS_NOTHING =
-  /^(PATCH|DELETE) |\/(restore|revoke|assign|block|cancel|approve|reject|confirm|test|redeliver|rotate-secret|enrolments|rotate|notify|generate|contain|logout|refresh|options|lookup|deny|device|archive|recovery|adopt|accept|reset|rewrap|\{id\})$|^POST \/orgs$/;
+  /^(PATCH|DELETE) |\/(restore|revoke|assign|block|cancel|approve|reject|confirm|test|redeliver|rotate-secret|enrolments|rotate|notify|generate|contain|logout|refresh|start|options|lookup|deny|device|archive|recovery|adopt|accept|reset|rewrap|\{id\})$|^POST \/orgs$/;
 
 /** An organisation in which there is something of every kind, that others than the walking root created. */
 async function furnish() {
@@ -196,6 +201,8 @@ async function furnish() {
     'agent-credentials': (await newAgent(o)).id,
     members: member.id,
     teams: await newTeam(o),
+    domains: (await newDomain(o)).id,
+    'sso-connections': await addConnection(o),
     devices: (await newDevice(o)).id,
     grants: (await newGrant(o, 'member', member.id)).id,
     policies: (await newPolicy(o, 'naming', { pattern: '.' })).id,
@@ -247,6 +254,7 @@ const made: Record<string, (turn: Turn) => unknown> = {
     environmentId: 'production',
     names: [world.secret.name],
   }),
+  'POST /orgs/{org_id}/domains': ({ n }) => ({ domain: `d${n}.example.com` }),
   'POST /orgs/{org_id}/scans': ({ n, world }) => ({
     files: [{ path: `f-${n}`, content: `x = "${world.leaking.value}"` }],
   }),

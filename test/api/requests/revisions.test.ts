@@ -2,6 +2,7 @@
 // request that changes it, and moves by one with each change. The routes come from the route table, so a new
 // PATCH route without a row here fails.
 import { describe, expect, it } from 'vitest';
+import { newSignedIn } from '../../support/browser';
 import { routes } from '../../../src/domains';
 import { hasRevision } from '../../../src/http/route';
 import { newAgent, newKey } from '../../support/credentials';
@@ -10,6 +11,7 @@ import { newIssuer, newTrust } from '../../support/issuers';
 import { addPasskey, newMember, newTeam, ownerId } from '../../support/people';
 import { newPolicy } from '../../support/policies';
 import { newWebhook } from '../../support/webhooks';
+import { addConnection } from '../../support/sso';
 import { type Answer, type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -33,6 +35,8 @@ interface Resource {
   isKept?: true;
   /** Shown in a list alone. */
   isListed?: true;
+  /** Only an owner in a browser changes it. */
+  isOfOwners?: true;
 }
 
 const named = { bodies: [{ name: 'one' }, { name: 'two' }] as [object, object] };
@@ -88,6 +92,11 @@ const resources: Record<string, Resource> = {
     bodies: [{ note: 'one' }, { note: 'two' }],
     isKept: true,
   },
+  '/sso-connections/{id}': {
+    make: async (o) => `/sso-connections/${await addConnection(o)}`,
+    ...named,
+    isOfOwners: true,
+  },
   '/trusts/{id}': { make: at('/trusts', async (o) => newTrust(o, await newIssuer())), ...named },
 };
 let owner = '';
@@ -96,8 +105,8 @@ const tag = (revision: number, weak = '') => ({ 'If-Match': `${weak}"r${revision
 const CONFLICT = [412, 'REVISION_CONFLICT'];
 
 /** A fresh resource, and how to read it. */
-async function fresh({ make, isListed }: Resource) {
-  const o = await newOrg();
+async function fresh({ make, isListed, isOfOwners }: Resource) {
+  const o = isOfOwners ? (await newSignedIn()).browser.o : await newOrg();
   owner = await ownerId(o);
   const path = await make(o);
   const list = path.slice(0, path.lastIndexOf('/'));

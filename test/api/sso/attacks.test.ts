@@ -12,7 +12,7 @@ import {
   newDomain,
   newSsoBrowser,
   reasonOf,
-} from '../../support/sso';
+} from '../../support/sso-signin';
 import { newOrg, useWorld } from '../../support/world';
 
 useWorld();

@@ -15,7 +15,7 @@ import {
   ORIGIN,
   reasonOf,
   type SsoBrowser,
-} from '../../support/sso';
+} from '../../support/sso-signin';
 import { newTerminal } from '../../support/terminal';
 import { codeOf, send, useWorld } from '../../support/world';
 

@@ -6,7 +6,7 @@ import { ineligible } from '../../../src/gate/approvals/approvers';
 import { tiesOf } from '../../../src/gate/approvals/ties';
 import { inCore } from '../../support/gate';
 import { newMember, newTeam } from '../../support/people';
-import { changeConnection, claimsOf, connected, enrolled, newSsoBrowser } from '../../support/sso';
+import { changeConnection, claimsOf, connected, enrolled, newSsoBrowser } from '../../support/sso-signin';
 import { DAY } from '../../support/time';
 import { type Caller, useWorld } from '../../support/world';
 

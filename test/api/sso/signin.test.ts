@@ -15,7 +15,7 @@ import {
   newSsoBrowser,
   ORIGIN,
   reasonOf,
-} from '../../support/sso';
+} from '../../support/sso-signin';
 import { codeOf, newOrg, send, useWorld } from '../../support/world';
 
 useWorld();

@@ -97,6 +97,16 @@ export const COMMANDS: Record<string, Entry> = {
     summary: 'Manage access of members and teams to secrets',
     load: () => import('./grant.ts'),
   },
+  domain: {
+    section: 'Access',
+    summary: 'Manage domains of the organisation',
+    load: () => import('./domain.ts'),
+  },
+  sso: {
+    section: 'Access',
+    summary: 'Show connections to identity providers',
+    load: () => import('./sso.ts'),
+  },
   device: {
     section: 'Access',
     summary: 'Manage devices that credentials are bound to',

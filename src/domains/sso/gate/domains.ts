@@ -62,7 +62,6 @@ const TAKEN = refuse('CONFLICT', {
 const verify: Operation<{ found?: Found }> = {
   authorize: whole,
   change: {
-    revises: find,
     plan(call, now) {
       const { core, input } = call;
       const row = find(call);
