@@ -19,10 +19,9 @@ export const usualCallers = listOf(usualKinds);
 function callersOf(route: Route): string {
   const { scopes, kinds, owner } = route.need;
   if (kinds.includes('system')) return `Accepts ${listOf(kinds)}.`;
-  const names = scopes.map((scope) => `\`${scope}\``);
-  if (owner && !kinds.includes('api_key'))
-    return `Needs the scope ${names.join(' or ')}. Accepts a browser session of an owner.`;
+  if (owner && !kinds.includes('api_key')) return 'Accepts a browser session of an owner.';
   if (owner) return 'Accepts a browser session of an owner, or an API key with the scope `*` and no limits.';
+  const names = scopes.map((scope) => `\`${scope}\``);
   const needed =
     names.length === 0
       ? 'no scope'

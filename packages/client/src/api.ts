@@ -2682,7 +2682,7 @@ export interface paths {
          * Connect an identity provider
          * @description Reads the provider's discovery document. No redirect is followed.
          *
-         *     Needs the scope `sso:write`. Accepts a browser session of an owner. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         *     Accepts a browser session of an owner. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          */
         post: operations["sso_connection_create"];
         delete?: never;
@@ -2721,7 +2721,7 @@ export interface paths {
          * Delete a connection to an identity provider
          * @description Sessions that began with it end before the response is sent.
          *
-         *     Needs the scope `sso:write`. Accepts a browser session of an owner. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         *     Accepts a browser session of an owner. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          */
         delete: operations["sso_connection_delete"];
         options?: never;
@@ -2730,7 +2730,7 @@ export interface paths {
          * Change a connection to an identity provider
          * @description Lists are replaced as a whole. Another issuer needs its own client_secret in the same request.
          *
-         *     Needs the scope `sso:write`. Accepts a browser session of an owner. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         *     Accepts a browser session of an owner. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          */
         patch: operations["sso_connection_update"];
         trace?: never;
@@ -3214,7 +3214,7 @@ export interface paths {
          * Free a member's links to identity providers
          * @description Ends their sessions by single sign-on. The member links anew at the next sign-in, as if for the first time. For an owner in a confirmed browser session.
          *
-         *     Needs the scope `members:write`. Accepts a browser session of an owner. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         *     Accepts a browser session of an owner. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          */
         delete: operations["member_unlink"];
         options?: never;

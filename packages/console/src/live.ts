@@ -21,6 +21,7 @@ const byEvent: [RegExp, string[]][] = [
   [/^DEVICE_/, ['devices']],
   [/^WEBHOOK_/, ['webhooks']],
   [/^SYNC_/, ['syncs']],
+  [/^SSO_/, ['domains', 'sso-connections']],
   [/^INCIDENT_/, ['incidents', 'credentials']],
 ];
 
@@ -42,6 +43,8 @@ const byKind: Record<string, string[]> = {
   share: ['secrets/shares'],
   sync: ['syncs'],
   incident: ['incidents'],
+  domain: ['domains', 'sso-connections'],
+  sso_connection: ['sso-connections'],
 };
 
 /**

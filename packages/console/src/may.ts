@@ -25,6 +25,7 @@ const WHOLE: ReadonlySet<string> = new Set([
   'compliance:read',
   'org:write',
   'policies:write',
+  'sso:write',
   'webhooks:read',
   'webhooks:write',
 ]);

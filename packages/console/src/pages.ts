@@ -8,6 +8,7 @@ import {
   GitCompare,
   History,
   KeyRound,
+  KeySquare,
   Laptop,
   type LucideIcon,
   RefreshCw,
@@ -138,6 +139,14 @@ const tree: Record<Group, Page[]> = {
       makes: { label: 'New team', needs: 'teams:write' },
       load: () => import('./pages/people/teams'),
       below: [{ path: '/teams/:id', label: 'Team', load: () => import('./pages/people/team') }],
+    },
+    {
+      path: '/sso',
+      label: 'Single sign-on',
+      icon: KeySquare,
+      words: 'sso oidc openid connect identity provider idp okta entra google keycloak domains dns',
+      needs: 'sso:read',
+      load: () => import('./pages/sso/page'),
     },
   ],
   Governance: [

@@ -39,6 +39,8 @@ const readers: Record<string, (id: string) => Promise<{ data: Resource | undefin
   dev: (id) => vault().api.GET('/orgs/{org_id}/devices/{id}', at(id)),
   pol: (id) => vault().api.GET('/orgs/{org_id}/policies/{id}', at(id)),
   whk: (id) => vault().api.GET('/orgs/{org_id}/webhooks/{id}', at(id)),
+  dom: (id) => vault().api.GET('/orgs/{org_id}/domains/{id}', at(id)),
+  sso: (id) => vault().api.GET('/orgs/{org_id}/sso-connections/{id}', at(id)),
   int: (id) => vault().api.GET('/orgs/{org_id}/integrations/{id}', at(id)),
   async inc(id) {
     const { data } = await vault().api.GET('/orgs/{org_id}/incidents/{id}', at(id));

@@ -2,7 +2,7 @@
 import type { Needs } from '../../auth/actions';
 
 /** Only an owner in a browser session that a passkey confirmed decides who else signs in. */
-const byOwner = { scopes: ['sso:write'], kinds: ['member'], owner: true, fresh: true } as const;
+const byOwner = { scopes: [], kinds: ['member'], owner: true, fresh: true } as const;
 
 export const actions = {
   'domain.list': { scopes: ['sso:read'] },

@@ -290,7 +290,7 @@ for (const [at, route] of routes.filter(({ public: isPublic }) => !isPublic).ent
         ])
           expectRefusal(
             await call(world, (await newKey(world.o, { scopes: ['*'], ...limits })).token),
-            'INSUFFICIENT_SCOPE',
+            need.kinds.includes('api_key') ? 'INSUFFICIENT_SCOPE' : 'CREDENTIAL_KIND_NOT_ALLOWED',
           );
       });
     }

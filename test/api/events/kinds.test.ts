@@ -14,6 +14,7 @@ import { inCore } from '../../support/gate';
 import { newIssuer, newTrust } from '../../support/issuers';
 import { newGrant, newMember, newTeam } from '../../support/people';
 import { newPolicy } from '../../support/policies';
+import { newDomain } from '../../support/sso';
 import { DAY, MINUTE } from '../../support/time';
 import { BOOTSTRAP, type Caller, GENERATED, newOrg, newSecret, send, useWorld } from '../../support/world';
 
@@ -270,6 +271,8 @@ const steps: Record<string, [EventType[], Step]> = {
     onNew(newTrusted, (o, { id }) => o.patch(`/trusts/${id}`, { claims: { sub: 'repo:acme/app:main' } })),
   ],
   'trust.delete': [['CREDENTIAL_REVOKED'], onNew(newTrusted, (o, { id }) => o.del(`/trusts/${id}`))],
+  'domain.create': [['SSO_CHANGED'], just((o) => newDomain(o))],
+  'domain.delete': [['SSO_CHANGED'], onNew(newDomain, (o, { id }) => o.del(`/domains/${id}`))],
   'a name that a naming policy refuses': [
     ['POLICY_VIOLATED'],
     async (o) => {

@@ -84,7 +84,7 @@ const counts: Record<string, (core: Core, root: string) => number> = {
       .exec<{ n: number }>('select coalesce(sum(names), 0) n from sync_places where root = ?', root)
       .one().n,
 };
-const OF_ADMINISTRATORS = ['environment', 'member', 'team', 'team_member', 'policy'];
+const OF_ADMINISTRATORS = ['environment', 'member', 'team', 'team_member', 'policy', 'domain'];
 /** Tables whose rows belong to those of another kind, with its quota. */
 const parts: Record<string, string> = {
   approval_details: 'approval',

@@ -21,8 +21,8 @@ import { newDevice } from '../../support/device';
 import { newIssuer, newTrust } from '../../support/issuers';
 import { newGrant, newMember, newTeam } from '../../support/people';
 import { newLink } from '../../support/shares';
-import { newWebhook, useReceivers } from '../../support/webhooks';
 import { addConnection, newDomain } from '../../support/sso';
+import { newWebhook, useReceivers } from '../../support/webhooks';
 import { newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();

@@ -2,16 +2,16 @@
 // request that changes it, and moves by one with each change. The routes come from the route table, so a new
 // PATCH route without a row here fails.
 import { describe, expect, it } from 'vitest';
-import { newSignedIn } from '../../support/browser';
 import { routes } from '../../../src/domains';
 import { hasRevision } from '../../../src/http/route';
+import { newSignedIn } from '../../support/browser';
 import { newAgent, newKey } from '../../support/credentials';
 import { newDevice } from '../../support/device';
 import { newIssuer, newTrust } from '../../support/issuers';
 import { addPasskey, newMember, newTeam, ownerId } from '../../support/people';
 import { newPolicy } from '../../support/policies';
-import { newWebhook } from '../../support/webhooks';
 import { addConnection } from '../../support/sso';
+import { newWebhook } from '../../support/webhooks';
 import { type Answer, type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();

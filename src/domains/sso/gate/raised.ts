@@ -8,14 +8,9 @@ const changeOf = (before: object | null, after: object | null) =>
 export const domainRaised: Raise<'domain'> = (before, after) => {
   const row = after ?? before;
   if (!row) return [];
-  const status = after && after.verified_at !== null ? 'verified' : 'pending';
+  const status = row.verified_at === null ? 'pending' : 'verified';
   const change = changeOf(before, after);
-  return [
-    {
-      type: 'SSO_CHANGED',
-      data: { domain_id: row.id, domain: row.domain, change, ...(after && { status }) },
-    },
-  ];
+  return [{ type: 'SSO_CHANGED', data: { domain_id: row.id, domain: row.domain, change, status } }];
 };
 
 export const connectionRaised: Raise<'sso_connection'> = (before, after) => {

@@ -1,0 +1,230 @@
+// The dialog that makes or changes a connection to an identity provider. Invariant: a client secret is sent,
+// and never shown.
+import { at, confirmed, forget, here, vault } from '../../api';
+import { linesOf } from '../../globs';
+import { changedOf } from '../../merge';
+import { useTeams } from '../../people';
+import { useEdit } from '../../seen';
+import { Dialog } from '../../ui/dialog';
+import { Checkbox, SelectField, TextArea, TextField } from '../../ui/field';
+import { Form, type Problems, useProblems } from '../../ui/form';
+import { ChecksField } from '../../ui/options';
+import { tell } from '../../ui/toast';
+import { type Connection, useDomains } from './kinds';
+import { type Mapping, Mappings } from './mappings';
+
+const ROLES = ['viewer', 'auditor', 'developer', 'admin'] as const;
+type GivenRole = (typeof ROLES)[number];
+const roleChoices = ROLES.map((value) => ({ value, label: value }));
+
+const draftOf = (row?: Connection) => ({
+  name: row?.name ?? '',
+  issuer: row?.issuer ?? '',
+  client_id: row?.client_id ?? '',
+  client_secret: '',
+  scopes: row?.scopes.join('\n') ?? '',
+  groups_claim: row?.groups_claim ?? '',
+  domains: row?.domains ?? [],
+  jit: row?.jit ?? false,
+  enforce: row?.enforce ?? false,
+  default_role: (row?.default_role ?? 'viewer') as GivenRole,
+  roles: (row?.role_mappings ?? []).map(({ group, role }): Mapping => ({ group, gives: role })),
+  teams: (row?.team_mappings ?? []).map(({ group, team_id }): Mapping => ({ group, gives: team_id })),
+});
+type Draft = ReturnType<typeof draftOf>;
+
+/** The draft in the format of the API. The environments of a mapping stay as long as its group and role do. */
+function bodyOf({ roles, teams, scopes, groups_claim, client_secret, ...draft }: Draft, row?: Connection) {
+  const boundsOf = ({ group, gives }: Mapping) =>
+    row?.role_mappings.find((one) => one.group === group && one.role === gives)?.environments;
+  return {
+    ...draft,
+    ...(client_secret && { client_secret }),
+    ...(linesOf(scopes).length > 0 && { scopes: linesOf(scopes) }),
+    ...(groups_claim && { groups_claim }),
+    role_mappings: roles.map((one) => {
+      const environments = boundsOf(one);
+      return { group: one.group, role: one.gives as GivenRole, ...(environments && { environments }) };
+    }),
+    team_mappings: teams.map(({ group, gives }) => ({ group, team_id: gives })),
+  };
+}
+
+interface FieldsProps {
+  draft: Draft;
+  change: (part: Partial<Draft>) => void;
+  problems: Problems;
+  isNew: boolean;
+}
+
+const Provider = ({ draft, change, problems, isNew }: FieldsProps) => (
+  <>
+    <TextField
+      label="Name"
+      value={draft.name}
+      onValue={(name) => change({ name })}
+      error={problems.of('name')}
+      required
+      maxLength={255}
+      hint="For example, Okta"
+    />
+    <TextField
+      label="Issuer"
+      class="mono"
+      type="url"
+      value={draft.issuer}
+      onValue={(issuer) => change({ issuer })}
+      error={problems.of('issuer')}
+      required
+      hint="Exactly as the discovery document of the provider has it."
+    />
+    <div class="columns">
+      <TextField
+        label="Client ID"
+        class="mono"
+        value={draft.client_id}
+        onValue={(client_id) => change({ client_id })}
+        error={problems.of('client_id')}
+        required
+        maxLength={512}
+      />
+      <TextField
+        label="Client secret"
+        class="mono"
+        type="password"
+        autocomplete="off"
+        value={draft.client_secret}
+        onValue={(client_secret) => change({ client_secret })}
+        error={problems.of('client_secret')}
+        required={isNew}
+        optional={!isNew}
+        hint={isNew ? undefined : 'Leave it empty to keep the stored one.'}
+      />
+    </div>
+    <div class="columns">
+      <TextArea
+        label="Scopes"
+        optional
+        class="mono"
+        rows={3}
+        value={draft.scopes}
+        onValue={(scopes) => change({ scopes })}
+        error={problems.of('scopes')}
+        hint="One per line. Default: openid, email and profile."
+      />
+      <TextField
+        label="Groups claim"
+        optional
+        class="mono"
+        value={draft.groups_claim}
+        onValue={(groups_claim) => change({ groups_claim })}
+        error={problems.of('groups_claim')}
+        maxLength={255}
+        hint="Default: groups."
+      />
+    </div>
+  </>
+);
+
+function Members({ draft, change, problems }: FieldsProps) {
+  const { rows: domains } = useDomains();
+  const { teams } = useTeams();
+  return (
+    <>
+      <ChecksField
+        label="Domains"
+        hint="Whose members sign in here. A domain counts once it is verified."
+        value={draft.domains}
+        onValue={(chosen) => change({ domains: chosen })}
+        error={problems.of('domains')}
+        options={domains.map(({ id, domain }) => ({ value: id, label: domain }))}
+      />
+      <Checkbox
+        label="Make members at their first sign-in"
+        hint="With an address that the provider verified, in a verified domain."
+        checked={draft.jit}
+        onChecked={(jit) => change({ jit })}
+      />
+      <Checkbox
+        label="Require it for members of the domains"
+        hint="Their passkey sessions end. Owners can always use their passkeys."
+        checked={draft.enforce}
+        onChecked={(enforce) => change({ enforce })}
+      />
+      <SelectField
+        label="Default role"
+        value={draft.default_role}
+        onValue={(role) => change({ default_role: role as GivenRole })}
+        error={problems.of('default_role')}
+        choices={roleChoices}
+        hint="Of those whose groups give none."
+      />
+      <Mappings
+        label="Roles by group"
+        of="Role"
+        choices={roleChoices}
+        value={draft.roles}
+        onValue={(roles) => change({ roles })}
+        errorAt={(index) => problems.of(`role_mappings.${index}.group`)}
+      />
+      <Mappings
+        label="Teams by group"
+        of="Team"
+        choices={teams.map(({ id, name }) => ({ value: id, label: name }))}
+        value={draft.teams}
+        onValue={(mapped) => change({ teams: mapped })}
+        errorAt={(index) =>
+          problems.of(`team_mappings.${index}.group`) ?? problems.of(`team_mappings.${index}.team_id`)
+        }
+      />
+    </>
+  );
+}
+
+export function ConnectionForm({ connection, onClose }: { connection?: Connection; onClose: () => void }) {
+  const { seen, first, draft, setDraft, isSame, changing } = useEdit(connection, draftOf);
+  const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
+  const problems = useProblems();
+  const save = async () => {
+    const body = bodyOf(draft, seen);
+    if (connection)
+      await confirmed(() =>
+        changing((header) =>
+          vault().api.PATCH('/orgs/{org_id}/sso-connections/{id}', {
+            ...at(connection.id, header),
+            body: changedOf(bodyOf(first, seen), body),
+          }),
+        ),
+      );
+    else
+      await confirmed(() =>
+        vault().api.POST('/orgs/{org_id}/sso-connections', {
+          params: { path: here() },
+          body: { kind: 'oidc', client_secret: '', ...body },
+        }),
+      );
+    await forget('sso-connections');
+    tell(`${draft.name} saved`);
+    onClose();
+  };
+  const fields = { draft, change, problems, isNew: !connection };
+  return (
+    <Dialog
+      side
+      title={connection ? `Edit ${connection.name}` : 'New connection'}
+      onClose={onClose}
+      dirty={!isSame}
+    >
+      <Form
+        action={connection ? 'Save changes' : 'Create connection'}
+        onSubmit={save}
+        onCancel={onClose}
+        problems={problems}
+        disabled={isSame && !!connection}
+      >
+        <Provider {...fields} />
+        <Members {...fields} />
+      </Form>
+    </Dialog>
+  );
+}

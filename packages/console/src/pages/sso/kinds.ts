@@ -1,0 +1,22 @@
+// What the pages of single sign-on share.
+import type { components } from '@secrets-vault/client';
+import { here, useList, vault } from '../../api';
+
+export type Domain = components['schemas']['Domain'];
+export type Connection = components['schemas']['SsoConnection'];
+
+export const useDomains = () =>
+  useList<Domain>(['domains', 'list'], (cursor, signal) =>
+    vault().api.GET('/orgs/{org_id}/domains', {
+      params: { path: here(), query: { limit: 100, cursor } },
+      signal,
+    }),
+  );
+
+export const useConnections = () =>
+  useList<Connection>(['sso-connections', 'list'], (cursor, signal) =>
+    vault().api.GET('/orgs/{org_id}/sso-connections', {
+      params: { path: here(), query: { limit: 100, cursor } },
+      signal,
+    }),
+  );
