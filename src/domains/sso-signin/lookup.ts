@@ -34,7 +34,6 @@ async function query<K extends RowKind>(
     results.map(async (raw) => {
       const row = readable(kind, raw) as (RowTypes[K] & { org_id: string; mac: string }) | null;
       const keys = row && (await keyring.org(row.org_id));
-      // safety: sso-row-mac
       return row && keys && row.mac === macOf(keys.row, kind, row) ? [{ row, keys }] : [];
     }),
   );
@@ -57,7 +56,6 @@ export async function connectionOf(context: Where, id: string): Promise<Found | 
 /** The connection that signs in members of the domain of an address. */
 export async function connectionFor(context: Where, email: string): Promise<Found | null> {
   const name = domainOf(email);
-  // safety: sso-domain-of-its-owner
   const owner = await ownerOf(context.env, name);
   if (!owner) return null;
   const [domain] = await query(

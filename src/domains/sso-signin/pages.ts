@@ -73,7 +73,6 @@ const spentBy = ({ state }: Flow) => ({ digest: sha256(`sso ${state}`), until: D
 async function refusedFor(context: PublicContext, flow: Flow, reason: string): Promise<Response> {
   const refusal = await context.count(refuse('UNAUTHENTICATED'));
   const keys = refusal.code === 'RATE_LIMITED' ? null : await context.keyring.org(flow.org);
-  // safety: sso-refusals-limited-before-gate
   if (keys)
     await context.ask(
       flow.org,

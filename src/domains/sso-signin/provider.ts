@@ -106,7 +106,6 @@ export async function claimsOf(
   let step = 'the response of the provider is not that of this sign-in';
   try {
     // State, `iss`, and that there is no error; a parameter that comes twice is refused.
-    // safety: sso-response-validated
     const parameters = oauth.validateAuthResponse(server, client, query, expected.state);
     step = 'the code was not accepted';
     const response = await oauth.authorizationCodeGrantRequest(
@@ -172,7 +171,6 @@ function headerOf(text: string): Header | null {
   if (!isJwt(text)) return null;
   try {
     const { alg, kid } = decodeProtectedHeader(text);
-    // safety: sso-token-algorithm
     return isAlgorithm(alg) && (kid === undefined || typeof kid === 'string') ? { alg, kid } : null;
   } catch {
     return null;
@@ -187,7 +185,6 @@ async function unsignedBy(
   { alg, kid }: Header,
 ): Promise<string | null> {
   if (typeof keys === 'string') return 'the keys of the issuer cannot be read';
-  // safety: sso-key-fits-algorithm
   const fitting = keys.filter(
     (key) => key.kty === KEY_TYPES[alg] && (key.alg ?? alg) === alg && (kid === undefined || key.kid === kid),
   );

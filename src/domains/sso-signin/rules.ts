@@ -108,11 +108,11 @@ type Given = Pick<RoleMapping, 'role'> & { environments: string[] | null };
 /** The role that a connection gives to members of groups: of several the one that holds most. */
 export function roleOf(connection: SsoConnectionRow, groups: readonly string[]): Given {
   const { default_role, default_environments, role_mappings } = connection;
+  // safety: sso-gives-no-owner
   const given = role_mappings
     .filter(({ group, role }) => groups.includes(group) && role !== 'owner')
     .map(({ role, environments }): Given => ({ role, environments: environments ?? null }));
   const best = given.toSorted((a, b) => holds(b) - holds(a) || reach(b) - reach(a))[0];
-  // safety: sso-gives-no-owner
   return (
     best ?? { role: default_role === 'owner' ? 'viewer' : default_role, environments: default_environments }
   );

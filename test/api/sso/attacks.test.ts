@@ -120,6 +120,14 @@ describe('single sign-on: the response of the provider', () => {
     for (const [name, value] of kept) second.browser.jar.set(name, value);
     expect((await second.browser.callback(second.query)).status).toBe(403);
     expect(await reasonOf(second.o)).toBe('the state was used before');
+    const third = await begun();
+    const unverified = claimsOf(third.at('bea'), { email_verified: false });
+    const same = new Map(third.browser.jar);
+    const bad = third.provider.authorize(third.url, unverified);
+    expect((await third.browser.callback(bad)).status).toBe(403);
+    for (const [name, value] of same) third.browser.jar.set(name, value);
+    expect((await third.browser.callback(third.query)).status).toBe(403);
+    expect(await reasonOf(third.o)).toBe('the state was used before');
   });
 
   it('after ten minutes, or with an altered cookie, is refused', async () => {

@@ -1,8 +1,9 @@
 // Single sign-on: starting, the callback, who a person is, and what the session is.
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { newId } from '../../../src/db/ids';
 import { newBrowser, signIn } from '../../support/browser';
 import { newPasskey } from '../../support/passkey';
-import { newMember, newTeam } from '../../support/people';
+import { add, newMember, newTeam } from '../../support/people';
 import {
   type Claims,
   changeConnection,
@@ -89,6 +90,21 @@ describe('single sign-on: a sign-in', () => {
     expect((await browser.signIn(provider, other, { connection_id: connection })).status).toBe(403);
     expect(await reasonOf(o)).toBe('the address is in no verified domain of the connection');
   });
+});
+
+it('single sign-on: a sign-in of somebody whom a person removed is refused', async () => {
+  const { o, provider, at, connection } = await connected({ jit: 1 });
+  const claims = claimsOf(at('eve'));
+  const removed = { removed_by: 'mem_x', removed_at: Date.now() };
+  const link = { connection, issuer: provider.issuer.url, subject: claims.sub as string };
+  await add(o, 'former_member', [
+    { id: newId('fmr'), email: at('bea'), links: [], ...removed },
+    { id: newId('fmr'), email: at('old'), links: [link], ...removed },
+  ]);
+  for (const one of [claimsOf(at('Bea')), claims]) {
+    expect((await newSsoBrowser().signIn(provider, one)).status).toBe(403);
+    expect(await reasonOf(o)).toBe('the member was removed');
+  }
 });
 
 describe('single sign-on: a start', () => {

@@ -113,7 +113,6 @@ export const beginSso = (
     member_id: member,
     sso,
     refresh: { live: [1], used: [], last: 1, ...(passkey !== null && { confirmed: 1 }) },
-    // safety: sso-does-not-confirm
     confirmed_at: passkey === null ? null : now,
     expires_at: now + IDLE,
   });

@@ -34,7 +34,6 @@ export function decide(
   const { rows } = core;
   const connection = rows.get('sso_connection', id);
   if (!connection) return no('the connection was deleted');
-  // safety: sso-judged-by-current-connection
   if (connection.revision !== revision) return no('the connection was changed during the sign-in');
   const identity = { connection: id, subject: person, email: person.email };
   const link = linkOf(core, identity);

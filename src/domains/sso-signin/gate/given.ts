@@ -91,7 +91,6 @@ const joining = (
     team_id: team.id,
     member_id: member,
     added_by: connection.id,
-    // safety: sso-place-ties
     accountable: bringing(connection, now),
     created_at: now,
     held_by: ['claim'],
@@ -123,7 +122,7 @@ export function changed(
   };
   const isSame = JSON.stringify(provisioned) === JSON.stringify(before);
   // A provider that acts for somebody who did not prove it brings them in, as whoever gives a role does.
-  // safety: provider-is-no-second-person
+  // safety: sso-gain-ties
   const isTied = isOther || gains || (isLinking && !isProven);
   return {
     ...(isOther && position),
@@ -132,7 +131,6 @@ export function changed(
     ...(member.enrolled_at === null && {
       enrolled_at: now,
       // The inviter may still have the link.
-      // safety: sso-ends-invitation
       enrolment_hash: null,
       enrolment_made_at: null,
       enrolment_ends_at: null,

@@ -38,7 +38,6 @@ export interface SsoInput {
 const isProven = ({ core, input: { passkey } }: Call<SsoInput>): boolean => {
   if (!passkey) return false;
   const row = core.rows.get('passkey', passkey.id);
-  // safety: sso-link-passkey-of-member
   return (
     row !== null &&
     row.member_id === passkey.member &&
