@@ -75,6 +75,7 @@ CREATE TABLE `sso_connections` (
 	PRIMARY KEY(`org_id`, `id`)
 );
 --> statement-breakpoint
+CREATE INDEX `sso_connections_id` ON `sso_connections` (`id`);--> statement-breakpoint
 CREATE TABLE `sso_links` (
 	`org_id` text NOT NULL,
 	`id` text NOT NULL,

@@ -6,6 +6,7 @@ import { answerAws } from './compat/aws';
 import { answerVault } from './compat/vault';
 import { newId } from './db/ids';
 import { routes } from './domains';
+import { answerCallback, answerLogout } from './domains/sso-signin/pages';
 import { type Env, settingsOf } from './env';
 import { ApiError, refuse } from './errors';
 import { health } from './health';
@@ -144,6 +145,18 @@ for (const path of [...methods.keys()].sort(inOrder)) {
     return (route.public ? handlePublic : handle)(route, incomingOf(c, c.req.param()));
   });
 }
+
+for (const [path, method, answer] of [
+  ['/sso/callback', 'GET', answerCallback],
+  ['/sso/:connection_id/logout', 'POST', answerLogout],
+] as const)
+  app.all(path, (c) => {
+    const trace = c.get('trace');
+    trace.route = path.replace(':connection_id', '{connection_id}');
+    return c.req.method === method
+      ? answer(incomingOf(c, c.req.param()))
+      : errorResponse(refuse('METHOD_NOT_ALLOWED'), c.get('base'), trace, null, { Allow: method });
+  });
 
 for (const path of ['/v1/*', '/compat/vault/*']) app.all(path, (c) => answerVault(incomingOf(c, {})));
 

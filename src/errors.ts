@@ -160,6 +160,21 @@ export const catalogue = {
     remedy:
       'Get options from POST /api/v1/auth/confirm/options, pass them to navigator.credentials.get(), send the response to POST /api/v1/auth/confirm, and repeat the request with the token from its response. API keys need no confirmation.',
   },
+  SSO_REQUIRED: {
+    status: 403,
+    message: 'Your organisation requires single sign-on. Sign in with your work e-mail address instead.',
+    cause:
+      'A connection of the organisation enforces single sign-on for the domain of the member. Passkeys sign in owners alone.',
+    remedy:
+      'Open /sign-in and enter your e-mail address, or call POST /api/v1/auth/sso/start. An owner can switch "enforce" off.',
+  },
+  SSO_NOT_FOUND: {
+    status: 404,
+    message: 'No single sign-on is set up for this address.',
+    cause:
+      'The domain of the address is not verified for an organisation, no connection signs in its members, or the connection does not exist. The response is the same for each.',
+    remedy: 'Check the address, or sign in with a passkey. Ask an owner whether single sign-on is set up.',
+  },
   NOT_FOUND: {
     status: 404,
     message: 'The resource does not exist.',

@@ -32,7 +32,7 @@ export function newChallenge(
 }
 
 /**
- * If the text is a challenge issued for that purpose in the last five minutes: the id of what it may begin.
+ * If the text is a challenge issued for that purpose in the last five minutes, or `lives` milliseconds: the id of what it may begin.
  * The id is always the same, so a reused challenge is detected by its id. Otherwise null.
  */
 export function readChallenge(
@@ -41,6 +41,7 @@ export function readChallenge(
   text: string,
   prefix: Prefix,
   now = Date.now(),
+  lives = CHALLENGE_LIVES,
 ): string | null {
   const bytes = fromBase64Url(text);
   if (bytes?.length !== STAMP + RANDOM + TAG) return null;
@@ -49,7 +50,7 @@ export function readChallenge(
     return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   const made = view.getUint16(0) * 2 ** 32 + view.getUint32(2);
-  if (made > now || made <= now - CHALLENGE_LIVES) return null;
+  if (made > now || made <= now - lives) return null;
   return idOf(prefix, concat(bytes.subarray(0, STAMP), macOf(key, 'begun', body).subarray(0, 10)));
 }
 

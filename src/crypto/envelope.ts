@@ -26,7 +26,8 @@ export type Purpose =
   | 'connection'
   | 'log stream'
   | 'client secret'
-  | 'approval';
+  | 'approval'
+  | 'sign-in';
 
 function derive(root: Uint8Array, salt: Uint8Array, purpose: Purpose) {
   const bytes = hkdf(root, salt, `svc/v1/seal/${purpose}`, 44);

@@ -765,7 +765,8 @@ export const ssoConnections = sqliteTable(
     updated_at: integer().notNull(),
     ...decided(),
   },
-  (t) => [primaryKey({ columns: [t.org_id, t.id] })],
+  // Browsers and providers name a connection without its organisation.
+  (t) => [primaryKey({ columns: [t.org_id, t.id] }), index('sso_connections_id').on(t.id)],
 );
 
 /** What a group of the provider gives. */

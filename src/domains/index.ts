@@ -31,6 +31,7 @@ import { secrets } from './secrets';
 import { shares } from './shares';
 import { signin } from './signin';
 import { sso } from './sso';
+import { ssoSignin } from './sso-signin';
 import { syncs } from './syncs';
 import { teams } from './teams';
 import { terminals } from './terminals';
@@ -68,6 +69,7 @@ export const domains: readonly Domain[] = [
   incidents,
   deployment,
   signin,
+  ssoSignin,
   terminals,
   trusts,
 ];

@@ -1,5 +1,6 @@
 // Requests without a credential, authenticated by their body or a cookie: sign-in. Invariants: a refused
 // request is counted by address and has not called a gate; a successful one is neither counted nor delayed.
+import type { Action } from '../auth/actions';
 import { ApiError, refuse, statusOf } from '../errors';
 import type { Ask } from '../gate/request/call';
 import { keyringOf } from '../keys/keyring';
@@ -12,12 +13,27 @@ import type { Route } from './route';
 import { findingOf, validate } from './validate';
 
 export async function handlePublic(route: Route, incoming: Incoming): Promise<Response> {
-  const { request, headers, env, settings, base, facts, trace } = incoming;
+  const { request, headers, base, trace } = incoming;
   const body = await readBody(request);
   const { input, finding: found } = validate(route, incoming, body);
   const finding = findingOf(headers, body, found);
   if (finding) return errorResponse(finding, base, trace);
+  const answer = route.public as NonNullable<Route['public']>;
+  return withContext(route.action, incoming, async (context) => {
+    const opened = await answer(input, context);
+    if ('refusal' in opened)
+      return errorResponse(opened.refusal, base, trace, opened.rate_limit, opened.headers);
+    return rendered({ json: opened.json }, opened.status, opened.rate_limit ?? null, opened.headers);
+  });
+}
 
+/** Answers a request without a credential, for an action. What a page or a provider sends has its own form. */
+export async function withContext(
+  action: Action,
+  incoming: Incoming,
+  answer: (context: PublicContext) => Promise<Response>,
+): Promise<Response> {
+  const { request, env, settings, base, facts, trace } = incoming;
   const keyring = keyringOf(env, settings.masterKeys);
   /** The last call to a gate: an integrity violation is reported for its organisation. */
   let last: Ask | null = null;
@@ -33,9 +49,8 @@ export async function handlePublic(route: Route, incoming: Incoming): Promise<Re
     trace,
     defer: incoming.defer,
     headers: request.headers,
-    async ask(org, { row, answer }, bearer, asked, { operation = route.action, again = false } = {}) {
+    async ask(org, { row, answer }, bearer, asked, { operation = action, again = false } = {}) {
       trace.org = org;
-      const { action } = route;
       const ask: Ask = {
         org,
         action,
@@ -62,15 +77,11 @@ export async function handlePublic(route: Route, incoming: Incoming): Promise<Re
       return wait ? refuse('RATE_LIMITED', { retry_after: wait }) : refusal;
     },
   };
-  const answer = route.public as NonNullable<Route['public']>;
-  const opened = await answer(input, context).catch(async (error) => {
+  return answer(context).catch(async (error) => {
     if (last && error instanceof ApiError && error.violation) {
       const violation = { ...error.violation, status: statusOf(error.refusal) };
       await gate({ ...last, input: null, violation, again: true });
     }
     throw error;
   });
-  if ('refusal' in opened)
-    return errorResponse(opened.refusal, base, trace, opened.rate_limit, opened.headers);
-  return rendered({ json: opened.json }, opened.status, opened.rate_limit ?? null, opened.headers);
 }

@@ -21,6 +21,8 @@ export interface DeploymentKeys {
   signing: Uint8Array;
   /** MACs of challenges, user handles and refresh cookies. */
   proof: Uint8Array;
+  /** Encrypts the cookies of sign-ins by single sign-on that have begun. */
+  sso: Uint8Array;
 }
 
 export interface OrgKeys {
@@ -52,7 +54,7 @@ const derive = <K extends string>(root: Uint8Array, names: readonly K[]): Record
   >;
 
 export const deriveDeployment = (root: Uint8Array): DeploymentKeys =>
-  derive(root, ['tokenTag', 'cursor', 'digest', 'signing', 'proof']);
+  derive(root, ['tokenTag', 'cursor', 'digest', 'signing', 'proof', 'sso']);
 export const deriveOrg = (root: Uint8Array): OrgKeys =>
   derive(root, ['value', 'fingerprint', 'digest', 'row', 'answer', 'checkpoint', 'aws']);
 

@@ -9,6 +9,7 @@ export const assetTypes: Record<string, string> = {
   'device.js': script,
   'icon.svg': 'image/svg+xml',
   'pages.css': style,
+  'link.js': script,
   'passkey.js': script,
   'reference.css': style,
   'reference.js': script,

@@ -13,6 +13,7 @@ import { consoleFile, consolePage } from './console';
 import { home } from './home';
 import { sharePage } from './share';
 import { enrolPage, signInPage } from './signin';
+import { linkPage } from './sso';
 import { devicePage } from './terminal-login';
 
 type App = { Bindings: Env; Variables: { trace: Trace; base: string; requestId: string } };
@@ -29,6 +30,7 @@ const paths: Record<string, (env: Env, base: string, isBrowser: boolean) => Resp
   '/': (_env, base, isBrowser) => home(base, isBrowser),
   '/enrol': (_env, base) => responseOf(enrolPage(new URL(base).origin)),
   '/device': (_env, base) => responseOf(devicePage(new URL(base).origin)),
+  '/sso/link': (_env, base) => responseOf(linkPage(new URL(base).origin)),
   '/sign-in': (_env, base) => responseOf(signInPage(new URL(base).origin)),
   ...Object.fromEntries(
     Object.keys(assetTypes).map((name) => [`/assets/${name}`, (env: Env) => asset(env, name)]),

@@ -3,6 +3,7 @@
 import { html } from 'hono/html';
 import { type Markup, page, type Rendered } from '../http/page';
 import { remember } from '../http/remember';
+import { ssoForm } from './sso';
 
 const scripts = ['/assets/webauthn.js', '/assets/session.js', '/assets/passkey.js'];
 
@@ -12,6 +13,7 @@ const shell = (
   title: string,
   lead: Markup,
   action: string,
+  more: Markup | null = null,
 ): Rendered =>
   page(
     title,
@@ -20,6 +22,7 @@ const shell = (
 <h1 id="title">${title}</h1>
 ${lead}
 <p><button class="button primary" id="act" type="button" disabled>${action}</button></p>
+${more}
 </section>
 <section id="who" tabindex="-1" aria-labelledby="hello" hidden>
 <h1 id="hello">Signed in</h1>
@@ -49,6 +52,7 @@ const signingIn = (origin: string) =>
     'Sign in',
     html`<p>Use the passkey that you created for this service. You do not need to enter a name.</p>`,
     'Sign in with a passkey',
+    ssoForm,
   );
 
 /** The pages, by the deployment's origin: passkeys work only at that origin. */

@@ -3,6 +3,7 @@
 import { html } from 'hono/html';
 import { page, type Rendered } from '../http/page';
 import { remember } from '../http/remember';
+import { ssoForm } from './sso';
 
 const scripts = ['/assets/webauthn.js', '/assets/session.js', '/assets/device.js'];
 
@@ -14,6 +15,7 @@ const confirming = (origin: string): Rendered =>
 <h1 id="title">Sign in a terminal</h1>
 <p>Sign in here first. Then you see which program asks, and from where. This is the vault at <strong>${origin}</strong>.</p>
 <p><button class="button primary" id="act" type="button" disabled>Sign in with a passkey</button></p>
+${ssoForm}
 </section>
 <section id="who" hidden>
 <form id="enter" aria-labelledby="heading">

@@ -95,6 +95,8 @@ export const bodies: Record<string, unknown> = {
   'POST /auth/device/confirm': { user_code: 'BCDF-GHJK' },
   'POST /auth/device/deny': { user_code: 'BCDF-GHJK' },
   'POST /auth/login': { response: assertion },
+  'POST /auth/sso/start': { email: 'ann@example.com' },
+  'POST /auth/sso/link': { response: assertion },
   'POST /auth/confirm': { response: assertion },
   'POST /orgs/{org_id}/members/{id}/passkeys': { response: creation },
   'PATCH /orgs/{org_id}/members/{id}/passkeys/{passkey_id}': { name: 'x' },

@@ -33,7 +33,17 @@ export const codeOf = ({ status, json }: Answer) => [status, json?.error?.code];
 export async function send(
   method: string,
   path: string,
-  { token, body, headers = {} }: { token?: string; body?: unknown; headers?: Record<string, string> } = {},
+  {
+    token,
+    body,
+    headers = {},
+    redirect,
+  }: {
+    token?: string;
+    body?: unknown;
+    headers?: Record<string, string>;
+    redirect?: 'manual';
+  } = {},
 ): Promise<Answer> {
   const raw =
     body === undefined || typeof body === 'string' || body instanceof Uint8Array
@@ -41,6 +51,7 @@ export async function send(
       : JSON.stringify(body);
   const response = await exports.default.fetch(`http://localhost${path}`, {
     method,
+    ...(redirect && { redirect }),
     body: raw as BodyInit | undefined,
     headers: {
       'CF-Connecting-IP': '203.0.113.7',

@@ -51,6 +51,8 @@ describe('domains', () => {
       ...['read', 'show', 'history', 'list', 'write', 'create', 'delete', 'restore', 'describe', 'label'].map(
         (call) => `secret.${call}_aws`,
       ),
+      // What identity providers call.
+      'auth.sso_logout',
     ];
     const unrouted = Object.keys(actions).filter(
       (action) => !routes.some((route) => route.action === action) && !compatible.includes(action),
@@ -97,6 +99,9 @@ describe('domains', () => {
       'domain.check',
       'domain.checked',
       'credential.contain_part',
+      'auth.sso_refused',
+      'auth.sso_confirm_start',
+      'auth.sso_confirm',
       'auth.exchange_refused',
     ]);
   });

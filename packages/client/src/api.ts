@@ -3108,7 +3108,7 @@ export interface paths {
         put?: never;
         /**
          * Sign in with a passkey
-         * @description Sets the refresh cookie. The response to a refused sign-in is the same for every reason.
+         * @description Sets the refresh cookie. The response to a refused sign-in is the same for every reason, except SSO_REQUIRED.
          *
          *     Needs no credential.
          */
@@ -3253,6 +3253,94 @@ export interface paths {
          * @description Needs no scope. Accepts a browser session.
          */
         delete: operations["auth_session_end_one"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/sso/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start a sign-in by single sign-on
+         * @description Send the browser to url. The provider sends it back to /sso/callback, within ten minutes. With confirm, and the JWT of a session that single sign-on began, the sign-in confirms that session for five minutes; a member who has a passkey confirms with it instead.
+         *
+         *     Needs no credential.
+         */
+        post: operations["auth_sso"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/sso/link/options": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get options to link an identity with a passkey
+         * @description For the page /sso/link, in the browser that the provider sent back.
+         *
+         *     Needs no credential.
+         */
+        post: operations["auth_sso_link_options"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/sso/link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Link an identity with a passkey
+         * @description Links the identity to the member and signs in. The session counts as confirmed. The response to a refused link is the same for every reason.
+         *
+         *     Needs no credential.
+         */
+        post: operations["post_auth_sso_link"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/members/{id}/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Free a member's links to identity providers
+         * @description Ends their sessions by single sign-on. The member links anew at the next sign-in, as if for the first time. For an owner in a confirmed browser session.
+         *
+         *     Accepts a browser session of an owner. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         */
+        delete: operations["member_unlink"];
         options?: never;
         head?: never;
         patch?: never;
@@ -8191,8 +8279,41 @@ export interface components {
              * @example svc on ann-laptop
              */
             client_name: string | null;
+            /**
+             * @description How the member signed in.
+             * @enum {string}
+             */
+            method: "passkey" | "sso";
             /** @example psk_01M9xQeKcX3vTz6nWJfQ4b */
-            passkey_id: string;
+            passkey_id: string | null;
+        };
+        SsoStarted: {
+            /** @example https://login.example.com/authorize?… */
+            url: string;
+        };
+        SsoStartIn: {
+            /**
+             * Format: email
+             * @description Of the member. Its domain decides the connection.
+             * @example ann@example.com
+             */
+            email?: string;
+            /** @example sso_01M9xQeKcX3vTz6nWJfQ4b */
+            connection_id?: string;
+            /**
+             * @description Confirms the calling session, which single sign-on began.
+             * @enum {boolean}
+             */
+            confirm?: true;
+            /**
+             * @description Where the browser goes in the end.
+             * @example /console
+             */
+            return_to?: string;
+        };
+        SsoLinkOptionsIn: Record<string, never>;
+        SsoLinkIn: {
+            response: components["schemas"]["PasskeyAssertion"];
         };
         DeviceLogin: {
             /**
@@ -8893,7 +9014,7 @@ export interface components {
          * @description Identifies the error. Codes never change: use them in programs.
          * @enum {string}
          */
-        ErrorErrorCode: "MALFORMED_JSON" | "VALIDATION_FAILED" | "INVALID_CURSOR" | "AUTHORIZATION_PENDING" | "SLOW_DOWN" | "ACCESS_DENIED" | "CODE_EXPIRED" | "UNAUTHENTICATED" | "TOKEN_EXPIRED" | "DEVICE_PROOF_REQUIRED" | "DEVICE_PROOF_INVALID" | "TOKEN_REVOKED" | "INSUFFICIENT_SCOPE" | "SECRET_ACCESS_DENIED" | "SCOPE_EXCEEDS_PARENT" | "CREDENTIAL_KIND_NOT_ALLOWED" | "APPROVAL_REQUIRED" | "PASSPHRASE_WRONG" | "ADDRESS_NOT_ALLOWED" | "REAUTHENTICATION_REQUIRED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "ENROLMENT_GONE" | "SHARE_GONE" | "EVENTS_GONE" | "EMAIL_TAKEN" | "SYNC_ENDED" | "IMPORT_CONFLICT" | "LAST_OWNER" | "LAST_PASSKEY" | "ORIGIN_NOT_ALLOWED" | "SECRET_NAME_TAKEN" | "IDEMPOTENCY_IN_PROGRESS" | "SLUG_TAKEN" | "ENVIRONMENT_NOT_EMPTY" | "ENVIRONMENT_IS_DEFAULT" | "LIMIT_REACHED" | "DOMAIN_NOT_VERIFIED" | "CONFLICT" | "APPROVAL_MISMATCH" | "VERSION_CONFLICT" | "REVISION_CONFLICT" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "POLICY_VIOLATED" | "APPROVAL_IMPOSSIBLE" | "VALUE_NOT_REPRESENTABLE" | "NAME_NOT_REPRESENTABLE" | "NAME_COLLISION" | "IMPORT_UNREADABLE" | "RESULT_TOO_LARGE" | "RATE_LIMITED" | "INTERNAL" | "TARGET_REJECTED" | "TARGET_UNREACHABLE" | "TARGET_TIMEOUT" | "UNAVAILABLE" | "OVERLOADED" | "MISCONFIGURED";
+        ErrorErrorCode: "MALFORMED_JSON" | "VALIDATION_FAILED" | "INVALID_CURSOR" | "AUTHORIZATION_PENDING" | "SLOW_DOWN" | "ACCESS_DENIED" | "CODE_EXPIRED" | "UNAUTHENTICATED" | "TOKEN_EXPIRED" | "DEVICE_PROOF_REQUIRED" | "DEVICE_PROOF_INVALID" | "TOKEN_REVOKED" | "INSUFFICIENT_SCOPE" | "SECRET_ACCESS_DENIED" | "SCOPE_EXCEEDS_PARENT" | "CREDENTIAL_KIND_NOT_ALLOWED" | "APPROVAL_REQUIRED" | "PASSPHRASE_WRONG" | "ADDRESS_NOT_ALLOWED" | "REAUTHENTICATION_REQUIRED" | "SSO_REQUIRED" | "SSO_NOT_FOUND" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "ENROLMENT_GONE" | "SHARE_GONE" | "EVENTS_GONE" | "EMAIL_TAKEN" | "SYNC_ENDED" | "IMPORT_CONFLICT" | "LAST_OWNER" | "LAST_PASSKEY" | "ORIGIN_NOT_ALLOWED" | "SECRET_NAME_TAKEN" | "IDEMPOTENCY_IN_PROGRESS" | "SLUG_TAKEN" | "ENVIRONMENT_NOT_EMPTY" | "ENVIRONMENT_IS_DEFAULT" | "LIMIT_REACHED" | "DOMAIN_NOT_VERIFIED" | "CONFLICT" | "APPROVAL_MISMATCH" | "VERSION_CONFLICT" | "REVISION_CONFLICT" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "POLICY_VIOLATED" | "APPROVAL_IMPOSSIBLE" | "VALUE_NOT_REPRESENTABLE" | "NAME_NOT_REPRESENTABLE" | "NAME_COLLISION" | "IMPORT_UNREADABLE" | "RESULT_TOO_LARGE" | "RATE_LIMITED" | "INTERNAL" | "TARGET_REJECTED" | "TARGET_UNREACHABLE" | "TARGET_TIMEOUT" | "UNAVAILABLE" | "OVERLOADED" | "MISCONFIGURED";
     };
     responses: {
         /** @description A refusal. */
@@ -15794,6 +15915,147 @@ export interface operations {
                  * @example ses_01M9xQeKcX3vTz6nWJfQ4b
                  */
                 id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No content. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    auth_sso: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "ann@example.com"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SsoStartIn"];
+            };
+        };
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SsoStarted"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    auth_sso_link_options: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["SsoLinkOptionsIn"];
+            };
+        };
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RequestOptions"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    post_auth_sso_link: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "response": {
+                 *         "id": "AAAA",
+                 *         "rawId": "AAAA",
+                 *         "type": "public-key",
+                 *         "response": {
+                 *           "clientDataJSON": "AAAA",
+                 *           "authenticatorData": "AAAA",
+                 *           "signature": "AAAA"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["SsoLinkIn"];
+            };
+        };
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignedIn"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    member_unlink: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the member. */
+                id: components["parameters"]["id.2"];
             };
             cookie?: never;
         };

@@ -25,6 +25,7 @@ import { mutants as replicas } from './replicas.mjs';
 import { mutants as secrets } from './secrets.mjs';
 import { mutants as shares } from './shares.mjs';
 import { mutants as sso } from './sso.mjs';
+import { mutants as ssoSignin } from './sso-signin.mjs';
 import { mutants as syncs } from './syncs.mjs';
 import { mutants as trusts } from './trusts.mjs';
 import { mutants as vault } from './vault.mjs';
@@ -65,6 +66,7 @@ export const mutants = [
   ...secrets,
   ...shares,
   ...sso,
+  ...ssoSignin,
   ...syncs,
   ...trusts,
   ...vault,

@@ -65,10 +65,4 @@ export const mutants = [
     change: { from: " && equal(row.mac, macOf(keys.row, 'sso_connection', row))", to: '' },
     notice: 'api/sso/connections: an altered row gives no client secret',
   },
-  {
-    name: 'single sign-on: a session outlives its connection',
-    tag: 'deleted-connection-ends-sessions',
-    change: { from: "sso !== null && !rows.get('sso_connection', sso.connection)", to: 'false' },
-    notice: 'api/sso/connections: its sessions end with the reply, others stay',
-  },
 ];

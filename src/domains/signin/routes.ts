@@ -125,7 +125,7 @@ export const signinRoutes = [
       'Uses up the enrolment link and signs in. Existing passkeys of the member are kept. Sets the refresh cookie.',
     body: { schema: wire.EnrolIn },
     answers: { 200: wire.SignedIn },
-    refusals: ['ENROLMENT_GONE', 'CONFLICT', 'LIMIT_REACHED'],
+    refusals: ['ENROLMENT_GONE', 'SSO_REQUIRED', 'CONFLICT', 'LIMIT_REACHED'],
     async public({ body }, context) {
       const found = await enrolmentOf(body.token, context);
       if (!found) return gone(context);
@@ -178,9 +178,11 @@ export const signinRoutes = [
     action: 'auth.login',
     tag: 'Sign-in',
     summary: 'Sign in with a passkey',
-    description: 'Sets the refresh cookie. The response to a refused sign-in is the same for every reason.',
+    description:
+      'Sets the refresh cookie. The response to a refused sign-in is the same for every reason, except SSO_REQUIRED.',
     body: { schema: wire.LoginIn },
     answers: { 200: wire.SignedIn },
+    refusals: ['SSO_REQUIRED'],
     async public({ body: { response } }, context) {
       const { deployment, keyring, base } = context;
       const challenge = challengeOf(response.response.clientDataJSON);
@@ -196,6 +198,9 @@ export const signinRoutes = [
       const input = { session, passkey: { id, credential_id, ...used } };
       const reply = await context.ask(who.org, keys, { member: who.member }, input);
       const { outcome } = reply;
+      // Whoever has proved a passkey may know that it does not serve.
+      if (outcome.kind === 'refused' && outcome.refusal.code === 'SSO_REQUIRED')
+        return { refusal: await context.count(outcome.refusal) };
       if (outcome.kind === 'refused' && statusOf(outcome.refusal) < 500) return refused(context);
       return signedIn(context, who.org, key, reply, browserTokens);
     },

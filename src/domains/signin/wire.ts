@@ -73,7 +73,11 @@ export const Session = z
       description: 'For a terminal session: the name that the program gave itself.',
       example: 'svc on ann-laptop',
     }),
-    passkey_id: z.string().openapi({ example: exampleId('passkey') }),
+    method: z.enum(['passkey', 'sso']).openapi({ description: 'How the member signed in.' }),
+    passkey_id: z
+      .string()
+      .nullable()
+      .openapi({ example: exampleId('passkey') }),
   })
   .openapi('BrowserSession');
 export const SessionPage = pageOf(Session, 'BrowserSessionPage');
@@ -103,5 +107,6 @@ export const sessionOut = (
   current,
   client: isTerminal(row) ? 'terminal' : 'browser',
   client_name: row.name,
-  passkey_id: row.passkey_id ?? '',
+  method: row.sso ? 'sso' : 'passkey',
+  passkey_id: row.passkey_id,
 });

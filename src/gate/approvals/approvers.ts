@@ -12,7 +12,7 @@ import { grantRows, memberOf } from '../identity/caller';
 import { isGrantAlive } from '../identity/lifetime';
 import { lineageOf } from '../identity/lineage';
 import { MOST_ENVIRONMENTS } from '../request/target';
-import { granters, tiesOf } from './ties';
+import { granters, isBroughtByProvider, tiesOf } from './ties';
 
 /** Whether a member is an approver of a policy. */
 function isApprover(
@@ -158,6 +158,9 @@ export function ineligible(
     return 'You made this request or are accountable for the credential that did.';
   // safety: approver-of-policy
   if (!isApprover(core, policy, member)) return `You are not an approver of the policy "${policy.name}".`;
+  // safety: provider-is-no-second-person
+  if (isBroughtByProvider(member, now))
+    return 'Within the last seven days an identity provider brought you in, or gave you a role or a place in an approving team. Another approver can decide, or you once seven days have passed.';
   const ties = tiesOf(core, now);
   // safety: tied-member-decides-nothing
   if (accountable.some((one) => ties.tied(one, member.id)))

@@ -3,6 +3,7 @@
 // nothing cuts a tie before it ends: what a removed member's rows recorded moves to the row of an owner; a
 // call for which nobody is accountable counts as one of the owners.
 import { TIED_FOR, type Tie, type Ties, tiesAt } from '../../auth/ties';
+import { idPrefixes } from '../../db/ids';
 import type { ApprovalConfig, MemberRow, StoredTie, TeamMemberRow } from '../../db/schema';
 import type { Core } from '../core';
 import { accountableFor, accountableOf } from '../identity/accountable';
@@ -37,6 +38,11 @@ export const withTies = (
 /** Who is named by ties that have not ended. */
 export const recentlyTied = (ties: readonly StoredTie[] | null, now: number): string[] =>
   (ties ?? []).flatMap(([member, at]) => (isRecent(at, now) ? [member] : []));
+
+/** Whether a provider brought in a member lately, by single sign-on or SCIM: it is nobody's second person. */
+export const isBroughtByProvider = ({ connections }: MemberRow, now: number): boolean =>
+  recentlyTied(connections, now).some((id) => PROVIDERS.test(id));
+const PROVIDERS = new RegExp(`^(${idPrefixes.sso_connection}|${idPrefixes.scim})_`);
 
 /** The ties that a member's row records: its own, and those that it keeps of removed members. */
 const recordedBy = ({ id, connections }: MemberRow): Tie[] =>

@@ -18,6 +18,7 @@ import { formerSessions } from '../rows/former-sessions';
 import { callerOf, memberOf } from './caller';
 import { endOf, isEndedByPanic } from './lifetime';
 import { lineageOf } from './lineage';
+import { memberBehind, type SsoIdentity } from './sso';
 
 /** The identified caller of a request, and why it is refused, if it is. */
 export interface Identity {
@@ -81,6 +82,7 @@ function known(core: Core, ask: Ask, find: (token: TokenRef) => CredentialRow | 
   if ('member' in bearer) return authenticatedMember(core, bearer.member);
   if ('link' in bearer) return holderOf(bearer);
   if ('trust' in bearer) return exchanging(core, bearer);
+  if ('sso' in bearer) return signingIn(core, bearer.sso);
   const row = find(bearer);
   // safety: signed-with-current-key
   if (!row || (bearer.aws && !isSignedBy(row, bearer))) return null;
@@ -223,6 +225,30 @@ function exchanging(core: Core, bearer: { trust: string; refused?: true }): Iden
   // The operation checks the address, so that this refusal looks like every other.
   const caller: Caller = { ...callerOf(core, lineage), addresses: [] };
   return { caller, refusal: null, allowances: allowancesOf(lineage) };
+}
+
+/** The number of sign-ins per minute by one connection, and of those that the Worker refused. */
+const SIGN_IN_RATE = 600;
+const REFUSED_SIGN_IN_RATE = 60;
+
+/**
+ * Whoever a provider has signed in: the member, as far as there is one. The operation decides whether they
+ * are let in. Never confirmed: a provider is not the member's passkey.
+ */
+function signingIn(core: Core, identity: SsoIdentity): Identity {
+  const member = memberBehind(core, identity);
+  const connection = core.rows.get('sso_connection', identity.connection);
+  return {
+    caller: member
+      ? { ...memberOf(core, member.id, member), credential: member.id }
+      : { ...memberOf(core, '', null), name: connection?.name ?? null, credential: identity.connection },
+    refusal: over(core) ?? (connection ? null : refuse('UNAUTHENTICATED')),
+    allowances: [
+      !identity.refused
+        ? { id: `sso:${identity.connection}`, limit: SIGN_IN_RATE }
+        : { id: `refused:${identity.connection}`, limit: REFUSED_SIGN_IN_RATE },
+    ],
+  };
 }
 
 /**

@@ -1,5 +1,5 @@
 // Which credentials and grants are alive, and how many. Invariant: a credential whose ancestor, member,
-// passkey or device is gone has ended, and so has one that a panic ended.
+// passkey, device or connection is gone has ended, and so has one that a panic or single sign-on ended.
 
 import { ended, type Lifetime } from '../../auth/authorize';
 import { credentialKinds } from '../../db/credential-kinds';
@@ -8,6 +8,7 @@ import type { Refusal } from '../../errors';
 import type { Core } from '../core';
 import { bound } from '../rows/device-bound';
 import { lineageOf } from './lineage';
+import { hasSessionEnded } from './sso';
 
 /** 401 if a lineage has ended, for any reason. */
 export function endOf(core: Core, lineage: readonly CredentialRow[]): Refusal | null {
@@ -23,15 +24,10 @@ function lifetimeOf(core: Core, org: OrgRow | null, row: CredentialRow): Lifetim
     isEndedByPanic(org, row) ||
     (row.member_id !== null && !core.rows.get('member', row.member_id)) ||
     (row.passkey_id !== null && !core.rows.get('passkey', row.passkey_id)) ||
-    isDisconnected(core, row) ||
+    (row.kind === 'browser' && hasSessionEnded(core, row)) ||
     (row.device_id !== null && isBlocked(core, core.rows.get('device', row.device_id)));
   return { expires_at: row.expires_at, revoked_at: row.revoked_at ?? (isGone ? 0 : null) };
 }
-
-/** Whether the connection that began a session was deleted. */
-const isDisconnected = ({ rows }: Core, { sso }: CredentialRow): boolean =>
-  // safety: deleted-connection-ends-sessions
-  sso !== null && !rows.get('sso_connection', sso.connection);
 
 /**
  * Whether a device is permanently unusable: it is gone or blocked, or its member is gone. Ids of members and

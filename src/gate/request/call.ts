@@ -12,6 +12,7 @@ import type { IntegrityViolation, Refusal } from '../../errors';
 import type { Subject } from '../audit/entry';
 import type { Core } from '../core';
 import type { Raised } from '../events/outbox';
+import type { SsoIdentity } from '../identity/sso';
 import type { Fact, Proposal } from '../journal/plan';
 import type { Wait } from '../journal/waits';
 import type { RateLimitState } from '../limits/rate-limit';
@@ -51,8 +52,8 @@ export interface Ask {
   operation: string;
   /**
    * The caller: a token; a member that the Worker has authenticated; the service itself, for a job; the
-   * holder of a link, by its id and the digest of its key; or a trust, for a workload whose token the Worker
-   * has verified or, with `refused`, has rejected.
+   * holder of a link, by its id and the digest of its key; a trust, for a workload whose token the Worker has
+   * verified or, with `refused`, has rejected; or whoever an identity provider has signed in.
    */
   bearer:
     | TokenRef
@@ -60,7 +61,8 @@ export interface Ask {
     | 'system'
     | { member: string }
     | { link: string; hash: string }
-    | { trust: string; refused?: true };
+    | { trust: string; refused?: true }
+    | { sso: SsoIdentity };
   /** The contents of the DPoP header, if any; and whether the token was sent with the DPoP scheme. */
   proof?: Proof;
   isDpop?: true;

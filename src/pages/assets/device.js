@@ -90,7 +90,7 @@
   const decide = (verb, send, title, help) => async () => {
     if (code === null) return;
     try {
-      await send('POST', `/auth/device/${verb}`, { user_code: code });
+      await send('POST', `/auth/device/${verb}`, { user_code: code }, `/device#${code}`);
     } catch (error) {
       if (error.code === 'CODE_EXPIRED') show('enter');
       throw error;
@@ -136,6 +136,8 @@
   }
   find('enter').addEventListener('submit', (event) => event.preventDefault());
   window.addEventListener('hashchange', () => take() && member && begin());
+
+  session.offerSso(() => `/device${window.pageFragment ?? ''}`);
 
   take();
   if (!session.isUsable()) return;

@@ -37,6 +37,8 @@
     find('act').focus();
   });
 
+  if (!enrolling) session.offerSso(() => '/sign-in');
+
   if (!session.isUsable()) return;
   if (enrolling && !enrolment) {
     find('act').hidden = true;

@@ -26,6 +26,9 @@ window.createSession = ({ onSignedIn, onSignedOut }) => {
   /** A request got no response. Other faults are TypeErrors too. */
   class Unreachable extends Error {}
 
+  /** The page is about to go to the identity provider. */
+  class Leaving extends Error {}
+
   async function call(method, path, body) {
     const answer = await fetch(API + path, {
       method,
@@ -57,6 +60,10 @@ window.createSession = ({ onSignedIn, onSignedOut }) => {
         'This link was used, has expired or was replaced by a newer one. Ask the person who invited you for a new link.',
       UNAUTHENTICATED:
         'This passkey was not accepted. Try another passkey, or ask an owner of your organisation for a new enrolment link.',
+      SSO_NOT_FOUND:
+        'No single sign-on is set up for this address. Check the address, or sign in with a passkey.',
+      SSO_REQUIRED:
+        'Your organisation requires single sign-on. Enter your work e-mail address below instead.',
       RATE_LIMITED: 'Too many attempts from your network. Wait a minute and try again.',
     };
     const cancelled =
@@ -69,6 +76,7 @@ window.createSession = ({ onSignedIn, onSignedOut }) => {
       SecurityError:
         'Passkeys do not work at this address. Open this page at the address your administrator gave you.',
     };
+    if (error instanceof Leaving) return 'Opening your identity provider…';
     if (error instanceof Unreachable) return 'Cannot reach the service. Check your connection and try again.';
     if (error instanceof Refused) return byCode[error.code] ?? error.message;
     return (
@@ -108,11 +116,33 @@ window.createSession = ({ onSignedIn, onSignedOut }) => {
     }
   }
 
-  /** A sign-in, or a confirmation of the session, with a passkey. */
-  async function assert(path) {
-    const optionsJSON = await call('POST', `${path}/options`, {});
+  /** A sign-in, a confirmation of the session, or a link to an identity, with a passkey. */
+  async function assert(path, options) {
+    const optionsJSON = options ?? (await call('POST', `${path}/options`, {}));
     const response = await startAuthentication({ optionsJSON });
     return call('POST', path, { response });
+  }
+
+  /** Leaves for the identity provider, which sends the browser back to `return_to`. */
+  async function leave(how, return_to) {
+    const { url } = await call('POST', '/auth/sso/start', { ...how, return_to });
+    location.assign(url);
+  }
+
+  /** Wires the form that begins a sign-in by single sign-on. */
+  function offerSso(returnTo) {
+    const email = find('work');
+    find('sso').addEventListener('submit', (event) => event.preventDefault());
+    onClick(find('leave'), 'Opening your identity provider…', async () => {
+      if (!email.reportValidity()) return say('');
+      token = null;
+      await leave({ email: email.value.trim() }, returnTo());
+    });
+  }
+
+  async function link() {
+    token = null;
+    signIn(await assert('/auth/sso/link'));
   }
 
   async function login() {
@@ -120,10 +150,23 @@ window.createSession = ({ onSignedIn, onSignedOut }) => {
     signIn(await assert('/auth/login'));
   }
 
-  /** A request that gives something away: asks for the passkey every time, however recent the last confirmation is. */
-  async function callConfirmed(method, path, body) {
-    signIn(await assert('/auth/confirm'));
-    return call(method, path, body);
+  /**
+   * A request that gives something away: asks for the passkey every time, however recent the last confirmation is. Who has none
+   * confirms at the identity provider, which sends the browser back to `return_to`; the person then repeats it.
+   */
+  async function callConfirmed(method, path, body, return_to) {
+    const options = await call('POST', '/auth/confirm/options', {});
+    if (options.allowCredentials.length > 0) {
+      signIn(await assert('/auth/confirm', options));
+      return call(method, path, body);
+    }
+    try {
+      return await call(method, path, body);
+    } catch (error) {
+      if (error.code !== 'REAUTHENTICATION_REQUIRED') throw error;
+      await leave({ confirm: true }, return_to);
+      throw new Leaving();
+    }
   }
 
   /** Runs an action for a button, one at a time, and shows the result. */
@@ -135,7 +178,7 @@ window.createSession = ({ onSignedIn, onSignedOut }) => {
       try {
         await work();
       } catch (error) {
-        say(wordsFor(error), true);
+        say(wordsFor(error), !(error instanceof Leaving));
       } finally {
         button.removeAttribute('aria-disabled');
       }
@@ -171,5 +214,5 @@ window.createSession = ({ onSignedIn, onSignedOut }) => {
     return true;
   }
 
-  return { call, callConfirmed, isUsable, login, logout, onClick, renew, say, signIn };
+  return { call, callConfirmed, isUsable, link, login, logout, offerSso, onClick, renew, say, signIn };
 };

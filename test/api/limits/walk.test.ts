@@ -170,13 +170,14 @@ const adds: Record<string, string[]> = {
 const OF_PEOPLE: Record<string, string> = {
   'POST /auth/enrol': 'session',
   'POST /auth/login': 'session',
+  'POST /auth/sso/link': 'session',
   'POST /auth/device/token': 'session',
   'POST /auth/exchange': 'session',
   'POST /orgs/{org_id}/members/{id}/passkeys': 'member',
 };
 /** Routes that change or end what is there. A new one has a line here or above. */
 const ADDS_NOTHING =
-  /^(PATCH|DELETE) |\/(restore|revoke|assign|block|cancel|approve|reject|confirm|test|redeliver|rotate-secret|seek|enrolments|rotate|notify|generate|contain|logout|refresh|options|lookup|deny|device|archive|recovery|adopt|accept|reset|rewrap|\{id\})$|^POST \/orgs$/;
+  /^(PATCH|DELETE) |\/(restore|revoke|assign|block|cancel|approve|reject|confirm|test|redeliver|rotate-secret|seek|enrolments|rotate|notify|generate|contain|logout|refresh|start|options|lookup|deny|device|archive|recovery|adopt|accept|reset|rewrap|\{id\})$|^POST \/orgs$/;
 
 /** An organisation in which there is something of every kind, that others than the walking root created. */
 async function furnish() {

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { MemberRow, SsoConnectionRow } from '../../../src/db/schema';
 import { decryptClientSecret } from '../../../src/domains/sso/encryption';
 import { tiesOf } from '../../../src/gate/approvals/ties';
-import { revision } from '../../../src/gate/journal/writes';
+import { insertion, revision } from '../../../src/gate/journal/writes';
 import type { Call } from '../../../src/gate/request/call';
 import { approvalIn, colleague, newApprovalPolicy, settle } from '../../support/approvals';
 import { type Browser, change, newSignedIn } from '../../support/browser';
@@ -500,7 +500,20 @@ const begunBy = (o: Caller, browser: Browser, connection: string) =>
   change(o.id, (call) => ({
     status: 200,
     data: null,
-    writes: sessionsOf(call, browser).map((row) =>
-      revision(call, 'credential', row, { sso: { connection, link: 'lnk_0', sid: null } }),
-    ),
+    writes: [
+      insertion(call, 'sso_link', {
+        org_id: o.id,
+        id: `lnk_${browser.member.id}`,
+        member_id: browser.member.id,
+        connection_id: connection,
+        issuer: 'https://login.example.com',
+        subject: 'bob',
+        created_at: Date.now(),
+      }),
+      ...sessionsOf(call, browser).map((row) =>
+        revision(call, 'credential', row, {
+          sso: { connection, link: `lnk_${browser.member.id}`, sid: null },
+        }),
+      ),
+    ],
   }));

@@ -83,7 +83,7 @@ function keptTies(call: Call<unknown>, row: MemberRow, now: number): Put[] {
 /** A member's row and everything that is removed with it. */
 function belongings({ rows }: Core, { id }: MemberRow): { kind: RowKind; id: string }[] {
   // safety: member-removal-removes-grants
-  const kinds = ['passkey', 'team_member', 'grant'] as const;
+  const kinds = ['passkey', 'team_member', 'grant', 'sso_link'] as const;
   return [
     { kind: 'member', id },
     ...kinds.flatMap((kind) => rows.within(kind, id).map((row) => ({ kind, id: row.id }))),

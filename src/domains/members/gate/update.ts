@@ -73,6 +73,8 @@ export const update: Operation<UpdateInput> = {
         ...(email !== null && { email }),
         ...(name !== null && { name }),
         ...after,
+        // A role that a person gives is theirs, whatever the member's groups are.
+        ...(isOther && row.provisioned?.role && { provisioned: { ...row.provisioned, role: false } }),
         ...(isOther && { connections: withTies(row.connections, bringers(call), now) }),
         // The inviter may still have the URL, so it stays valid only for the role they gave, where they gave
         // it.

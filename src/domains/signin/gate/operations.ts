@@ -5,6 +5,7 @@
 
 import type { CredentialRow, PasskeyRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
+import { mustUseSso } from '../../../gate/identity/sso';
 import type { Plan } from '../../../gate/journal/plan';
 import { revision } from '../../../gate/journal/writes';
 import { lastUsed } from '../../../gate/limits/last-used';
@@ -14,11 +15,7 @@ import { addition, type PasskeyInput } from '../../passkeys/gate/operations';
 import { mayFollow, type Used } from '../../passkeys/webauthn';
 import { sessionOut } from '../wire';
 import { own, ownSession, refresh } from './refresh';
-import { beginBrowser, begunOf, ending, IDLE, sessionsOf, surplus, TOTAL } from './sessions';
-
-/** Whether a challenge has already begun a session. */
-const isSpent = ({ core }: Call<unknown>, id: string) =>
-  core.rows.get('credential', id) !== null || core.rows.isBuried('credential', id);
+import { beginBrowser, begunOf, confirmedAgain, ending, isSpent, sessionsOf, surplus } from './sessions';
 
 /** The change that an assertion makes to its passkey, if any. */
 const advanced = (call: Call<unknown>, passkey: PasskeyRow, { counter, backed_up }: Used) =>
@@ -44,6 +41,8 @@ const login: Operation<LoginInput> = {
       if (!member || !isIts || isSpent(call, input.session)) return refuse('UNAUTHENTICATED');
       // The Worker compared it only with D1.
       if (!mayFollow(passkey.counter, input.passkey.counter)) return refuse('UNAUTHENTICATED');
+      // safety: enforce-refuses-passkeys
+      if (mustUseSso(core, member)) return refuse('SSO_REQUIRED');
       const writes = beginBrowser(call, input.session, passkey.id, over as string[], now);
       writes.push(...advanced(call, passkey, input.passkey));
       return { status: 200, data: begunOf(call.core, writes[0]?.row as CredentialRow, member), writes };
@@ -70,6 +69,8 @@ const enrol: Operation<EnrolInput> = {
         isSpent(call, input.session)
       )
         return refuse('ENROLMENT_GONE');
+      // safety: enforce-refuses-enrolment
+      if (mustUseSso(core, member)) return refuse('SSO_REQUIRED');
       const added = addition(call, input.passkey, member.id, now);
       if ('code' in added) return added;
       const enrolled = revision(call, 'member', member, {
@@ -141,14 +142,7 @@ const confirm: Operation<ConfirmInput> = {
       const isTheirs = passkey && passkey.member_id === caller.id && passkey.credential_id === credential_id;
       // safety: passkey-counter
       if (!isTheirs || !mayFollow(passkey.counter, counter)) return refuse('UNAUTHENTICATED');
-      const n = row.refresh.last + 1;
-      const put = revision(call, 'credential', row, {
-        // No reuse is tolerated: the holder of an earlier cookie need not be the one who confirmed.
-        // safety: confirmation-ends-used-cookies, confirmation-ends-live-cookies, confirmation-keeps-jwts-refused
-        refresh: { live: [n], used: [], last: n, confirmed: n, ...(row.refresh.jwts && { jwts: [n, null] }) },
-        confirmed_at: now,
-        expires_at: Math.min(now + IDLE, row.created_at + TOTAL),
-      });
+      const put = confirmedAgain(call, row, row.refresh, now);
       const used = advanced(call, passkey, input.passkey);
       return {
         status: 200,

@@ -2,9 +2,10 @@
 // make room. Invariant: a browser session has cookies; a terminal session has refresh tokens and never counts
 // as confirmed.
 import { DAY } from '../../../db/rows';
-import type { CredentialRow, MemberRow, Refresh } from '../../../db/schema';
+import type { CredentialRow, MemberRow, Refresh, SsoSession } from '../../../db/schema';
 import type { Core } from '../../../gate/core';
 import { isAlive } from '../../../gate/identity/lifetime';
+import type { Put } from '../../../gate/journal/plan';
 import { insertion, revision } from '../../../gate/journal/writes';
 import type { Call } from '../../../gate/request/call';
 import { slugOf } from '../../../gate/request/target';
@@ -58,7 +59,11 @@ export function surplus(call: Call<unknown>): CredentialRow[] {
 }
 
 type Begin = Pick<CredentialRow, 'refresh' | 'confirmed_at' | 'expires_at'> &
-  Partial<Pick<CredentialRow, 'name' | 'created_in'>>;
+  Partial<Pick<CredentialRow, 'name' | 'created_in' | 'sso' | 'member_id'>>;
+
+/** Whether a challenge or state has already begun a session. */
+export const isSpent = ({ core }: Call<unknown>, id: string): boolean =>
+  core.rows.get('credential', id) !== null || core.rows.isBuried('credential', id);
 
 /** The rows that a new session changes: its own, and those of the oldest sessions if there are too many. */
 function begin(
@@ -70,13 +75,14 @@ function begin(
   fields: Begin,
 ) {
   const { core, ask, caller } = call;
+  const { member_id = caller.id } = fields;
   const put = insertion(call, 'credential', {
     ...fresh(core, ask.org, { id, hash: id, hint: '' }, now),
     kind: 'browser',
     scopes: [],
     rate_limit: RATE,
-    created_by: caller.id,
-    member_id: caller.id,
+    created_by: member_id ?? '',
+    member_id,
     passkey_id: passkey,
     ...fields,
   });
@@ -92,6 +98,37 @@ export const beginBrowser = (call: Call<unknown>, id: string, passkey: string, o
     expires_at: now + IDLE,
   });
 
+/**
+ * A browser session that single sign-on began. It is confirmed only if the member has just proved a passkey
+ * too.
+ */
+export const beginSso = (
+  call: Call<unknown>,
+  id: string,
+  { member, sso, passkey }: { member: string; sso: SsoSession; passkey: string | null },
+  over: string[],
+  now: number,
+) =>
+  begin(call, id, passkey, over, now, {
+    member_id: member,
+    sso,
+    refresh: { live: [1], used: [], last: 1, ...(passkey !== null && { confirmed: 1 }) },
+    confirmed_at: passkey === null ? null : now,
+    expires_at: now + IDLE,
+  });
+
+/** A session that has just been confirmed: it has one valid cookie. */
+export function confirmedAgain(call: Call<unknown>, row: CredentialRow, refresh: Refresh, now: number): Put {
+  const n = refresh.last + 1;
+  return revision(call, 'credential', row, {
+    // No reuse is tolerated: the holder of an earlier cookie need not be the one who confirmed.
+    // safety: confirmation-ends-used-cookies, confirmation-ends-live-cookies, confirmation-keeps-jwts-refused
+    refresh: { live: [n], used: [], last: n, confirmed: n, ...(refresh.jwts && { jwts: [n, null] }) },
+    confirmed_at: now,
+    expires_at: Math.min(now + IDLE, row.created_at + TOTAL),
+  });
+}
+
 /** How a terminal signs in. */
 export interface Terminal {
   session: string;
@@ -100,15 +137,20 @@ export interface Terminal {
   ends_at: number;
 }
 
+/** What the session that confirms a terminal hands on: the terminal's ends with the same. */
+type Confirming = Pick<CredentialRow, 'passkey_id' | 'sso'>;
+
 /** A terminal session. Its device code is its first refresh token, with the number 0. */
 export const beginTerminal = (
   call: Call<unknown>,
   terminal: Terminal,
-  passkey: string | null,
+  { passkey_id, sso }: Confirming,
   over: string[],
   now: number,
 ) =>
-  begin(call, terminal.session, passkey, over, now, {
+  begin(call, terminal.session, passkey_id, over, now, {
+    // safety: sso-terminal-ends-with-identity
+    sso,
     name: terminal.client_name,
     // A containment of the confirming browser session also ends this one.
     // safety: terminal-contained-with-browser

@@ -156,6 +156,18 @@ const create: Operation<Gives & { id: string; made?: Made }> = {
   },
 };
 
+/** A configuration with the time since when `enforce` has ended sessions of passkeys, which stay ended. */
+const configAfter = (
+  { enforce, config: { enforced_at } }: SsoConnectionRow,
+  after: Columns,
+  config: SsoConnectionRow['config'],
+  now: number,
+): SsoConnectionRow['config'] => {
+  // safety: enforce-ends-for-good
+  const at = after.enforce === 1 && enforce !== 1 ? now : enforced_at;
+  return { ...config, ...(at !== undefined && { enforced_at: at }) };
+};
+
 const update: Operation<Partial<Gives> & { configures: boolean; made?: Made }> = {
   change: {
     revises: find,
@@ -170,10 +182,8 @@ const update: Operation<Partial<Gives> & { configures: boolean; made?: Made }> =
       if (made && 'refusal' in made) return made.refusal;
       const fields = {
         ...columns,
-        ...(made && {
-          config: made.config as unknown as SsoConnectionRow['config'],
-          client_secret_sealed: made.client_secret_sealed,
-        }),
+        ...(made && { client_secret_sealed: made.client_secret_sealed }),
+        config: configAfter(row, columns, (made?.config ?? row.config) as SsoConnectionRow['config'], now),
       };
       const { roles, teams } = givenAnew(row, { ...row, ...fields });
       const gives = roles.length > 0 || teams.length > 0;

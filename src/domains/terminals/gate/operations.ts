@@ -69,7 +69,7 @@ const confirm: Operation<Found> = {
       return {
         status: 200,
         data: { session },
-        writes: beginTerminal(call, login, own.passkey_id, over as string[], now),
+        writes: beginTerminal(call, login, own, over as string[], now),
       };
     },
   },

@@ -1,0 +1,118 @@
+// The mutants of sign-in by single sign-on. index.mjs says what a mutant is.
+
+import { checks } from './checks.mjs';
+
+/** @type {import('./index.mjs').Mutant[]} */
+export const mutants = [
+  ...checks({
+    'enforce-ends-passkey-sessions':
+      'api/sso/ends: refuses passkeys of the members of the domains, ends their sessions, and leaves owners and others',
+    'enforce-refuses-passkeys':
+      'api/sso/ends: refuses passkeys of the members of the domains, ends their sessions, and leaves owners and others',
+    'enforce-refuses-enrolment':
+      'api/sso/ends: refuses passkeys of the members of the domains, ends their sessions, and leaves owners and others',
+    'provider-makes-no-decider':
+      'api/sso/second-person: made decides for a week, nor are two of them two people',
+    'provider-is-no-second-person':
+      'api/sso/second-person: made decides for a week, nor are two of them two people',
+    'sso-algorithms-pinned':
+      'api/sso/signin: of a just-in-time member begins a session like that of a passkey, marked sso',
+    'sso-nonce':
+      'api/sso/signin: of a just-in-time member begins a session like that of a passkey, marked sso',
+    'sso-authorized-party': 'api/sso/attacks: with wrong claims is refused',
+    'sso-confirms-same-identity': 'api/sso/ends: by another person, an old authentication or none is refused',
+    'sso-flow-of-this-browser':
+      'api/sso/attacks: in another browser is refused (login CSRF), and tells nobody',
+    'sso-google-domain': 'api/sso/attacks: of Google needs the Workspace of a verified domain',
+    'sso-issuer-of-the-start':
+      'api/sso/attacks: is nobody once the connection has another issuer than at the start',
+    'sso-keeps-places-by-hand': 'api/sso/signin: change no role that a person gave, nor a place',
+    'sso-link-of-this-browser':
+      'api/sso/signin: with the passkey of somebody else, or from another browser, links nobody',
+    'sso-links-in-verified-domains':
+      'api/sso/signin: of somebody unknown is refused without jit, and so is an address outside the verified domains',
+    'sso-links-once': 'api/sso/signin: links an invited member once, ends the invitation and tells owners',
+    'sso-logout-once': 'api/sso/ends: takes no other token, none twice and none by another key',
+    'sso-logout-token': 'api/sso/ends: takes no other token, none twice and none by another key',
+    'sso-removed-not-made-anew': 'api/sso/signin: of somebody whom a person removed is refused',
+    'sso-session-ends-with-connection':
+      'api/sso/ends: with its connection, its link and its member, with the reply',
+    'sso-state-once': 'api/sso/attacks: serves once, refused or not',
+    'sso-state-spent': 'api/sso/attacks: serves once, refused or not',
+    'sso-suspended-refused': 'api/sso/ends: with a suspension, which no sign-in gets around',
+    'sso-terminal-ends-with-identity': 'api/sso/ends: of a terminal that it confirmed, too',
+  }),
+  {
+    name: 'sessions of passkeys come back when enforce is switched off',
+    tag: 'enforce-ends-for-good',
+    change: { from: '? now : enforced_at', to: '? enforced_at : enforced_at' },
+    notice: 'api/sso/ends: ends sessions of passkeys for good, with the time when it was switched on',
+  },
+  {
+    name: 'a provider makes deciders of members who were there',
+    tag: 'sso-gain-ties',
+    change: { from: 'isOther || gains || (isLinking && !isProven)', to: 'false' },
+    notice: 'api/sso/second-person: gave a role decides for a week',
+  },
+  {
+    name: 'an old sign-in at the provider confirms a session',
+    tag: 'sso-confirmation-recent',
+    change: 'never',
+    notice: 'api/sso/ends: by another person, an old authentication or none is refused',
+  },
+  {
+    name: 'a provider confirms for a member with a passkey',
+    tag: 'sso-confirms-without-passkey',
+    change: 'never',
+    notice: 'api/sso/ends: is for sessions of single sign-on, of members without a passkey',
+  },
+  {
+    name: 'an unverified address links',
+    tag: 'sso-email-verified',
+    change: { from: 'parsed.success && isVerified', to: 'parsed.success' },
+    notice: 'api/sso/signin: takes only true for a verified address, and nothing else that looks like it',
+  },
+  {
+    name: 'a sign-in never expires',
+    tag: 'sso-flow-expires',
+    change: { from: 'flow.until > now && ', to: '' },
+    notice: 'api/sso/attacks: after ten minutes, or with an altered cookie, is refused',
+  },
+  {
+    name: 'a group makes owners',
+    tag: 'sso-gives-no-owner',
+    change: { from: " && role !== 'owner'", to: '' },
+    notice: 'api/sso/signin: give the role that holds most and places in teams, and take them again',
+  },
+  {
+    name: 'groups change a role that a person gave',
+    tag: 'sso-keeps-role-by-hand',
+    change: { from: 'before?.role && ', to: '' },
+    notice: 'api/sso/signin: change no role that a person gave, nor a place',
+  },
+  {
+    name: 'a member with a passkey is linked without it',
+    tag: 'sso-link-needs-passkey',
+    change: 'always',
+    notice: 'api/sso/signin: asks a member with a passkey for it, and the link is confirmed and sso',
+  },
+  {
+    name: 'a sign-in leads to another site',
+    tag: 'sso-return-path',
+    change: { from: '(?![/\\\\])', to: '' },
+    notice: 'api/sso/signin: takes no return_to but a path of this deployment',
+  },
+  {
+    name: 'another tenant of Entra signs in',
+    tag: 'sso-tenant-pinned',
+    change: { from: 'claims.tid === tenant', to: 'true' },
+    notice: 'api/sso/attacks: of Entra is an object of the pinned tenant, whatever the address says',
+  },
+  {
+    name: 'a domain that is not verified any more links',
+    tag: 'sso-verified-domain',
+    change: { from: 'row?.verified_at != null && row.domain === domain', to: 'row?.domain === domain' },
+    notice:
+      'api/sso/attacks: is nobody by an address of a domain that another organisation verified, or that is verified no longer',
+  },
+];

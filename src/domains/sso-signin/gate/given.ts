@@ -1,0 +1,139 @@
+// What the groups of a person give at a sign-in: a role, and places in teams. Invariants: a role or a place
+// that a person gave is never changed; whoever gains something by it is tied to the connection and to those
+// who changed it lately, so for a week they decide nothing.
+import type { MemberRow, SsoConnectionRow, TeamMemberRow, TeamRow } from '../../../db/schema';
+import { isApprovingTeam, recentlyTied, withTies } from '../../../gate/approvals/ties';
+import type { Plan, Put } from '../../../gate/journal/plan';
+import { insertion, revision } from '../../../gate/journal/writes';
+import type { Call } from '../../../gate/request/call';
+import { membershipId } from '../../../gate/rows/team-members';
+import { roleOf, teamsOf } from '../rules';
+
+/** The most teams of a member, as for teams that people fill. */
+const MOST_TEAMS = 20;
+
+type Rows = Required<Pick<Plan, 'writes' | 'deletes'>>;
+
+/** The ids of environments that there are. */
+const existing = ({ core }: Call<unknown>, ids: readonly string[] | null): string[] | null =>
+  ids && [...new Set(ids)].filter((id) => core.rows.get('environment', id)).sort();
+
+/** The role for somebody of these groups, where the connection gives it. */
+export function positionOf(call: Call<unknown>, connection: SsoConnectionRow, groups: readonly string[]) {
+  const { role, environments } = roleOf(connection, groups);
+  return { role, environments: existing(call, environments) };
+}
+
+/** Those who are tied to whoever a connection brings in, by id: the connection stands for its provider. */
+export const bringing = ({ id, changed_by }: SsoConnectionRow, now: number): string[] => [
+  id,
+  ...recentlyTied(changed_by, now),
+];
+
+/** The places in teams that a claim gives and takes; `gains`: one of a team that decides approvals is given. */
+export function places(
+  call: Call<unknown>,
+  connection: SsoConnectionRow,
+  member: string,
+  groups: readonly string[],
+  now: number,
+): Rows & { gains: boolean } {
+  const { rows } = call.core;
+  const wanted = teamsOf(connection.team_mappings, groups);
+  const writes: Put[] = [];
+  const deletes: Rows['deletes'] = [];
+  const touched = new Set<string>();
+  let gains = false;
+  const has = rows.within('team_member', member);
+  let count = has.length;
+  for (const { team_id } of connection.team_mappings) {
+    const team = rows.get('team', team_id);
+    if (!team || touched.has(team_id)) continue;
+    const row = has.find((one) => one.team_id === team_id);
+    const put = row ? held(call, row, wanted.has(team_id)) : null;
+    if (put) writes.push(put);
+    if (row && put === undefined) deletes.push({ kind: 'team_member', id: row.id });
+    const isJoining = !row && wanted.has(team_id) && count < MOST_TEAMS;
+    if (isJoining) {
+      writes.push(joining(call, connection, team, member, now));
+      count++;
+      gains ||= isApprovingTeam(call.core, team_id);
+    }
+    if (isJoining || put === undefined) writes.push(revision(call, 'team', team, {}));
+    touched.add(team_id);
+  }
+  return { writes, deletes, gains };
+}
+
+/**
+ * A place as the claim leaves it: null if that changes nothing, undefined if nothing holds it any more. A
+ * person's is not touched.
+ */
+function held(call: Call<unknown>, row: TeamMemberRow, isWanted: boolean): Put | null | undefined {
+  const { held_by } = row;
+  // safety: sso-keeps-places-by-hand
+  if (held_by === null || held_by.includes('claim') === isWanted) return null;
+  const others = held_by.filter((one) => one !== 'claim');
+  if (!isWanted && others.length === 0) return undefined;
+  return revision(call, 'team_member', row, { held_by: isWanted ? [...others, 'claim'] : others });
+}
+
+const joining = (
+  call: Call<unknown>,
+  connection: SsoConnectionRow,
+  team: TeamRow,
+  member: string,
+  now: number,
+): Put =>
+  insertion(call, 'team_member', {
+    org_id: call.ask.org,
+    id: membershipId(team.id, member),
+    team_id: team.id,
+    member_id: member,
+    added_by: connection.id,
+    accountable: bringing(connection, now),
+    created_at: now,
+    held_by: ['claim'],
+  });
+
+/** What a sign-in changes of a member who is linked already, or now. */
+export function changed(
+  call: Call<unknown>,
+  connection: SsoConnectionRow,
+  member: MemberRow,
+  groups: readonly string[] | null,
+  { gains, isLinking, isProven }: { gains: boolean; isLinking: boolean; isProven: boolean },
+  now: number,
+): Partial<MemberRow> {
+  const before = member.provisioned;
+  // safety: sso-keeps-role-by-hand
+  const position =
+    groups !== null && before?.role && member.role !== 'owner' ? positionOf(call, connection, groups) : null;
+  const isOther =
+    position !== null &&
+    (position.role !== member.role ||
+      JSON.stringify(position.environments) !== JSON.stringify(member.environments));
+  const provisioned = {
+    made: before?.made ?? false,
+    connection: connection.id,
+    role: before?.role ?? false,
+    groups: [...(groups ?? before?.groups ?? [])],
+    scim: before?.scim ?? null,
+  };
+  const isSame = JSON.stringify(provisioned) === JSON.stringify(before);
+  // A provider that acts for somebody who did not prove it brings them in, as whoever gives a role does.
+  // safety: sso-gain-ties
+  const isTied = isOther || gains || (isLinking && !isProven);
+  return {
+    ...(isOther && position),
+    ...(!isSame && { provisioned }),
+    ...(isTied && { connections: withTies(member.connections, bringing(connection, now), now) }),
+    ...(member.enrolled_at === null && {
+      enrolled_at: now,
+      // The inviter may still have the link.
+      enrolment_hash: null,
+      enrolment_made_at: null,
+      enrolment_ends_at: null,
+    }),
+  };
+}

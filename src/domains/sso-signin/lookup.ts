@@ -1,0 +1,82 @@
+// What sign-in looks up in D1 before it calls a gate: connections, by id or by the domain of an address.
+// Invariant: only rows with a correct MAC count; the gate checks again with its own rows.
+import { idBytes } from '../../db/ids';
+import { macOf, type RowKind, type RowTypes, readable } from '../../db/rows';
+import type { SsoConnectionRow } from '../../db/schema';
+import { unavailable } from '../../db/unavailable';
+import { domainOf } from '../../gate/identity/sso';
+import type { BaseContext } from '../../http/context';
+import type { OrgKeys } from '../../keys/keyring';
+import { ownerOf } from '../sso/owner';
+import { type OidcConfig, oidcOf } from '../sso/wire';
+
+type Where = Pick<BaseContext, 'env' | 'trace' | 'keyring'>;
+
+export interface Found {
+  org: string;
+  keys: OrgKeys;
+  row: SsoConnectionRow;
+  config: OidcConfig;
+}
+
+async function query<K extends RowKind>(
+  { env, trace, keyring }: Where,
+  kind: K,
+  sql: string,
+  ...params: string[]
+): Promise<{ row: RowTypes[K] & { org_id: string }; keys: OrgKeys }[]> {
+  trace.d1_calls++;
+  const { results } = await env.DB.prepare(sql)
+    .bind(...params)
+    .all<Record<string, unknown>>()
+    .catch(unavailable);
+  const found = await Promise.all(
+    results.map(async (raw) => {
+      const row = readable(kind, raw) as (RowTypes[K] & { org_id: string; mac: string }) | null;
+      const keys = row && (await keyring.org(row.org_id));
+      return row && keys && row.mac === macOf(keys.row, kind, row) ? [{ row, keys }] : [];
+    }),
+  );
+  return found.flat();
+}
+
+/** A connection by OpenID Connect. */
+export async function connectionOf(context: Where, id: string): Promise<Found | null> {
+  if (!idBytes('sso', id)) return null;
+  const [found] = await query(
+    context,
+    'sso_connection',
+    'select * from sso_connections indexed by sso_connections_id where id = ?',
+    id,
+  );
+  const config = found && configOf(found.row);
+  return found && config ? { org: found.row.org_id, ...found, config } : null;
+}
+
+/** The connection that signs in members of the domain of an address. */
+export async function connectionFor(context: Where, email: string): Promise<Found | null> {
+  const name = domainOf(email);
+  const owner = await ownerOf(context.env, name);
+  if (!owner) return null;
+  const [domain] = await query(
+    context,
+    'domain',
+    'select * from domains where org_id = ? and id = ? and verified_at is not null',
+    owner.org,
+    owner.id,
+  );
+  if (domain?.row.domain !== name) return null;
+  const found = await query(
+    context,
+    'sso_connection',
+    'select * from sso_connections where org_id = ? order by id',
+    owner.org,
+  );
+  for (const { row, keys } of found) {
+    const config = configOf(row);
+    if (config && row.domains.includes(owner.id)) return { org: row.org_id, row, keys, config };
+  }
+  return null;
+}
+
+const configOf = (row: SsoConnectionRow): OidcConfig | null => (row.kind === 'oidc' ? oidcOf(row) : null);

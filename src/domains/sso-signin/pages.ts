@@ -1,0 +1,238 @@
+// What providers and their browsers call: the callback of a sign-in, and back-channel logout. Invariants: a
+// refused sign-in is one page, the same for every reason, which stands in the audit log of the organisation
+// that the browser's cookie names; no request to a provider is made for an address over its limit.
+import { html } from 'hono/html';
+import { decodeJwt, type JWTPayload } from 'jose';
+import { fromUtf8 } from '../../crypto/bytes';
+import { sha256 } from '../../crypto/digest';
+import { newId } from '../../db/ids';
+import { invalid, type Refusal, refuse, statusOf } from '../../errors';
+import type { Ask } from '../../gate/request/call';
+import { refusalOf } from '../../gate/request/outcome';
+import { readBytes } from '../../http/body';
+import type { Incoming, PublicContext } from '../../http/context';
+import { page } from '../../http/page';
+import { withContext } from '../../http/public';
+import { waitOf } from '../../http/refused-attempts';
+import { errorResponse } from '../../http/responses';
+import { browserTokens, signer } from '../signin/tokens';
+import { decryptClientSecret } from '../sso/encryption';
+import { type OidcConfig, SSO_CALLBACK } from '../sso/wire';
+import { cleared, FLOW_LIVES, type Flow, flowCookie, readFlow, sessionOf } from './flow';
+import type { LogoutInput } from './gate/logout';
+import type { RefusedInput, SignedIn, SsoInput } from './gate/operations';
+import { connectionOf, type Found } from './lookup';
+import { claimsOf, unsigned } from './provider';
+import { type Person, personOf, subjectOf } from './rules';
+
+const refusedPage = page(
+  'Not signed in',
+  html`<main class="card">
+<h1>You are not signed in</h1>
+<p>The sign-in by single sign-on was refused. Start it again in this browser.</p>
+<p>If it is refused again, ask an owner of your organisation: the reason is in the audit log.</p>
+<p><a class="button primary" href="/sign-in">Sign in</a></p>
+</main>`,
+);
+
+const tooManyPage = page(
+  'Too many attempts',
+  html`<main class="card">
+<h1>Too many attempts</h1>
+<p>Too many sign-ins from your network were refused. Wait a minute, then try again.</p>
+</main>`,
+);
+
+/** The page of a refused sign-in. The browser forgets the sign-in. */
+function shown(refusal: Refusal, trace: Incoming['trace']): Response {
+  trace.code = refusal.code;
+  const isLimited = refusal.code === 'RATE_LIMITED';
+  const { body, headers } = isLimited ? tooManyPage : refusedPage;
+  return new Response(body, {
+    status: isLimited ? 429 : 403,
+    headers: {
+      ...headers,
+      'Set-Cookie': cleared,
+      ...(refusal.retry_after !== undefined && { 'Retry-After': String(refusal.retry_after) }),
+    },
+  });
+}
+
+function redirect(location: string, ...cookies: string[]): Response {
+  const response = new Response(null, {
+    status: 303,
+    headers: { Location: location, 'Referrer-Policy': 'no-referrer' },
+  });
+  for (const cookie of cookies) response.headers.append('Set-Cookie', cookie);
+  return response;
+}
+
+const spentBy = ({ state }: Flow) => ({ digest: sha256(`sso ${state}`), until: Date.now() + FLOW_LIVES });
+
+/** Refuses a sign-in, and tells the organisation why. */
+async function refusedFor(context: PublicContext, flow: Flow, reason: string): Promise<Response> {
+  const refusal = await context.count(refuse('UNAUTHENTICATED'));
+  const keys = refusal.code === 'RATE_LIMITED' ? null : await context.keyring.org(flow.org);
+  if (keys)
+    await context.ask(
+      flow.org,
+      keys,
+      { sso: { connection: flow.connection, refused: true, subject: null, email: null } },
+      { connection: flow.connection, reason, spent: spentBy(flow) } satisfies RefusedInput,
+      { operation: 'auth.sso_refused' },
+    );
+  return shown(refusal, context.trace);
+}
+
+/** Whom the provider has sent back, or why nobody. */
+async function personBack(
+  context: PublicContext,
+  flow: Flow,
+  { row, keys, config }: Found,
+  query: URLSearchParams,
+): Promise<Person | { problem: string }> {
+  // safety: sso-issuer-of-the-start
+  if (config.issuer !== flow.issuer)
+    return { problem: 'the connection has another issuer than at the start' };
+  const secret = decryptClientSecret(keys, flow.org, row);
+  const { state, nonce, verifier } = flow;
+  const claims = await claimsOf(context, config, query, {
+    state,
+    nonce,
+    verifier,
+    secret,
+    redirect_uri: context.base + SSO_CALLBACK,
+    confirms: flow.confirms !== undefined,
+  });
+  if ('problem' in claims) return claims as { problem: string };
+  return (
+    personOf(config.issuer, claims, row, config.groups_claim) ?? {
+      problem: 'the ID token identifies nobody of this issuer',
+    }
+  );
+}
+
+async function signIn(context: PublicContext, query: URLSearchParams): Promise<Response> {
+  const flow = readFlow(context.deployment, context.headers);
+  const session = flow && !flow.link ? sessionOf(context.deployment, flow) : null;
+  // Another browser's, or none: it names no organisation to tell.
+  // safety: sso-flow-of-this-browser
+  if (!flow || !session) return shown(await context.count(refuse('UNAUTHENTICATED')), context.trace);
+  const found = await connectionOf(context, flow.connection);
+  if (found?.org !== flow.org) return refusedFor(context, flow, 'the connection was deleted');
+  const person = await personBack(context, flow, found, query);
+  if ('problem' in person) return refusedFor(context, flow, person.problem);
+  // The key is fetched first, so no session begins whose tokens cannot be signed.
+  const key = await signer(context);
+  const bearer: Ask['bearer'] = {
+    sso: { connection: flow.connection, subject: person, email: person.email },
+  };
+  const input: SsoInput = {
+    connection: flow.connection,
+    revision: found.row.revision,
+    person,
+    spent: spentBy(flow),
+    session: flow.confirms ?? session,
+    member: newId('mem'),
+  };
+  const { outcome, rate_limit } = await context.ask(flow.org, found.keys, bearer, input, {
+    operation: flow.confirms === undefined ? 'auth.sso' : 'auth.sso_confirm',
+  });
+  if (outcome.kind !== 'ok') {
+    const refusal = refusalOf(outcome);
+    if (statusOf(refusal) >= 500) return errorResponse(refusal, context.base, context.trace, rate_limit);
+    return shown(await context.count(refusal), context.trace);
+  }
+  const data = outcome.data as SignedIn;
+  if (data.is === 'asked') {
+    const link = { person, member: data.member, session };
+    const waiting = { ...flow, link, until: Date.now() + FLOW_LIVES };
+    return redirect(`/sso/link#${flow.return_to}`, flowCookie(context.deployment, waiting));
+  }
+  const { headers } = await browserTokens(context, flow.org, key, data.begun);
+  return redirect(flow.return_to, headers?.['Set-Cookie'] ?? '', cleared);
+}
+
+/** `GET /sso/callback`. */
+export const answerCallback = (incoming: Incoming): Promise<Response> => {
+  const wait = waitOf(incoming.facts.ip);
+  if (wait) return Promise.resolve(shown(refuse('RATE_LIMITED', { retry_after: wait }), incoming.trace));
+  return withContext('auth.sso', incoming, (context) =>
+    signIn(context, new URL(incoming.request.url).searchParams),
+  );
+};
+
+// ---------------------------------------------------------------- back-channel logout
+
+const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
+/** How old a logout token may be, and how far ahead of ours the provider's clock, in seconds. */
+const MOST_AGE = 300;
+const AHEAD = 30;
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What a genuine logout token ends; null for any other token (OpenID Connect Back-Channel Logout 1.0). */
+function endedBy(
+  config: OidcConfig,
+  claims: JWTPayload,
+  now: number,
+): Omit<LogoutInput, 'connection'> | null {
+  const { iss, aud, iat, jti, events, sid } = claims;
+  const isOurs = iss === config.issuer && [aud].flat().includes(config.client_id);
+  const isRecent = typeof iat === 'number' && iat <= now + AHEAD && iat > now - MOST_AGE;
+  const isLogout = isObject(events) && isObject(events[EVENT]) && claims.nonce === undefined;
+  // safety: sso-logout-token
+  if (!isOurs || !isRecent || !isLogout || typeof jti !== 'string' || jti === '' || jti.length > 255)
+    return null;
+  const subject = subjectOf(config.issuer, claims);
+  const session = typeof sid === 'string' && sid !== '' ? sid : null;
+  if (subject === null && session === null) return null;
+  return {
+    subject: subject === null ? null : { issuer: config.issuer, subject },
+    sid: session,
+    spent: { digest: sha256(`sso-logout ${config.issuer} ${jti}`), until: (now + 2 * MOST_AGE) * 1000 },
+  };
+}
+
+/** The logout token of a form; null if there is not exactly one. */
+async function logoutTokenOf({ request }: Incoming): Promise<string | null> {
+  const bytes = await readBytes(request);
+  const isForm = /^application\/x-www-form-urlencoded\s*(;|$)/i.test(
+    request.headers.get('content-type') ?? '',
+  );
+  const text = bytes && isForm ? fromUtf8(bytes) : null;
+  const [token, ...more] = text === null ? [] : new URLSearchParams(text).getAll('logout_token');
+  return token !== undefined && more.length === 0 ? token : null;
+}
+
+async function logout(context: PublicContext, incoming: Incoming): Promise<Response> {
+  const { base, trace } = context;
+  const no = async () =>
+    errorResponse(await context.count(invalid('logout_token', 'was not accepted')), base, trace);
+  const token = await logoutTokenOf(incoming);
+  const found = token === null ? null : await connectionOf(context, incoming.params.connection_id ?? '');
+  if (token === null || !found) return no();
+  const { org, keys, row, config } = found;
+  const problem = await unsigned(context, config.issuer, token);
+  const ends = problem === null ? endedBy(config, decodeJwt(token), Math.floor(Date.now() / 1000)) : null;
+  if (!ends) return no();
+  const input: LogoutInput = { connection: row.id, ...ends };
+  const { outcome, rate_limit } = await context.ask(
+    org,
+    keys,
+    { sso: { connection: row.id, subject: null, email: null } },
+    input,
+  );
+  if (outcome.kind === 'ok') return new Response(null, { status: 200 });
+  const refusal = refusalOf(outcome);
+  return statusOf(refusal) >= 429 ? errorResponse(refusal, base, trace, rate_limit) : no();
+}
+
+/** `POST /sso/{connection_id}/logout`. */
+export const answerLogout = (incoming: Incoming): Promise<Response> => {
+  const { base, facts, trace } = incoming;
+  const wait = waitOf(facts.ip);
+  if (wait) return Promise.resolve(errorResponse(refuse('RATE_LIMITED', { retry_after: wait }), base, trace));
+  return withContext('auth.sso_logout', incoming, (context) => logout(context, incoming));
+};

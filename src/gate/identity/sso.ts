@@ -1,0 +1,94 @@
+// Members who sign in by single sign-on: which identity of a provider is which member, who must sign in that
+// way, and when a session of it has ended. Invariants: an identity is a connection, an issuer and a subject,
+// never an address; an address finds a member only within the verified domains of the connection.
+import { tuple } from '../../crypto/bytes';
+import { sha256 } from '../../crypto/digest';
+import { idOf, idPrefixes } from '../../db/ids';
+import type { CredentialRow, MemberRow, SsoConnectionRow, SsoLinkRow } from '../../db/schema';
+import type { Core } from '../core';
+
+type Reader = Pick<Core, 'rows'>;
+
+/** Whom a provider has signed in, as the Worker verified it; null for nobody. */
+export interface SsoIdentity {
+  connection: string;
+  /** The Worker refused the sign-in. */
+  refused?: true;
+  subject: { issuer: string; subject: string } | null;
+  /** The address, if the provider says that it is verified. */
+  email: string | null;
+}
+
+/** The id of the link of an identity: an identity is found by it, and has one at most. */
+export function linkIdOf(connection: string, issuer: string, subject: string): string {
+  const digest = sha256(tuple('svc/v1/sso-link', connection, issuer, subject));
+  return idOf(idPrefixes.sso_link, Uint8Array.from(Buffer.from(digest, 'hex').subarray(0, 16)));
+}
+
+/** The link of an identity; null if it has none. */
+export function linkOf({ rows }: Reader, { connection, subject }: SsoIdentity): SsoLinkRow | null {
+  if (!subject) return null;
+  const row = rows.get('sso_link', linkIdOf(connection, subject.issuer, subject.subject));
+  return row &&
+    row.connection_id === connection &&
+    row.issuer === subject.issuer &&
+    row.subject === subject.subject
+    ? row
+    : null;
+}
+
+/** The domain of an address. */
+export const domainOf = (email: string): string => email.slice(email.lastIndexOf('@') + 1).toLowerCase();
+
+/** Whether a domain is one of a connection, and verified for this organisation. */
+export function isDomainOf({ rows }: Reader, connection: SsoConnectionRow, domain: string): boolean {
+  return connection.domains.some((id) => {
+    const row = rows.get('domain', id);
+    // safety: sso-verified-domain
+    return row?.verified_at != null && row.domain === domain;
+  });
+}
+
+/** The member whom an identity is or may become; null for none. */
+export function memberBehind(core: Reader, identity: SsoIdentity): MemberRow | null {
+  const { rows } = core;
+  const link = linkOf(core, identity);
+  if (link) return rows.get('member', link.member_id);
+  const connection = rows.get('sso_connection', identity.connection);
+  if (!connection || identity.email === null || !isDomainOf(core, connection, domainOf(identity.email)))
+    return null;
+  return rows.find('member', '', identity.email.toLowerCase());
+}
+
+/** The connections whose verified domains include the address of a member. */
+const connectionsOf = (core: Reader, { email }: MemberRow): SsoConnectionRow[] =>
+  core.rows
+    .within('sso_connection', '')
+    .filter((connection) => isDomainOf(core, connection, domainOf(email)));
+
+/** Whether a member may sign in by single sign-on alone. Owners keep their passkeys. */
+export const mustUseSso = (core: Reader, member: MemberRow): boolean =>
+  member.role !== 'owner' && connectionsOf(core, member).some(({ enforce }) => enforce === 1);
+
+/**
+ * When single sign-on was last made the only way, of a connection whose sessions with passkeys it ended for
+ * good.
+ */
+const enforcedAt = ({ config }: SsoConnectionRow): number =>
+  typeof config.enforced_at === 'number' ? config.enforced_at : 0;
+
+/** Whether a session of a member has ended with its connection or link, or because of `enforce`. */
+export function hasSessionEnded(core: Reader, { sso, member_id, created_at }: CredentialRow): boolean {
+  const { rows } = core;
+  // safety: sso-session-ends-with-connection
+  if (sso)
+    return !rows.get('sso_connection', sso.connection) || !isOf(rows.get('sso_link', sso.link), member_id);
+  const member = member_id === null ? null : rows.get('member', member_id);
+  if (!member || member.role === 'owner') return false;
+  // safety: enforce-ends-passkey-sessions
+  return connectionsOf(core, member).some(
+    (connection) => connection.enforce === 1 || created_at < enforcedAt(connection),
+  );
+}
+
+const isOf = (link: SsoLinkRow | null, member: string | null): boolean => link?.member_id === member;

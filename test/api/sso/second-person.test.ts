@@ -1,0 +1,123 @@
+// The provider is not a second person: who came by a provider, or was given a role or a place by it, decides
+// nothing for a week; and no approval policy holds a sign-in.
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { ApprovalRow, MemberRow, PolicyRow } from '../../../src/db/schema';
+import { ineligible } from '../../../src/gate/approvals/approvers';
+import { tiesOf } from '../../../src/gate/approvals/ties';
+import { inCore } from '../../support/gate';
+import { newMember, newTeam } from '../../support/people';
+import { changeConnection, claimsOf, connected, enrolled, newSsoBrowser } from '../../support/sso-signin';
+import { DAY } from '../../support/time';
+import { type Caller, useWorld } from '../../support/world';
+
+useWorld();
+afterEach(() => vi.unstubAllGlobals());
+
+const PROVIDER = /an identity provider brought you in/;
+
+/** Why a member may not decide what somebody asks, for a policy of admins or of a team. */
+const whyNot = (o: Caller, member: string, asker: string, approvers: object = { role: 'admin' }, later = 0) =>
+  inCore(o, (core) =>
+    ineligible(
+      core,
+      {
+        accountable: [asker],
+        environments: null,
+        requester: { kind: 'member', id: asker, credential: asker },
+        org_id: o.id,
+      } as unknown as ApprovalRow,
+      {
+        name: 'p',
+        config: { approvers, operations: ['member.change'], required: 1 },
+      } as unknown as PolicyRow,
+      core.rows.get('member', member) as MemberRow,
+      Date.now() + later,
+    ),
+  );
+
+const memberOf = async (
+  provider: Parameters<ReturnType<typeof newSsoBrowser>['signIn']>[0],
+  claims: Record<string, unknown>,
+) => {
+  const browser = newSsoBrowser();
+  const answer = await browser.signIn(provider, claims);
+  if (answer.status !== 303) throw new Error(answer.text);
+  return (await browser.session()).member.id;
+};
+
+describe('single sign-on: nobody whom a provider', () => {
+  it('made decides for a week, nor are two of them two people', async () => {
+    const { o, provider, at } = await connected({ jit: 1, default_role: 'admin' });
+    const bea = await memberOf(provider, claimsOf(at('bea')));
+    const eve = await memberOf(provider, claimsOf(at('eve')));
+    const dev = await newMember(o, 'developer');
+    expect(await whyNot(o, bea, dev.id)).toMatch(PROVIDER);
+    expect(await whyNot(o, bea, eve)).toMatch(PROVIDER);
+    expect(await whyNot(o, bea, dev.id, undefined, 7 * DAY - 60_000)).toMatch(PROVIDER);
+    expect(await whyNot(o, bea, dev.id, undefined, 7 * DAY + 60_000)).toBeNull();
+    const isTied = await inCore(o, (core) => tiesOf(core, Date.now()).tied(bea, eve));
+    expect(isTied).toBe(true);
+  });
+
+  it('gave a role decides for a week', async () => {
+    const { o, provider, at, connection } = await connected({ jit: 1 });
+    const claims = claimsOf(at('bea'), { groups: ['ops'] });
+    const bea = await memberOf(provider, claims);
+    const dev = await newMember(o, 'developer');
+    // A week later, the provider gives the role.
+    await inCore(o, (core) => {
+      const row = core.rows.get('member', bea) as MemberRow;
+      core.rows.put('member', { ...row, connections: [] });
+    });
+    await changeConnection(o, connection, { role_mappings: [{ group: 'ops', role: 'admin' }] });
+    await memberOf(provider, claims);
+    expect(await whyNot(o, bea, dev.id)).toMatch(PROVIDER);
+  });
+
+  it('put into an approving team decides for a week', async () => {
+    const { o, provider, at, connection } = await connected({ default_role: 'admin' });
+    const bea = await newMember(o, 'admin', { email: at('bea') });
+    const team = await newTeam(o);
+    await o.post('/policies', {
+      name: 'team',
+      kind: 'approval',
+      config: { operations: ['member.change'], required: 1, approvers: { team_id: team } },
+    });
+    await changeConnection(o, connection, { team_mappings: [{ group: 'ops', team_id: team }] });
+    await memberOf(provider, claimsOf(at('bea'), { groups: ['ops'] }));
+    expect((await o.get(`/teams/${team}/members`)).json.data).toHaveLength(1);
+    const dev = await newMember(o, 'developer');
+    expect(await whyNot(o, bea.id, dev.id, { team_id: team })).toMatch(PROVIDER);
+  });
+
+  it('linked without a passkey decides for a week; with one, nothing changes', async () => {
+    const { o, provider, at } = await connected();
+    const bea = await newMember(o, 'admin', { email: at('bea') });
+    await memberOf(provider, claimsOf(at('bea')));
+    const dev = await newMember(o, 'developer');
+    expect(await whyNot(o, bea.id, dev.id)).toMatch(PROVIDER);
+    const pat = await enrolled(o, at('pat'), 'admin');
+    const browser = newSsoBrowser();
+    await browser.signIn(provider, claimsOf(at('pat')));
+    expect((await browser.link(pat.passkey)).status).toBe(200);
+    expect(await whyNot(o, pat.id, dev.id)).not.toMatch(PROVIDER);
+  });
+});
+
+describe('single sign-on: an approval policy', () => {
+  it('holds no sign-in: what a connection gives was held when it was made', async () => {
+    const { o, provider, at } = await connected({ jit: 1 });
+    await newMember(o, 'admin');
+    await newMember(o, 'admin');
+    const made = await o.post('/policies', {
+      name: 'people',
+      kind: 'approval',
+      config: { operations: ['member.change', 'team.change'], required: 1, approvers: { role: 'admin' } },
+    });
+    expect(made.status).toBe(201);
+    expect(await memberOf(provider, claimsOf(at('bea')))).toMatch(/^mem_/);
+    expect((await newMember(o, 'viewer').catch((error: Error) => error.message)) as string).toMatch(
+      /APPROVAL_REQUIRED/,
+    );
+  });
+});
