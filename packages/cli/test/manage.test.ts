@@ -136,6 +136,23 @@ it('device: registered with a public key, assigned, blocked and removed', async 
   expect(sent).toBe(0);
 });
 
+it('domain, sso: added with the record to create, looked up, deleted; connections are listed', async () => {
+  const added = await ok(['domain', 'add', 'Manage.example.com.']);
+  expect(added.stdout).toMatch(
+    /^type: {2}TXT\nname: {2}_secrets-vault\.manage\.example\.com\nvalue: svc-domain/,
+  );
+  const [row] = await rows(['domain', 'list']);
+  expect(row).toMatchObject({ domain: 'manage.example.com', status: 'pending' });
+  expect((await ok(['domain', 'show', 'manage.example.com'])).stdout).toContain('is pending');
+  expect((await machine.svc(['domain', 'add', 'manage.example.com'])).code).toBe(6);
+  expect((await machine.svc(['domain', 'add', 'localhost'])).code).toBe(2);
+  expect((await machine.svc(['domain', 'verify', 'manage.example.com'])).code).toBe(6);
+  expect((await machine.svc(['domain', 'verify', 'other.example.com'])).code).toBe(5);
+  expect(await confirmed(['domain', 'delete', 'manage.example.com'])).toEqual({ id: row?.id, deleted: true });
+  expect(await rows(['sso', 'list'])).toEqual([]);
+  expect((await machine.svc(['sso', 'show', 'sso_0HrZKtC4bqXw2vJm8yNd1L'])).code).toBe(5);
+});
+
 it('webhook: only the signing secret is on stdout; tested, rotated, disabled and deleted', async () => {
   const { stdout, stderr } = await ok(
     ['webhook', 'create', '-', '--events', 'SECRET_ROTATED,SECRET_DELETED', '--description', 'Deploys'],
