@@ -10,7 +10,6 @@ import type { QueueMessage } from './gate/messages';
 import type { ReplicaCalls, ReplicatedCalls } from './gate/replicas/messages';
 import type { GateCalls } from './gate/request/call';
 import type { MetricsCalls } from './metrics/collect';
-import type { DomainOwnerCalls } from './objects/domain-owner';
 import type { AgreementCalls } from './objects/row-comparison';
 
 /** The calls of a throttle: see `objects/throttle.ts`. */
@@ -32,6 +31,22 @@ export interface DeviceLoginCalls extends Rpc.DurableObjectBranded {
 export interface IssuerKeysCalls extends Rpc.DurableObjectBranded {
   keys(issuer: string, kid: string | undefined, now?: number): Promise<IssuerKey[] | string>;
   renewed(issuer: string, now?: number): Promise<IssuerKey[] | string>;
+}
+
+/** A claim of a domain, for a row of an organisation. Numbers of claims of a domain only grow. */
+export interface Claim {
+  org: string;
+  id: string;
+  number: number;
+}
+
+/** The calls of the object of a domain: see `objects/domain-owner.ts`. */
+export interface DomainOwnerCalls extends Rpc.DurableObjectBranded {
+  owner(): Promise<Claim | null>;
+  claim(
+    by: { org: string; id: string },
+    over: number | null,
+  ): Promise<{ claimed: number } | { owner: Claim }>;
 }
 
 export interface Env {

@@ -2,23 +2,7 @@
 // that of another row only by its number, once it was found to be void (`domains/sso/owner.ts`), so a claim
 // that was renewed in the meantime stays.
 import { DurableObject } from 'cloudflare:workers';
-import type { Env } from '../env';
-
-/** A claim of an organisation, for the row of its domain. Numbers of claims of a domain only grow. */
-export interface Claim {
-  org: string;
-  id: string;
-  number: number;
-}
-
-/** The calls of the object of a domain. */
-export interface DomainOwnerCalls extends Rpc.DurableObjectBranded {
-  owner(): Promise<Claim | null>;
-  claim(
-    by: { org: string; id: string },
-    over: number | null,
-  ): Promise<{ claimed: number } | { owner: Claim }>;
-}
+import type { Claim, Env } from '../env';
 
 export class DomainOwner extends DurableObject<Env> {
   /** The claim in force. */

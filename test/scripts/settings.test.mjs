@@ -147,7 +147,12 @@ describe('settings', () => {
   });
 
   it('refuse a DNS_OVER_HTTPS_URL that is no URL', () => {
-    for (const value of ['dns.example.com', 'ftp://dns.example.com', 'https://a b', 'https://u:p@dns.example'])
+    for (const value of [
+      'secret-resolver',
+      'ftp://secret-resolver',
+      'https://secret resolver',
+      'https://u:p@resolver',
+    ])
       refuses('DNS_OVER_HTTPS_URL', value);
     for (const value of ['', 'https://dns.example.com/dns-query', 'http://127.0.0.1:8053/'])
       assert.equal(accepts({ DNS_OVER_HTTPS_URL: value }).worker.DNS_OVER_HTTPS_URL, value);

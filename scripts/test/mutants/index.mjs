@@ -23,6 +23,7 @@ import { mutants as policies } from './policies.mjs';
 import { mutants as replicas } from './replicas.mjs';
 import { mutants as secrets } from './secrets.mjs';
 import { mutants as shares } from './shares.mjs';
+import { mutants as sso } from './sso.mjs';
 import { mutants as ssoSignin } from './sso-signin.mjs';
 import { mutants as syncs } from './syncs.mjs';
 import { mutants as trusts } from './trusts.mjs';
@@ -62,6 +63,7 @@ export const mutants = [
   ...replicas,
   ...secrets,
   ...shares,
+  ...sso,
   ...ssoSignin,
   ...syncs,
   ...trusts,

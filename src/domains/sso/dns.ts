@@ -57,12 +57,13 @@ function inMessage(bytes: Uint8Array, name: string): string[] | null {
     const message = decode(bytes) as ReturnType<typeof decode> & { rcode: string };
     if (message.type !== 'response' || message.flag_tc) return null;
     if (message.rcode !== 'NOERROR') return message.rcode === 'NXDOMAIN' ? [] : null;
-    return (message.answers ?? []).flatMap((record) =>
+    const texts: string[] = [];
+    for (const record of message.answers ?? []) {
       // safety: record-of-this-name
-      record.type === 'TXT' && record.class === 'IN' && isSame(record.name, name)
-        ? [stringsOf(record.data).map(textOf).join('')]
-        : [],
-    );
+      if (record.type !== 'TXT' || record.class !== 'IN' || !isSame(record.name, name)) continue;
+      texts.push(stringsOf(record.data).map(textOf).join(''));
+    }
+    return texts;
   } catch {
     return null;
   }
@@ -77,12 +78,13 @@ function inJson(text: string, name: string): string[] | null {
     };
     if (TC === true || typeof Status !== 'number') return null;
     if (Status !== NO_ERROR) return Status === NO_SUCH_NAME ? [] : null;
-    return (Answer ?? []).flatMap((record) =>
+    const texts: string[] = [];
+    for (const { type, name: owner, data } of Answer ?? []) {
       // safety: json-record-of-this-name
-      record.type === TXT && isSame(record.name, name) && typeof record.data === 'string'
-        ? [joined(record.data)]
-        : [],
-    );
+      if (type !== TXT || !isSame(owner, name)) continue;
+      if (typeof data === 'string') texts.push(joined(data));
+    }
+    return texts;
   } catch {
     return null;
   }

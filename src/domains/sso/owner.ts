@@ -5,11 +5,10 @@
 // verified row. Whoever wants the domain asks that gate, which from then on verifies no row by this claim or
 // an earlier one, so a claim is void before another takes its place.
 import { newId } from '../../db/ids';
-import type { Env } from '../../env';
+import type { Claim, Env } from '../../env';
 import { ApiError, refuse } from '../../errors';
 import { callGate } from '../../http/gate-call';
 import type { Keyring } from '../../keys/keyring';
-import type { Claim } from '../../objects/domain-owner';
 
 /** How often a claim may change hands while somebody asks. */
 const MOST_ROUNDS = 3;

@@ -1,8 +1,9 @@
 // Connections to identity providers: who makes and changes them, what they discover, what they may give, and
 // what ends with them.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { SsoConnectionRow } from '../../../src/db/schema';
+import type { MemberRow, SsoConnectionRow } from '../../../src/db/schema';
 import { decryptClientSecret } from '../../../src/domains/sso/encryption';
+import { tiesOf } from '../../../src/gate/approvals/ties';
 import { insertion, revision } from '../../../src/gate/journal/writes';
 import type { Call } from '../../../src/gate/request/call';
 import { approvalIn, colleague, newApprovalPolicy, settle } from '../../support/approvals';
@@ -11,7 +12,7 @@ import { newKey } from '../../support/credentials';
 import { answerNames, documentOf, newResolver } from '../../support/dns';
 import { faults } from '../../support/faults';
 import { inCore, keysOf } from '../../support/gate';
-import { newTeam } from '../../support/people';
+import { newMember, newTeam } from '../../support/people';
 import { type Caller, codeOf, newOrg, useWorld } from '../../support/world';
 import { hostileTargets } from '../../unit/delivery/targets';
 
@@ -226,6 +227,24 @@ describe('connections', () => {
   });
 });
 
+describe('the client secret', () => {
+  it('client secret: an altered row gives no client secret', async () => {
+    const { browser } = await newOwner();
+    const { id } = await made(browser.o);
+    const other = await made(browser.o);
+    const row = (await rowOf(browser.o, id)) as SsoConnectionRow;
+    const theirs = (await rowOf(browser.o, other.id)) as SsoConnectionRow;
+    const keys = await keysOf(browser.o);
+    const issuer = 'https://evil.example.net';
+    for (const altered of [
+      { ...row, config: { ...row.config, issuer } },
+      { ...row, client_secret_sealed: theirs.client_secret_sealed },
+      { ...row, org_id: 'org_other' },
+    ])
+      expect(() => decryptClientSecret(keys, browser.o.id, altered)).toThrow();
+  });
+});
+
 describe('discovery', () => {
   const document = (more: object) => () => Response.json(documentOf(ISSUER, more));
   const wrong: [string, () => Response | Promise<Response>, unknown[]][] = [
@@ -334,12 +353,12 @@ describe('discovery', () => {
     answer = async () => {
       if (isFirst) {
         isFirst = false;
-        await browser.o.patch(path, { name: 'meanwhile' });
+        await browser.o.patch(path, { scopes: ['openid', 'email'] });
       }
       return Response.json(documentOf(ISSUER));
     };
     const { status, json } = await browser.o.patch(path, { client_id: 'svc2' });
-    expect([status, json.name, json.client_id]).toEqual([200, 'meanwhile', 'svc2']);
+    expect([status, json.scopes, json.client_id]).toEqual([200, ['openid', 'email'], 'svc2']);
   });
 });
 
@@ -437,6 +456,21 @@ describe('what a connection gives', () => {
     expect((await second.o.patch(`/sso-connections/${id}`, { jit: true })).status).toBe(200);
     expect((await rowOf(o, id))?.changed_by?.map(([by]) => by).sort()).toEqual(
       [browser.member.id, second.member.id].sort(),
+    );
+    // A member of the connection, as a sign-in makes one.
+    const bob = (await newMember(o, 'viewer')).id;
+    const provisioned = { made: true, connection: id, role: true, groups: [], scim: null };
+    await settle(o);
+    await change(o.id, (call) => ({
+      status: 200,
+      data: null,
+      writes: [revision(call, 'member', call.core.rows.get('member', bob) as MemberRow, { provisioned })],
+    }));
+    for (const owner of [browser, second])
+      expect(await inCore(o, (core) => tiesOf(core, Date.now()).tied(owner.member.id, bob))).toBe(true);
+    const WEEK = 7 * 86_400_000;
+    expect(await inCore(o, (core) => tiesOf(core, Date.now() + WEEK).tied(second.member.id, bob))).toBe(
+      false,
     );
   });
 });

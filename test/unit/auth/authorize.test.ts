@@ -155,6 +155,9 @@ describe('permission: a caller may act', () => {
       'passkey.create',
       'passkey.delete',
       'passkey.update',
+      'sso_connection.create',
+      'sso_connection.delete',
+      'sso_connection.update',
     ]);
     for (const action of all)
       for (const kind of actions[action].kinds)

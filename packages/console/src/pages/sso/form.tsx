@@ -33,7 +33,7 @@ const draftOf = (row?: Connection) => ({
 });
 type Draft = ReturnType<typeof draftOf>;
 
-/** The draft in the format of the API. The environments of a mapping stay as long as its group and role do. */
+/** The draft in the format of the API. A mapping keeps its environments while its group and role stay. */
 function bodyOf({ roles, teams, scopes, groups_claim, client_secret, ...draft }: Draft, row?: Connection) {
   const boundsOf = ({ group, gives }: Mapping) =>
     row?.role_mappings.find((one) => one.group === group && one.role === gives)?.environments;
