@@ -27,7 +27,7 @@ export async function handlePublic(route: Route, incoming: Incoming): Promise<Re
   });
 }
 
-/** Answers a request without a credential, for an action. What a page or a provider sends has its own form. */
+/** Answers a request without a credential, for an action. What a provider sends has its own form. */
 export async function withContext(
   action: Action,
   incoming: Incoming,

@@ -190,7 +190,7 @@ export const mutants = [
   {
     name: 'a confirmation after a panic revives earlier JWTs',
     tag: 'confirmation-keeps-jwts-refused',
-    change: { from: '...(row.refresh.jwts && { jwts: [n, null] })', to: '' },
+    change: { from: '...(refresh.jwts && { jwts: [n, null] })', to: '' },
     notice: 'api/signin/confirmation: ends every copy of the cookie and every other JWT of the session',
   },
 

@@ -57,8 +57,8 @@ export function subjectOf(issuer: string, claims: Claims): string | null {
 }
 
 /**
- * The verified address of somebody, or null. Entra says in `xms_edov` that the owner of the domain has verified
- * it, and has no `email_verified`.
+ * The verified address of somebody, or null. Entra has no `email_verified`; it says in `xms_edov` that the
+ * owner of the domain has verified the address.
  */
 function emailOf(issuer: string, { email, email_verified, xms_edov }: Claims): string | null {
   const parsed = Email.safeParse(email);

@@ -1,5 +1,5 @@
-// Single sign-on: what ends its sessions, back-channel logout, `enforce` and every way past it, and confirming
-// a session at the provider.
+// Single sign-on: what ends its sessions, back-channel logout, `enforce` and every way past it, and
+// confirming a session at the provider.
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { newBrowser } from '../../support/browser';
 import { newPasskey } from '../../support/passkey';

@@ -30,7 +30,7 @@ export const bringing = ({ id, changed_by }: SsoConnectionRow, now: number): str
   ...recentlyTied(changed_by, now),
 ];
 
-/** The places in teams that a claim gives and takes; `gains`: one of a team that decides approvals is given. */
+/** The places in teams that a claim gives and takes. `gains`: one is of a team that decides approvals. */
 export function places(
   call: Call<unknown>,
   connection: SsoConnectionRow,

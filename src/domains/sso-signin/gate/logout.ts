@@ -1,5 +1,5 @@
-// Back-channel logout: a provider ends a session of it, or all of a person. The Worker has verified the token.
-// Invariants: a token serves once; only sessions that this connection began end.
+// Back-channel logout: a provider ends a session of it, or all of a person. The Worker has verified the
+// token. Invariants: a token serves once; only sessions that this connection began end.
 import type { CredentialRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { linkOf } from '../../../gate/identity/sso';

@@ -234,7 +234,7 @@ const refused: Operation<RefusedInput> = {
 const CONFIRMS_FOR = 300_000;
 const SKEW = 30_000;
 
-/** The session that calls, if a provider can confirm it: one of single sign-on, of a member without a passkey. */
+/** The session that calls, if it is of single sign-on and its member has no passkey. */
 function confirmable({ core, caller }: Call<unknown>, id: string): CredentialRow | Refusal {
   const row = core.rows.get('credential', id);
   if (!row?.sso || !row.refresh || row.refresh.by === 'token')
