@@ -340,6 +340,50 @@ export interface paths {
         patch: operations["member_update"];
         trace?: never;
     };
+    "/orgs/{org_id}/members/{id}/suspend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Suspend a member
+         * @description The member can do nothing until somebody resumes them. Sessions are refused as soon as this request returns; sessions, share links, decisions and devices of the member have ended for good. Role, teams, grants and passkeys are kept. A suspended owner is no owner who counts. The response lists the live credentials that the member created. They stay valid unless you send revoke_credentials=true, which needs tokens:write. Safe to repeat. For an owner, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         *
+         *     Needs the scope `members:write`.
+         */
+        post: operations["member_suspend"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/members/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a suspended member
+         * @description The member has the role, teams, grants and passkeys from before, and signs in anew. A member who had not enrolled needs a new enrolment link. The caller must hold every scope of the role, in all environments. For seven days neither decides the other's requests for approval. For an owner, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         *
+         *     Needs the scope `members:write`.
+         */
+        post: operations["member_resume"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orgs/{org_id}/members/{id}/enrolments": {
         parameters: {
             query?: never;
@@ -3247,11 +3291,11 @@ export interface components {
              */
             environments: string[] | null;
             /**
-             * @description invited: the enrolment link is still valid. lapsed: it ended before it was used. active: the member has enrolled.
+             * @description invited: the enrolment link is still valid. lapsed: it ended before it was used. active: the member has enrolled. suspended: the member can do nothing until somebody resumes them.
              * @example invited
              * @enum {string}
              */
-            status: "invited" | "active" | "lapsed";
+            status: "invited" | "active" | "lapsed" | "suspended";
             /**
              * @description How many passkeys the member has.
              * @example 1
@@ -3262,6 +3306,12 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             enrolled_at: string | null;
+            /**
+             * Format: date-time
+             * @description Since when the member is suspended.
+             * @example null
+             */
+            suspended_at: string | null;
             /**
              * @description The enrolment link that is still valid or has expired. null if the member has enrolled with it.
              * @example {
@@ -3683,6 +3733,18 @@ export interface components {
              */
             environments?: string[] | null;
         };
+        SuspendedMember: components["schemas"]["Member"] & {
+            /** @description Live credentials that the member created, without session tokens. They stay valid unless revoke_credentials=true revoked them. */
+            credentials: {
+                /** @example api_key */
+                kind: string;
+                id: string;
+                /** @example Ann */
+                name: string | null;
+            }[];
+            /** @description How many more credentials this request neither listed nor revoked: one request covers about 1,000. Repeat it with revoke_credentials=true. */
+            remaining?: number;
+        };
         Removed: {
             /** @description Live credentials that the member created, without session tokens. They stay valid unless revoke_credentials=true revoked them. */
             credentials: {
@@ -3696,6 +3758,8 @@ export interface components {
         };
         Access: {
             allowed: boolean;
+            /** @description Whether the member is suspended and so may do nothing. */
+            suspended: boolean;
             reasons: {
                 /** @enum {string} */
                 source: "role" | "grant";
@@ -5808,7 +5872,9 @@ export interface components {
                     viewer: number;
                     auditor: number;
                 };
+                /** @description Without suspended members. */
                 without_passkey: number;
+                suspended: number;
             };
             devices: {
                 total: number;
@@ -8206,6 +8272,8 @@ export interface components {
         id: string;
         /** @description Id of the member. */
         "id.2": string;
+        /** @description Whether to also revoke the credentials that the member created. */
+        revoke_credentials: "true" | "false";
         /** @description Id of the passkey. */
         passkey_id: string;
         /** @description Id of the team. */
@@ -8832,7 +8900,7 @@ export interface operations {
                  * @description Only members with this status.
                  * @example active
                  */
-                status?: "invited" | "active" | "lapsed";
+                status?: "invited" | "active" | "lapsed" | "suspended";
             };
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -8944,11 +9012,8 @@ export interface operations {
     member_delete: {
         parameters: {
             query?: {
-                /**
-                 * @description Whether to also revoke the credentials that the member created.
-                 * @example true
-                 */
-                revoke_credentials?: "true" | "false";
+                /** @description Whether to also revoke the credentials that the member created. */
+                revoke_credentials?: components["parameters"]["revoke_credentials"];
             };
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -9017,6 +9082,87 @@ export interface operations {
                 "application/json": components["schemas"]["MemberPatch"];
             };
         };
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Member"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    member_suspend: {
+        parameters: {
+            query?: {
+                /** @description Whether to also revoke the credentials that the member created. */
+                revoke_credentials?: components["parameters"]["revoke_credentials"];
+            };
+            header?: {
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the member. */
+                id: components["parameters"]["id.2"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SuspendedMember"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    member_resume: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the member. */
+                id: components["parameters"]["id.2"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
         responses: {
             /** @description OK. */
             200: {

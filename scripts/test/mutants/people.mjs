@@ -55,6 +55,80 @@ export const mutants = [
     notice: 'api/members/environments: an owner has none',
   },
   {
+    name: 'a suspended member goes on acting',
+    tag: 'suspended-member-does-not-act',
+    change: { from: 'row && !isSuspended(row) ? row : null', to: 'row' },
+    notice: 'api/members/suspend: suspension: a sign-in at the same time leaves no session',
+  },
+  {
+    name: 'a suspended owner or approver counts',
+    tag: 'suspended-member-does-not-count',
+    change: { from: '.filter((row) => !isSuspended(row))', to: '' },
+    notice: 'api/members/suspend: suspension: they are no approver who counts for a policy',
+  },
+  {
+    name: 'what a member began before a suspension goes on once they are resumed',
+    tag: 'resumed-member-begins-anew',
+    change: { from: ' || since <= (member.resumed_at ?? 0)', to: '' },
+    notice: 'api/members/suspend: suspension: share links end for good',
+  },
+  {
+    name: 'a suspended member is explained to hold something',
+    tag: 'suspended-member-holds-nothing',
+    change: { from: 'row && !isSuspended(row) ? row : null', to: 'row' },
+    notice: 'api/members/suspend: suspension: the access of the member is explained as none',
+  },
+  {
+    name: 'a decision counts though its member was suspended since',
+    tag: 'decision-ends-with-suspension',
+    change: { from: ' || hasMemberEnded(core, id, at)', to: '' },
+    notice: 'api/members/suspend: suspension: what they approved counts no more, also once they are resumed',
+  },
+  {
+    name: 'a request stays open though its member was suspended since',
+    tag: 'approval-ends-with-suspension',
+    change: { from: 'hasMemberEnded(core, asker, created_at)', to: 'false' },
+    notice: 'api/members/suspend: suspension: what they asked for is void, and stays so',
+  },
+  {
+    name: 'sessions count again once their member is resumed',
+    tag: 'suspension-ends-sessions',
+    change: { from: 'revoked_at: now', to: 'revoked_at: null' },
+    notice:
+      'api/members/suspend: suspension: are refused with the reply, and stay so when the member is resumed',
+  },
+  {
+    name: 'whoever resumes a member is decided for by them',
+    tag: 'resumption-ties',
+    change: { from: 'withTies(row.connections, bringers(call), now)', to: 'row.connections' },
+    notice: 'api/members/suspend: suspension: whoever resumes a member is not decided for by them',
+  },
+  {
+    name: 'an owner alone lets a suspended decider act again',
+    tag: 'resumption-held',
+    change: { from: 'isSuspended(before) && !isSuspended(after)', to: 'false' },
+    notice: 'api/members/suspend: suspension: to resume a decider is held like making one',
+  },
+  {
+    name: 'a caller resumes a member who holds more',
+    tag: 'resumed-within-permissions',
+    change: { from: 'mayGiveRole(call.caller, row)', to: 'null' },
+    notice:
+      'api/members/suspend: suspension: follows the rules of removal, and resume those of an invitation',
+  },
+  {
+    name: 'a suspended member gets an enrolment link',
+    tag: 'suspended-member-enrols-nothing',
+    change: 'never',
+    notice: 'api/members/suspend: suspension: is shown, listed and told in an event',
+  },
+  {
+    name: 'the last owner is suspended',
+    tag: 'last-owner-not-suspended',
+    change: 'never',
+    notice: 'api/members/suspend: suspension: the last owner who acts is not suspended, demoted or removed',
+  },
+  {
     name: 'the last owner is demoted',
     tag: 'last-owner',
     change: 'remove',

@@ -163,7 +163,7 @@ function inventory({
     ['Revoked', secrets.revoked],
     ['Deleted, restorable', secrets.deleted],
   ])}</div>
-<div><h4>Members</h4>${pairs([['All', members.total], ...Object.entries(members.by_role).map(([role, n]): [string, number] => [`Role ${role}`, n])])}</div>
+<div><h4>Members</h4>${pairs([['All', members.total], ['Suspended', members.suspended], ...Object.entries(members.by_role).map(([role, n]): [string, number] => [`Role ${role}`, n])])}</div>
 <div><h4>Devices</h4>${pairs([
     ['All', devices.total],
     ['Assigned', devices.assigned],

@@ -11,6 +11,7 @@ import type { Core } from '../core';
 import { grantRows, memberOf } from '../identity/caller';
 import { isGrantAlive } from '../identity/lifetime';
 import { lineageOf } from '../identity/lineage';
+import { actingMember, actingMembers, hasMemberEnded } from '../identity/members';
 import { MOST_ENVIRONMENTS } from '../request/target';
 import { granters, tiesOf } from './ties';
 
@@ -43,7 +44,7 @@ const includes = (held: readonly string[] | null, wanted: readonly string[] | nu
   held === null || (wanted?.every((id) => held.includes(id)) ?? false);
 
 const approversOf = (core: Pick<Core, 'rows'>, policy: Pick<PolicyRow, 'config'>): MemberRow[] =>
-  core.rows.within('member', '').filter((member) => isApprover(core, policy, member));
+  actingMembers(core).filter((member) => isApprover(core, policy, member));
 
 /**
  * How many members could approve for a policy what concerns these environments, including those who have not
@@ -215,7 +216,9 @@ export const approvalsFor = (core: Core, approval: ApprovalRow, policy: PolicyRo
         return [];
       // safety: decision-ends-with-membership
       if (hasJoinedSince(core, policy, id, at)) return [];
-      const member = decision === 'approve' ? core.rows.get('member', id) : null;
+      // safety: decision-ends-with-suspension
+      if (decision !== 'approve' || hasMemberEnded(core, id, at)) return [];
+      const member = actingMember(core, id);
       // safety: deciders-judged-again
       return member && ineligible(core, approval, policy, member, now) === null ? [id] : [];
     }),

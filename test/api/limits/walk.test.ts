@@ -160,7 +160,7 @@ const OF_PEOPLE: Record<string, string> = {
 };
 /** Routes that change or end what is there. A new one has a line here or above. */
 const ADDS_NOTHING =
-  /^(PATCH|DELETE) |\/(restore|revoke|assign|block|cancel|approve|reject|confirm|test|redeliver|rotate-secret|enrolments|rotate|notify|generate|contain|logout|refresh|options|lookup|deny|device|archive|recovery|adopt|accept|reset|rewrap|\{id\})$|^POST \/orgs$/;
+  /^(PATCH|DELETE) |\/(restore|revoke|suspend|resume|assign|block|cancel|approve|reject|confirm|test|redeliver|rotate-secret|enrolments|rotate|notify|generate|contain|logout|refresh|options|lookup|deny|device|archive|recovery|adopt|accept|reset|rewrap|\{id\})$|^POST \/orgs$/;
 
 /** An organisation in which there is something of every kind, that others than the walking root created. */
 async function furnish() {

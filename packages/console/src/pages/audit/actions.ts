@@ -30,7 +30,7 @@ const VERBS: Record<string, [label: string, verbs: string]> = {
   incident: ['Incidents', 'list read update'],
   integrity: ['Integrity', 'alarm'],
   scan: ['Leak scans', 'create'],
-  member: ['Members', 'access create delete enrol list read update'],
+  member: ['Members', 'access create delete enrol list read resume suspend update'],
   org: ['Organisation', 'accept_clock adopt create delete list panic read recover reset_gate update'],
   passkey: ['Passkeys', 'create delete list update'],
   policy: ['Policies', 'create delete list read update violations'],
