@@ -670,6 +670,64 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/scim-tokens": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List live SCIM tokens
+         * @description Needs the scope `tokens:read`.
+         */
+        get: operations["scim_token_list"];
+        put?: never;
+        /**
+         * Create a SCIM token
+         * @description For an identity provider, which then adds, changes, suspends and removes members and teams over SCIM 2.0 at base_url. It works on /scim/v2 alone. Only an owner can create one, with an API key or in a browser session that was confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         *
+         *     Accepts a browser session of an owner, or an API key with the scope `*` and no limits. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         */
+        post: operations["scim_token_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/scim-tokens/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a SCIM token
+         * @description The token is refused as soon as this request returns. What it did stays.
+         *
+         *     Needs the scope `tokens:write`.
+         */
+        delete: operations["scim_token_revoke"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orgs/{org_id}/grants": {
         parameters: {
             query?: never;
@@ -755,7 +813,7 @@ export interface paths {
          * Show the calling credential
          * @description Returns its kind, scopes, environments, names, lifetime and rate limit, and the default environment.
          *
-         *     Needs no scope. Accepts an API key, a session token, an agent credential, a browser session, a provider token or a break-glass token.
+         *     Needs no scope. Accepts an API key, a session token, an agent credential, a browser session, a provider token, a break-glass token or a SCIM token.
          */
         get: operations["caller_read"];
         put?: never;
@@ -3919,6 +3977,64 @@ export interface components {
         };
         TeamMemberPage: {
             data: components["schemas"]["TeamMember"][];
+            /** @description null on the last page. */
+            next_cursor: string | null;
+            has_more: boolean;
+        };
+        NewScimToken: components["schemas"]["ScimToken"] & {
+            /**
+             * @description Shown only once.
+             * @example svcscim_…
+             */
+            token: string | null;
+            /**
+             * @description The tenant URL for the identity provider.
+             * @example https://vault.example.com/scim/v2/org_…
+             */
+            base_url: string | null;
+        };
+        ScimToken: {
+            /** @example scm_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /**
+             * @description The ETag is "r" and this number.
+             * @example 1
+             */
+            revision: number;
+            /** @example Okta */
+            name: string;
+            /** @example svcscim_…x7Qd */
+            hint: string;
+            end_credentials: boolean;
+            /** @example 1800 */
+            rate_limit: number;
+            /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string | null;
+            /** Format: date-time */
+            revoked_at: string | null;
+            /**
+             * Format: date-time
+             * @example 2026-11-21T12:00:00.000Z
+             */
+            last_used_at: string | null;
+        };
+        ScimTokenIn: {
+            /** @example Okta */
+            name: string;
+            /** @description Whether suspending or deleting a person also ends the credentials that they created. */
+            end_credentials?: boolean;
+            /**
+             * Format: date-time
+             * @description Never by default.
+             */
+            expires_at?: string;
+        };
+        ScimTokenPage: {
+            data: components["schemas"]["ScimToken"][];
             /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
@@ -8223,9 +8339,9 @@ export interface components {
             expires_at: string;
         };
         /** @enum {string} */
-        ContainedCredentialKind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
+        ContainedCredentialKind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust" | "scim";
         /** @enum {string} */
-        CredentialGraphParentKind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust" | "member" | "system";
+        CredentialGraphParentKind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust" | "scim" | "member" | "system";
         TrustClaimsValue: string | string[];
         TrustClaimsValueChoice: string | string[];
         /**
@@ -9769,6 +9885,120 @@ export interface operations {
                  * @example mem_01M9xQeKcX3vTz6nWJfQ4b
                  */
                 member_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No content. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    scim_token_list: {
+        parameters: {
+            query?: {
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+            };
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScimTokenPage"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    scim_token_create: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Okta"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ScimTokenIn"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewScimToken"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    scim_token_revoke: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description Id of the scim token.
+                 * @example scm_01M9xQeKcX3vTz6nWJfQ4b
+                 */
+                id: string;
             };
             cookie?: never;
         };

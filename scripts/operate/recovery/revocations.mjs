@@ -21,6 +21,7 @@ const REVOKES = new Set([
     'agent.revoke',
     'provider_token.revoke',
     'break_glass.revoke',
+    'scim_token.revoke',
   ],
   ...['trust.delete', 'auth.session_end', 'auth.logout'],
 ]);

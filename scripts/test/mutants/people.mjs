@@ -100,7 +100,7 @@ export const mutants = [
   {
     name: 'whoever resumes a member is decided for by them',
     tag: 'resumption-ties',
-    change: { from: 'withTies(row.connections, bringers(call), now)', to: 'row.connections' },
+    change: { from: 'withTies(row.connections, resumers(call), now)', to: 'row.connections' },
     notice: 'api/members/suspend: suspension: whoever resumes a member is not decided for by them',
   },
   {
@@ -121,6 +121,75 @@ export const mutants = [
     tag: 'suspended-member-enrols-nothing',
     change: 'never',
     notice: 'api/members/suspend: suspension: is shown, listed and told in an event',
+  },
+  {
+    name: 'whom SCIM brought in decides at once',
+    tag: 'provisioned-decides-nothing',
+    change: 'never',
+    notice: 'api/scim/attacks: SCIM: whom it resumed or put into an approving team decides nothing',
+  },
+  {
+    name: 'the text "False" is refused or true',
+    tag: 'false-as-text',
+    change: 'never',
+    notice: 'api/scim/providers: SCIM: users: filters, PATCH with its spelling, soft and hard deletion',
+  },
+  {
+    name: 'a Remove with a list removes everybody',
+    tag: 'removes-those-alone',
+    change: 'never',
+    notice: 'api/scim/providers: SCIM: groups: Remove with a list removes those alone',
+  },
+  {
+    name: "a token works on another connection's people",
+    tag: 'people-of-own-connection',
+    change: { from: '!provisioned?.connection || provisioned.connection === connection', to: 'true' },
+    notice: "api/scim/attacks: SCIM: another connection's person is not found",
+  },
+  {
+    name: 'SCIM changes teams of people',
+    tag: 'teams-of-own-connection',
+    change: {
+      from: 'provisioned !== null && provisioned.connection === tokenOf(call).connection',
+      to: 'true',
+    },
+    notice: 'api/scim/attacks: SCIM: teams of people are shown without members and stay as they are',
+  },
+  {
+    name: 'SCIM changes the address of any member',
+    tag: 'address-of-own-members',
+    change: 'never',
+    notice: 'api/scim/attacks: SCIM: takes over no address, of those that it made neither',
+  },
+  {
+    name: 'SCIM renames an owner',
+    tag: 'owner-keeps-name-and-address',
+    change: { from: 'isRenamed && !isOwner', to: 'isRenamed' },
+    notice: 'api/scim/attacks: SCIM: removes no owner, renames none, and leaves one who acts',
+  },
+  {
+    name: 'SCIM suspends the last owner who can act',
+    tag: 'scim-keeps-an-owner',
+    change: 'never',
+    notice: 'api/scim/attacks: SCIM: removes no owner, renames none, and leaves one who acts',
+  },
+  {
+    name: 'SCIM lifts suspensions of people',
+    tag: 'scim-lifts-its-own',
+    change: { from: " && row.suspended_by?.startsWith(idStart('scim'))", to: '' },
+    notice: 'api/scim/attacks: SCIM: lifts its own suspensions alone',
+  },
+  {
+    name: 'SCIM removes an owner',
+    tag: 'scim-removes-no-owner',
+    change: 'never',
+    notice: 'api/scim/attacks: SCIM: removes no owner, renames none, and leaves one who acts',
+  },
+  {
+    name: 'a member whom SCIM made is not marked',
+    tag: 'provisioned-marked',
+    change: { from: 'withTies(null, [caller.id], now)', to: '[]' },
+    notice: 'api/scim/attacks: SCIM: a member whom it made decides nothing for seven days',
   },
   {
     name: 'the last owner is suspended',

@@ -27,6 +27,7 @@ const kinds: Record<CredentialKind, string> = {
   session: 'Session tokens',
   browser: 'Browser sessions',
   trust: 'Trusts',
+  scim: 'SCIM tokens',
 };
 
 const badge = (status: Status): Markup =>

@@ -6,6 +6,7 @@
 
 import { enters } from '../../auth/authorize';
 import { decides, isOfSecrets } from '../../auth/effects';
+import { TIED_FOR } from '../../auth/ties';
 import type { ApprovalConfig, ApprovalRow, MemberRow, PolicyRow } from '../../db/schema';
 import type { Core } from '../core';
 import { grantRows, memberOf } from '../identity/caller';
@@ -13,7 +14,7 @@ import { isGrantAlive } from '../identity/lifetime';
 import { lineageOf } from '../identity/lineage';
 import { actingMember, actingMembers, hasMemberEnded } from '../identity/members';
 import { MOST_ENVIRONMENTS } from '../request/target';
-import { granters, tiesOf } from './ties';
+import { granters, isBroughtByScim, tiesOf } from './ties';
 
 /** Whether a member is an approver of a policy. */
 function isApprover(
@@ -147,6 +148,9 @@ export function ineligible(
   // safety: decider-within-environments
   if (!reachesAllOf(core, approval, policy, member))
     return 'Your role is limited to environments, and this request concerns others too.';
+  // safety: provisioned-decides-nothing
+  if (isBroughtByScim(member, now) || isHeldByScim(core, policy, member, now))
+    return 'Within the last seven days SCIM added or resumed you, or put you into the approving team. Another approver can decide, or you once seven days have passed.';
   if (isAccountablePolicy(policy)) {
     if (isOfPerson(approval)) return ofPerson(policy);
     // safety: accountable-decide-alone
@@ -167,6 +171,14 @@ export function ineligible(
   return isGranted(core, approval, member.id)
     ? 'A grant of yours reaches the requester, or one of theirs reaches you. Another approver can decide, or you once the grant has ended.'
     : null;
+}
+
+/** Whether SCIM lately put a member into the approving team, which perhaps was none then. */
+function isHeldByScim(core: Core, { config }: PolicyRow, { id }: MemberRow, now: number): boolean {
+  const { approvers } = config as ApprovalConfig;
+  if (!('team_id' in approvers)) return false;
+  const row = core.rows.get('team_member', `${approvers.team_id}.${id}`);
+  return (row?.held_by?.length ?? 0) > 0 && (row?.created_at ?? 0) + TIED_FOR > now;
 }
 
 /**

@@ -110,7 +110,9 @@ const targetOf = ({ audit }: Plan) => ({ ...audit, expires_at: undefined, former
  * of an organisation.
  */
 // safety: provider-and-operator-ungoverned
-const isUngoverned = ({ caller }: Call<unknown>) => caller.kind === 'provider' || caller.id === 'bootstrap';
+// What a provider or SCIM does cannot wait for people. Whom SCIM brings in decides nothing for a while.
+const isUngoverned = ({ caller }: Call<unknown>) =>
+  caller.kind === 'provider' || caller.kind === 'scim' || caller.id === 'bootstrap';
 
 /** The rows that a plan writes and removes. */
 function changesOf({ core }: Call<unknown>, { writes = [], deletes = [] }: Plan): Change[] {

@@ -2,7 +2,9 @@
 // invited, re-enrolled or promoted the member; a membership records who added them to a team. Invariants:
 // nothing cuts a tie before it ends: what a removed member's rows recorded moves to the row of an owner; a
 // call for which nobody is accountable counts as one of the owners.
+
 import { TIED_FOR, type Tie, type Ties, tiesAt } from '../../auth/ties';
+import { idStart } from '../../db/ids';
 import type { ApprovalConfig, MemberRow, StoredTie, TeamMemberRow } from '../../db/schema';
 import type { Core } from '../core';
 import { accountableFor, accountableOf } from '../identity/accountable';
@@ -40,11 +42,20 @@ export const recentlyTied = (ties: readonly StoredTie[] | null, now: number): st
 
 /** The ties that a member's row records: its own, and those that it keeps of removed members. */
 const recordedBy = ({ id, connections }: MemberRow): Tie[] =>
-  (connections ?? []).map(([one, at, other]): Tie => [one, other ?? id, at]);
+  (connections ?? []).flatMap(([one, at, other]): Tie[] => (isOfScim(one) ? [] : [[one, other ?? id, at]]));
+
+// SCIM ties nobody: whom it brought in decides nothing instead.
+const isOfScim = (id: string) => id.startsWith(idStart('scim'));
+
+/** Whether SCIM lately made or resumed a member, or put them into a team that decides. */
+export const isBroughtByScim = ({ connections }: MemberRow, now: number): boolean =>
+  recentlyTied(connections, now).some(isOfScim);
 
 /** The ties that a membership records. One of a release before 0.5.0 names the caller alone. */
 const addedBy = ({ accountable, added_by, member_id, created_at }: TeamMemberRow): Tie[] =>
-  (accountable?.length ? accountable : [added_by]).map((by): Tie => [by, member_id, created_at]);
+  (accountable?.length ? accountable : isOfScim(added_by) ? [] : [added_by]).map(
+    (by): Tie => [by, member_id, created_at],
+  );
 
 /** The teams whose members decide for an approval policy, enabled or not. */
 const approvingTeams = ({ rows }: Rows): Set<string> =>

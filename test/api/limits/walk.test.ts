@@ -23,6 +23,7 @@ import { newIssuer, newTrust, trustIn } from '../../support/issuers';
 import { newGrant, newMember, newTeam } from '../../support/people';
 import { newPolicy } from '../../support/policies';
 import { allOf } from '../../support/quotas';
+import { newIdp } from '../../support/scim';
 import { newLink } from '../../support/shares';
 import { herokuConfig, syncAll, useTargets } from '../../support/syncs';
 import { type Caller, db, newSecret, send, useWorld } from '../../support/world';
@@ -134,6 +135,7 @@ const adds: Record<string, string[]> = {
   'POST /orgs/{org_id}/provider-tokens': ['approval', 'approval_details'],
   'POST /orgs/{org_id}/break-glass-tokens': ['credential'],
   'POST /orgs/{org_id}/trusts': ['credential'],
+  'POST /orgs/{org_id}/scim-tokens': ['credential'],
   'PUT /orgs/{org_id}/secrets/by-name/{name}': ['secret', 'secret_versions'],
   'POST /orgs/{org_id}/secrets': ['secret', 'secret_versions'],
   'PATCH /orgs/{org_id}/secrets/{id}': ['approval', 'approval_details'],
@@ -200,6 +202,7 @@ async function furnish() {
     grants: (await newGrant(o, 'member', member.id)).id,
     policies: (await newPolicy(o, 'naming', { pattern: '.' })).id,
     trusts: (await newTrust(o, issuer)).id,
+    'scim-tokens': (await newIdp(o)).id,
     integrations: integration,
     webhooks: (await o.post('/webhooks', { url: 'https://hooks.example.com/in', events: '*' })).json.id,
     shares: (await newLink(o, secret.id)).id,

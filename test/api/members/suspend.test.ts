@@ -1,5 +1,5 @@
-// Suspended members: whatever a removal ends stops at once, and what they began before does not come back when
-// they are resumed.
+// Suspended members: whatever a removal ends stops at once, and what they began before does not come back
+// when they are resumed.
 import { describe, expect, it } from 'vitest';
 import { newId } from '../../../src/db/ids';
 import { approvalIn, approve, newApprovalPolicy, newOffice, settle, under } from '../../support/approvals';

@@ -1,5 +1,5 @@
-// The credentials that a member leaves who is removed or suspended: they stay valid unless the caller asks for
-// their end.
+// The credentials that a member leaves who is removed or suspended: they stay valid unless the caller asks
+// for their end.
 import { covers } from '../../../auth/scopes';
 import { utf8 } from '../../../crypto/bytes';
 import type { CredentialRow } from '../../../db/schema';

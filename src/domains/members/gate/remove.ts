@@ -41,14 +41,14 @@ export const remove: Operation<{ revoke: boolean }> = {
 };
 
 /** The change of an owner's row that keeps the ties of a member who is removed. */
-function keptTies(call: Call<unknown>, row: MemberRow, now: number): Put[] {
+export function keptTies(call: Call<unknown>, row: MemberRow, now: number): Put[] {
   const keeper = keeperOf(call.core, row.id);
   const connections = keeper && kept(call.core, keeper, row, now);
   return keeper && connections ? [revision(call, 'member', keeper, { connections })] : [];
 }
 
 /** A member's row and everything that is removed with it. */
-function belongings({ rows }: Core, { id }: MemberRow): { kind: RowKind; id: string }[] {
+export function belongings({ rows }: Core, { id }: MemberRow): { kind: RowKind; id: string }[] {
   // safety: member-removal-removes-grants
   const kinds = ['passkey', 'team_member', 'grant'] as const;
   return [

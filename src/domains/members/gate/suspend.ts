@@ -39,6 +39,10 @@ export function suspending(call: Call<unknown>, row: MemberRow, now: number): Pu
   return [revision(call, 'member', row, fields), ...ended];
 }
 
+/** Who resumes a member: the token itself for SCIM, which ties nobody. */
+const resumers = (call: Call<unknown>): string[] =>
+  call.caller.kind === 'scim' ? [call.caller.id] : bringers(call);
+
 /** What ends a suspension. */
 export const resuming = (call: Call<unknown>, row: MemberRow, now: number): Put =>
   revision(call, 'member', row, {
@@ -47,7 +51,7 @@ export const resuming = (call: Call<unknown>, row: MemberRow, now: number): Put 
     resumed_at: Math.max(now, row.suspended_at ?? 0, row.resumed_at ?? 0),
     // Whoever lets a member act again brings in somebody who could decide what they ask.
     // safety: resumption-ties
-    connections: withTies(row.connections, bringers(call), now),
+    connections: withTies(row.connections, resumers(call), now),
   });
 
 export const suspend: Operation<{ revoke: boolean }> = {
