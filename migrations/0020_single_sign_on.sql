@@ -93,6 +93,7 @@ ALTER TABLE `credentials` ADD `sso` text;--> statement-breakpoint
 ALTER TABLE `credentials` ADD `scim` text;--> statement-breakpoint
 ALTER TABLE `members` ADD `suspended_at` integer;--> statement-breakpoint
 ALTER TABLE `members` ADD `suspended_by` text;--> statement-breakpoint
+ALTER TABLE `members` ADD `resumed_at` integer;--> statement-breakpoint
 ALTER TABLE `members` ADD `provisioned` text;--> statement-breakpoint
 ALTER TABLE `team_members` ADD `held_by` text;--> statement-breakpoint
 ALTER TABLE `teams` ADD `provisioned` text;

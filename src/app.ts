@@ -3,6 +3,7 @@
 // format of the error catalogue.
 import { type Context, Hono } from 'hono';
 import { answerAws } from './compat/aws';
+import { answerScim } from './compat/scim';
 import { answerVault } from './compat/vault';
 import { newId } from './db/ids';
 import { routes } from './domains';
@@ -162,6 +163,8 @@ for (const path of ['/v1/*', '/compat/vault/*']) app.all(path, (c) => answerVaul
 
 for (const path of ['/compat/aws/:org_id/:environment', '/compat/aws/:org_id/:environment/', '/compat/aws/*'])
   app.all(path, (c) => answerAws(incomingOf(c, c.req.param())));
+
+for (const path of ['/scim/v2', '/scim/v2/*']) app.all(path, (c) => answerScim(incomingOf(c, {})));
 
 app.notFound((c) => {
   const message = 'This path is not part of the API. The API reference is at /docs.';

@@ -147,6 +147,7 @@ export const kindNames: Record<Caller['kind'], string> = {
   agent: 'an agent credential',
   provider: 'a provider token',
   break_glass: 'a break-glass token',
+  scim: 'a SCIM token',
   member: 'a browser session',
   trust: 'a trust',
   system: 'the bootstrap token',

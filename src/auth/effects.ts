@@ -2,19 +2,20 @@
 // writes or removes, or from the secret that a read reveals, never from the route, so no route to the same
 // effect can be missed.
 import type { RowKind, RowTypes } from '../db/rows';
-import type {
-  ApprovalConfig,
-  CredentialRow,
-  EnvironmentRow,
-  GrantRow,
-  HeldOperation,
-  MemberRow,
-  OrgRow,
-  PolicyRow,
-  SecretRow,
-  ShareRow,
-  SsoConnectionRow,
-  TeamMemberRow,
+import {
+  type ApprovalConfig,
+  type CredentialRow,
+  type EnvironmentRow,
+  type GrantRow,
+  type HeldOperation,
+  isSuspended,
+  type MemberRow,
+  type OrgRow,
+  type PolicyRow,
+  type SecretRow,
+  type ShareRow,
+  type SsoConnectionRow,
+  type TeamMemberRow,
 } from '../db/schema';
 import { givenAnew } from './connections';
 import { intersects } from './globs';
@@ -268,27 +269,35 @@ const isWidened = (before: MemberRow, after: MemberRow): boolean =>
   before.environments !== null &&
   (after.environments?.some((id) => !before.environments?.includes(id)) ?? true);
 
+/** Whether a suspended member acts again: whatever the role gives, it gives anew. */
+const isResumed = (before: MemberRow | null, after: MemberRow | null): boolean =>
+  // safety: resumption-held
+  before !== null && after !== null && isSuspended(before) && !isSuspended(after);
+
 /** Whether a member decides approvals who did not before, or decides them in more environments. */
 const becomesDecider = (before: MemberRow | null, after: MemberRow): boolean =>
   // safety: wider-decider-made-by-approval
-  decides(after.role) && (!before || !decides(before.role) || isWidened(before, after));
+  decides(after.role) &&
+  (!before || !decides(before.role) || isWidened(before, after) || isResumed(before, after));
 
 /**
  * The effect of inviting a member, changing a role or its environments, creating an enrolment link for
- * someone else, or removing a member.
+ * someone else, or removing, suspending or resuming a member.
  */
 function ofMember(before: MemberRow | null, after: MemberRow | null, by: string): Effect[] {
-  const isRole = before?.role !== after?.role || hasMoved(before, after);
+  const isRole = before?.role !== after?.role || hasMoved(before, after) || isResumed(before, after);
   const isEnrolment =
     before &&
     after &&
     after.enrolment_hash !== null &&
     after.enrolment_hash !== before.enrolment_hash &&
     by !== after.id;
-  if (!isRole && !isEnrolment) return [];
+  const isSuspension = before && after && isSuspended(after) && !isSuspended(before);
+  if (!isRole && !isEnrolment && !isSuspension) return [];
   const targets = before ? [before] : [];
   const environments = either(before, after);
-  // Removing a member gives no access and may be urgent: it needs approval only if a policy requires it.
+  // Removing or suspending a member gives no access and may be urgent: it needs approval only if a policy
+  // requires it.
   if (!after || !isRole) return [{ operations: ['member.change'], reach: 'all', environments, targets }];
   return [
     {
@@ -296,7 +305,9 @@ function ofMember(before: MemberRow | null, after: MemberRow | null, by: string)
       reach: 'all',
       environments,
       targets,
-      adds: decides(after.role) && (!before || before.role !== after.role || isWidened(before, after)),
+      adds:
+        decides(after.role) &&
+        (!before || before.role !== after.role || isWidened(before, after) || isResumed(before, after)),
       // safety: approver-made-by-approval
       isGuarded: (policy) => becomesDecider(before, after) || isApproving(policy, after.role, before?.role),
     },

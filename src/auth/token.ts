@@ -14,6 +14,7 @@ export const prefixes = {
   agent: 'svcag_',
   provider: 'svcprov_',
   break_glass: 'svcbg_',
+  scim: 'svcscim_',
 } as const;
 
 export type TokenKind = keyof typeof prefixes;

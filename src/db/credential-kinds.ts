@@ -30,6 +30,7 @@ export const credentialKinds = {
   break_glass: { isBrief: false, endedBy: 'generation' },
   browser: { isBrief: true, endedBy: 'generation', isForReplicas: true },
   trust: { isBrief: false, endedBy: 'keys_generation' },
+  scim: { isBrief: false, endedBy: 'keys_generation' },
 } as const satisfies Record<string, Facts>;
 
 export type CredentialKind = keyof typeof credentialKinds;

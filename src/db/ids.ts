@@ -48,7 +48,7 @@ export const idPrefixes = {
 export type IdKind = keyof typeof idPrefixes;
 export type Prefix = (typeof idPrefixes)[IdKind];
 
-const { api_key, session, agent, provider, break_glass, browser, trust } = idPrefixes;
+const { api_key, session, agent, provider, break_glass, browser, trust, scim } = idPrefixes;
 
 /** The id prefix of each kind of credential. */
 export const credentialPrefixes = {
@@ -59,6 +59,7 @@ export const credentialPrefixes = {
   break_glass,
   browser,
   trust,
+  scim,
 } as const satisfies Record<CredentialKind, Prefix>;
 
 /** The start of ids of a kind. */

@@ -106,10 +106,10 @@ export const members = sqliteTable(
     connections: text({ mode: 'json' }).$type<StoredTie[]>(),
     /** Since when the member is suspended; null if they are not. */
     suspended_at: integer(),
-    /**
-     * Who suspended the member: a member, a credential or a SCIM token. What SCIM suspended, only SCIM lifts.
-     */
+    /** Who suspended the member: a member, a credential or a SCIM token. */
     suspended_by: text(),
+    /** When the last suspension ended: what the member began until then has ended for good. */
+    resumed_at: integer(),
     /** What an identity provider said of the member; null for one whom only people made. */
     provisioned: text({ mode: 'json' }).$type<Provisioned>(),
     ...decided(),
@@ -147,6 +147,10 @@ export interface ScimUser {
   family_name: string | null;
   created_at: number;
 }
+
+/** Whether a member is suspended. Few callers need it: `actingMember` leaves suspended members out. */
+export const isSuspended = ({ suspended_at }: Pick<MemberRow, 'suspended_at'>): boolean =>
+  suspended_at !== null;
 
 export const roles = ['owner', 'admin', 'developer', 'viewer', 'auditor'] as const;
 export type Role = (typeof roles)[number];
@@ -780,10 +784,7 @@ export interface TeamMapping {
   team_id: string;
 }
 
-/**
- * Links: which member an identity of a connection is. An identity is its issuer and subject, never an
- * address.
- */
+/** Which member an identity of a connection is. An identity is its issuer and subject, never an address. */
 export const ssoLinks = sqliteTable(
   'sso_links',
   {

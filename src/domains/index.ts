@@ -27,6 +27,7 @@ import { passkeys } from './passkeys';
 import { policies } from './policies';
 import { provider } from './provider';
 import { scans } from './scans';
+import { scim } from './scim';
 import { secrets } from './secrets';
 import { shares } from './shares';
 import { signin } from './signin';
@@ -47,6 +48,7 @@ export const domains: readonly Domain[] = [
   members,
   passkeys,
   teams,
+  scim,
   grants,
   credentials,
   secrets,

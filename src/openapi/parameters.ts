@@ -161,6 +161,7 @@ const kinds: Record<string, IdKind> = {
   credentials: 'api_key',
   'provider-tokens': 'provider',
   'break-glass-tokens': 'break_glass',
+  'scim-tokens': 'scim',
   sessions: 'browser',
   secrets: 'secret',
   environments: 'environment',

@@ -15,7 +15,7 @@ export const securitySchemes: Components['securitySchemes'] = {
     type: 'http',
     scheme: 'bearer',
     description:
-      'A token of any kind: API key (svc_live_…), session token (svcsess_…), agent credential (svcag_…), provider token (svcprov_…), break-glass token (svcbg_…) or the JWT of a browser session.',
+      'A token of any kind: API key (svc_live_…), session token (svcsess_…), agent credential (svcag_…), provider token (svcprov_…), break-glass token (svcbg_…), SCIM token (svcscim_…, on /scim/v2 alone) or the JWT of a browser session.',
   },
   dpop: {
     type: 'http',

@@ -28,6 +28,7 @@ export const bodies: Record<string, unknown> = {
   'PATCH /orgs/{org_id}/agent-credentials/{id}': { name: 'a' },
   'POST /orgs/{org_id}/provider-tokens': { name: 'p', scopes: ['issue'] },
   'POST /orgs/{org_id}/break-glass-tokens': { reason: 'the database is down' },
+  'POST /orgs/{org_id}/scim-tokens': { name: 's' },
   'POST /orgs/{org_id}/members': { email: 'i@example.com', name: 'I', role: 'viewer' },
   'PATCH /orgs/{org_id}/members/{id}': { name: 'x' },
   'POST /orgs/{org_id}/teams': { name: 't' },

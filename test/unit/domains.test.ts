@@ -47,6 +47,12 @@ describe('domains', () => {
       ...['secret.read_path', 'secret.write_path', 'secret.delete_path', 'secret.restore_path'],
       ...['secret.describe_path', 'secret.show_path', 'secret.read_folder'],
       ...['secret.list_folders', 'secret.show_folder', 'secret.write_folder', 'secret.delete_folder'],
+      // On the paths of SCIM alone.
+      'scim.describe',
+      ...['list', 'read', 'create', 'update', 'delete'].flatMap((verb) => [
+        `scim.user_${verb}`,
+        `scim.group_${verb}`,
+      ]),
       // And of clients of AWS.
       ...['read', 'show', 'history', 'list', 'write', 'create', 'delete', 'restore', 'describe', 'label'].map(
         (call) => `secret.${call}_aws`,

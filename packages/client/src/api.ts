@@ -340,6 +340,50 @@ export interface paths {
         patch: operations["member_update"];
         trace?: never;
     };
+    "/orgs/{org_id}/members/{id}/suspend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Suspend a member
+         * @description The member can do nothing until somebody resumes them. Sessions are refused as soon as this request returns; sessions, share links, decisions and devices of the member have ended for good. Role, teams, grants and passkeys are kept. A suspended owner is no owner who counts. The response lists the live credentials that the member created. They stay valid unless you send revoke_credentials=true, which needs tokens:write. Safe to repeat. For an owner, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         *
+         *     Needs the scope `members:write`.
+         */
+        post: operations["member_suspend"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/members/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a suspended member
+         * @description The member has the role, teams, grants and passkeys from before, and signs in anew. A member who had not enrolled needs a new enrolment link. The caller must hold every scope of the role, in all environments. For seven days neither decides the other's requests for approval. For an owner, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         *
+         *     Needs the scope `members:write`.
+         */
+        post: operations["member_resume"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orgs/{org_id}/members/{id}/enrolments": {
         parameters: {
             query?: never;
@@ -626,6 +670,64 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/scim-tokens": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List live SCIM tokens
+         * @description Needs the scope `tokens:read`.
+         */
+        get: operations["scim_token_list"];
+        put?: never;
+        /**
+         * Create a SCIM token
+         * @description For an identity provider, which then adds, changes, suspends and removes members and teams over SCIM 2.0 at base_url. It works on /scim/v2 alone. Only an owner can create one, with an API key or in a browser session that was confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         *
+         *     Accepts a browser session of an owner, or an API key with the scope `*` and no limits. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         */
+        post: operations["scim_token_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/scim-tokens/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a SCIM token
+         * @description The token is refused as soon as this request returns. What it did stays.
+         *
+         *     Needs the scope `tokens:write`.
+         */
+        delete: operations["scim_token_revoke"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orgs/{org_id}/grants": {
         parameters: {
             query?: never;
@@ -711,7 +813,7 @@ export interface paths {
          * Show the calling credential
          * @description Returns its kind, scopes, environments, names, lifetime and rate limit, and the default environment.
          *
-         *     Needs no scope. Accepts an API key, a session token, an agent credential, a browser session, a provider token or a break-glass token.
+         *     Needs no scope. Accepts an API key, a session token, an agent credential, a browser session, a provider token, a break-glass token or a SCIM token.
          */
         get: operations["caller_read"];
         put?: never;
@@ -3635,11 +3737,11 @@ export interface components {
              */
             environments: string[] | null;
             /**
-             * @description invited: the enrolment link is still valid. lapsed: it ended before it was used. active: the member has enrolled.
+             * @description invited: the enrolment link is still valid. lapsed: it ended before it was used. active: the member has enrolled. suspended: the member can do nothing until somebody resumes them.
              * @example invited
              * @enum {string}
              */
-            status: "invited" | "active" | "lapsed";
+            status: "invited" | "active" | "lapsed" | "suspended";
             /**
              * @description How many passkeys the member has.
              * @example 1
@@ -3650,6 +3752,12 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             enrolled_at: string | null;
+            /**
+             * Format: date-time
+             * @description Since when the member is suspended.
+             * @example null
+             */
+            suspended_at: string | null;
             /**
              * @description The enrolment link that is still valid or has expired. null if the member has enrolled with it.
              * @example {
@@ -4071,6 +4179,18 @@ export interface components {
              */
             environments?: string[] | null;
         };
+        SuspendedMember: components["schemas"]["Member"] & {
+            /** @description Live credentials that the member created, without session tokens. They stay valid unless revoke_credentials=true revoked them. */
+            credentials: {
+                /** @example api_key */
+                kind: string;
+                id: string;
+                /** @example Ann */
+                name: string | null;
+            }[];
+            /** @description How many more credentials this request neither listed nor revoked: one request covers about 1,000. Repeat it with revoke_credentials=true. */
+            remaining?: number;
+        };
         Removed: {
             /** @description Live credentials that the member created, without session tokens. They stay valid unless revoke_credentials=true revoked them. */
             credentials: {
@@ -4084,6 +4204,8 @@ export interface components {
         };
         Access: {
             allowed: boolean;
+            /** @description Whether the member is suspended and so may do nothing. */
+            suspended: boolean;
             reasons: {
                 /** @enum {string} */
                 source: "role" | "grant";
@@ -4243,6 +4365,64 @@ export interface components {
         };
         TeamMemberPage: {
             data: components["schemas"]["TeamMember"][];
+            /** @description null on the last page. */
+            next_cursor: string | null;
+            has_more: boolean;
+        };
+        NewScimToken: components["schemas"]["ScimToken"] & {
+            /**
+             * @description Shown only once.
+             * @example svcscim_…
+             */
+            token: string | null;
+            /**
+             * @description The tenant URL for the identity provider.
+             * @example https://vault.example.com/scim/v2/org_…
+             */
+            base_url: string | null;
+        };
+        ScimToken: {
+            /** @example scm_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /**
+             * @description The ETag is "r" and this number.
+             * @example 1
+             */
+            revision: number;
+            /** @example Okta */
+            name: string;
+            /** @example svcscim_…x7Qd */
+            hint: string;
+            end_credentials: boolean;
+            /** @example 1800 */
+            rate_limit: number;
+            /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string | null;
+            /** Format: date-time */
+            revoked_at: string | null;
+            /**
+             * Format: date-time
+             * @example 2026-11-21T12:00:00.000Z
+             */
+            last_used_at: string | null;
+        };
+        ScimTokenIn: {
+            /** @example Okta */
+            name: string;
+            /** @description Whether suspending or deleting a person also ends the credentials that they created. */
+            end_credentials?: boolean;
+            /**
+             * Format: date-time
+             * @description Never by default.
+             */
+            expires_at?: string;
+        };
+        ScimTokenPage: {
+            data: components["schemas"]["ScimToken"][];
             /** @description null on the last page. */
             next_cursor: string | null;
             has_more: boolean;
@@ -6196,7 +6376,9 @@ export interface components {
                     viewer: number;
                     auditor: number;
                 };
+                /** @description Without suspended members. */
                 without_passkey: number;
+                suspended: number;
             };
             devices: {
                 total: number;
@@ -9006,9 +9188,9 @@ export interface components {
             expires_at: string;
         };
         /** @enum {string} */
-        ContainedCredentialKind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust";
+        ContainedCredentialKind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust" | "scim";
         /** @enum {string} */
-        CredentialGraphParentKind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust" | "member" | "system";
+        CredentialGraphParentKind: "api_key" | "session" | "agent" | "provider" | "break_glass" | "browser" | "trust" | "scim" | "member" | "system";
         TrustClaimsValue: string | string[];
         /**
          * @description Identifies the error. Codes never change: use them in programs.
@@ -9054,6 +9236,8 @@ export interface components {
         id: string;
         /** @description Id of the member. */
         "id.2": string;
+        /** @description Whether to also revoke the credentials that the member created. */
+        revoke_credentials: "true" | "false";
         /** @description Id of the passkey. */
         passkey_id: string;
         /** @description Id of the team. */
@@ -9686,7 +9870,7 @@ export interface operations {
                  * @description Only members with this status.
                  * @example active
                  */
-                status?: "invited" | "active" | "lapsed";
+                status?: "invited" | "active" | "lapsed" | "suspended";
             };
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -9798,11 +9982,8 @@ export interface operations {
     member_delete: {
         parameters: {
             query?: {
-                /**
-                 * @description Whether to also revoke the credentials that the member created.
-                 * @example true
-                 */
-                revoke_credentials?: "true" | "false";
+                /** @description Whether to also revoke the credentials that the member created. */
+                revoke_credentials?: components["parameters"]["revoke_credentials"];
             };
             header?: {
                 /** @description The reason for the request, stored in its audit log entry. */
@@ -9871,6 +10052,87 @@ export interface operations {
                 "application/json": components["schemas"]["MemberPatch"];
             };
         };
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Member"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    member_suspend: {
+        parameters: {
+            query?: {
+                /** @description Whether to also revoke the credentials that the member created. */
+                revoke_credentials?: components["parameters"]["revoke_credentials"];
+            };
+            header?: {
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the member. */
+                id: components["parameters"]["id.2"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SuspendedMember"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    member_resume: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the member. */
+                id: components["parameters"]["id.2"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
         responses: {
             /** @description OK. */
             200: {
@@ -10477,6 +10739,120 @@ export interface operations {
                  * @example mem_01M9xQeKcX3vTz6nWJfQ4b
                  */
                 member_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No content. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    scim_token_list: {
+        parameters: {
+            query?: {
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+            };
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScimTokenPage"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    scim_token_create: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Okta"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ScimTokenIn"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewScimToken"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    scim_token_revoke: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /**
+                 * @description Id of the scim token.
+                 * @example scm_01M9xQeKcX3vTz6nWJfQ4b
+                 */
+                id: string;
             };
             cookie?: never;
         };

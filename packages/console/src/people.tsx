@@ -88,6 +88,7 @@ const kinds: Record<string, string> = {
   agt: 'Agent',
   prv: 'Provider token',
   bgt: 'Break-glass token',
+  scm: 'SCIM token',
   trs: 'Trust',
   ses: 'Browser session',
   shr: 'Share link',

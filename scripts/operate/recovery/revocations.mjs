@@ -21,12 +21,13 @@ const REVOKES = new Set([
     'agent.revoke',
     'provider_token.revoke',
     'break_glass.revoke',
+    'scim_token.revoke',
   ],
   ...['trust.delete', 'auth.session_end', 'auth.logout'],
 ]);
 /** Actions that end something else, which a restore brings back. */
 const BY_HAND =
-  /^(member|team|grant|device|passkey|policy|webhook|integration|environment|org)\.(delete|update|block)$|^team_member\.remove$|^secret\.(delete|share_revoke)$|^provider\.revoke$/;
+  /^(member|team|grant|device|passkey|policy|webhook|integration|environment|org)\.(delete|update|block|suspend)$|^team_member\.remove$|^secret\.(delete|share_revoke)$|^provider\.revoke$/;
 
 const SOURCE = `
 ${ROW_KINDS}export { deriveOrg, unwrap } from './src/keys/keyring';

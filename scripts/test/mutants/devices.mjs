@@ -74,7 +74,10 @@ export const mutants = [
   {
     name: 'credentials outlive the member of their device',
     tag: 'blocked-device-ends-credentials',
-    change: { from: "(device.member_id !== null && !rows.get('member', device.member_id))", to: 'false' },
+    change: {
+      from: '(device.member_id !== null && hasMemberEnded(core, device.member_id, device.assigned_at ?? 0))',
+      to: 'false',
+    },
     notice:
       'api/devices/dpop: when its member is removed, and is not valid again if the device is to be assigned to another',
   },

@@ -13,8 +13,6 @@ export const mutants = [
       'api/sso/ends: refuses passkeys of the members of the domains, ends their sessions, and leaves owners and others',
     'provider-makes-no-decider':
       'api/sso/second-person: made decides for a week, nor are two of them two people',
-    'provider-is-no-second-person':
-      'api/sso/second-person: made decides for a week, nor are two of them two people',
     'sso-algorithms-pinned':
       'api/sso/signin: of a just-in-time member begins a session like that of a passkey, marked sso',
     'sso-nonce':

@@ -27,6 +27,7 @@ const kinds: Record<CredentialKind, string> = {
   session: 'Session tokens',
   browser: 'Browser sessions',
   trust: 'Trusts',
+  scim: 'SCIM tokens',
 };
 
 const badge = (status: Status): Markup =>
@@ -163,7 +164,7 @@ function inventory({
     ['Revoked', secrets.revoked],
     ['Deleted, restorable', secrets.deleted],
   ])}</div>
-<div><h4>Members</h4>${pairs([['All', members.total], ...Object.entries(members.by_role).map(([role, n]): [string, number] => [`Role ${role}`, n])])}</div>
+<div><h4>Members</h4>${pairs([['All', members.total], ['Suspended', members.suspended], ...Object.entries(members.by_role).map(([role, n]): [string, number] => [`Role ${role}`, n])])}</div>
 <div><h4>Devices</h4>${pairs([
     ['All', devices.total],
     ['Assigned', devices.assigned],

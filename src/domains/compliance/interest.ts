@@ -34,6 +34,8 @@ export const administrative: readonly string[] = [
   ...[
     'provider_token.',
     'break_glass.',
+    'scim_token.',
+    'scim.',
     'credential.',
     'policy.',
     'approval.',

@@ -91,7 +91,7 @@ export interface CredentialFacts {
 
 export type MemberFacts = Pick<
   MemberRow,
-  'id' | 'name' | 'role' | 'created_at' | 'enrolled_at' | 'enrolment_ends_at'
+  'id' | 'name' | 'role' | 'created_at' | 'enrolled_at' | 'enrolment_ends_at' | 'suspended_at'
 > & {
   passkeys: number;
 };

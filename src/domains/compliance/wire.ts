@@ -131,7 +131,8 @@ const Inventory = z
       by_role: z.object(
         Object.fromEntries(roles.map((role) => [role, z.int()])) as Record<(typeof roles)[number], z.ZodInt>,
       ),
-      without_passkey: z.int(),
+      without_passkey: z.int().openapi({ description: 'Without suspended members.' }),
+      suspended: z.int(),
     }),
     devices: z.object({ total: z.int(), assigned: z.int(), blocked: z.int() }),
     policies: z

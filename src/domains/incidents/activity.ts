@@ -18,6 +18,7 @@ const makingOf: Record<CredentialKind, readonly string[]> = {
   provider: ['provider_token.create'],
   break_glass: ['break_glass.create'],
   trust: ['trust.create'],
+  scim: ['scim_token.create'],
   browser: [],
 };
 const MAKING = Object.values(makingOf).flat();

@@ -7,6 +7,8 @@ export const actions = {
   'member.read': { scopes: ['members:read'] },
   'member.create': { scopes: ['members:write'], held: true },
   'member.update': { scopes: ['members:write'], held: true },
+  'member.suspend': { scopes: ['members:write'], urgent: true, held: true },
+  'member.resume': { scopes: ['members:write'], held: true },
   'member.delete': { scopes: ['members:write'], urgent: true, held: true },
   'member.access': { scopes: ['members:read'] },
   'member.enrol': { scopes: [], kinds: ['api_key', 'member'], owner: true, fresh: true, held: true },

@@ -28,6 +28,11 @@ export const members = {
     'NewMember.name': 'Ann',
     'NewMember.status': 'invited',
     'NewMember.passkeys': 0,
+    'SuspendedMember.name': 'Ann',
+    'SuspendedMember.enrolment': null,
+    'SuspendedMember.status': 'suspended',
+    'SuspendedMember.suspended_at': '2026-11-21T12:00:00.000Z',
+    'SuspendedMember.remaining': undefined,
     'Removed.remaining': undefined,
   },
 } satisfies Domain;

@@ -84,6 +84,34 @@ export const memberRoutes = [
     }),
   }),
   route({
+    method: 'post',
+    path: `${members}/{id}/suspend`,
+    action: 'member.suspend',
+    revises: true,
+    tag: 'Members',
+    summary: 'Suspend a member',
+    description:
+      'The member can do nothing until somebody resumes them. Sessions are refused as soon as this request returns; sessions, share links, decisions and devices of the member have ended for good. Role, teams, grants and passkeys are kept. A suspended owner is no owner who counts. The response lists the live credentials that the member created. They stay valid unless you send revoke_credentials=true, which needs tokens:write. Safe to repeat. For an owner, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).',
+    query: wire.RemovalQuery,
+    answers: { 200: wire.SuspendedMember },
+    refusals: ['NOT_FOUND', 'SCOPE_EXCEEDS_PARENT', 'REAUTHENTICATION_REQUIRED', 'LAST_OWNER'],
+    named: by('member'),
+    prepare: ({ query }) => ({ input: { revoke: query.revoke_credentials === 'true' } }),
+  }),
+  route({
+    method: 'post',
+    path: `${members}/{id}/resume`,
+    action: 'member.resume',
+    revises: true,
+    tag: 'Members',
+    summary: 'Resume a suspended member',
+    description:
+      "The member has the role, teams, grants and passkeys from before, and signs in anew. A member who had not enrolled needs a new enrolment link. The caller must hold every scope of the role, in all environments. For seven days neither decides the other's requests for approval. For an owner, a browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).",
+    answers: { 200: wire.Member },
+    refusals: ['NOT_FOUND', 'SCOPE_EXCEEDS_PARENT', 'REAUTHENTICATION_REQUIRED'],
+    named: by('member'),
+  }),
+  route({
     method: 'delete',
     path: `${members}/{id}`,
     action: 'member.delete',
@@ -107,7 +135,7 @@ export const memberRoutes = [
     summary: 'Create a new enrolment link',
     description: "The new link replaces an unused one. The member's passkeys are kept.",
     answers: { 201: wire.NewMember },
-    refusals: ['NOT_FOUND'],
+    refusals: ['NOT_FOUND', 'CONFLICT'],
     named: by('member'),
     prepare(_, context) {
       const { hash, once } = enrolment(context);

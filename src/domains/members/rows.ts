@@ -25,6 +25,7 @@ export const member = rowKind('member', {
     'environments',
     'suspended_at',
     'suspended_by',
+    'resumed_at',
     'provisioned',
   ],
   quota: lasting(2000, undefined, 'members'),

@@ -94,12 +94,16 @@ export const Member = z
     }),
     status: z.enum(statuses).openapi({
       description:
-        'invited: the enrolment link is still valid. lapsed: it ended before it was used. active: the member has enrolled.',
+        'invited: the enrolment link is still valid. lapsed: it ended before it was used. active: the member has enrolled. suspended: the member can do nothing until somebody resumes them.',
     }),
     passkeys: z.int().openapi({ description: 'How many passkeys the member has.', example: 1 }),
     invited_by: z.string().nullable(),
     created_at: Time,
     enrolled_at: Time.nullable(),
+    suspended_at: Time.nullable().openapi({
+      description: 'Since when the member is suspended.',
+      example: null,
+    }),
     enrolment: z.object({ created_at: Time, expires_at: Time }).nullable().openapi({
       description:
         'The enrolment link that is still valid or has expired. null if the member has enrolled with it.',
@@ -116,24 +120,23 @@ export const NewMember = Member.extend({ enrolment_url: url }).openapi('NewMembe
 export const EnrolmentUrl = url;
 export const MemberPage = pageOf(Member, 'MemberPage');
 
-export const Removed = z
-  .object({
-    credentials: z
-      .array(z.object({ kind: z.string(), id: z.string(), name: z.string().nullable() }))
-      .openapi({
-        description:
-          'Live credentials that the member created, without session tokens. They stay valid unless revoke_credentials=true revoked them.',
-      }),
-    remaining: z.int().optional().openapi({
-      description:
-        'How many more credentials this request neither listed nor revoked: one request covers about 1,000. Repeat it with revoke_credentials=true.',
-    }),
-  })
-  .openapi('Removed');
+const left = {
+  credentials: z.array(z.object({ kind: z.string(), id: z.string(), name: z.string().nullable() })).openapi({
+    description:
+      'Live credentials that the member created, without session tokens. They stay valid unless revoke_credentials=true revoked them.',
+  }),
+  remaining: z.int().optional().openapi({
+    description:
+      'How many more credentials this request neither listed nor revoked: one request covers about 1,000. Repeat it with revoke_credentials=true.',
+  }),
+};
+export const Removed = z.object(left).openapi('Removed');
+export const SuspendedMember = Member.extend(left).openapi('SuspendedMember');
 
 export const Access = z
   .object({
     allowed: z.boolean(),
+    suspended: z.boolean().openapi({ description: 'Whether the member is suspended and so may do nothing.' }),
     reasons: z.array(
       z.object({
         source: z.enum(['role', 'grant']),
@@ -165,6 +168,7 @@ export const memberOut = (
   invited_by: row.invited_by,
   created_at: iso(row.created_at),
   enrolled_at: isoOrNull(row.enrolled_at),
+  suspended_at: isoOrNull(row.suspended_at),
   enrolment:
     row.enrolment_hash === null
       ? null

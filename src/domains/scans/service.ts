@@ -125,6 +125,7 @@ const REVOKING = {
   agent: 'agent.revoke',
   provider: 'provider_token.revoke',
   break_glass: 'break_glass.revoke',
+  scim: 'scim_token.revoke',
   // Only the member can end the session.
   refresh: 'auth.session_end',
 } as const satisfies Record<TokenKind | 'refresh', Also['action']>;

@@ -6,11 +6,13 @@
 
 import { enters } from '../../auth/authorize';
 import { decides, isOfSecrets } from '../../auth/effects';
+import { TIED_FOR } from '../../auth/ties';
 import type { ApprovalConfig, ApprovalRow, MemberRow, PolicyRow } from '../../db/schema';
 import type { Core } from '../core';
 import { grantRows, memberOf } from '../identity/caller';
 import { isGrantAlive } from '../identity/lifetime';
 import { lineageOf } from '../identity/lineage';
+import { actingMember, actingMembers, hasMemberEnded } from '../identity/members';
 import { MOST_ENVIRONMENTS } from '../request/target';
 import { granters, isBroughtByProvider, tiesOf } from './ties';
 
@@ -43,7 +45,7 @@ const includes = (held: readonly string[] | null, wanted: readonly string[] | nu
   held === null || (wanted?.every((id) => held.includes(id)) ?? false);
 
 const approversOf = (core: Pick<Core, 'rows'>, policy: Pick<PolicyRow, 'config'>): MemberRow[] =>
-  core.rows.within('member', '').filter((member) => isApprover(core, policy, member));
+  actingMembers(core).filter((member) => isApprover(core, policy, member));
 
 /**
  * How many members could approve for a policy what concerns these environments, including those who have not
@@ -146,6 +148,9 @@ export function ineligible(
   // safety: decider-within-environments
   if (!reachesAllOf(core, approval, policy, member))
     return 'Your role is limited to environments, and this request concerns others too.';
+  // safety: provisioned-decides-nothing
+  if (isBroughtByProvider(member, now) || isHeldByScim(core, policy, member, now))
+    return 'Within the last seven days an identity provider brought you in or resumed you, or gave you a role or a place in an approving team. Another approver can decide, or you once seven days have passed.';
   if (isAccountablePolicy(policy)) {
     if (isOfPerson(approval)) return ofPerson(policy);
     // safety: accountable-decide-alone
@@ -158,9 +163,6 @@ export function ineligible(
     return 'You made this request or are accountable for the credential that did.';
   // safety: approver-of-policy
   if (!isApprover(core, policy, member)) return `You are not an approver of the policy "${policy.name}".`;
-  // safety: provider-is-no-second-person
-  if (isBroughtByProvider(member, now))
-    return 'Within the last seven days an identity provider brought you in, or gave you a role or a place in an approving team. Another approver can decide, or you once seven days have passed.';
   const ties = tiesOf(core, now);
   // safety: tied-member-decides-nothing
   if (accountable.some((one) => ties.tied(one, member.id)))
@@ -169,6 +171,14 @@ export function ineligible(
   return isGranted(core, approval, member.id)
     ? 'A grant of yours reaches the requester, or one of theirs reaches you. Another approver can decide, or you once the grant has ended.'
     : null;
+}
+
+/** Whether SCIM lately put a member into the approving team, which perhaps was none then. */
+function isHeldByScim(core: Core, { config }: PolicyRow, { id }: MemberRow, now: number): boolean {
+  const { approvers } = config as ApprovalConfig;
+  if (!('team_id' in approvers)) return false;
+  const row = core.rows.get('team_member', `${approvers.team_id}.${id}`);
+  return (row?.held_by?.length ?? 0) > 0 && (row?.created_at ?? 0) + TIED_FOR > now;
 }
 
 /**
@@ -218,7 +228,9 @@ export const approvalsFor = (core: Core, approval: ApprovalRow, policy: PolicyRo
         return [];
       // safety: decision-ends-with-membership
       if (hasJoinedSince(core, policy, id, at)) return [];
-      const member = decision === 'approve' ? core.rows.get('member', id) : null;
+      // safety: decision-ends-with-suspension
+      if (decision !== 'approve' || hasMemberEnded(core, id, at)) return [];
+      const member = actingMember(core, id);
       // safety: deciders-judged-again
       return member && ineligible(core, approval, policy, member, now) === null ? [id] : [];
     }),

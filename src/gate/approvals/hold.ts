@@ -107,12 +107,14 @@ const targetOf = ({ audit }: Plan) => ({ ...audit, expires_at: undefined, former
 
 /**
  * Provider requests run without people; the bootstrap token belongs to the operator, who is above the rules
- * of an organisation. What a sign-in by single sign-on gives was held when the connection was made or
- * changed.
+ * of an organisation. What a provider gives by single sign-on or SCIM cannot wait for people: it was held when
+ * the connection was made or changed, and whom it brings in decides nothing for a while.
  */
 // safety: provider-and-operator-ungoverned
 const isUngoverned = ({ caller, ask: { bearer } }: Call<unknown>) =>
-  caller.kind === 'provider' || caller.id === 'bootstrap' || (typeof bearer === 'object' && 'sso' in bearer);
+  ['provider', 'scim'].includes(caller.kind) ||
+  caller.id === 'bootstrap' ||
+  (typeof bearer === 'object' && 'sso' in bearer);
 
 /** The rows that a plan writes and removes. */
 function changesOf({ core }: Call<unknown>, { writes = [], deletes = [] }: Plan): Change[] {

@@ -5,15 +5,16 @@
 import type { Change, Effect } from '../../auth/effects';
 import { fromUtf8, utf8 } from '../../crypto/bytes';
 import { decrypt, encrypt } from '../../crypto/envelope';
-import type {
-  CredentialRow,
-  GrantRow,
-  MemberRow,
-  OrgRow,
-  PolicyRow,
-  SecretRow,
-  ShareRow,
-  TeamMemberRow,
+import {
+  type CredentialRow,
+  type GrantRow,
+  isSuspended,
+  type MemberRow,
+  type OrgRow,
+  type PolicyRow,
+  type SecretRow,
+  type ShareRow,
+  type TeamMemberRow,
 } from '../../db/schema';
 import type { Core } from '../core';
 import { grantRows } from '../identity/caller';
@@ -164,7 +165,12 @@ function ofMember(core: Core, before: MemberRow | null, after: MemberRow | null)
   const was = placesOf(core, before);
   const is = placesOf(core, after);
   const places = was === is ? [] : [...fact('Environments before', was), ...fact('Environments after', is)];
-  return [...who, ...roles, ...places, ...fact('Grants of the member', grantsInWords(core, before.id))];
+  const states =
+    isSuspended(before) === isSuspended(after)
+      ? []
+      : [...held, ...fact('Change', isSuspended(after) ? 'suspended' : 'resumed')];
+  const grants = fact('Grants of the member', grantsInWords(core, before.id));
+  return [...who, ...roles, ...places, ...states, ...grants];
 }
 
 /**

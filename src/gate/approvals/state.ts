@@ -5,6 +5,7 @@ import type { ApprovalRow, ApprovalStatus } from '../../db/schema';
 import type { Core } from '../core';
 import { accountableForRoot } from '../identity/accountable';
 import { isAlive, isBlocked } from '../identity/lifetime';
+import { hasMemberEnded } from '../identity/members';
 import { approvalDetails } from './details';
 import { policiesOf } from './policies';
 import { askedBy } from './repeats';
@@ -49,9 +50,9 @@ const isTakenOver = (core: Core, { root, accountable }: ApprovalRow): boolean =>
   accountableForRoot(core, root).some((member) => !accountable.includes(member));
 
 /**
- * Whether the root that asked has ended: a member who was removed, or a credential that can no longer be
- * used. A panic ends sessions and leaves members: it ends what was asked in sessions before it. So do a
- * blocked device and a removed passkey.
+ * Whether the root that asked has ended: a member who was removed or suspended, or a credential that can no
+ * longer be used. A panic ends sessions and leaves members: it ends what was asked in sessions before it. So
+ * do a blocked device and a removed passkey.
  */
 function hasRequesterEnded(core: Core, row: ApprovalRow): boolean {
   const { org_id, requester, created_at } = row;
@@ -65,7 +66,8 @@ function hasRequesterEnded(core: Core, row: ApprovalRow): boolean {
   // safety: removed-passkey-ends-approvals
   if (passkey_id && !core.rows.get('passkey', passkey_id)) return true;
   const asker = askedBy(row);
-  if (core.rows.get('member', asker)) return false;
+  // safety: approval-ends-with-suspension
+  if (core.rows.get('member', asker)) return hasMemberEnded(core, asker, created_at);
   const credential = core.rows.get('credential', asker);
   // safety: approval-ends-with-requester
   return credential === null || !isAlive(core, credential);

@@ -2,6 +2,7 @@
 // invited, re-enrolled or promoted the member; a membership records who added them to a team. Invariants:
 // nothing cuts a tie before it ends: what a removed member's rows recorded moves to the row of an owner; a
 // call for which nobody is accountable counts as one of the owners.
+
 import { TIED_FOR, type Tie, type Ties, tiesAt } from '../../auth/ties';
 import { idPrefixes } from '../../db/ids';
 import type { ApprovalConfig, MemberRow, StoredTie, TeamMemberRow } from '../../db/schema';
@@ -39,18 +40,27 @@ export const withTies = (
 export const recentlyTied = (ties: readonly StoredTie[] | null, now: number): string[] =>
   (ties ?? []).flatMap(([member, at]) => (isRecent(at, now) ? [member] : []));
 
-/** Whether a provider brought in a member lately, by single sign-on or SCIM: it is nobody's second person. */
+/**
+ * Whether a provider lately made, linked or resumed a member, or gave them a role or a place in an approving
+ * team, by single sign-on or SCIM: it is nobody's second person.
+ */
 export const isBroughtByProvider = ({ connections }: MemberRow, now: number): boolean =>
-  recentlyTied(connections, now).some((id) => PROVIDERS.test(id));
+  recentlyTied(connections, now).some(isProvider);
 const PROVIDERS = new RegExp(`^(${idPrefixes.sso_connection}|${idPrefixes.scim})_`);
+const isProvider = (id: string) => PROVIDERS.test(id);
 
-/** The ties that a member's row records: its own, and those that it keeps of removed members. */
+/**
+ * The ties that a member's row records: its own, and those that it keeps of removed members. A provider ties
+ * nobody: whom it brought in decides nothing instead.
+ */
 const recordedBy = ({ id, connections }: MemberRow): Tie[] =>
-  (connections ?? []).map(([one, at, other]): Tie => [one, other ?? id, at]);
+  (connections ?? []).flatMap(([one, at, other]): Tie[] => (isProvider(one) ? [] : [[one, other ?? id, at]]));
 
 /** The ties that a membership records. One of a release before 0.5.0 names the caller alone. */
 const addedBy = ({ accountable, added_by, member_id, created_at }: TeamMemberRow): Tie[] =>
-  (accountable?.length ? accountable : [added_by]).map((by): Tie => [by, member_id, created_at]);
+  (accountable?.length ? accountable : isProvider(added_by) ? [] : [added_by]).map(
+    (by): Tie => [by, member_id, created_at],
+  );
 
 /** The teams whose members decide for an approval policy, enabled or not. */
 const approvingTeams = ({ rows }: Rows): Set<string> =>

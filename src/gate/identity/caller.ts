@@ -11,6 +11,7 @@ import {
   type CredentialRow,
   type GrantRow,
   isMadeByOwner,
+  isSuspended,
   isTerminal,
   type MemberRow,
   parentIdOf,
@@ -130,15 +131,17 @@ function narrowed(core: Core, caller: Caller, [row, ...above]: [CredentialRow, .
   });
 }
 
-/** The permissions of a member, from role and grants. A removed member has none. */
-export function memberOf(core: Core, id: string, member: MemberRow | null): Caller {
+/** The permissions of a member, from role and grants. A removed or suspended member has none. */
+export function memberOf(core: Core, id: string, row: MemberRow | null): Caller {
+  // safety: suspended-member-holds-nothing
+  const member = row && !isSuspended(row) ? row : null;
   // safety: role-within-environments
   const role: PermissionSet = member ? permissionsOfRole(member) : nobody.permissions[0];
   return {
     ...nobody,
     kind: 'member',
     id,
-    name: member?.name ?? null,
+    name: row?.name ?? null,
     credential: id,
     root: id,
     permissions: [role, ...(member ? grantsOf(core, id) : [])],

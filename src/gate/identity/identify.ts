@@ -18,6 +18,7 @@ import { formerSessions } from '../rows/former-sessions';
 import { callerOf, memberOf } from './caller';
 import { endOf, isEndedByPanic } from './lifetime';
 import { lineageOf } from './lineage';
+import { actingMember } from './members';
 import { memberBehind, type SsoIdentity } from './sso';
 
 /** The identified caller of a request, and why it is refused, if it is. */
@@ -170,7 +171,7 @@ function endedAs(core: Core, unknown: Identity, row: CredentialRow): Identity {
 
 /** A member whom the Worker has just authenticated and who has no session yet. */
 function authenticatedMember(core: Core, id: string): Identity {
-  const member = core.rows.get('member', id);
+  const member = actingMember(core, id);
   const isHere = member !== null && core.rows.get('org', core.org)?.deleted_at === null;
   return {
     caller: { ...memberOf(core, id, member), credential: id, confirmed: true },

@@ -8,6 +8,7 @@ import type { Refusal } from '../../errors';
 import type { Core } from '../core';
 import { bound } from '../rows/device-bound';
 import { lineageOf } from './lineage';
+import { actingMember, hasMemberEnded } from './members';
 import { hasSessionEnded } from './sso';
 
 /** 401 if a lineage has ended, for any reason. */
@@ -22,7 +23,7 @@ export function endOf(core: Core, lineage: readonly CredentialRow[]): Refusal | 
 function lifetimeOf(core: Core, org: OrgRow | null, row: CredentialRow): Lifetime {
   const isGone =
     isEndedByPanic(org, row) ||
-    (row.member_id !== null && !core.rows.get('member', row.member_id)) ||
+    (row.member_id !== null && !actingMember(core, row.member_id)) ||
     (row.passkey_id !== null && !core.rows.get('passkey', row.passkey_id)) ||
     (row.kind === 'browser' && hasSessionEnded(core, row)) ||
     (row.device_id !== null && isBlocked(core, core.rows.get('device', row.device_id)));
@@ -30,15 +31,15 @@ function lifetimeOf(core: Core, org: OrgRow | null, row: CredentialRow): Lifetim
 }
 
 /**
- * Whether a device is permanently unusable: it is gone or blocked, or its member is gone. Ids of members and
- * devices are never reused, and a blocked device is not assigned to anyone else, so that credentials that
- * ended with it stay ended.
+ * Whether a device is permanently unusable: it is gone or blocked, or its member is gone or was suspended
+ * since. Ids of members and devices are never reused, and a blocked device is not assigned to anyone else, so
+ * that credentials that ended with it stay ended.
  */
-export const isBlocked = ({ rows }: Core, device: DeviceRow | null): boolean =>
+export const isBlocked = (core: Core, device: DeviceRow | null): boolean =>
   // safety: blocked-device-ends-credentials
   device === null ||
   device.blocked_at !== null ||
-  (device.member_id !== null && !rows.get('member', device.member_id));
+  (device.member_id !== null && hasMemberEnded(core, device.member_id, device.assigned_at ?? 0));
 
 /** Whether a panic revoked the credential. */
 export const isEndedByPanic = (

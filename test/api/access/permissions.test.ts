@@ -13,6 +13,7 @@ import { faults } from '../../support/faults';
 import { newIssuer, newTrust } from '../../support/issuers';
 import { newGrant, newMember, newTeam } from '../../support/people';
 import { newPolicy } from '../../support/policies';
+import { newIdp } from '../../support/scim';
 import { addConnection, newDomain } from '../../support/sso';
 import {
   type Answer,
@@ -72,6 +73,7 @@ async function furnish(): Promise<World> {
     'agent-credentials': (await newAgent(o)).id,
     'provider-tokens': (await newProvider(o)).id,
     'break-glass-tokens': (await newBreakGlass(o)).id,
+    'scim-tokens': (await newIdp(o)).id,
     members: member,
     teams: await newTeam(o, member),
     domains: (await newDomain(o)).id,
@@ -115,6 +117,9 @@ const make: Record<
   agent: {
     most: async (o, limits) => (await newAgent(o, { scopes: ['*'], ...limits })).token,
     least: async (o) => (await newAgent(o, { scopes: NOTHING })).token,
+  },
+  scim: {
+    most: async (o) => (await o.post('/scim-tokens', { name: 's' })).json.token,
   },
   provider: {
     most: async (o, limits) => (await newProvider(o, limits)).token,

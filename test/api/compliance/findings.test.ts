@@ -283,6 +283,7 @@ describe('compliance report: people and devices', () => {
       total: 3,
       by_role: { owner: 1, admin: 1, developer: 1, viewer: 0, auditor: 0 },
       without_passkey: 2,
+      suspended: 0,
     });
   });
 

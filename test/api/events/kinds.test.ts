@@ -236,6 +236,15 @@ const steps: Record<string, [EventType[], Step]> = {
     ['MEMBER_CHANGED'],
     onNew(newMember, (o, { id }) => o.patch(`/members/${id}`, { name: 'Other' })),
   ],
+  'member.suspend': [['MEMBER_CHANGED'], onNew(newMember, (o, { id }) => o.post(`/members/${id}/suspend`))],
+  'member.resume': [
+    ['MEMBER_CHANGED'],
+    async (o) => {
+      const { id } = await newMember(o);
+      await o.post(`/members/${id}/suspend`);
+      return { work: () => o.post(`/members/${id}/resume`) };
+    },
+  ],
   'member.delete with its grants': [
     ['MEMBER_REMOVED', 'GRANT_REMOVED'],
     async (o) => {

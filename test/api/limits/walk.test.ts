@@ -23,6 +23,7 @@ import { newIssuer, newTrust, trustIn } from '../../support/issuers';
 import { newGrant, newMember, newTeam } from '../../support/people';
 import { newPolicy } from '../../support/policies';
 import { allOf } from '../../support/quotas';
+import { newIdp } from '../../support/scim';
 import { newLink } from '../../support/shares';
 import { addConnection, newDomain } from '../../support/sso';
 import { herokuConfig, syncAll, useTargets } from '../../support/syncs';
@@ -149,6 +150,7 @@ const adds: Record<string, string[]> = {
   'POST /orgs/{org_id}/provider-tokens': ['approval', 'approval_details'],
   'POST /orgs/{org_id}/break-glass-tokens': ['credential'],
   'POST /orgs/{org_id}/trusts': ['credential'],
+  'POST /orgs/{org_id}/scim-tokens': ['credential'],
   'PUT /orgs/{org_id}/secrets/by-name/{name}': ['secret', 'secret_versions'],
   'POST /orgs/{org_id}/secrets': ['secret', 'secret_versions'],
   'PATCH /orgs/{org_id}/secrets/{id}': ['approval', 'approval_details'],
@@ -177,7 +179,7 @@ const OF_PEOPLE: Record<string, string> = {
 };
 /** Routes that change or end what is there. A new one has a line here or above. */
 const ADDS_NOTHING =
-  /^(PATCH|DELETE) |\/(restore|revoke|assign|block|cancel|approve|reject|confirm|test|redeliver|rotate-secret|seek|enrolments|rotate|notify|generate|contain|logout|refresh|start|options|lookup|deny|device|archive|recovery|adopt|accept|reset|rewrap|\{id\})$|^POST \/orgs$/;
+  /^(PATCH|DELETE) |\/(restore|revoke|suspend|resume|assign|block|cancel|approve|reject|confirm|test|redeliver|rotate-secret|seek|enrolments|rotate|notify|generate|contain|logout|refresh|start|options|lookup|deny|device|archive|recovery|adopt|accept|reset|rewrap|\{id\})$|^POST \/orgs$/;
 
 /** An organisation in which there is something of every kind, that others than the walking root created. */
 async function furnish() {
@@ -219,6 +221,7 @@ async function furnish() {
     grants: (await newGrant(o, 'member', member.id)).id,
     policies: (await newPolicy(o, 'naming', { pattern: '.' })).id,
     trusts: (await newTrust(o, issuer)).id,
+    'scim-tokens': (await newIdp(o)).id,
     integrations: integration,
     webhooks: (await o.post('/webhooks', { url: 'https://hooks.example.com/in', events: '*' })).json.id,
     'log-streams': (

@@ -675,6 +675,7 @@ describe('permission: the explanation for a member', () => {
     const why = { source: 'grant', grant_id: grant.id, grantee: { type: 'member', id } };
     expect((await access('action=secrets:read&secret=app/x')).json).toEqual({
       allowed: true,
+      suspended: false,
       reasons: [why],
     });
     expect((await access('action=secrets:read&secret=db')).json).toEqual({ allowed: false, reasons: [] });

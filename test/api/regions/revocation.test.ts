@@ -44,6 +44,10 @@ const kinds: Record<string, (o: Caller) => Promise<Trial>> = {
     const { member, token } = await signIn(o, 'developer');
     return { readers: [o.as(token)], end: () => o.del(`/members/${member?.id}`) };
   },
+  async 'suspended member'(o) {
+    const { member, token } = await signIn(o, 'developer');
+    return { readers: [o.as(token)], end: () => o.post(`/members/${member?.id}/suspend`) };
+  },
   async device(o) {
     const { id, keys } = await newDevice(o);
     const { token } = await newSession(o, { device_id: id });

@@ -20,6 +20,7 @@ import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../
 import { newDevice } from '../../support/device';
 import { newIssuer, newTrust } from '../../support/issuers';
 import { newGrant, newMember, newTeam } from '../../support/people';
+import { newIdp } from '../../support/scim';
 import { newLink } from '../../support/shares';
 import { addConnection, newDomain } from '../../support/sso';
 import { newWebhook, useReceivers } from '../../support/webhooks';
@@ -452,6 +453,7 @@ describe('OpenAPI: ids in examples', () => {
       'agent-credentials': (await newAgent(o)).id,
       'provider-tokens': (await newProvider(o)).id,
       'break-glass-tokens': (await newBreakGlass(o)).id,
+      'scim-tokens': (await newIdp(o)).id,
       secrets: (await newSecret(o)).id,
       shares: (await newLink(o, (await newSecret(o)).id)).id,
       s: (await newLink(o, (await newSecret(o)).id)).id,
@@ -550,7 +552,7 @@ describe('OpenAPI: ids in examples', () => {
 
   it('have only the prefixes that ids of this service have', () => {
     const known =
-      'org env sec key tok agt prv bgt mem team aud evt ses psk grt req pol apr dev whk dlv int log syn shr scn trs inc dom sso'.split(
+      'org env sec key tok agt prv bgt mem team aud evt ses psk grt req pol apr dev whk dlv int log syn shr scn trs inc dom sso scm'.split(
         ' ',
       );
     const found = new Set(

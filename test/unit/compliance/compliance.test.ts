@@ -64,6 +64,7 @@ function reportWith(text: string): Report {
         total: 0,
         by_role: { owner: 0, admin: 0, developer: 0, viewer: 0, auditor: 0 },
         without_passkey: 0,
+        suspended: 0,
       },
       audit_log: {
         head: { sequence: 1, hash: 'h' },

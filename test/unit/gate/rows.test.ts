@@ -89,6 +89,7 @@ const member: MemberRow = {
   environments: ['env_1'],
   suspended_at: 5,
   suspended_by: 'mem_0',
+  resumed_at: 6,
   provisioned: { made: true, connection: 'sso_1', role: true, groups: ['ops'], scim: null },
   revision: 1,
   mac: '',

@@ -149,6 +149,7 @@ const group: Group = {
           });
           context.out.result(data, () => {
             context.out.line(data.allowed ? 'allowed' : 'not allowed');
+            if (data.suspended) context.out.line('  the member is suspended');
             for (const { source, role, grant_id } of data.reasons)
               context.out.line(`  by ${source} ${clean(String(role ?? grant_id))}`);
           });
@@ -156,6 +157,47 @@ const group: Group = {
         },
       },
     ),
+    suspend: member<CommonOptions & { revokeCredentials?: boolean }>('Suspend a member', {
+      needs: 'vault',
+      confirms: true,
+      args: { '<id>': 'their id, mem_…' },
+      options: { '--revoke-credentials': 'also revoke the credentials that they created' },
+      examples: { 'member suspend mem_0HrZKtC4bqXw2vJm8yNd1L': 'Suspend a member' },
+      notes: [
+        'Their sessions, share links and devices end at once and for good. Role, teams, grants and passkeys are kept for svc member resume.',
+      ],
+      async run(context, { args: [id = ''], options }) {
+        const { vault, org_id } = await context.vault();
+        const known = await confirmEnd(context, id, 'suspends', options.revokeCredentials);
+        const query = { revoke_credentials: options.revokeCredentials ? ('true' as const) : undefined };
+        const { data } = await vault.api.POST('/orgs/{org_id}/members/{id}/suspend', {
+          params: { path: { org_id, id }, query },
+          headers: context.approved(),
+        });
+        context.out.result(data, () => {
+          context.out.success(`Suspended ${known.name}.`);
+          sayLeft(context, data);
+        });
+        return 0;
+      },
+    }),
+    resume: member<CommonOptions>('Resume a suspended member', {
+      needs: 'vault',
+      args: { '<id>': 'their id, mem_…' },
+      examples: { 'member resume mem_0HrZKtC4bqXw2vJm8yNd1L': 'Let a suspended member act again' },
+      async run(context, { args: [id = ''] }) {
+        const { vault, org_id } = await context.vault();
+        const { data } = await vault.api.POST('/orgs/{org_id}/members/{id}/resume', {
+          params: { path: { org_id, id } },
+          headers: context.approved(),
+        });
+        context.out.result(data, () => {
+          context.out.success(`${data.name} is ${data.role} again in ${where(data)}.`);
+          sayIfLapsed(context, data);
+        });
+        return 0;
+      },
+    }),
     remove: member<CommonOptions & { revokeCredentials?: boolean }>('Remove a member', {
       needs: 'vault',
       confirms: true,
@@ -167,16 +209,7 @@ const group: Group = {
       },
       async run(context, { args: [id = ''], options }) {
         const { vault, org_id } = await context.vault();
-        const { data: known } = await vault.api.GET('/orgs/{org_id}/members/{id}', {
-          params: { path: { org_id, id } },
-        });
-        context.seen.note(id, known);
-        const also = options.revokeCredentials
-          ? 'The credentials that they created are revoked.'
-          : 'The credentials that they created stay valid.';
-        await context.confirmDestruction(
-          `This removes ${known.name} (${known.email}) and ends their sessions. ${also}`,
-        );
+        const known = await confirmEnd(context, id, 'removes', options.revokeCredentials);
         const query = { revoke_credentials: options.revokeCredentials ? ('true' as const) : undefined };
         const { data } = await vault.api.DELETE('/orgs/{org_id}/members/{id}', {
           params: { path: { org_id, id }, query },
@@ -184,14 +217,7 @@ const group: Group = {
         });
         context.out.result(data, () => {
           context.out.success(`Removed ${known.name}.`);
-          context.out.table(
-            ['kind', 'id', 'name'],
-            data.credentials.map((row) => [row.kind, row.id, row.name]),
-          );
-          if (data.remaining)
-            context.out.warn(
-              `${counted(data.remaining, 'credential is', 'credentials are')} not revoked yet. Run the command again.`,
-            );
+          sayLeft(context, data);
         });
         return 0;
       },
@@ -200,6 +226,39 @@ const group: Group = {
 };
 
 export default group;
+
+/** Asks before a member is removed or suspended. Returns the member. */
+async function confirmEnd(context: Context, id: string, verb: 'removes' | 'suspends', revokes = false) {
+  const { vault, org_id } = await context.vault();
+  const { data: known } = await vault.api.GET('/orgs/{org_id}/members/{id}', {
+    params: { path: { org_id, id } },
+  });
+  context.seen.note(id, known);
+  const also = revokes
+    ? 'The credentials that they created are revoked.'
+    : 'The credentials that they created stay valid.';
+  await context.confirmDestruction(
+    `This ${verb} ${known.name} (${known.email}) and ends their sessions. ${also}`,
+  );
+  return known;
+}
+
+interface Left {
+  credentials: { kind: string; id: string; name: string | null }[];
+  remaining?: number | undefined;
+}
+
+/** The credentials that a member leaves. */
+function sayLeft({ out }: Context, { credentials, remaining }: Left): void {
+  out.table(
+    ['kind', 'id', 'name'],
+    credentials.map((row) => [row.kind, row.id, row.name]),
+  );
+  if (remaining)
+    out.warn(
+      `${counted(remaining, 'credential is', 'credentials are')} not revoked yet. Run the command again.`,
+    );
+}
 
 /** A change by anybody but the inviter ends the enrolment link, which somebody else may have. */
 function sayIfLapsed({ out }: Context, { name, status }: { name: string; status: string }): void {

@@ -21,6 +21,7 @@ const kindNames: Record<CredentialKind, string> = {
   session: 'session token',
   browser: 'browser session',
   trust: 'trust',
+  scim: 'SCIM token',
 };
 
 export interface CredentialChecks {

@@ -20,19 +20,14 @@ export function newPeopleChecks(now: number): PeopleChecks {
   const bare = newTally();
   const unassigned = newTally();
   const byRole = Object.fromEntries(roles.map((role) => [role, 0])) as Record<Role, number>;
-  const seen = { members: 0, privileged: 0, devices: 0, assigned: 0, blocked: 0 };
+  const seen = { members: 0, suspended: 0, privileged: 0, devices: 0, assigned: 0, blocked: 0 };
 
-  const judgeMember = ({
-    id,
-    name,
-    role,
-    created_at,
-    enrolled_at,
-    enrolment_ends_at,
-    passkeys,
-  }: MemberFacts) => {
+  const judgeMember = (row: MemberFacts) => {
+    const { id, name, role, created_at, enrolled_at, enrolment_ends_at, suspended_at, passkeys } = row;
     seen.members++;
     byRole[role]++;
+    // A suspended member cannot sign in, with or without a passkey.
+    if (suspended_at !== null) return void seen.suspended++;
     if (passkeys > 0) return;
     const isPrivileged = role === 'owner' || role === 'admin';
     if (isPrivileged && created_at <= now - GRACE * DAY) seen.privileged++;
@@ -67,8 +62,8 @@ export function newPeopleChecks(now: number): PeopleChecks {
     findings: () => [
       findingOf('members-without-passkey', {
         status: statusBy({ fail: seen.privileged > 0, warn: bare.count > 0 }),
-        tested: `Whether each of ${counted(seen.members, 'member')} has a passkey, which is required to sign in. Warn: one has none. Fail: an owner or admin has had none for more than ${GRACE} days after the invitation.`,
-        examined: seen.members,
+        tested: `Whether each of ${counted(seen.members - seen.suspended, 'member')} who is not suspended has a passkey, which is required to sign in. Warn: one has none. Fail: an owner or admin has had none for more than ${GRACE} days after the invitation.`,
+        examined: seen.members - seen.suspended,
         tally: bare,
       }),
       findingOf('devices-unassigned', {
@@ -81,7 +76,12 @@ export function newPeopleChecks(now: number): PeopleChecks {
       }),
     ],
     inventory: () => ({
-      members: { total: seen.members, by_role: byRole, without_passkey: bare.count },
+      members: {
+        total: seen.members,
+        by_role: byRole,
+        without_passkey: bare.count,
+        suspended: seen.suspended,
+      },
       devices: { total: seen.devices, assigned: seen.assigned, blocked: seen.blocked },
     }),
   };

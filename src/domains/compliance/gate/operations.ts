@@ -158,13 +158,14 @@ function credentialFacts(core: Core, row: CredentialRow): CredentialFacts {
 const members = ({ rows }: Core, after: string): Page<MemberFacts> =>
   paged(
     rows.after('member', after, ROWS),
-    ({ id, name, role, created_at, enrolled_at, enrolment_ends_at }) => ({
+    ({ id, name, role, created_at, enrolled_at, enrolment_ends_at, suspended_at }) => ({
       id,
       name,
       role,
       created_at,
       enrolled_at,
       enrolment_ends_at,
+      suspended_at,
       passkeys: rows.within('passkey', id).length,
     }),
   );

@@ -33,6 +33,7 @@ export const RATES = {
   provider: 600,
   break_glass: 60,
   trust: 1200,
+  scim: 1800,
 } as const;
 /** The scopes of a break-glass token. */
 const EMERGENCY = [
@@ -122,7 +123,7 @@ export const maker = ({ kind, id, credential }: Caller) => ({
   created_in: kind === 'member' ? credential : null,
 });
 
-type Made = Pick<New<'credential'>, 'kind' | 'name' | 'rate_limit' | 'reason' | 'trust'> & {
+type Made = Pick<New<'credential'>, 'kind' | 'name' | 'rate_limit' | 'reason' | 'trust' | 'scim'> & {
   scopes: readonly string[];
 };
 

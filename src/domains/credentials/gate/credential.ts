@@ -5,6 +5,7 @@ import type { CredentialRow } from '../../../db/schema';
 import { limitsShown } from '../../../gate/identity/limits-shown';
 import { lastUsed } from '../../../gate/limits/last-used';
 import type { Call } from '../../../gate/request/call';
+import { scimTokenOut } from '../../scim/wire';
 import { trustOut } from '../../trusts/wire';
 import { accessTokenOut, agentOut, apiKeyOut, breakGlassOut, providerTokenOut, type Shown } from '../wire';
 
@@ -24,6 +25,7 @@ const outs: Record<Exclude<CredentialKind, 'browser'>, (shown: Shown) => object>
   provider: providerTokenOut,
   break_glass: breakGlassOut,
   trust: trustOut,
+  scim: scimTokenOut,
 };
 
 /** A credential as shown to the caller: its row, environment slugs and last use. */

@@ -20,7 +20,7 @@ import { revoke, rotateKey, update } from './update';
  * Lists the live credentials of one kind from the gate's own rows: only the gate knows which are live, and
  * until when.
  */
-const list = (kind: CredentialKind): Operation<ListInput> => ({
+export const list = (kind: CredentialKind): Operation<ListInput> => ({
   read(call) {
     const { core, input } = call;
     return listed(core, 'credential', idStart(kind), input, (row) => {

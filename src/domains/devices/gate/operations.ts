@@ -1,10 +1,10 @@
 // Operations on devices in the gate. Invariants: a blocked device stays blocked, and so does a device whose
-// member was removed, so no credential bound to it becomes valid again; a public key never changes and
-// belongs to one device of the organisation. Whether a credential is valid is derived from these rows
-// (`gate/identity/lifetime.ts`).
+// member was removed or suspended, so no credential bound to it becomes valid again; a public key never
+// changes and belongs to one device of the organisation. Whether a credential is valid is derived from these
+// rows (`gate/identity/lifetime.ts`).
 import { type PublicKey, thumbprintOf } from '../../../auth/jwk';
 import { idStart } from '../../../db/ids';
-import type { DeviceRow } from '../../../db/schema';
+import { type DeviceRow, isSuspended } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import type { Core } from '../../../gate/core';
 import type { Raised } from '../../../gate/events/outbox';
@@ -101,13 +101,15 @@ const assign: Operation<{ member_id: string | null }> = {
       const { core, input } = call;
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');
-      if (input.member_id !== null && !core.rows.get('member', input.member_id))
+      const member = input.member_id === null ? null : core.rows.get('member', input.member_id);
+      if (input.member_id !== null && !member)
         return refuse('NOT_FOUND', { message: 'The member in member_id does not exist.' });
+      if (member && isSuspended(member)) return refuse('CONFLICT', { message: 'The member is suspended.' });
       // safety: blocked-device-not-assigned
       if (isBlocked(core, row))
         return refuse('CONFLICT', {
           message:
-            'This device is blocked, or its member was removed. Register it again with a new key to assign it.',
+            'This device is blocked, or its member was removed or suspended. Register it again with a new key to assign it.',
         });
       if (row.member_id === input.member_id) return { status: 200, data: shown(core, row) };
       const put = revision(call, 'device', row, {

@@ -1,7 +1,7 @@
 // Explaining what a member may do. Invariant: what is explained is what is decided.
 
 import { type PermissionSet, reasons } from '../../../auth/authorize';
-import type { MemberRow } from '../../../db/schema';
+import { isSuspended, type MemberRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { memberOf } from '../../../gate/identity/caller';
 import type { Operation } from '../../../gate/request/call';
@@ -31,6 +31,7 @@ export const access: Operation<AccessInput> = {
     const found = reasons(memberOf(core, row.id, row).permissions, [input.scope], target);
     return ok({
       allowed: found.length > 0,
+      suspended: isSuspended(row),
       reasons: found.map((permissionSet) => reasonOut(permissionSet, row)),
     });
   },

@@ -5,6 +5,7 @@ import { DAY } from '../../../db/rows';
 import type { MemberRow } from '../../../db/schema';
 import type { Core } from '../../../gate/core';
 import { limitsShown } from '../../../gate/identity/limits-shown';
+import { actingMembers } from '../../../gate/identity/members';
 import type { Call } from '../../../gate/request/call';
 import { environmentOf } from '../../../gate/request/target';
 import { memberOut } from '../wire';
@@ -31,7 +32,8 @@ export function ownerOf(core: Core, email: string | null): MemberRow | null {
   return owners.sort((a, b) => (a.id < b.id ? -1 : 1))[0] ?? null;
 }
 
-export const ownersOf = (core: Core) => core.rows.within('member', '').filter(({ role }) => role === 'owner');
+/** The owners who count: a suspended one does not. */
+export const ownersOf = (core: Core) => actingMembers(core).filter(({ role }) => role === 'owner');
 // safety: email-case-insensitive
 const keyOf = (email: string) => email.toLowerCase();
 export const isTaken = (core: Core, email: string, by: string) => {
@@ -43,7 +45,7 @@ export const find = ({ core, ask }: Call<unknown>): MemberRow | null =>
   core.rows.get('member', ask.named.member as string);
 
 export const isLastOwner = (core: Core, row: MemberRow) =>
-  row.role === 'owner' && ownersOf(core).length === 1;
+  row.role === 'owner' && ownersOf(core).every(({ id }) => id === row.id);
 
 /** The ids of environments, as many as were asked for; an empty id for one that does not exist. */
 export const idsOf = ({ core }: Call<unknown>, refs: readonly string[] | null): string[] | null =>

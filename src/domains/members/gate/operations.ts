@@ -5,7 +5,7 @@ import { mustBeConfirmed } from '../../../auth/authorize';
 import { mayGiveRole } from '../../../auth/roles';
 import { roleScopes } from '../../../auth/scopes';
 import { idStart } from '../../../db/ids';
-import { type MemberRow, type Role, roles } from '../../../db/schema';
+import { isSuspended, type MemberRow, type Role, roles } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { bringers, isKeeperFull, withTies } from '../../../gate/approvals/ties';
 import type { Raised } from '../../../gate/events/outbox';
@@ -18,6 +18,7 @@ import { type Status, statusOf } from '../rules';
 import { access } from './access';
 import { distinct, enrolment, find, idsOf, isTaken, shown } from './member';
 import { remove } from './remove';
+import { resume, suspend } from './suspend';
 import { update } from './update';
 
 const listRoles: Operation = {
@@ -96,6 +97,9 @@ const enrol: Operation<{ enrolment: string }> = {
     plan(call, now) {
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');
+      // safety: suspended-member-enrols-nothing
+      if (isSuspended(row))
+        return refuse('CONFLICT', { message: 'This member is suspended. Resume them first.' });
       const { caller, input } = call;
       const connections = withTies(row.connections, bringers(call), now);
       const put = revision(call, 'member', row, { ...enrolment(input.enrolment, now), connections });
@@ -120,6 +124,8 @@ export const memberOperations = {
   'member.create': create,
   'member.update': update,
   'member.enrol': enrol,
+  'member.suspend': suspend,
+  'member.resume': resume,
   'member.delete': remove,
   'member.access': access,
 };

@@ -1,9 +1,11 @@
 // The events of members. Invariant: they follow from the rows that a change writes or removes, never from its
 // route.
 import { hasMoved } from '../../../auth/effects';
+import { isSuspended } from '../../../db/schema';
 import type { Raise } from '../../../gate/core';
 import type { EventType, Raised } from '../../../gate/events/outbox';
 import { slugOf } from '../../../gate/request/target';
+import { leftInEvent } from './left';
 
 /** The event of a member. Enrolments have their own, and ties between members raise none. */
 export const raised: Raise<'member'> = (before, after, { core }) => {
@@ -15,10 +17,18 @@ export const raised: Raise<'member'> = (before, after, { core }) => {
   ];
   if (!after) return raise('MEMBER_REMOVED');
   if (!before) return raise('MEMBER_ADDED');
+  const isMoved = isSuspended(before) !== isSuspended(after);
   const isSame =
+    !isMoved &&
     before.name === after.name &&
     before.role === after.role &&
     before.email === after.email &&
     !hasMoved(before, after);
-  return isSame ? [] : raise('MEMBER_CHANGED', { former_role: before.role });
+  if (isSame) return [];
+  const suspended = isSuspended(after);
+  return raise('MEMBER_CHANGED', {
+    former_role: before.role,
+    suspended,
+    ...(isMoved && suspended ? leftInEvent(core, after.id) : { credentials: [] }),
+  });
 };

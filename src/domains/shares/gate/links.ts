@@ -1,9 +1,10 @@
 // Share links in the gate: which are live, and how one is created. Invariants: a link is permanently invalid
-// once its secret, its version, or the credential or member that created it is gone; its row is deleted with
-// the last view or when it is revoked.
+// once its secret, its version, or the credential or member that created it is gone, or that member was
+// suspended; its row is deleted with the last view or when it is revoked.
 import type { SecretRow, ShareRow } from '../../../db/schema';
 import type { Core } from '../../../gate/core';
 import { isAlive } from '../../../gate/identity/lifetime';
+import { hasMemberEnded } from '../../../gate/identity/members';
 import type { Put } from '../../../gate/journal/plan';
 import { insertion } from '../../../gate/journal/writes';
 import type { Call } from '../../../gate/request/call';
@@ -22,10 +23,13 @@ export interface NewLink {
   passphrase: string | null;
 }
 
-/** Whether the creator of a link is still live: the member, or the credential with its whole lineage. */
-function hasMaker(core: Core, { dies_with }: ShareRow): boolean {
+/**
+ * Whether the creator of a link is still live: the member, who was not suspended since, or the credential
+ * with its whole lineage.
+ */
+function hasMaker(core: Core, { dies_with, created_at }: ShareRow): boolean {
   const id = dies_with ?? '';
-  if (core.rows.get('member', id)) return true;
+  if (core.rows.get('member', id)) return !hasMemberEnded(core, id, created_at);
   const row = core.rows.get('credential', id);
   return row !== null && isAlive(core, row);
 }

@@ -20,6 +20,7 @@ import { agentOf, type Doer } from '../../../gate/identity/accountable';
 import { callerOf, memberOf } from '../../../gate/identity/caller';
 import { endOf } from '../../../gate/identity/lifetime';
 import { lineageOf } from '../../../gate/identity/lineage';
+import { actingMember } from '../../../gate/identity/members';
 import { readable } from '../../secrets/rules';
 import { recordedAt } from '../place';
 import { syncs } from './store';
@@ -145,7 +146,7 @@ export function heldBack(
 /** The current state of a caller, by its credential or member; null if it has ended. */
 function callerBy(core: Core, id: string): Caller | null {
   if (core.rows.get('org', core.org)?.deleted_at !== null) return null;
-  const member = core.rows.get('member', id);
+  const member = actingMember(core, id);
   if (member) return memberOf(core, id, member);
   const row = core.rows.get('credential', id);
   if (!row) return null;

@@ -4,6 +4,7 @@
 
 import { withinPermissions } from '../../../auth/delegation';
 import { idStart } from '../../../db/ids';
+import type { RowKind } from '../../../db/rows';
 import type { MemberRow, TeamMemberRow, TeamRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { bringers, isApprovingTeam, withTies } from '../../../gate/approvals/ties';
@@ -19,7 +20,7 @@ import { membershipId, membersOfTeam } from '../../../gate/rows/team-members';
 import { teamMemberOut, teamOut } from '../wire';
 
 /** The most teams of a member: every request of the member evaluates the grants of each. */
-const MOST_TEAMS_OF_ONE = 20;
+export const MOST_TEAMS_OF_ONE = 20;
 
 const find = ({ core, ask }: Call<unknown>): TeamRow | null =>
   core.rows.get('team', ask.named.team as string);
@@ -56,6 +57,14 @@ const rename: Operation<{ name: string }> = {
   },
 };
 
+/** A team's row and everything that is removed with it. */
+export const ofTeam = (core: Core, team: string): { kind: RowKind; id: string }[] => [
+  { kind: 'team', id: team },
+  ...membersOfTeam(core, team).map(({ id }) => ({ kind: 'team_member', id }) as const),
+  // safety: team-deletion-deletes-grants
+  ...core.rows.within('grant', team).map(({ id }) => ({ kind: 'grant', id }) as const),
+];
+
 const remove: Operation<Record<string, never>> = {
   change: {
     revises: find,
@@ -67,12 +76,7 @@ const remove: Operation<Record<string, never>> = {
         status: 204,
         data: null,
         describes: `delete the team ${row.name}`,
-        deletes: [
-          { kind: 'team', id: row.id },
-          ...membersOfTeam(core, row.id).map(({ id }) => ({ kind: 'team_member', id }) as const),
-          // safety: team-deletion-deletes-grants
-          ...core.rows.within('grant', row.id).map(({ id }) => ({ kind: 'grant', id }) as const),
-        ],
+        deletes: ofTeam(core, row.id),
       };
     },
   },

@@ -32,7 +32,12 @@ const VERBS: Record<string, [label: string, verbs: string]> = {
   incident: ['Incidents', 'list read update'],
   integrity: ['Integrity', 'alarm'],
   scan: ['Leak scans', 'create'],
-  member: ['Members', 'access create delete enrol list read unlink update'],
+  scim: [
+    'SCIM',
+    'describe group_create group_delete group_list group_read group_update user_create user_delete user_list user_read user_update',
+  ],
+  scim_token: ['SCIM tokens', 'create list revoke'],
+  member: ['Members', 'access create delete enrol list read resume suspend unlink update'],
   org: ['Organisation', 'accept_clock adopt create delete list panic read recover reset_gate update'],
   passkey: ['Passkeys', 'create delete list update'],
   policy: ['Policies', 'create delete list read update violations'],

@@ -69,7 +69,10 @@ export function Inventory({ inventory }: { inventory: Numbers }) {
         <h2>People, devices and policies</h2>
         <Facts
           items={[
-            ['Members', `${members.total}, ${members.without_passkey} without a passkey`],
+            [
+              'Members',
+              `${members.total}, ${members.without_passkey} without a passkey, ${members.suspended} suspended`,
+            ],
             [
               'By role',
               Object.entries(members.by_role)

@@ -5,6 +5,7 @@ const names: Record<string, string> = {
   provider: 'Provider token',
   session: 'Session token',
   break_glass: 'Break-glass token',
+  scim: 'SCIM token',
   browser: 'Browser session',
   member: 'Member',
   trust: 'Trust',

@@ -27,6 +27,7 @@ export const KINDS: Record<string, string> = {
   agent: 'Agent',
   provider: 'Provider token',
   break_glass: 'Break-glass token',
+  scim: 'SCIM token',
   browser: 'Browser session',
   trust: 'Trust',
   member: 'Member',

@@ -61,6 +61,8 @@ function Answer({ access, member, question }: { access: Access; member: Member; 
               <Because key={reason.grant_id ?? reason.role} reason={reason} member={member} />
             ))}
           </ul>
+        ) : access.suspended ? (
+          <p class="dim">{member.name} is suspended and may do nothing.</p>
         ) : (
           <p class="dim">
             The role {labelOfRole(member.role)} does not allow it, and neither does a grant to {member.name}{' '}

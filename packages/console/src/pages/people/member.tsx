@@ -1,4 +1,4 @@
-// One member: role, passkeys, grants, an access check, and removal.
+// One member: role, passkeys, grants, an access check, suspension and removal.
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
@@ -26,11 +26,11 @@ import '../../styles/access.css';
 
 type Removed = components['schemas']['Removed'];
 
-/** Credentials that a removed member created and that stay valid. */
-function Left({ name, removed, onClose }: { name: string; removed: Removed; onClose: () => void }) {
+/** Credentials that a removed or suspended member created and that stay valid. */
+function Left({ title, removed, onClose }: { title: string; removed: Removed; onClose: () => void }) {
   return (
     <Dialog
-      title={`${name} removed`}
+      title={title}
       lead="They created these credentials, which still work. Revoke any that are no longer needed."
       onClose={onClose}
     >
@@ -44,6 +44,74 @@ function Left({ name, removed, onClose }: { name: string; removed: Removed; onCl
           </li>
         ))}
       </ul>
+    </Dialog>
+  );
+}
+
+const WithCredentials = (props: { checked: boolean; onChecked: (checked: boolean) => void }) => (
+  <Checkbox
+    label="Also revoke credentials they created"
+    hint="Programs that use them will fail. Otherwise the credentials stay valid, and you get a list of them."
+    {...props}
+  />
+);
+
+function SuspendMember({ member, onClose }: { member: Member; onClose: () => void }) {
+  const [withCredentials, setWithCredentials] = useState(false);
+  const [left, setLeft] = useState<Removed | null>(null);
+  const problems = useProblems();
+  const changing = useChange(member);
+  const suspend = async () => {
+    const { data } = await changing((header) =>
+      confirmed(() =>
+        vault().api.POST('/orgs/{org_id}/members/{id}/suspend', {
+          params: {
+            path: { ...here(), id: member.id },
+            query: { revoke_credentials: withCredentials ? 'true' : 'false' },
+            header,
+          },
+        }),
+      ),
+    );
+    await forget('members', 'devices', ...(withCredentials ? (['credentials'] as const) : []));
+    if (!withCredentials && data.credentials.length) return setLeft(data);
+    tell(`${member.name} suspended`);
+    onClose();
+  };
+  if (left) return <Left title={`${member.name} suspended`} removed={left} onClose={onClose} />;
+  return (
+    <Dialog title={`Suspend ${member.name}?`} onClose={onClose}>
+      <Form action="Suspend member" danger onSubmit={suspend} onCancel={onClose} problems={problems}>
+        <p>
+          <strong>{member.name}</strong> ({member.email}) can do nothing until somebody resumes them. Their
+          sessions, share links, decisions and devices end immediately and for good. Role, teams, grants and
+          passkeys are kept.
+        </p>
+        <WithCredentials checked={withCredentials} onChecked={setWithCredentials} />
+      </Form>
+    </Dialog>
+  );
+}
+
+function ResumeMember({ member, onClose }: { member: Member; onClose: () => void }) {
+  const problems = useProblems();
+  const changing = useChange(member);
+  const resume = async () => {
+    await changing((header) =>
+      confirmed(() => vault().api.POST('/orgs/{org_id}/members/{id}/resume', at(member.id, header))),
+    );
+    await forget('members');
+    tell(`${member.name} resumed`);
+    onClose();
+  };
+  return (
+    <Dialog title={`Resume ${member.name}?`} onClose={onClose}>
+      <Form action="Resume member" onSubmit={resume} onCancel={onClose} problems={problems}>
+        <p>
+          <strong>{member.name}</strong> gets the role {labelOfRole(member.role)}, teams, grants and passkeys
+          from before, and signs in again. For seven days you cannot decide each other's requests.
+        </p>
+      </Form>
     </Dialog>
   );
 }
@@ -79,7 +147,7 @@ function RemoveMember({ member, onClose }: { member: Member; onClose: () => void
     );
     leave();
   };
-  if (removed) return <Left name={member.name} removed={removed} onClose={leave} />;
+  if (removed) return <Left title={`${member.name} removed`} removed={removed} onClose={leave} />;
   return (
     <Dialog title={`Remove ${member.name}?`} onClose={onClose}>
       <Form action="Remove member" danger onSubmit={remove} onCancel={onClose} problems={problems}>
@@ -87,12 +155,7 @@ function RemoveMember({ member, onClose }: { member: Member; onClose: () => void
           This immediately removes the sessions, passkeys, grants and share links of{' '}
           <strong>{member.name}</strong> ({member.email}). Their actions stay in the audit log.
         </p>
-        <Checkbox
-          label="Also revoke credentials they created"
-          hint="Programs that use them will fail. Otherwise the credentials stay valid, and you get a list of them."
-          checked={withCredentials}
-          onChecked={setWithCredentials}
-        />
+        <WithCredentials checked={withCredentials} onChecked={setWithCredentials} />
       </Form>
     </Dialog>
   );
@@ -126,12 +189,15 @@ const factsOf = (member: Member): [string, preact.ComponentChildren][] => [
   ['E-mail address', member.email],
   ['Role', labelOfRole(member.role)],
   ['Environments', member.environments?.join(', ') ?? 'All'],
+  ...(member.suspended_at === null
+    ? []
+    : [['Suspended', <Time at={member.suspended_at} />] as [string, preact.ComponentChildren]]),
   ['Joined', <Time at={member.enrolled_at} none="Not yet" />],
   ['Invited by', <Who id={member.invited_by} />],
   ['ID', <Id id={member.id} />],
 ];
 
-type Doing = 'edit' | 'remove' | 'link' | null;
+type Doing = 'edit' | 'suspend' | 'resume' | 'remove' | 'link' | null;
 
 export default function MemberPage({ params: { id = '' } }: { params: Record<string, string> }) {
   const {
@@ -163,10 +229,15 @@ export default function MemberPage({ params: { id = '' } }: { params: Record<str
             <Menu
               label="More actions"
               actions={[
-                me.value?.role === 'owner' && {
-                  label: 'New enrolment link',
-                  onSelect: () => setDoing('link'),
-                },
+                me.value?.role === 'owner' &&
+                  member.suspended_at === null && {
+                    label: 'New enrolment link',
+                    onSelect: () => setDoing('link'),
+                  },
+                mayEverywhere('members:write') &&
+                  (member.suspended_at === null
+                    ? { label: 'Suspend member', danger: true, onSelect: () => setDoing('suspend') }
+                    : { label: 'Resume member', onSelect: () => setDoing('resume') }),
                 mayEverywhere('members:write') && {
                   label: 'Remove member',
                   danger: true,
@@ -186,6 +257,8 @@ export default function MemberPage({ params: { id = '' } }: { params: Record<str
         <Passkeys member={member} />
       </div>
       {doing === 'edit' && <EditMember member={member} onClose={end} />}
+      {doing === 'suspend' && <SuspendMember member={member} onClose={end} />}
+      {doing === 'resume' && <ResumeMember member={member} onClose={end} />}
       {doing === 'remove' && <RemoveMember member={member} onClose={end} />}
       {doing === 'link' && <NewLink member={member} onClose={end} />}
     </>

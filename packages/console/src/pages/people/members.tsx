@@ -15,11 +15,17 @@ import { labelOfRole, RolesDialog } from './roles';
 import '../../styles/access.css';
 import { mayEverywhere } from '../../may';
 
-const tones: Record<Member['status'], Tone> = { active: 'good', invited: 'accent', lapsed: 'warn' };
+const tones: Record<Member['status'], Tone> = {
+  active: 'good',
+  invited: 'accent',
+  lapsed: 'warn',
+  suspended: 'bad',
+};
 const words: Record<Member['status'], string> = {
   active: 'active',
   invited: 'invited',
   lapsed: 'link ended',
+  suspended: 'suspended',
 };
 
 export const MemberStatus = ({ member }: { member: Member }) => (
@@ -92,7 +98,7 @@ export default function Members() {
       <StatusFilter
         value={status}
         onValue={setStatus}
-        choices={{ active: 'Active', invited: 'Invited', lapsed: 'Link ended' }}
+        choices={{ active: 'Active', invited: 'Invited', lapsed: 'Link ended', suspended: 'Suspended' }}
       />
       <Listing
         list={list}

@@ -1,0 +1,310 @@
+// Reads what identity providers send: users, groups, PATCH and filters, with the ways of Okta and Entra. Pure.
+// Invariants: names of attributes and operations are compared without case; what is not known is dropped, also
+// a key such as __proto__; every attribute of ours is a single value, so a PATCH needs no current state. The
+// grammar of filters is `eq` and `and` alone: it has no depth.
+import type { Refusal } from '../../errors';
+import { badRequest } from './problems';
+
+/** Changes of a user: what is absent stays, null clears. */
+export interface UserChange {
+  user_name?: string;
+  external_id?: string | null;
+  email?: string;
+  given?: string | null;
+  family?: string | null;
+  display?: string | null;
+  active?: boolean;
+}
+
+/** What happens to the members of a group, in order. */
+export interface MembersStep {
+  op: 'add' | 'remove' | 'replace';
+  ids: string[];
+}
+export interface GroupChange {
+  display?: string;
+  external_id?: string | null;
+  members: MembersStep[];
+}
+
+export interface FilterTerm {
+  attribute: 'id' | 'username' | 'externalid' | 'emails' | 'active' | 'displayname' | 'members';
+  value: string | boolean;
+}
+
+const isRefusal = (value: unknown): value is Refusal =>
+  typeof value === 'object' && value !== null && 'code' in value;
+
+type Json = Record<string, unknown>;
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const CORE = /^urn:ietf:params:scim:schemas:core:2\.0:(user|group):/;
+/** A name or path without its schema and without case. */
+const plain = (path: string): string => path.trim().toLowerCase().replace(CORE, '');
+
+const MOST_TEXT = 254;
+
+function textOf(value: unknown, name: string): string | Refusal {
+  if (typeof value !== 'string') return badRequest('invalidValue', `${name} must be a string.`);
+  const text = value.trim();
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
+  return text.length > 0 && text.length <= MOST_TEXT && !/[\u0000-\u001f\u007f]/.test(text)
+    ? text
+    : badRequest(
+        'invalidValue',
+        `${name} must have 1 to ${MOST_TEXT} characters, without control characters.`,
+      );
+}
+
+/** Null and an empty text clear an attribute. */
+const optional = (value: unknown, name: string): string | null | Refusal =>
+  value === null || value === '' ? null : textOf(value, name);
+
+/** Entra sends "False". */
+function booleanOf(value: unknown): boolean | Refusal {
+  if (typeof value === 'boolean') return value;
+  const text = typeof value === 'string' ? value.toLowerCase() : '';
+  // safety: false-as-text
+  if (text === 'true' || text === 'false') return text === 'true';
+  return badRequest('invalidValue', 'active must be true or false.');
+}
+
+const EMAIL = /^[^\s@"(),:;<>[\\\]]+@[^\s@"(),:;<>[\\\]]+\.[^\s@"(),:;<>[\\\]]+$/;
+
+function emailOf(value: unknown): string | Refusal {
+  const text = textOf(value, 'The email address');
+  return isRefusal(text) || EMAIL.test(text)
+    ? text
+    : badRequest('invalidValue', 'emails must have an email address.');
+}
+
+/** The address of `emails`: the primary one, else the one for work, else the first. */
+function addressIn(emails: unknown): unknown {
+  if (!Array.isArray(emails)) return isObject(emails) ? lower(emails).value : emails;
+  const all = emails.filter(isObject).map(lower);
+  const chosen =
+    all.find(({ primary }) => primary === true || String(primary).toLowerCase() === 'true') ??
+    all.find(({ type }) => String(type).toLowerCase() === 'work') ??
+    all[0];
+  return chosen?.value;
+}
+
+const lower = (object: Json): Json =>
+  Object.fromEntries(Object.entries(object).map(([name, value]) => [plain(name), value]));
+
+const EMAILS = /^emails(\[[^\]]{0,100}\])?(\.value)?$/;
+const IS_NAME = { 'name.givenname': 'given', 'name.familyname': 'family', displayname: 'display' } as const;
+
+/** Takes one attribute over into a change. Returns what is wrong with it. */
+function takeUser(change: UserChange, path: string, value: unknown): Refusal | null {
+  const put = <K extends keyof UserChange>(key: K, read: UserChange[K] | Refusal): Refusal | null => {
+    if (isRefusal(read)) return read;
+    change[key] = read;
+    return null;
+  };
+  if (path === 'username') return put('user_name', textOf(value, 'userName'));
+  if (path === 'externalid') return put('external_id', optional(value, 'externalId'));
+  if (path === 'active') return put('active', booleanOf(value));
+  if (Object.hasOwn(IS_NAME, path)) return put(IS_NAME[path as keyof typeof IS_NAME], optional(value, path));
+  if (EMAILS.test(path)) {
+    const address = addressIn(value);
+    return address === undefined ? null : put('email', emailOf(address));
+  }
+  if (path === 'name' && isObject(value))
+    return takeAll(Object.entries(value), (name, each) => takeUser(change, `name.${plain(name)}`, each));
+  return null;
+}
+
+function takeAll(
+  entries: [string, unknown][],
+  take: (name: string, value: unknown) => Refusal | null,
+): Refusal | null {
+  for (const [name, value] of entries) {
+    const problem = take(name, value);
+    if (problem) return problem;
+  }
+  return null;
+}
+
+/** A user as POST and PUT send it. */
+export function readUser(body: unknown): UserChange | Refusal {
+  if (!isObject(body)) return badRequest('invalidSyntax', 'The body must be a JSON object.');
+  const change: UserChange = {};
+  const problem = takeAll(Object.entries(body), (name, value) =>
+    value === null && plain(name) !== 'externalid' ? null : takeUser(change, plain(name), value),
+  );
+  if (problem) return problem;
+  if (change.email === undefined && change.user_name !== undefined && EMAIL.test(change.user_name))
+    change.email = change.user_name;
+  return change;
+}
+
+interface PatchOperation {
+  op: 'add' | 'replace' | 'remove';
+  path: string | null;
+  value: unknown;
+}
+
+/** The operations of a PATCH: at most 100. */
+function operationsOf(body: unknown): PatchOperation[] | Refusal {
+  const sent = isObject(body) ? lower(body).operations : undefined;
+  if (!Array.isArray(sent) || sent.length === 0 || sent.length > 100)
+    return badRequest('invalidSyntax', 'Operations must be a list of 1 to 100 operations.');
+  const found: PatchOperation[] = [];
+  for (const each of sent) {
+    const { op, path = null, value } = isObject(each) ? lower(each) : {};
+    const verb = typeof op === 'string' ? op.toLowerCase() : '';
+    if (verb !== 'add' && verb !== 'replace' && verb !== 'remove')
+      return badRequest('invalidSyntax', 'op must be add, replace or remove.');
+    if (path !== null && (typeof path !== 'string' || path.length > 500))
+      return badRequest('invalidPath', 'path must be a string of at most 500 characters.');
+    if (verb === 'remove' && path === null)
+      return badRequest('noTarget', 'An operation remove needs a path.');
+    found.push({ op: verb, path, value });
+  }
+  return found;
+}
+
+/** A path that SCIM could know: anything else is malformed. */
+const PATH = /^[a-z$][\w$:.-]*(\[[^[\]]{0,300}\])?(\.[a-z$][\w$-]*)?$/i;
+
+export function readUserPatch(body: unknown): UserChange | Refusal {
+  const operations = operationsOf(body);
+  if (isRefusal(operations)) return operations;
+  const change: UserChange = {};
+  for (const { op, path, value } of operations) {
+    if (path !== null && !PATH.test(path)) return badRequest('invalidPath', 'path is not a path of SCIM.');
+    const problem =
+      path === null
+        ? isObject(value)
+          ? takeAll(Object.entries(value), (name, each) => takeUser(change, plain(name), each))
+          : badRequest('invalidValue', 'value must be an object where path is absent.')
+        : op === 'remove'
+          ? clearUser(change, plain(path))
+          : takeUser(change, plain(path), value);
+    if (problem) return problem;
+  }
+  return change;
+}
+
+/** What a user has to have is not removed. */
+function clearUser(change: UserChange, path: string): Refusal | null {
+  if (path === 'username' || path === 'active' || EMAILS.test(path))
+    return badRequest('mutability', `${path} cannot be removed.`);
+  if (path === 'externalid') change.external_id = null;
+  if (path === 'displayname') change.display = null;
+  if (path === 'name' || path === 'name.givenname') change.given = null;
+  if (path === 'name' || path === 'name.familyname') change.family = null;
+  return null;
+}
+
+// ---------------------------------------------------------------- groups
+
+/** The most members of one request. */
+export const MOST_MEMBERS = 500;
+
+function idsOf(value: unknown): string[] | Refusal {
+  const all = Array.isArray(value) ? value : value === null || value === undefined ? [] : [value];
+  if (all.length > MOST_MEMBERS)
+    return badRequest('tooMany', `A request can name at most ${MOST_MEMBERS} members.`);
+  const ids = all.map((one) => (isObject(one) ? lower(one).value : one));
+  return ids.every((id): id is string => typeof id === 'string' && id.length <= 64)
+    ? ids
+    : badRequest('invalidValue', 'members must be a list of objects with the id of a user as value.');
+}
+
+function takeGroup(change: GroupChange, op: MembersStep['op'], path: string, value: unknown): Refusal | null {
+  if (path === 'members') {
+    const ids = idsOf(value);
+    if (isRefusal(ids)) return ids;
+    change.members.push({ op, ids });
+    return null;
+  }
+  if (path === 'displayname') {
+    const text = textOf(value, 'displayName');
+    if (isRefusal(text)) return text;
+    change.display = text;
+  }
+  if (path === 'externalid') {
+    const text = optional(value, 'externalId');
+    if (isRefusal(text)) return text;
+    change.external_id = text;
+  }
+  return null;
+}
+
+export function readGroup(body: unknown): GroupChange | Refusal {
+  if (!isObject(body)) return badRequest('invalidSyntax', 'The body must be a JSON object.');
+  const change: GroupChange = { members: [] };
+  const problem = takeAll(Object.entries(body), (name, value) =>
+    takeGroup(change, 'replace', plain(name), value),
+  );
+  return problem ?? change;
+}
+
+const ONE_MEMBER = /^members\[\s*value\s+eq\s+"([^"\\]{1,64})"\s*\]$/i;
+
+export function readGroupPatch(body: unknown): GroupChange | Refusal {
+  const operations = operationsOf(body);
+  if (isRefusal(operations)) return operations;
+  const change: GroupChange = { members: [] };
+  for (const { op, path, value } of operations) {
+    const problem = path === null ? ofObject(change, op, value) : ofPath(change, op, path, value);
+    if (problem) return problem;
+  }
+  return change;
+}
+
+const ofObject = (change: GroupChange, op: MembersStep['op'], value: unknown): Refusal | null =>
+  isObject(value)
+    ? takeAll(Object.entries(value), (name, each) => takeGroup(change, op, plain(name), each))
+    : badRequest('invalidValue', 'value must be an object where path is absent.');
+
+function ofPath(change: GroupChange, op: MembersStep['op'], path: string, value: unknown): Refusal | null {
+  const [, one] = ONE_MEMBER.exec(path.trim().replace(/^urn:[^[]*:(?=members)/i, '')) ?? [];
+  if (one !== undefined) {
+    change.members.push({ op: op === 'remove' ? 'remove' : 'add', ids: [one] });
+    return null;
+  }
+  if (!PATH.test(path)) return badRequest('invalidPath', 'path is not a path of SCIM.');
+  const name = plain(path);
+  if (op !== 'remove') return takeGroup(change, op, name, value);
+  if (name === 'displayname') return badRequest('mutability', 'displayName cannot be removed.');
+  if (name === 'externalid') change.external_id = null;
+  if (name !== 'members') return null;
+  // Entra names those to remove in `value`; RFC 7644 would remove everybody.
+  // safety: removes-those-alone
+  if (value !== undefined && value !== null) return takeGroup(change, 'remove', name, value);
+  change.members.push({ op: 'replace', ids: [] });
+  return null;
+}
+
+// ---------------------------------------------------------------- filters
+
+const MOST_FILTER = 1000;
+const MOST_TERMS = 20;
+const TERM =
+  /^\s*(id|userName|externalId|displayName|active|emails(?:\[\s*type\s+eq\s+"[^"\\]{0,20}"\s*\])?(?:\.value)?|members(?:\.value)?|urn:[\w:.]{1,100})\s+eq\s+("(?:[^"\\]|\\["\\/])*"|true|false)\s*/i;
+
+/** The terms of a filter, all of which have to hold. */
+export function readFilter(text: string): FilterTerm[] | Refusal {
+  const wrong = (why: string) => badRequest('invalidFilter', why);
+  if (text.length > MOST_FILTER) return wrong(`A filter has at most ${MOST_FILTER} characters.`);
+  const terms: FilterTerm[] = [];
+  for (let rest = text; ; ) {
+    const [whole, name, value] = TERM.exec(rest) ?? [];
+    if (whole === undefined || name === undefined || value === undefined)
+      return wrong('A filter compares attributes by eq, joined by and.');
+    const attribute = plain(name).replace(/[[.].*$/, '') as FilterTerm['attribute'];
+    terms.push({
+      attribute,
+      value: value.startsWith('"') ? JSON.parse(value) : value.toLowerCase() === 'true',
+    });
+    if (terms.length > MOST_TERMS) return wrong(`A filter has at most ${MOST_TERMS} terms.`);
+    rest = rest.slice(whole.length);
+    if (rest === '') return terms;
+    if (!/^and\s/i.test(rest)) return wrong('A filter compares attributes by eq, joined by and.');
+    rest = rest.slice(3);
+  }
+}
