@@ -1,4 +1,5 @@
-// Environments, teams, grants, policies, devices, webhooks and log streams: each command once, against a real vault.
+// Environments, teams, grants, policies, devices, webhooks and log streams: each command once, against a real
+// vault.
 import { generateKeyPairSync } from 'node:crypto';
 import { beforeAll, expect, inject, it } from 'vitest';
 import { signedInTerminal } from '../../../test/packages/people.mjs';

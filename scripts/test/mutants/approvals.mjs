@@ -68,7 +68,7 @@ export const mutants = [
   {
     name: 'calls of provider tokens wait for people',
     tag: 'provider-and-operator-ungoverned',
-    change: { from: "caller.kind === 'provider' || ", to: '' },
+    change: { from: "['provider', 'scim']", to: "['scim']" },
     notice: 'api/approvals/races: calls of a provider token are never held',
   },
   {

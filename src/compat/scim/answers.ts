@@ -1,5 +1,5 @@
-// Answers in SCIM's form: resources, lists and errors (RFC 7643, RFC 7644). Invariants: `status` of an error is
-// a text; an error says nothing that the API's does not.
+// Answers in SCIM's form: resources, lists and errors (RFC 7643, RFC 7644). Invariants: `status` of an error
+// is a text; an error says nothing that the API's does not.
 import type { GroupFacts } from '../../domains/scim/gate/groups';
 import type { UserFacts } from '../../domains/scim/gate/users';
 import { PREFIX } from '../../domains/scim/problems';

@@ -1,7 +1,7 @@
-// SCIM 2.0 for identity providers: /scim/v2/:org_id. It is thin: the path and method pick a call, the call says
-// which operation of the domain scim it becomes, and the pipeline of the API handles that as any other request.
-// Here are only what was sent and what is answered. Invariant: no call reaches anything but through that
-// pipeline.
+// SCIM 2.0 for identity providers: /scim/v2/:org_id. It is thin: the path and method pick a call, the call
+// says which operation of the domain scim it becomes, and the pipeline of the API handles that as any other
+// request. Here are only what was sent and what is answered. Invariant: no call reaches anything but through
+// that pipeline.
 
 import type { Action } from '../../auth/actions';
 import { fromUtf8 } from '../../crypto/bytes';

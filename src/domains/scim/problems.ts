@@ -1,5 +1,5 @@
-// What a SCIM request is refused with. Pure. The path of the detail carries SCIM's own type of the error, which
-// compat/scim puts into the answer.
+// What a SCIM request is refused with. Pure. The path of the detail carries SCIM's own type of the error,
+// which compat/scim puts into the answer.
 import { type Refusal, refuse } from '../../errors';
 
 export type ScimType =

@@ -1,7 +1,7 @@
-// Reads what identity providers send: users, groups, PATCH and filters, with the ways of Okta and Entra. Pure.
-// Invariants: names of attributes and operations are compared without case; what is not known is dropped, also
-// a key such as __proto__; every attribute of ours is a single value, so a PATCH needs no current state. The
-// grammar of filters is `eq` and `and` alone: it has no depth.
+// Reads what identity providers send: users, groups, PATCH and filters, with the ways of Okta and Entra.
+// Pure. Invariants: names of attributes and operations are compared without case; what is not known is
+// dropped, also a key such as __proto__; every attribute of ours is a single value, so a PATCH needs no
+// current state. The grammar of filters is `eq` and `and` alone: it has no depth.
 import type { Refusal } from '../../errors';
 import { badRequest } from './problems';
 

@@ -107,8 +107,8 @@ const targetOf = ({ audit }: Plan) => ({ ...audit, expires_at: undefined, former
 
 /**
  * Provider requests run without people; the bootstrap token belongs to the operator, who is above the rules
- * of an organisation. What a provider gives by single sign-on or SCIM cannot wait for people: it was held when
- * the connection was made or changed, and whom it brings in decides nothing for a while.
+ * of an organisation. What a provider gives by single sign-on or SCIM cannot wait for people: it was held
+ * when the connection was made or changed, and whom it brings in decides nothing for a while.
  */
 // safety: provider-and-operator-ungoverned
 const isUngoverned = ({ caller, ask: { bearer } }: Call<unknown>) =>
