@@ -1,6 +1,6 @@
-// What an attacker may have created that a panic does not revoke (passkeys, enrolments, grants, trusts and log
-// streams), and the sessions it did revoke. Invariant: each list is limited in length and bytes, because the response
-// of a panic is stored with its commit; the newest items come first.
+// What an attacker may have created that a panic does not revoke (passkeys, enrolments, grants, trusts and
+// log streams), and the sessions it did revoke. Invariant: each list is limited in length and bytes,
+// because the response of a panic is stored with its commit; the newest items come first.
 
 import { utf8 } from '../../../crypto/bytes';
 import { DAY } from '../../../db/rows';
