@@ -198,8 +198,8 @@ it('log-stream: only the signing secret is on stdout; shown, changed, disabled a
   const { stdout, stderr } = await ok(['log-stream', 'create'], { stdin: JSON.stringify(stream) });
   expect(stdout).toMatch(/^whsec_\S+\n$/);
   const [id = ''] = /log_\w+/.exec(stderr) ?? [];
-  expect((await rows(['log-stream', 'list']))[0]).toMatchObject({ id, name: 'SIEM', status: 'active' });
-  expect(await json(['log-stream', 'show', id])).toMatchObject({ config: stream.config, last_error: null });
+  expect((await rows(['log-stream', 'list']))[0]).toMatchObject({ id, name: 'SIEM', enabled: true });
+  expect(await json(['log-stream', 'show', id])).toMatchObject({ config: stream.config });
   const changed = await ok(['log-stream', 'update', id], { stdin: JSON.stringify({ name: 'Other' }) });
   expect(changed.stdout).toBe('');
   expect((await machine.svc(['log-stream', 'seek', id])).code).toBe(2);
