@@ -150,7 +150,6 @@ const adds: Record<string, string[]> = {
   'POST /orgs/{org_id}/provider-tokens': ['approval', 'approval_details'],
   'POST /orgs/{org_id}/break-glass-tokens': ['credential'],
   'POST /orgs/{org_id}/trusts': ['credential'],
-  'POST /orgs/{org_id}/scim-tokens': ['credential'],
   'PUT /orgs/{org_id}/secrets/by-name/{name}': ['secret', 'secret_versions'],
   'POST /orgs/{org_id}/secrets': ['secret', 'secret_versions'],
   'PATCH /orgs/{org_id}/secrets/{id}': ['approval', 'approval_details'],
@@ -168,13 +167,17 @@ const adds: Record<string, string[]> = {
   'POST /orgs/{org_id}/credentials/{id}/contain': ['incident', 'told'],
   'POST /orgs/{org_id}/panic': ['incident'],
 };
-/** Routes that add only for a person with a passkey, or with the token of an issuer; and what that is. */
+/**
+ * Routes that add only for an owner, a person with a passkey, or with the token of an issuer; and what that
+ * is.
+ */
 const OF_PEOPLE: Record<string, string> = {
   'POST /auth/enrol': 'session',
   'POST /auth/login': 'session',
   'POST /auth/sso/link': 'session',
   'POST /auth/device/token': 'session',
   'POST /auth/exchange': 'session',
+  'POST /orgs/{org_id}/scim-tokens': 'credential',
   'POST /orgs/{org_id}/members/{id}/passkeys': 'member',
 };
 /** Routes that change or end what is there. A new one has a line here or above. */
