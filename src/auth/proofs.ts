@@ -32,9 +32,9 @@ export function newChallenge(
 }
 
 /**
- * If the text is a challenge issued for that purpose in the last five minutes, or `lives` milliseconds: the
- * id of what it may begin. The id is always the same, so a reused challenge is detected by its id. Otherwise
- * null.
+ * If the text is a challenge issued for that purpose in the last five minutes, or in `lives` milliseconds:
+ * the id of what it may begin. The id is always the same, so a reused challenge is detected by its id.
+ * Otherwise null.
  */
 export function readChallenge(
   key: Uint8Array,
