@@ -406,6 +406,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/members/readmit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let a removed member be added again
+         * @description Single sign-on and SCIM add nobody whom a person removed, by address or by identity. After this request they may. To invite the member yourself, you do not need it.
+         *
+         *     Accepts a browser session of an owner, or an API key with the scope `*` and no limits. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         */
+        post: operations["member_readmit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orgs/{org_id}/members/{id}/access": {
         parameters: {
             query?: never;
@@ -4201,6 +4223,13 @@ export interface components {
             }[];
             /** @description How many more credentials this request neither listed nor revoked: one request covers about 1,000. Repeat it with revoke_credentials=true. */
             remaining?: number;
+        };
+        Readmission: {
+            /**
+             * Format: email
+             * @example ann@example.com
+             */
+            email: string;
         };
         Access: {
             allowed: boolean;
@@ -10181,6 +10210,46 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["NewMember"];
                 };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    member_readmit: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "ann@example.com"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Readmission"];
+            };
+        };
+        responses: {
+            /** @description No content. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Refused"];
         };

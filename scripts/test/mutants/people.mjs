@@ -129,6 +129,12 @@ export const mutants = [
     notice: 'api/scim/attacks: SCIM: whom it resumed or put into an approving team decides nothing',
   },
   {
+    name: 'SCIM makes a removed member anew',
+    tag: 'scim-removed-not-made-anew',
+    change: { from: 'formerAt(core, email) !== null', to: 'false' },
+    notice: 'api/members/readmit: SCIM: a member whom a person removed is not made anew',
+  },
+  {
     name: 'the text "False" is refused or true',
     tag: 'false-as-text',
     change: 'never',

@@ -11,6 +11,7 @@ export const actions = {
   'member.resume': { scopes: ['members:write'], held: true },
   'member.delete': { scopes: ['members:write'], urgent: true, held: true },
   'member.access': { scopes: ['members:read'] },
+  'member.readmit': { scopes: [], kinds: ['api_key', 'member'], owner: true, fresh: true },
   'member.enrol': { scopes: [], kinds: ['api_key', 'member'], owner: true, fresh: true, held: true },
 } as const satisfies Needs;
 

@@ -5,7 +5,7 @@ import { actions } from './actions';
 import { memberOperations } from './gate/operations';
 import { raised } from './gate/raised';
 import { memberRoutes } from './routes';
-import { member } from './rows';
+import { formerMember, member } from './rows';
 
 export const members = {
   tags: {
@@ -13,7 +13,7 @@ export const members = {
       'Members are people. Each has a role, which is a set of scopes. A new member registers a passkey with an enrolment link and signs in with the passkey.',
   },
   actions,
-  rows: [member],
+  rows: [member, formerMember],
   raises: { member: raised },
   operations: memberOperations,
   routes: memberRoutes,

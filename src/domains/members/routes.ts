@@ -143,6 +143,19 @@ export const memberRoutes = [
     },
   }),
   route({
+    method: 'post',
+    path: `${members}/readmit`,
+    action: 'member.readmit',
+    tag: 'Members',
+    summary: 'Let a removed member be added again',
+    description:
+      'Single sign-on and SCIM add nobody whom a person removed, by address or by identity. After this request they may. To invite the member yourself, you do not need it.',
+    body: { schema: wire.Readmission },
+    answers: { 204: null },
+    refusals: ['NOT_FOUND', 'REAUTHENTICATION_REQUIRED'],
+    prepare: ({ body }) => ({ input: body }),
+  }),
+  route({
     method: 'get',
     path: `${members}/{id}/access`,
     action: 'member.access',

@@ -1,11 +1,12 @@
 // The rows of members.
 import { rowKind } from '../../db/rows';
-import { type MemberRow, members } from '../../db/schema';
+import { type FormerMemberRow, formerMembers, type MemberRow, members } from '../../db/schema';
 import { lasting } from '../../gate/limits/quotas';
 
 declare module '../../db/rows' {
   interface RowTypes {
     member: MemberRow;
+    former_member: FormerMemberRow;
   }
 }
 
@@ -29,4 +30,11 @@ export const member = rowKind('member', {
     'provisioned',
   ],
   quota: lasting(2000, undefined, 'members'),
+});
+
+export const formerMember = rowKind('former_member', {
+  table: formerMembers,
+  space: () => '',
+  key: (row) => row.email,
+  quota: 'one for each address whose member a person removed',
 });

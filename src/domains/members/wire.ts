@@ -54,6 +54,8 @@ export const MemberPatch = z
   .refine(unbounded.check, unbounded.params)
   .openapi('MemberPatch');
 
+export const Readmission = z.strictObject({ email: Email }).openapi('Readmission');
+
 /** Fields in which null counts as omitted when a member is invited. */
 export const OMITTABLE = ['environments'];
 

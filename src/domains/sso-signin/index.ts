@@ -1,7 +1,6 @@
 // Sign-in by single sign-on: identities of a provider, and the members that they are.
 import type { Domain } from '../domain';
 import { actions } from './actions';
-import { formerMember } from './former';
 import { ssoSigninOperations } from './gate/operations';
 import { ssoSigninRoutes } from './routes';
 import { ssoLink } from './rows';
@@ -9,7 +8,7 @@ import { ssoLink } from './rows';
 export const ssoSignin = {
   tags: {},
   actions,
-  rows: [ssoLink, formerMember],
+  rows: [ssoLink],
   operations: ssoSigninOperations,
   routes: ssoSigninRoutes,
   examples: {},

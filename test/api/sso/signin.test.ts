@@ -1,9 +1,8 @@
 // Single sign-on: starting, the callback, who a person is, and what the session is.
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { newId } from '../../../src/db/ids';
 import { newBrowser, signIn } from '../../support/browser';
 import { newPasskey } from '../../support/passkey';
-import { add, newMember, newTeam } from '../../support/people';
+import { newMember, newTeam } from '../../support/people';
 import {
   type Claims,
   changeConnection,
@@ -92,19 +91,20 @@ describe('single sign-on: a sign-in', () => {
   });
 });
 
-it('single sign-on: a sign-in of somebody whom a person removed is refused', async () => {
-  const { o, provider, at, connection } = await connected({ jit: 1 });
+it('single sign-on: a sign-in of somebody whom a person removed is refused, until an owner readmits them', async () => {
+  const { o, provider, at } = await connected({ jit: 1 });
   const claims = claimsOf(at('eve'));
-  const removed = { removed_by: 'mem_x', removed_at: Date.now() };
-  const link = { connection, issuer: provider.issuer.url, subject: claims.sub as string };
-  await add(o, 'former_member', [
-    { id: newId('fmr'), email: at('bea'), links: [], ...removed },
-    { id: newId('fmr'), email: at('old'), links: [link], ...removed },
-  ]);
-  for (const one of [claimsOf(at('Bea')), claims]) {
+  const browser = newSsoBrowser();
+  expect((await browser.signIn(provider, claims)).status).toBe(303);
+  const { id } = (await browser.session()).member;
+  expect((await o.del(`/members/${id}`)).status).toBe(200);
+  // The address with another identity, and the identity with another address.
+  for (const one of [claims, claimsOf(at('Eve')), { ...claims, email: at('other') }]) {
     expect((await newSsoBrowser().signIn(provider, one)).status).toBe(403);
     expect(await reasonOf(o)).toBe('the member was removed');
   }
+  expect((await o.post('/members/readmit', { email: at('EVE') })).status).toBe(204);
+  expect((await newSsoBrowser().signIn(provider, claims)).status).toBe(303);
 });
 
 describe('single sign-on: a start', () => {

@@ -16,6 +16,7 @@ import { type ListInput, listed } from '../../../gate/rows/listing';
 import { unknownEnvironment } from '../../credentials/gate/create';
 import { type Status, statusOf } from '../rules';
 import { access } from './access';
+import { readmit } from './former';
 import { distinct, enrolment, find, idsOf, isTaken, shown } from './member';
 import { remove } from './remove';
 import { resume, suspend } from './suspend';
@@ -128,4 +129,5 @@ export const memberOperations = {
   'member.resume': resume,
   'member.delete': remove,
   'member.access': access,
+  'member.readmit': readmit,
 };

@@ -9,6 +9,7 @@ import type { Core } from '../../../gate/core';
 import type { Plan, Put } from '../../../gate/journal/plan';
 import { revision } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
+import { remembering } from './former';
 import { leaving, madeBy, mayRevoke } from './left';
 import { find, isLastOwner } from './member';
 import { mayEnd } from './suspend';
@@ -32,7 +33,7 @@ export const remove: Operation<{ revoke: boolean }> = {
       const plan: Plan = {
         status: 200,
         data: left.data,
-        writes: [...left.writes, ...(row ? keptTies(call, row, now) : [])],
+        writes: [...left.writes, ...(row ? [...keptTies(call, row, now), remembering(call, row, now)] : [])],
         describes: `remove the member ${row?.name ?? ''}`,
       };
       return row ? { ...plan, deletes: belongings(core, row), resource: row.id, destroyed: [row.id] } : plan;

@@ -12,6 +12,7 @@ import type { Plan, Put } from '../../../gate/journal/plan';
 import { insertion, revision } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
+import { formerAt } from '../../members/gate/former';
 import { leaving, madeBy } from '../../members/gate/left';
 import { isTaken } from '../../members/gate/member';
 import { belongings, keptTies } from '../../members/gate/remove';
@@ -146,6 +147,12 @@ function isInUse(call: Call<unknown>, { user_name, email }: UserChange, by: stri
 
 const IN_USE = refuse('EMAIL_TAKEN', { message: 'Another user has this userName or email address.' });
 
+// safety: scim-removed-not-made-anew
+const isRemoved = (core: Call<unknown>['core'], email: string) => formerAt(core, email) !== null;
+const REMOVED = refuse('EMAIL_TAKEN', {
+  message: 'A person removed the member with this address. An owner has to readmit the address first.',
+});
+
 export const createUser: Operation<{ id: string; change: UserChange }> = {
   subject: ({ input }) => ({ resource: input.id }),
   change: {
@@ -157,6 +164,7 @@ export const createUser: Operation<{ id: string; change: UserChange }> = {
       if (email === undefined)
         return badRequest('invalidValue', 'emails is required: the user needs an address.');
       if (isInUse(call, change, id)) return IN_USE;
+      if (isRemoved(call.core, email)) return REMOVED;
       const scim: ScimUser = {
         user_name,
         external_id,
@@ -198,6 +206,7 @@ function detailsOf(call: Call<unknown>, row: MemberRow, change: UserChange, now:
   if (!isSame && !isOwner && !row.provisioned?.made)
     return badRequest('mutability', 'SCIM changes the address only of users that it made.');
   if (isInUse(call, { ...change, ...((isSame || isOwner) && { email: row.email }) }, row.id)) return IN_USE;
+  if (!isSame && !isOwner && isRemoved(call.core, change.email as string)) return REMOVED;
   const facts = factsOf(call, row);
   const scim: ScimUser = {
     user_name: change.user_name ?? facts.user_name,

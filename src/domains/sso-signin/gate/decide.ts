@@ -6,6 +6,7 @@ import type { MemberRow, SsoConnectionRow, SsoLinkRow } from '../../../db/schema
 import { isKeeperFull } from '../../../gate/approvals/ties';
 import type { Core } from '../../../gate/core';
 import { domainOf, isDomainOf, linkOf, memberBehind } from '../../../gate/identity/sso';
+import { formerAt, isFormerIdentity } from '../../members/gate/former';
 import type { Person } from '../rules';
 
 export type Decision =
@@ -84,22 +85,6 @@ function making(core: Core, connection: SsoConnectionRow, person: Person, email:
   return { is: 'new', connection, email };
 }
 
-/** The most rows of removed members that are looked through at once. */
-const AT_ONCE = 500;
-
 /** Whether a person removed a member with this address or identity. */
-function isFormer({ rows }: Core, { id }: SsoConnectionRow, person: Person, email: string): boolean {
-  for (let after = ''; ; ) {
-    const page = rows.after('former_member', after, AT_ONCE);
-    const isOne = page.some(
-      (row) =>
-        row.email === email.toLowerCase() ||
-        row.links.some(
-          (link) =>
-            link.connection === id && link.issuer === person.issuer && link.subject === person.subject,
-        ),
-    );
-    if (isOne || page.length < AT_ONCE) return isOne;
-    after = page.at(-1)?.id ?? '';
-  }
-}
+const isFormer = (core: Core, { id }: SsoConnectionRow, { issuer, subject }: Person, email: string) =>
+  formerAt(core, email) !== null || isFormerIdentity(core, { connection: id, issuer, subject });

@@ -37,7 +37,7 @@ const VERBS: Record<string, [label: string, verbs: string]> = {
     'describe group_create group_delete group_list group_read group_update user_create user_delete user_list user_read user_update',
   ],
   scim_token: ['SCIM tokens', 'create list revoke'],
-  member: ['Members', 'access create delete enrol list read resume suspend unlink update'],
+  member: ['Members', 'access create delete enrol list read readmit resume suspend unlink update'],
   org: ['Organisation', 'accept_clock adopt create delete list panic read recover reset_gate update'],
   passkey: ['Passkeys', 'create delete list update'],
   policy: ['Policies', 'create delete list read update violations'],
