@@ -84,6 +84,14 @@ export const FutureTime = Spelled.transform((value) => Date.parse(value))
   .refine((time) => time > Date.now() && time < 253402300800000, 'must be in the future')
   .openapi({ ...spelled, example: '2027-11-21T12:00:00.000Z' });
 
+const MOST_FIELDS = 20;
+
+/** A map of fields by name, such as those of a config: 20 at most. */
+export const fieldsOf = <T extends z.ZodType>(value: T) =>
+  z
+    .record(z.string().max(64), value)
+    .refine((fields) => Object.keys(fields).length <= MOST_FIELDS, `must have at most ${MOST_FIELDS} fields`);
+
 /** An integer in a query. */
 export const QueryInteger = (least: number, most: number) =>
   z

@@ -4,21 +4,16 @@ import { severities } from '../../adapters/notify/adapter';
 import { notifyPlatforms, syncPlatforms } from '../../adapters/platforms';
 import { exampleId } from '../../db/ids';
 import type { IntegrationRow } from '../../db/schema';
-import { Environments, iso, Name, pageOf, Revision, Time } from '../../http/wire';
+import { Environments, fieldsOf, iso, Name, pageOf, Revision, Time } from '../../http/wire';
 import { eventKinds } from './kinds';
 
 const slack = { webhookUrl: 'https://hooks.slack.com/services/T000/B000/XXXX' };
 
 /** Fields of a config. The schema of the platform validates them later. */
-const MOST_FIELDS = 20;
 const Whole = z
   .number()
   .min(Number.MIN_SAFE_INTEGER + 1)
   .max(Number.MAX_SAFE_INTEGER - 1);
-const fieldsOf = <T extends z.ZodType>(value: T) =>
-  z
-    .record(z.string().max(64), value)
-    .refine((fields) => Object.keys(fields).length <= MOST_FIELDS, `must have at most ${MOST_FIELDS} fields`);
 const Value = z.union([
   z.string().max(16_384),
   Whole,

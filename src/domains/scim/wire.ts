@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
 import type { ScimToken as Stored } from '../../db/schema';
-import { iso, isoOrNull, Name, pageOf, Revision, Time } from '../../http/wire';
+import { FutureTime, iso, isoOrNull, Name, pageOf, Revision, Time } from '../../http/wire';
 import type { Shown } from '../credentials/wire';
 
 export const ScimTokenIn = z
@@ -11,7 +11,7 @@ export const ScimTokenIn = z
     end_credentials: z.boolean().optional().openapi({
       description: 'Whether suspending or deleting a person also ends the credentials that they created.',
     }),
-    expires_at: z.iso.datetime({ offset: true }).optional().openapi({ description: 'Never by default.' }),
+    expires_at: FutureTime.optional().openapi({ description: 'Never by default.' }),
   })
   .openapi('ScimTokenIn');
 

@@ -45,22 +45,19 @@ export const recentlyTied = (ties: readonly StoredTie[] | null, now: number): st
  * team, by single sign-on or SCIM: it is nobody's second person.
  */
 export const isBroughtByProvider = ({ connections }: MemberRow, now: number): boolean =>
-  recentlyTied(connections, now).some(isProvider);
+  recentlyTied(connections, now).some((id) => PROVIDERS.test(id));
 const PROVIDERS = new RegExp(`^(${idPrefixes.sso_connection}|${idPrefixes.scim})_`);
-const isProvider = (id: string) => PROVIDERS.test(id);
 
 /**
- * The ties that a member's row records: its own, and those that it keeps of removed members. A provider ties
- * nobody: whom it brought in decides nothing instead.
+ * The ties that a member's row records: its own, and those that it keeps of removed members. Those whom the
+ * same provider brought in are tied through it.
  */
 const recordedBy = ({ id, connections }: MemberRow): Tie[] =>
-  (connections ?? []).flatMap(([one, at, other]): Tie[] => (isProvider(one) ? [] : [[one, other ?? id, at]]));
+  (connections ?? []).map(([one, at, other]): Tie => [one, other ?? id, at]);
 
 /** The ties that a membership records. One of a release before 0.5.0 names the caller alone. */
 const addedBy = ({ accountable, added_by, member_id, created_at }: TeamMemberRow): Tie[] =>
-  (accountable?.length ? accountable : isProvider(added_by) ? [] : [added_by]).map(
-    (by): Tie => [by, member_id, created_at],
-  );
+  (accountable?.length ? accountable : [added_by]).map((by): Tie => [by, member_id, created_at]);
 
 /** The teams whose members decide for an approval policy, enabled or not. */
 const approvingTeams = ({ rows }: Rows): Set<string> =>

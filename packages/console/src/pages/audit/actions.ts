@@ -37,6 +37,7 @@ const VERBS: Record<string, [label: string, verbs: string]> = {
     'describe group_create group_delete group_list group_read group_update user_create user_delete user_list user_read user_update',
   ],
   scim_token: ['SCIM tokens', 'create list revoke'],
+  log_stream: ['Log streams', 'create delete deliver disable list read seek test update'],
   member: ['Members', 'access create delete enrol list read readmit resume suspend unlink update'],
   org: ['Organisation', 'accept_clock adopt create delete list panic read recover reset_gate update'],
   passkey: ['Passkeys', 'create delete list update'],
@@ -49,7 +50,7 @@ const VERBS: Record<string, [label: string, verbs: string]> = {
   access_token: ['Session tokens', 'create create_child list revoke'],
   auth: [
     'Sign-in',
-    'confirm device device_confirm device_deny device_lookup device_token enrol exchange login logout refresh session_end session_list',
+    'confirm device device_confirm device_deny device_lookup device_token enrol exchange login logout refresh session_end session_list sso sso_logout',
   ],
   team_member: ['Team members', 'add list remove'],
   team: ['Teams', 'create delete list read update'],
