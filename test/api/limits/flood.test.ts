@@ -65,18 +65,14 @@ const sums = Object.values(schema)
   .map((table) => getTableConfig(table))
   .flatMap(({ name, columns }) => {
     const own = name === 'orgs' ? 'id' : columns.some((column) => column.name === 'org_id') ? 'org_id' : null;
-    return own
-      ? [
-          `(select coalesce(sum(${bytesIn(columns.map((column) => column.name))}), 0) from "${name}" where ${own} = ?1)`,
-        ]
-      : [];
+    const bytes = bytesIn(columns.map((column) => column.name));
+    return own ? [`select coalesce(sum(${bytes}), 0) n from "${name}" where ${own} = ?`] : [];
   });
 /** Bytes of all rows that D1 holds of an organisation. */
-const d1Bytes = async (o: Caller) =>
-  (await db
-    .prepare(`select ${sums.join(' + ')} n`)
-    .bind(o.id)
-    .first<number>('n')) as number;
+async function d1Bytes(o: Caller): Promise<number> {
+  const results = await db.batch<{ n: number }>(sums.map((sum) => db.prepare(sum).bind(o.id)));
+  return results.reduce((total, { results: [row] }) => total + (row?.n ?? 0), 0);
+}
 
 const held = async (o: Caller) => {
   const { rows, file } = await gateBytes(o);

@@ -2,7 +2,7 @@
 // come at once; and what stays for a while makes room for the next, the oldest first.
 import { getTableName } from 'drizzle-orm';
 import { SQLiteTable } from 'drizzle-orm/sqlite-core';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type RowKind, tableName } from '../../../src/db/rows';
 import type { ShareRow } from '../../../src/db/schema';
 import * as schema from '../../../src/db/schema';
@@ -23,7 +23,9 @@ import { formerSessionQuota } from '../../../src/gate/rows/former-sessions';
 import { tombstoneQuota } from '../../../src/gate/rows/tombstones';
 import { runTasks } from '../../../src/gate/tasks/run';
 import { approvalIn, newApprovalPolicy, newOffice } from '../../support/approvals';
+import { signIn } from '../../support/browser';
 import { newAgent, newKey } from '../../support/credentials';
+import { answerNames, documentOf, newResolver } from '../../support/dns';
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
 import { allOf } from '../../support/quotas';
@@ -63,7 +65,20 @@ const countOf = (o: Caller, kind: RowKind) => inCore(o, ({ rows }) => rows.count
 const inD1 = async (o: Caller, table: string) =>
   (await db.prepare(`select count(*) n from ${table} where org_id = ?`).bind(o.id).first<{ n: number }>())?.n;
 
+const ISSUER = 'https://login.example.com';
+
+/** A confirmed owner of an organisation, for what only one of them creates. */
+const owners = new Map<string, ReturnType<typeof signIn>>();
+function ownerOf(o: Caller): ReturnType<typeof signIn> {
+  const known = owners.get(o.id) ?? signIn(o, 'owner').then((owner) => owner.confirm().then(() => owner));
+  owners.set(o.id, known);
+  return known;
+}
+
 describe('quotas: rows that stay until they are removed', () => {
+  beforeEach(() => answerNames(newResolver(), () => Response.json(documentOf(ISSUER))));
+  afterEach(() => vi.unstubAllGlobals());
+
   const creates: Partial<Record<RowKind, (o: Caller & { keyId: string }, n: number) => Promise<Answer>>> = {
     environment: (o, n) => o.post('/environments', { name: `e ${n}`, slug: `e-${n}` }),
     member: (o, n) => o.post('/members', { email: `m${n}@example.com`, name: 'm', role: 'viewer' }),
@@ -78,6 +93,18 @@ describe('quotas: rows that stay until they are removed', () => {
     },
     device: (o, n) => o.post('/devices', { name: `d ${n}`, platform: 'linux' }),
     policy: (o, n) => o.post('/policies', { name: `p ${n}`, kind: 'naming', config: { pattern: 'x' } }),
+    domain: (o, n) => o.post('/domains', { domain: `d${n}.example.com` }),
+    sso_connection: async (o, n) => {
+      const { o: owner } = await ownerOf(o);
+      return owner.post('/sso-connections', {
+        kind: 'oidc',
+        name: `c ${n}`,
+        issuer: ISSUER,
+        client_id: 'svc',
+        client_secret: crypto.randomUUID(),
+        domains: [],
+      });
+    },
     webhook: (o, n) => o.post('/webhooks', { url: `https://example.com/${n}`, events: '*' }),
     log_stream: (o, n) =>
       o.post('/log-streams', { name: `l ${n}`, kind: 'https', config: { url: 'https://siem.example.com' } }),
