@@ -74,6 +74,9 @@ const making: Record<string, Make | null> = {
     const other = newBrowser(await newPasskey(ORIGIN));
     return () => other.enrol(url);
   },
+  'scim_token.create': post('/scim-tokens', { name: 'idp' }),
+  // A provider signs the person in: test/api/sso/ends.test.ts ends what it stands on.
+  'auth.sso': null,
   'trust.create':
     async ({ o }) =>
     () =>
@@ -100,6 +103,13 @@ const makers: Record<string, { make: string[]; start(world: World): Promise<Make
     ],
     async start({ o }) {
       const key = await newKey(o);
+      return { o: key.o, id: key.id };
+    },
+  },
+  'an API key that acts as an owner': {
+    make: ['scim_token.create'],
+    async start({ o }) {
+      const key = await newKey(o, { scopes: ['*'] });
       return { o: key.o, id: key.id };
     },
   },

@@ -243,6 +243,7 @@ describe('compliance report: credentials', () => {
       provider: 0,
       break_glass: 1,
       trust: 0,
+      scim: 0,
       session: 2,
       browser: 0,
     });
