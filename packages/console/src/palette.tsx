@@ -8,7 +8,7 @@ import { useLocation } from 'wouter-preact';
 import { useRead } from './api';
 import { leaving } from './guard';
 import { named } from './inventory';
-import { may, mayEverywhere } from './may';
+import { may, mayAll, mayEverywhere } from './may';
 import { type PageEntry, pages } from './pages';
 import { isPaletteOpen } from './palette-open';
 import { signOut } from './session';
