@@ -12,7 +12,7 @@ export type Resource = Record<string, unknown>;
 const COLLECTIONS =
   'environments|members|teams|api-keys|agent-credentials|trusts|policies|devices|webhooks|log-streams|integrations|incidents|domains|sso-connections|secrets';
 const OF_ONE = new RegExp(
-  `^(/api/v1/orgs/[^/]+/(${COLLECTIONS}))/([^/]+)(?:/(rotate|rollback|rotate-secret|assign|block|enrolments))?$`,
+  `^(/api/v1/orgs/[^/]+/(${COLLECTIONS}))/([^/]+)(?:/(rotate|rollback|rotate-secret|assign|block|enrolments|suspend|resume))?$`,
 );
 /** Who is in a team: POST and DELETE of a membership change the team. */
 const OF_TEAM = /^(\/api\/v1\/orgs\/[^/]+\/(teams))\/([^/]+)\/(?:members|(members\/[^/]+))$/;

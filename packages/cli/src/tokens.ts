@@ -3,7 +3,7 @@
 
 const FORMS = [
   // Credentials, an earlier form of agent credentials, and the keys of enrolment and share links.
-  'svc(?:_live|sess|ag|_agent|prov|bg|enrol|share)_[A-Za-z0-9]{30,}',
+  'svc(?:_live|sess|ag|_agent|prov|bg|scim|enrol|share)_[A-Za-z0-9]{30,}',
   // The refresh token of svc login.
   'svcref_org_[A-Za-z0-9_.-]{30,}',
   // The device code of svc login: its user code, random bytes and a tag.

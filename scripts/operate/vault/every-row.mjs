@@ -35,6 +35,7 @@ export { getTableColumns } from 'drizzle-orm';
 export { isBrief, isLocal } from './src/db/credential-kinds';
 export { fromD1, kindOf, macOf, readable, RESTORABLE, rowKinds, rowOf, sweepAt, tableName } from './src/db/rows';
 export { secretVersions } from './src/db/schema';
+export { positionMac } from './src/domains/log-streams/gate/positions';
 export { hasVersion } from './src/domains/secrets/rules';
 `;
 

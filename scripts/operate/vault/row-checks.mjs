@@ -20,7 +20,7 @@ import { harmless } from '../../shared/terminal.mjs';
  */
 export function checksOf(rows, vault, source) {
   const { keys, deployment } = vault;
-  const { decrypt, isCiphertext, kindOf, macOf, readable, rowKinds, tableName } = source;
+  const { decrypt, kindOf, macOf, positionMac, readable, rowKinds, tableName } = source;
   /** @param {string} table @param {(keys: any, raw: any) => string | null} faultOf */
   const each = (table, faultOf) => (/** @type {Record<string, any>[]} */ page) =>
     page.flatMap((raw) => {
@@ -33,37 +33,7 @@ export function checksOf(rows, vault, source) {
       const version = table === 'secret_versions' ? { version: Number(raw.version) } : {};
       return [{ org, table, id, ...name, ...version, what, rowid: raw['#'] }];
     });
-  const opens = (
-    /** @type {any} */ mine,
-    /** @type {string} */ purpose,
-    /** @type {string[]} */ context,
-    /** @type {unknown} */ sealed,
-  ) => decrypt(mine.value, purpose, context, String(sealed)) !== null;
-  /** @type {Record<string, (keys: any, raw: any) => string | null>} */
-  const sealed = {
-    webhooks: (mine, raw) =>
-      opens(mine, 'webhook URL', [raw.org_id, raw.id, raw.host], raw.url_sealed) &&
-      opens(mine, 'webhook secret', [raw.org_id, raw.id], raw.secret_sealed) &&
-      (!(raw.old_secret_until > Date.now()) ||
-        opens(mine, 'old webhook secret', [raw.org_id, raw.id], raw.old_secret_sealed))
-        ? null
-        : 'its URL or signing secret does not open',
-    integrations: (mine, raw) =>
-      opens(mine, 'connection', [raw.org_id, raw.id], raw.credentials_sealed)
-        ? null
-        : 'its credentials do not open',
-    log_streams: (mine, raw) =>
-      opens(mine, 'log stream', streamOf(raw), raw.credentials_sealed) ? null : 'its target does not open',
-    // Once it has ended, or with a stored connection, it has none.
-    syncs: (mine, raw) =>
-      raw.config === null ||
-      raw.finished_at !== null ||
-      opens(mine, 'connection', [raw.org_id, raw.id], raw.credentials_sealed)
-        ? null
-        : 'its credentials do not open',
-    // Only the link itself holds the key.
-    shares: (_, raw) => (isCiphertext(String(raw.value_sealed)) ? null : 'its value is no ciphertext'),
-  };
+  const sealed = sealedIn(source);
   /** @type {Record<string, Check>} */
   const checks = {};
   for (const kind of rowKinds())
@@ -77,6 +47,9 @@ export function checksOf(rows, vault, source) {
   checks.secret_versions = async (page) => named(await versions(page));
   const secrets = checks.secrets;
   checks.secrets = async (page) => [...(await secrets(page)), ...(await lacking(page, rows, vault, source))];
+  checks.log_stream_positions = each('log_stream_positions', (mine, { org_id, id, sequence, mac }) =>
+    mac === positionMac(mine.row, org_id, id, sequence) ? null : 'it was altered: its MAC is wrong',
+  );
   checks.audit_segments = each('audit_segments', (_, raw) => segmentFault(raw, raw.entries, raw.last_hash));
   checks.event_segments = each('event_segments', (_, raw) => segmentFault(raw, raw.events, null));
   checks.signing_keys = (page) =>
@@ -86,6 +59,48 @@ export function checksOf(rows, vault, source) {
         : [{ org: null, table: 'signing_keys', id: harmless(String(id)), what: 'it does not open', rowid }],
     );
   return checks;
+}
+
+/**
+ * What is wrong with the ciphertexts of a row, by its table; null if they open.
+ * @param {any} source @returns {Record<string, (keys: any, raw: any) => string | null>}
+ */
+function sealedIn({ decrypt, isCiphertext }) {
+  const opens = (
+    /** @type {any} */ mine,
+    /** @type {string} */ purpose,
+    /** @type {string[]} */ context,
+    /** @type {unknown} */ sealed,
+  ) => decrypt(mine.value, purpose, context, String(sealed)) !== null;
+  return {
+    webhooks: (mine, raw) =>
+      opens(mine, 'webhook URL', [raw.org_id, raw.id, raw.host], raw.url_sealed) &&
+      opens(mine, 'webhook secret', [raw.org_id, raw.id], raw.secret_sealed) &&
+      (!(raw.old_secret_until > Date.now()) ||
+        opens(mine, 'old webhook secret', [raw.org_id, raw.id], raw.old_secret_sealed))
+        ? null
+        : 'its URL or signing secret does not open',
+    integrations: (mine, raw) =>
+      opens(mine, 'connection', [raw.org_id, raw.id], raw.credentials_sealed)
+        ? null
+        : 'its credentials do not open',
+    log_streams: (mine, raw) =>
+      opens(mine, 'log stream', streamOf(raw), raw.credentials_sealed) ? null : 'its target does not open',
+    sso_connections: (mine, raw) =>
+      raw.client_secret_sealed === null ||
+      opens(mine, 'client secret', [raw.org_id, raw.id], raw.client_secret_sealed)
+        ? null
+        : 'its client secret does not open',
+    // Once it has ended, or with a stored connection, it has none.
+    syncs: (mine, raw) =>
+      raw.config === null ||
+      raw.finished_at !== null ||
+      opens(mine, 'connection', [raw.org_id, raw.id], raw.credentials_sealed)
+        ? null
+        : 'its credentials do not open',
+    // Only the link itself holds the key.
+    shares: (_, raw) => (isCiphertext(String(raw.value_sealed)) ? null : 'its value is no ciphertext'),
+  };
 }
 
 /** What the target of a log stream is bound to. @param {Record<string, any>} raw */
