@@ -22,6 +22,7 @@ import worker from '../../src/index';
 import { runJob } from '../../src/queue';
 import { faults, faulty, reset } from '../support/faults';
 import { inCore, inGate, loseStorage, runTasksLater } from '../support/gate';
+import { newStream, sendAll, sendFor, useTargets as useLogTargets } from '../support/log-streams';
 import {
   askFor,
   breakReplica,
@@ -104,7 +105,7 @@ async function deliver(...messages: ReturnType<typeof message>[]) {
 const job = (o: Caller, name = 'checkpoint') => ({ kind: 'job', job: name, org: o.id });
 
 /** A row of D1 and of the gate, altered in both: what neither could be without the keys. */
-async function alter(o: Caller, kind: 'webhook' | 'integration', id: string, field: string) {
+async function alter(o: Caller, kind: 'webhook' | 'integration' | 'log_stream', id: string, field: string) {
   await inCore(o, ({ rows, storage }) =>
     storage.transactionSync(() =>
       rows.put(kind, { ...(rows.get(kind, id) as object), [field]: 'altered' } as never),
@@ -159,6 +160,17 @@ const causes: Record<string, Record<string, (o: Caller) => Promise<unknown>>> = 
         for (let turn = 0; turn < 3; turn++) await runTasks(core, Date.now() + 1000);
       });
       await attendTo(o, id);
+    },
+    log_stream_does_not_open: async (o) => {
+      useLogTargets();
+      const { id } = await newStream(o, 'https', { from: 'beginning' });
+      await alter(o, 'log_stream', id, 'credentials_sealed');
+      await sendFor(o, id);
+      await inCore(o, async (core) => {
+        core.now = () => Date.now() + 10_000;
+        await runTasks(core);
+      });
+      await sendAll(o);
     },
     connection_does_not_open: async (o) => {
       const config = { webhookUrl: 'https://hooks.slack.com/services/T0/B0/x' };

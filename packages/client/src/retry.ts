@@ -9,7 +9,8 @@ const LONGEST_DELAY = 8_000;
 export const LONGEST_WAIT = 61_000;
 
 /** Operations that run each time regardless of the key: messages, tests, scans, files, challenges. */
-const UNKEPT = /\/(integrations\/(notify|generate)|webhooks\/[^/]+\/test|scans|passkeys\/options)$/;
+const UNKEPT =
+  /\/(integrations\/(notify|generate)|(webhooks|log-streams)\/[^/]+\/test|scans|passkeys\/options)$/;
 
 /**
  * Whether the vault keeps the response of a POST under its Idempotency-Key. Sign-in, exchange and share pages

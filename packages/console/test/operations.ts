@@ -28,5 +28,13 @@ export const apiOnly: Record<string, string> = {
   auth_device_lookup: 'On the page /device, where a terminal sends its user.',
   auth_device_confirm: 'On the page /device, where a terminal sends its user.',
   auth_device_deny: 'On the page /device, where a terminal sends its user.',
+  member_readmit: 'Rare: with an API key of an owner. See the guide on SCIM.',
+  scim_token_create: 'With an API key of an owner. See the guide on SCIM.',
+  scim_token_list: 'With an API key. See the guide on SCIM.',
+  scim_token_revoke: 'With an API key. See the guide on SCIM.',
+  member_unlink: 'With the API, by an owner. See the guide on single sign-on.',
+  auth_sso: 'On the page /sign-in, which leads to the console.',
+  auth_sso_link_options: 'On the page /sso/link, which leads to the console.',
+  post_auth_sso_link: 'On the page /sso/link, which leads to the console.',
   auth_exchange: 'For CI jobs and workloads, which have a token of their platform.',
 };
