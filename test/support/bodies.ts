@@ -53,6 +53,7 @@ export const bodies: Record<string, unknown> = {
   'POST /orgs/{org_id}/webhooks': { url: 'https://hooks.example.com/in', events: '*' },
   'PATCH /orgs/{org_id}/webhooks/{id}': { description: 'x' },
   'POST /orgs/{org_id}/webhooks/{id}/redeliver': { since: '2026-01-01T00:00:00.000Z' },
+  'POST /orgs/{org_id}/members/readmit': { email: 'eve@example.com' },
   'POST /orgs/{org_id}/log-streams': {
     name: 'SIEM',
     kind: 'https',

@@ -59,7 +59,7 @@ const OF_REQUESTS = [
     'tombstones',
   ],
   ...['deliveries', 'delivery_events', 'delivery_endpoints', 'delivery_windows', 'delivery_leases'],
-  'log_stream_drains',
+  ...['log_stream_drains', 'log_stream_positions'],
 ];
 
 /** How many rows a root may have in this test, and how many requests it makes to each route. */
@@ -95,7 +95,15 @@ const counts: Record<string, (core: Core, root: string) => number> = {
       .exec<{ n: number }>('select coalesce(sum(names), 0) n from sync_places where root = ?', root)
       .one().n,
 };
-const OF_ADMINISTRATORS = ['environment', 'member', 'team', 'team_member', 'policy', 'domain'];
+const OF_ADMINISTRATORS = [
+  'environment',
+  'member',
+  'team',
+  'team_member',
+  'policy',
+  'domain',
+  'former_member',
+];
 /** Tables whose rows belong to those of another kind, with its quota. */
 const parts: Record<string, string> = {
   approval_details: 'approval',
@@ -166,6 +174,7 @@ const adds: Record<string, string[]> = {
   'POST /orgs/{org_id}/scans': ['leaks'],
   'POST /orgs/{org_id}/credentials/{id}/contain': ['incident', 'told'],
   'POST /orgs/{org_id}/panic': ['incident'],
+  'DELETE /orgs/{org_id}/members/{id}': ['former_member'],
 };
 /**
  * Routes that add only for an owner, a person with a passkey, or with the token of an issuer; and what that
@@ -182,7 +191,7 @@ const OF_PEOPLE: Record<string, string> = {
 };
 /** Routes that change or end what is there. A new one has a line here or above. */
 const ADDS_NOTHING =
-  /^(PATCH|DELETE) |\/(restore|revoke|suspend|resume|assign|block|cancel|approve|reject|confirm|test|redeliver|rotate-secret|seek|enrolments|rotate|notify|generate|contain|logout|refresh|start|options|lookup|deny|device|archive|recovery|adopt|accept|reset|rewrap|\{id\})$|^POST \/orgs$/;
+  /^(PATCH|DELETE) |\/(restore|revoke|readmit|suspend|resume|assign|block|cancel|approve|reject|confirm|test|redeliver|rotate-secret|seek|enrolments|rotate|notify|generate|contain|logout|refresh|start|options|lookup|deny|device|archive|recovery|adopt|accept|reset|rewrap|\{id\})$|^POST \/orgs$/;
 
 /** An organisation in which there is something of every kind, that others than the walking root created. */
 async function furnish() {
