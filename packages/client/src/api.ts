@@ -4447,6 +4447,7 @@ export interface components {
             /**
              * Format: date-time
              * @description Never by default.
+             * @example 2027-11-21T12:00:00.000Z
              */
             expires_at?: string;
         };
