@@ -21,7 +21,7 @@ Without an option, it counts them by kind and organisation. Under npm start ther
 `;
 
 /** The jobs of src/gate/messages.ts. */
-const JOBS = ['rotate', 'checkpoint', 'deliver', 'notify', 'sync', 'domains'];
+const JOBS = ['rotate', 'checkpoint', 'deliver', 'notify', 'sync', 'log_stream', 'domains'];
 /**
  * Messages per call, how long they are leased, and how often one may be looked at before the platform deletes
  * it: the platform's most.

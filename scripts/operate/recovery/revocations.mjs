@@ -84,7 +84,7 @@ async function readExport(db, file, since) {
   for (const { at, keys } of all)
     for (const { id } of db
       .prepare(
-        `SELECT id FROM credentials WHERE org_id = ? AND created_at <= ? ${keys ? '' : "AND kind NOT IN ('api_key', 'trust')"}`,
+        `SELECT id FROM credentials WHERE org_id = ? AND created_at <= ? ${keys ? '' : "AND kind NOT IN ('api_key', 'trust', 'scim')"}`,
       )
       .all(org ?? '', at))
       revoked.set(String(id), at);

@@ -71,7 +71,7 @@ const COLUMNS = ['what', 'name', 'which'];
 export default command<Options>({
   needs: 'vault',
   confirms: true,
-  args: { '[id]': 'id of the credential: key_…, tok_…, agt_…, prv_…, bgt_…, ses_…' },
+  args: { '[id]': 'id of the credential: key_…, tok_…, agt_…, prv_…, bgt_…, ses_…, trs_…, scm_…' },
   options: {
     '--token-stdin': 'read the leaked token itself from stdin, instead of an id',
     '--dry-run': 'only show what would end, what it did, and what would be rotated',

@@ -68,7 +68,8 @@ export const useCredentials = () =>
   });
 
 /** Whether a text is the id of a credential. */
-export const isId = (text: string): boolean => /^(key|tok|agt|prv|bgt|ses|trs)_[A-Za-z0-9]{10,}$/.test(text);
+export const isId = (text: string): boolean =>
+  /^(key|tok|agt|prv|bgt|ses|trs|scm)_[A-Za-z0-9]{10,}$/.test(text);
 
 /** Whether a text is a token of this service, which no field should store. */
 export const isToken = (text: string): boolean => text.length > 30 && /^(svc|eyJ)/.test(text);
