@@ -106,13 +106,6 @@ const makers: Record<string, { make: string[]; start(world: World): Promise<Make
       return { o: key.o, id: key.id };
     },
   },
-  'an API key that acts as an owner': {
-    make: ['scim_token.create'],
-    async start({ o }) {
-      const key = await newKey(o, { scopes: ['*'] });
-      return { o: key.o, id: key.id };
-    },
-  },
   'a session token': {
     make: ['access_token.create_child'],
     start: ({ o }) => newSession(o),
@@ -145,6 +138,13 @@ const makers: Record<string, { make: string[]; start(world: World): Promise<Make
   'a trust': {
     make: ['auth.exchange'],
     start: async ({ o }) => ({ o, id: (await newTrust(o, issuer)).id }),
+  },
+  'an API key that acts as an owner': {
+    make: ['scim_token.create'],
+    async start({ o }) {
+      const key = await newKey(o, { scopes: ['*'] });
+      return { o: key.o, id: key.id };
+    },
   },
 };
 
