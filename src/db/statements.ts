@@ -33,21 +33,24 @@ function spell(table: Table): Spelled {
   const columns = Object.entries(getTableColumns(table)) as Spelled['columns'];
   const names = columns.map(([column]) => column);
   const set = names.map((column) => `${column} = excluded.${column}`);
+  const each = names.map((column) => `w.v ->> '${column}'`);
+  // Materialized: else SQLite would spell a row as text again for each of its columns.
+  const into = (verb: string) =>
+    `with w (v) as materialized (select value from json_each(?)) ${verb} into ${name} (${names}) select ${each} from w`;
   const made = {
     columns,
     insert: `insert into ${name} (${names}) values (${names.map(() => '?')})`,
     update: `update ${name} set ${names.map((column) => `${column} = ?`)}`,
-    insertAll: `insert into ${name} (${names}) select ${names.map((column) => `value ->> '${column}'`)} from json_each(?)`,
-    upsert: `insert or replace into ${name} (${names}) select ${names.map((column) => `value ->> '${column}'`)} from json_each(?)`,
+    insertAll: into('insert'),
+    upsert: into('insert or replace'),
     // Unlike the one before, it removes no other row that has the same unique name.
     // safety: put-replaces-own-row-only
-    put: `insert into ${name} (${names}) select ${names.map((column) => `value ->> '${column}'`)} from json_each(?)
-      where true on conflict (${keyOf(table)}) do update set ${set}`,
+    put: `${into('insert')} where true on conflict (${keyOf(table)}) do update set ${set}`,
     // An upsert, because its select can be forced to go from the rows to the table; for an update with
     // `from`, SQLite chooses the order and scans the organisation.
     // safety: bulk-update-by-index
-    revise: `insert into ${name} (${names}) select ${names.map((column) => `w.value ->> '${column}'`)} from json_each(?) w
-      cross join ${name} t on t.org_id = ? and t.id = w.value ->> 'id' and t.revision = (w.value ->> 'revision') - 1
+    revise: `${into('insert')}
+      cross join ${name} t on t.org_id = ? and t.id = w.v ->> 'id' and t.revision = (w.v ->> 'revision') - 1
       where true on conflict (org_id, id) do update set ${set}`,
   };
   spelled.set(table, made);
@@ -84,43 +87,44 @@ export function updateOf(table: Table, row: object, where: Record<string, unknow
 
 /** Many new rows, in as few statements as possible. */
 export function insertAllOf(table: Table, rows: object[]): Statement[] {
-  const spelling = spell(table);
-  return parts(rows).map((part) => ({ sql: spelling.insertAll, params: [jsonOf(spelling, part)] }));
+  const { insertAll } = spell(table);
+  return partsOf(table, rows).map((part) => ({ sql: insertAll, params: [part] }));
 }
 
 /** The most bytes of rows in one parameter: D1 allows 2 MB. */
 const MOST_PARAMETER = 1_000_000;
 
-/** Rows, in parts that each fit into a parameter. */
-function parts<T extends object>(rows: T[]): T[][] {
-  const made: T[][] = [];
+/** Rows as JSON, in parts that each fit into a parameter. */
+function partsOf(table: Table, rows: object[]): string[] {
+  const parts: string[][] = [];
   let bytes = MOST_PARAMETER;
   for (const row of rows) {
+    const text = jsonOf(spell(table), row);
     // Rows are ASCII except user text, whose characters take up to three bytes.
-    const size = utf8(JSON.stringify(row)).length;
+    const size = utf8(text).length;
     // safety: batch-parameters-bounded
     if (bytes + size > MOST_PARAMETER) {
-      made.push([]);
+      parts.push([]);
       bytes = 0;
     }
-    made.at(-1)?.push(row);
+    parts.at(-1)?.push(text);
     bytes += size;
   }
-  return made;
+  return parts.map(listOf);
 }
 
 /** Many rows in one statement, each replacing the row with its key. */
 export function upsertOf(table: Table, rows: object[]): Statement {
   const spelling = spell(table);
-  return { sql: spelling.upsert, params: [jsonOf(spelling, rows)] };
+  return { sql: spelling.upsert, params: [listOf(rows.map((row) => jsonOf(spelling, row)))] };
 }
 
 /**
  * Many rows, new or not, in as few statements as possible. They fail if another row has a unique name of one.
  */
 export function putAllOf(table: Table, rows: object[]): Statement[] {
-  const spelling = spell(table);
-  return parts(rows).map((part) => ({ sql: spelling.put, params: [jsonOf(spelling, part)] }));
+  const { put } = spell(table);
+  return partsOf(table, rows).map((part) => ({ sql: put, params: [part] }));
 }
 
 /**
@@ -128,14 +132,13 @@ export function putAllOf(table: Table, rows: object[]): Statement[] {
  * previous revision.
  */
 export function reviseOf(table: Table, org: string, rows: object[]): Statement[] {
-  const spelling = spell(table);
-  return parts(rows).map((part) => ({ sql: spelling.revise, params: [jsonOf(spelling, part), org] }));
+  const { revise } = spell(table);
+  return partsOf(table, rows).map((part) => ({ sql: revise, params: [part, org] }));
 }
 
-const jsonOf = (spelling: Spelled, rows: object[]): string =>
-  JSON.stringify(
-    rows.map((row) => {
-      const values = valuesOf(spelling, row);
-      return Object.fromEntries(spelling.columns.map(([name], at) => [name, values[at]]));
-    }),
-  );
+const listOf = (texts: readonly string[]): string => `[${texts.join()}]`;
+
+function jsonOf(spelling: Spelled, row: object): string {
+  const values = valuesOf(spelling, row);
+  return JSON.stringify(Object.fromEntries(spelling.columns.map(([name], at) => [name, values[at]])));
+}

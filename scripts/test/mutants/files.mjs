@@ -148,7 +148,7 @@ export const mutants = [
   {
     name: 'an import reveals to any caller that a value is equal',
     tag: 'import-equal-told-to-readers',
-    change: { from: ' && mayRead', to: '' },
+    change: { from: ' && mayRead(call, row)', to: '' },
     notice: 'api/imports/imports: permission: only readers are told that a value is equal',
   },
   {
@@ -160,7 +160,7 @@ export const mutants = [
   {
     name: 'a statement of a batch takes a parameter of any length',
     tag: 'batch-parameters-bounded',
-    change: { from: 'bytes + size > MOST_PARAMETER', to: 'made.length === 0' },
+    change: { from: 'bytes + size > MOST_PARAMETER', to: 'parts.length === 0' },
     notice:
       'api/imports/imports: limits: parameters of D1 stay below its limit, regardless of the size of an import',
   },

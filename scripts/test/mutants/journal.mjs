@@ -192,7 +192,7 @@ export const mutants = [
   {
     name: 'an adoption removes another row for one that it cannot store',
     tag: 'put-replaces-own-row-only',
-    change: { from: 'insert into', to: 'insert or replace into' },
+    change: { from: "into('insert')", to: "into('insert or replace')" },
     notice: 'faults/adoption-refused: removes no other secret for one that it cannot store',
   },
   {

@@ -59,11 +59,14 @@ function mayEnter(call: ImportCall): Refusal | null {
   return refuse('NOT_FOUND', { message: 'The environment does not exist.' });
 }
 
-/** The items, each with the secret of its name; null if the caller may not write it. */
-function judged(
-  call: ImportCall,
-  environment: EnvironmentRow,
-): { item: ImportItem; row: SecretRow | null; isAllowed: boolean }[] | Refusal {
+/** An item with the secret of its name; null if the caller may not write it. */
+interface Found {
+  item: ImportItem;
+  row: SecretRow | null;
+  isAllowed: boolean;
+}
+
+function judged(call: ImportCall, environment: EnvironmentRow): Found[] | Refusal {
   const { core, caller, input } = call;
   const permissions = permissionsIn(call, environment.id);
   const steps = stepsFor(caller, WRITE, MOST_STEPS);
@@ -137,6 +140,16 @@ function tagsWith({ tags }: SecretRow, is_base64: boolean): SecretRow['tags'] {
   return encoding === 'base64' ? others : tags;
 }
 
+const mayRead = (call: ImportCall, row: SecretRow): boolean =>
+  reaches(call.caller, ['secrets:read'], row.environment_id, row.name) && !mayReveal(call, row).isHeld;
+
+/** Whether a secret keeps its value: the import has the same one, and the caller may know that. */
+function isKept(call: ImportCall, row: SecretRow, { value }: ImportItem): boolean {
+  const isSame = value.fingerprint === row.fingerprint && (value.binary ?? null) === (row.binary ?? null);
+  // safety: import-equal-told-to-readers
+  return isSame && mayRead(call, row);
+}
+
 /** An existing secret gets a new version, unless it already has the value and the caller may read it. */
 function overwriting(
   call: ImportCall,
@@ -156,12 +169,7 @@ function overwriting(
   }
   const tags = tagsWith(row, item.is_base64);
   const isTagged = JSON.stringify(tags) === JSON.stringify(row.tags);
-  const mayRead =
-    reaches(call.caller, ['secrets:read'], row.environment_id, row.name) && !mayReveal(call, row).isHeld;
-  const isSame =
-    item.value.fingerprint === row.fingerprint && (item.value.binary ?? null) === (row.binary ?? null);
-  // safety: import-equal-told-to-readers
-  const same = isSame && mayRead;
+  const same = isKept(call, row, item);
   if (same && isTagged) return { to: 'skipped', item };
   const plan = same
     ? changed(call, row, { tags }, now)
@@ -236,15 +244,14 @@ function planOf(call: ImportCall, environment: EnvironmentRow, steps: readonly S
 
 /**
  * Values are encrypted for a secret's id. Asks the Worker to encrypt those again whose names belong to other
- * secrets: see `encryptFor`.
+ * secrets: see `encryptFor`. Nothing is planned before it has.
  */
-function encryptAgain(call: ImportCall, steps: readonly Step[]): Refusal | More<Wanted> | null {
+function encryptAgain(call: ImportCall, found: readonly Found[], now: number): Refusal | More<Wanted> | null {
   const { ask, input } = call;
-  if (input.dry_run) return null;
-  const places = new Map(input.items.map((item, at) => [item, at]));
-  const ids = steps.flatMap((step): Wanted['ids'] =>
-    step.to === 'updated' && step.row && step.plan.versions?.length && step.item.id !== step.row.id
-      ? [[places.get(step.item) as number, step.row.id]]
+  if (input.dry_run || input.on_conflict !== 'overwrite') return null;
+  const ids = found.flatMap(({ item, row }, at): Wanted['ids'] =>
+    row && row.id !== item.id && readable(row, now) === null && !isKept(call, row, item)
+      ? [[at, row.id]]
       : [],
   );
   if (ids.length === 0) return null;
@@ -270,6 +277,8 @@ function plan(call: ImportCall, now: number, kept: Map<string, Kept>): Proposal 
     if (isAllowed && !row) return { environment_id, type: typeOf(item), name: item.name };
     return row && input.on_conflict === 'overwrite' ? row : [];
   });
+  const more = encryptAgain(call, found, now);
+  if (more) return more;
   compareAll(call.core, compared);
   const steps: Step[] = [];
   for (const { item, row, isAllowed } of found) {
@@ -283,7 +292,7 @@ function plan(call: ImportCall, now: number, kept: Map<string, Kept>): Proposal 
     if (isRefusal(step)) return step;
     steps.push(step);
   }
-  return encryptAgain(call, steps) ?? planOf(call, environment, steps);
+  return planOf(call, environment, steps);
 }
 
 /** The secrets that the import may change. */
