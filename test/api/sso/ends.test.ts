@@ -145,7 +145,9 @@ describe('single sign-on: back-channel logout', () => {
   });
 
   it('without a sid ends all of the person by this connection, and no session of a passkey', async () => {
-    const { o, browser, provider, claims, logout, at } = await world();
+    const { o, browser, provider, claims, logout, at, member } = await world();
+    const own = newBrowser(await newPasskey(ORIGIN));
+    await own.enrol((await o.post(`/members/${member.id}/enrolments`)).json.enrolment_url);
     const second = newSsoBrowser();
     await second.signIn(provider, { ...claims, sid: undefined });
     await second.session();
@@ -158,6 +160,7 @@ describe('single sign-on: back-channel logout', () => {
     expect(await isOver(second)).toEqual(OVER);
     expect((await eve.whoami()).status).toBe(200);
     expect((await pass.browser.whoami()).status).toBe(200);
+    expect((await own.whoami()).status).toBe(200);
   });
 
   it('takes no other token, none twice and none by another key', async () => {
