@@ -67,6 +67,12 @@ export const mutants = [
       'api/sso/ends: with its link for good: the same identity links anew, and no earlier session comes back',
   },
   {
+    name: 'a subject that no database stores as it is signs in',
+    tag: 'sso-claims-storable',
+    change: { from: ' && value.isWellFormed()', to: '' },
+    notice: 'api/sso/attacks: with a subject that no database stores as it is identifies nobody',
+  },
+  {
     name: 'an altered connection begins a sign-in',
     tag: 'sso-lookup-row-mac',
     change: { from: ' && row.mac === macOf(keys.row, kind, row)', to: '' },
