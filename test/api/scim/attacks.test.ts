@@ -150,6 +150,15 @@ describe('SCIM: members', () => {
     expect((await o.get(`/members/${owner}`)).json).toMatchObject({ status: 'suspended', role: 'owner' });
   });
 
+  it('SCIM: half a surrogate pair is stored as a replacement character', async () => {
+    const o = await newOrg();
+    const idp = await newIdp(o);
+    const { json } = await idp.post('/Users', person({ displayName: 'a\ud800', externalId: '\udfff' }));
+    expect([json.displayName, json.externalId]).toEqual(['a\ufffd', '\ufffd']);
+    const long = await idp.post('/Users', person({ displayName: `${'x'.repeat(99)}\u{1f511}` }));
+    expect(long.json.displayName).toBe(`${'x'.repeat(99)}\ufffd`);
+  });
+
   it('SCIM: an owner without a passkey is not the one who remains', async () => {
     const { o, member } = await signIn(await newOrg(), 'owner');
     const idp = await newIdp(o);

@@ -133,7 +133,7 @@ export const readUserById: Operation<Record<string, never>> = {
 
 const MOST_NAME = 100;
 const nameFrom = ({ display, given, family }: UserChange, otherwise: string): string =>
-  (display ?? ([given, family].filter(Boolean).join(' ') || otherwise)).slice(0, MOST_NAME);
+  (display ?? ([given, family].filter(Boolean).join(' ') || otherwise)).slice(0, MOST_NAME).toWellFormed();
 
 /** Whether a name or an address belongs to somebody else, seen or not. */
 function isInUse(call: Call<unknown>, { user_name, email }: UserChange, by: string): boolean {
