@@ -180,9 +180,27 @@ export const mutants = [
     notice: 'api/scim/attacks: SCIM: removes no owner, renames none, and leaves one who acts',
   },
   {
+    name: 'SCIM leaves an owner whom only the provider signs in',
+    tag: 'scim-keeps-an-owner-with-passkey',
+    change: { from: "core.rows.within('passkey', one.id).length > 0", to: 'true' },
+    notice: 'api/scim/attacks: SCIM: an owner without a passkey is not the one who remains',
+  },
+  {
+    name: 'SCIM moves the address of a member whom a person suspended',
+    tag: 'suspended-by-person-keeps-address',
+    change: 'never',
+    notice: 'api/members/readmit: SCIM: a user whom a person suspended is not made anew',
+  },
+  {
+    name: 'SCIM makes a suspended member anew',
+    tag: 'suspended-by-person-not-made-anew',
+    change: { from: 'isSuspendedByPerson(row) ? [remembering(call, row, now)] : []', to: '[]' },
+    notice: 'api/members/readmit: SCIM: a user whom a person suspended is not made anew',
+  },
+  {
     name: 'SCIM lifts suspensions of people',
     tag: 'scim-lifts-its-own',
-    change: { from: " && row.suspended_by?.startsWith(idStart('scim'))", to: '' },
+    change: { from: ' && !isSuspendedByPerson(row)', to: '' },
     notice: 'api/scim/attacks: SCIM: lifts its own suspensions alone',
   },
   {

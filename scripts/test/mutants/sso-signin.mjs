@@ -29,6 +29,13 @@ export const mutants = [
       'api/sso/signin: with the passkey of somebody else, or from another browser, links nobody',
     'sso-links-in-verified-domains':
       'api/sso/signin: of somebody unknown is refused without jit, and so is an address outside the verified domains',
+    'sso-connection-as-used': 'api/sso/races: of the member or the connection counts',
+    'sso-link-by-the-issuer-of-the-start':
+      'api/sso/races: that gives the connection another issuer ends a link that waits for a passkey',
+    'sso-links-within-its-connection': 'api/sso/races: a person whom another connection provisions',
+    'sso-suspended-not-linked': 'api/sso/races: a member who is suspended, linked to nothing yet',
+    'sso-token-signed':
+      'api/sso/attacks: with a key of its own in the header, an unknown kid, or a signature of another key is refused',
     'sso-links-once': 'api/sso/signin: links an invited member once, ends the invitation and tells owners',
     'sso-logout-once': 'api/sso/ends: takes no other token, none twice and none by another key',
     'sso-logout-token': 'api/sso/ends: takes no other token, none twice and none by another key',
@@ -40,6 +47,44 @@ export const mutants = [
     'sso-suspended-refused': 'api/sso/ends: with a suspension, which no sign-in gets around',
     'sso-terminal-ends-with-identity': 'api/sso/ends: of a terminal that it confirmed, too',
   }),
+  {
+    name: 'an owner stays confirmed by a provider',
+    tag: 'provider-confirms-no-owner',
+    change: { from: '!isOwnerByProvider(core, lineage[0] as CredentialRow)', to: 'true' },
+    notice: 'api/sso/ends: is not for owners, whatever the provider confirmed before they were',
+  },
+  {
+    name: 'a provider confirms for an owner',
+    tag: 'sso-confirms-no-owner',
+    change: 'never',
+    notice: 'api/sso/ends: of somebody who became an owner at the provider is refused',
+  },
+  {
+    name: 'sessions come back with the link of the same identity',
+    tag: 'unlinking-ends-sessions',
+    change: { from: '.filter(({ sso }) => sso)', to: '.filter(() => false)' },
+    notice:
+      'api/sso/ends: with its link for good: the same identity links anew, and no earlier session comes back',
+  },
+  {
+    name: 'a subject that no database stores as it is signs in',
+    tag: 'sso-claims-storable',
+    change: { from: ' && value.isWellFormed()', to: '' },
+    notice: 'api/sso/attacks: with a subject that no database stores as it is identifies nobody',
+  },
+  {
+    name: 'an altered connection begins a sign-in',
+    tag: 'sso-lookup-row-mac',
+    change: { from: ' && row.mac === macOf(keys.row, kind, row)', to: '' },
+    notice: 'api/sso/races: a connection or a domain that was altered in D1 begins no sign-in',
+  },
+  {
+    name: 'a logout at a provider ends sessions of others',
+    tag: 'sso-logout-of-its-sessions',
+    change: { from: 'sso?.connection === connection && ', to: '' },
+    notice:
+      'api/sso/ends: without a sid ends all of the person by this connection, and no session of a passkey',
+  },
   {
     name: 'sessions of passkeys come back when enforce is switched off',
     tag: 'enforce-ends-for-good',

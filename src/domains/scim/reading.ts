@@ -47,7 +47,8 @@ const MOST_TEXT = 254;
 
 function textOf(value: unknown, name: string): string | Refusal {
   if (typeof value !== 'string') return badRequest('invalidValue', `${name} must be a string.`);
-  const text = value.trim();
+  // A database stores half a surrogate pair as another text, whose MAC would not match.
+  const text = value.trim().toWellFormed();
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
   return text.length > 0 && text.length <= MOST_TEXT && !/[\u0000-\u001f\u007f]/.test(text)
     ? text

@@ -53,6 +53,20 @@ export const flowCookie = (keys: DeploymentKeys, flow: Flow, now = Date.now()): 
     Math.max(1, Math.ceil((flow.until - now) / 1000)),
   );
 
+/** The most characters of a cookie that browsers keep, less its name and attributes. */
+const MOST_COOKIE = 3800;
+
+/**
+ * The Set-Cookie header of a link that waits for a passkey. The groups of the person stay out where they make
+ * it longer than browsers take: the next sign-in has them again.
+ */
+export function linkCookie(keys: DeploymentKeys, flow: Flow & Required<Pick<Flow, 'link'>>): string {
+  const cookie = flowCookie(keys, flow);
+  if (cookie.length <= MOST_COOKIE) return cookie;
+  const { link } = flow;
+  return flowCookie(keys, { ...flow, link: { ...link, person: { ...link.person, groups: null } } });
+}
+
 /** The sign-in that a browser has begun; null if there is none, or it took too long. */
 export function readFlow(keys: DeploymentKeys, headers: Headers, now = Date.now()): Flow | null {
   const value = parse(headers.get('cookie') ?? '', COOKIE)[COOKIE];

@@ -34,6 +34,7 @@ async function query<K extends RowKind>(
     results.map(async (raw) => {
       const row = readable(kind, raw) as (RowTypes[K] & { org_id: string; mac: string }) | null;
       const keys = row && (await keyring.org(row.org_id));
+      // safety: sso-lookup-row-mac
       return row && keys && row.mac === macOf(keys.row, kind, row) ? [{ row, keys }] : [];
     }),
   );

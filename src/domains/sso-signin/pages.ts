@@ -18,7 +18,7 @@ import { errorResponse } from '../../http/responses';
 import { browserTokens, signer } from '../signin/tokens';
 import { decryptClientSecret } from '../sso/encryption';
 import { type OidcConfig, SSO_CALLBACK } from '../sso/wire';
-import { cleared, FLOW_LIVES, type Flow, flowCookie, readFlow, sessionOf } from './flow';
+import { cleared, FLOW_LIVES, type Flow, linkCookie, readFlow, sessionOf } from './flow';
 import type { LogoutInput } from './gate/logout';
 import type { RefusedInput, SignedIn, SsoInput } from './gate/operations';
 import { connectionOf, type Found } from './lookup';
@@ -147,7 +147,7 @@ async function signIn(context: PublicContext, query: URLSearchParams): Promise<R
   if (data.is === 'asked') {
     const link = { person, member: data.member, session };
     const waiting = { ...flow, link, until: Date.now() + FLOW_LIVES };
-    return redirect(`/sso/link#${flow.return_to}`, flowCookie(context.deployment, waiting));
+    return redirect(`/sso/link#${flow.return_to}`, linkCookie(context.deployment, waiting));
   }
   const { headers } = await browserTokens(context, flow.org, key, data.begun);
   return redirect(flow.return_to, headers?.['Set-Cookie'] ?? '', cleared);

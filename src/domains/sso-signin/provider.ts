@@ -130,6 +130,7 @@ export async function claimsOf(
     });
     const text = tokens.id_token as string;
     const problem = await unsigned(where, config.issuer, text);
+    // safety: sso-token-signed
     if (problem) return { problem };
     const claims = decodeJwt(text);
     // The library looks at it only where there are several audiences.

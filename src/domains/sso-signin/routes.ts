@@ -119,6 +119,8 @@ async function link(
   const flow = pending(context);
   const found = flow && (await connectionOf(context, flow.connection));
   if (!flow || found?.org !== flow.org) return refused(context);
+  // safety: sso-link-by-the-issuer-of-the-start
+  if (found.config.issuer !== flow.issuer) return refused(context);
   const { keys, row } = found;
   const { person, member, session } = flow.link;
   const challenge = challengeOf(response.response.clientDataJSON);

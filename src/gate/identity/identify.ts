@@ -19,7 +19,7 @@ import { callerOf, memberOf } from './caller';
 import { endOf, isEndedByPanic } from './lifetime';
 import { lineageOf } from './lineage';
 import { actingMember } from './members';
-import { memberBehind, type SsoIdentity } from './sso';
+import { isOwnerByProvider, memberBehind, type SsoIdentity } from './sso';
 
 /** The identified caller of a request, and why it is refused, if it is. */
 export interface Identity {
@@ -259,7 +259,10 @@ function signingIn(core: Core, identity: SsoIdentity): Identity {
 const confirmable = (core: Core, lineage: readonly CredentialRow[], jwt: number | undefined): Caller =>
   // safety: permissions-computed-once
   Object.assign(callerOf(core, lineage), {
-    confirmed: isConfirmed(lineage[0] as CredentialRow, jwt, core.now()),
+    confirmed:
+      isConfirmed(lineage[0] as CredentialRow, jwt, core.now()) &&
+      // safety: provider-confirms-no-owner
+      !isOwnerByProvider(core, lineage[0] as CredentialRow),
   });
 
 /** How long a confirmation is valid, in milliseconds. */

@@ -91,4 +91,14 @@ export function hasSessionEnded(core: Reader, { sso, member_id, created_at }: Cr
   );
 }
 
+/**
+ * Whether a session of single sign-on is of an owner without a passkey. Only the provider can have confirmed
+ * it, before the member became an owner.
+ */
+export const isOwnerByProvider = ({ rows }: Reader, { sso, member_id }: CredentialRow): boolean =>
+  sso !== null &&
+  member_id !== null &&
+  rows.get('member', member_id)?.role === 'owner' &&
+  rows.within('passkey', member_id).length === 0;
+
 const isOf = (link: SsoLinkRow | null, member: string | null): boolean => link?.member_id === member;

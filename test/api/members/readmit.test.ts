@@ -29,6 +29,22 @@ describe('readmission', () => {
     ]);
   });
 
+  it('SCIM: a user whom a person suspended is not made anew, by removal or by a new address', async () => {
+    const o = await newOrg();
+    const idp = await newIdp(o);
+    const user = person();
+    const { id } = (await idp.post('/Users', user)).json;
+    expect((await o.post(`/members/${id}/suspend`)).status).toBe(200);
+    const moved = await idp.put(`/Users/${id}`, { ...user, ...at('moved@example.com') });
+    expect([moved.status, moved.json.scimType]).toEqual([400, 'mutability']);
+    expect((await o.get(`/members/${id}`)).json.email).toBe(user.userName);
+    expect((await idp.del(`/Users/${id}`)).status).toBe(204);
+    const again = await idp.post('/Users', user);
+    expect([again.status, again.json.scimType]).toEqual([409, 'uniqueness']);
+    expect((await o.post('/members/readmit', { email: user.userName })).status).toBe(204);
+    expect((await idp.post('/Users', user)).status).toBe(201);
+  });
+
   it('SCIM: a user whom SCIM itself removed is made anew', async () => {
     const o = await newOrg();
     const idp = await newIdp(o);

@@ -7,8 +7,9 @@ import { approvalIn, approve, newApprovalPolicy, newOffice, settle } from '../..
 import { change, newBrowser, newSignedIn, ORIGIN, signIn } from '../../support/browser';
 import { newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
+import { inGate } from '../../support/gate';
 import { newPasskey } from '../../support/passkey';
-import { newMember, newTeam, ownerId } from '../../support/people';
+import { add, newMember, newTeam, ownerId } from '../../support/people';
 import { ERROR, idpOf, newIdp, newUser, person } from '../../support/scim';
 import { DAY } from '../../support/time';
 import { codeOf, newOrg, newSecret, send, useWorld } from '../../support/world';
@@ -147,6 +148,26 @@ describe('SCIM: members', () => {
     ).toBe(409);
     expect((await idp.patch(path, { op: 'replace', path: 'active', value: false })).status).toBe(200);
     expect((await o.get(`/members/${owner}`)).json).toMatchObject({ status: 'suspended', role: 'owner' });
+  });
+
+  it('SCIM: half a surrogate pair is stored as a replacement character', async () => {
+    const o = await newOrg();
+    const idp = await newIdp(o);
+    const { json } = await idp.post('/Users', person({ displayName: 'a\ud800', externalId: '\udfff' }));
+    expect([json.displayName, json.externalId]).toEqual(['a\ufffd', '\ufffd']);
+    const long = await idp.post('/Users', person({ displayName: `${'x'.repeat(99)}\u{1f511}` }));
+    expect(long.json.displayName).toBe(`${'x'.repeat(99)}\ufffd`);
+  });
+
+  it('SCIM: an owner without a passkey is not the one who remains', async () => {
+    const { o, member } = await signIn(await newOrg(), 'owner');
+    const idp = await newIdp(o);
+    const second = await newMember(o, 'owner');
+    const row = await inGate(o, ({ core }) => core.rows.get('member', second.id));
+    await add(o, 'member', [{ ...(row as MemberRow), enrolled_at: Date.now() }]);
+    const off = { op: 'replace', path: 'active', value: false };
+    expect((await idp.patch(`/Users/${member.id}`, off)).status).toBe(409);
+    expect((await idp.patch(`/Users/${second.id}`, off)).status).toBe(200);
   });
 
   it('SCIM: takes over no address, of those that it made neither', async () => {

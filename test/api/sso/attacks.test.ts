@@ -253,6 +253,17 @@ describe('single sign-on: an ID token', () => {
     expect((await newSsoBrowser().signIn(provider, right)).status).toBe(303);
   });
 
+  it('with a subject that no database stores as it is identifies nobody', async () => {
+    const { o, provider, at } = await connected({ jit: 1 });
+    for (const sub of ['\ud800x', 'x\udfff', '', 'x'.repeat(256)]) {
+      expect((await newSsoBrowser().signIn(provider, claimsOf(at('bea'), { sub }))).status).toBe(403);
+      expect(await reasonOf(o)).toBe('the ID token identifies nobody of this issuer');
+    }
+    const names = { name: 'Bea\ud800', sid: '\ud800', groups: ['\ud800'] };
+    expect((await newSsoBrowser().signIn(provider, claimsOf(at('eve'), names))).status).toBe(303);
+    expect((await o.get('/members')).json.data).toHaveLength(2);
+  });
+
   it('missing, or of an answer that is no JSON, is refused', async () => {
     const answers = [
       () => new Response('', { status: 500 }),

@@ -11,6 +11,7 @@ import {
   connected,
   deleteConnection,
   enrolled,
+  newDomain,
   newSsoBrowser,
   ORIGIN,
   reasonOf,
@@ -59,6 +60,15 @@ describe('single sign-on: a session ends', () => {
     expect((await newSsoBrowser().signIn(provider, claims, start)).status).toBe(403);
     expect(await reasonOf(o)).toBe('the member is suspended');
     expect((await newSsoBrowser().signIn(provider, { ...claims, sub: 'new' }, start)).status).toBe(403);
+    expect((await o.get('/members')).json.data).toHaveLength(2);
+  });
+
+  it('with its link for good: the same identity links anew, and no earlier session comes back', async () => {
+    const { o, owner, browser, member, provider, claims } = await signedIn();
+    expect((await owner.o.del(`/members/${member.id}/links`)).status).toBe(204);
+    expect((await newSsoBrowser().signIn(provider, claims)).status).toBe(303);
+    expect(await isOver(browser)).toEqual(OVER);
+    expect((await browser.refresh()).status).toBe(401);
     expect((await o.get('/members')).json.data).toHaveLength(2);
   });
 
@@ -135,7 +145,9 @@ describe('single sign-on: back-channel logout', () => {
   });
 
   it('without a sid ends all of the person by this connection, and no session of a passkey', async () => {
-    const { o, browser, provider, claims, logout, at } = await world();
+    const { o, browser, provider, claims, logout, at, member } = await world();
+    const own = newBrowser(await newPasskey(ORIGIN));
+    await own.enrol((await o.post(`/members/${member.id}/enrolments`)).json.enrolment_url);
     const second = newSsoBrowser();
     await second.signIn(provider, { ...claims, sid: undefined });
     await second.session();
@@ -148,6 +160,7 @@ describe('single sign-on: back-channel logout', () => {
     expect(await isOver(second)).toEqual(OVER);
     expect((await eve.whoami()).status).toBe(200);
     expect((await pass.browser.whoami()).status).toBe(200);
+    expect((await own.whoami()).status).toBe(200);
   });
 
   it('takes no other token, none twice and none by another key', async () => {
@@ -272,6 +285,19 @@ describe('single sign-on: enforce', () => {
     expect((await later.whoami()).status).toBe(200);
     expect(codeOf(await bea.browser.whoami())).toEqual(OVER);
   });
+
+  it('ends sessions for good of a domain, too, that came while it was on', async () => {
+    const { o, owner, connection, domainId } = await connected();
+    const change = async (fields: object) =>
+      expect((await owner.o.patch(`/sso-connections/${connection}`, fields)).status).toBe(200);
+    await change({ enforce: true });
+    const bea = await enrolled(o, 'bea@came-later.example.com');
+    await change({ domains: [domainId, await newDomain(o, 'came-later.example.com')] });
+    expect(codeOf(await bea.browser.whoami())).toEqual(OVER);
+    await change({ enforce: false });
+    expect(codeOf(await bea.browser.whoami())).toEqual(OVER);
+    expect((await newBrowser(bea.passkey).login()).status).toBe(200);
+  });
 });
 
 describe('single sign-on: confirming a session', () => {
@@ -345,12 +371,38 @@ describe('single sign-on: confirming a session', () => {
     expect(codeOf(await start(o.token))[0]).toBe(401);
   });
 
+  it('is not for owners, whatever the provider confirmed before they were', async () => {
+    const { o, owner, browser, back, member, headers } = await confirming();
+    expect((await back()).status).toBe(303);
+    expect(await isConfirmed(browser)).toBe(true);
+    expect((await owner.o.patch(`/members/${member.id}`, { role: 'owner' })).status).toBe(200);
+    expect(await isConfirmed(browser)).toBe(false);
+    const as = o.as(browser.token);
+    for (const answer of [
+      await as.post('/scim-tokens', { name: 'x' }),
+      await as.post(`/members/${owner.member.id}/enrolments`),
+      await as.del(`/members/${owner.member.id}/links`),
+      await as.post('/panic', {}),
+    ])
+      expect(codeOf(answer)).toEqual([403, 'REAUTHENTICATION_REQUIRED']);
+    const again = { Authorization: `Bearer ${browser.token}` };
+    expect(codeOf(await browser.start({ confirm: true }, again))).toEqual([409, 'CONFLICT']);
+    expect(headers).not.toEqual(again);
+  });
+
+  it('of somebody who became an owner at the provider is refused', async () => {
+    const { owner, browser, back, member } = await confirming();
+    expect((await owner.o.patch(`/members/${member.id}`, { role: 'owner' })).status).toBe(200);
+    expect((await back()).status).toBe(403);
+    expect(await isConfirmed(browser)).toBe(false);
+  });
+
   it('begins no session, and a passkey that came meanwhile ends it', async () => {
     const { o, browser, back, member } = await confirming();
     const { addPasskey } = await import('../../support/people');
     await addPasskey(o, member.id);
     expect((await back()).status).toBe(403);
-    expect(await reasonOf(o)).toBe('the member has a passkey');
+    expect(await reasonOf(o)).toBe('the member has a passkey or needs one');
     expect((await browser.session()).member.id).toBe(member.id);
   });
 });

@@ -1,6 +1,8 @@
 // Single sign-on: starting, the callback, who a person is, and what the session is.
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { MemberRow } from '../../../src/db/schema';
 import { newBrowser, signIn } from '../../support/browser';
+import { inGate } from '../../support/gate';
 import { newPasskey } from '../../support/passkey';
 import { newMember, newTeam } from '../../support/people';
 import {
@@ -226,6 +228,26 @@ describe('single sign-on: linking by address', () => {
     expect((await next.signIn(provider, claims)).headers.get('location')).toBe('/console');
     // A second link by the same browser begins nothing.
     expect((await browser.link(member.passkey)).status).toBe(401);
+  });
+
+  it('takes a passkey of somebody in more groups than a cookie holds, who has them at the next sign-in', async () => {
+    const { o, provider, at, connection } = await connected();
+    const names = Array.from({ length: 100 }, (_, n) => `${n}`.padStart(36, '0'));
+    await changeConnection(o, connection, {
+      role_mappings: names.map((group) => ({ group, role: 'developer' as const })),
+    });
+    const bea = await enrolled(o, at('bea'));
+    const claims = claimsOf(at('bea'), { groups: names });
+    const browser = newSsoBrowser();
+    const asked = await browser.signIn(provider, claims);
+    expect(asked.headers.get('location')).toMatch('/sso/link');
+    for (const cookie of asked.headers.getSetCookie()) expect(cookie.length).toBeLessThan(4096);
+    expect((await browser.link(bea.passkey)).status).toBe(200);
+    const { provisioned } = (await inGate(o, ({ core }) => core.rows.get('member', bea.id))) as MemberRow;
+    expect(provisioned?.groups).toEqual([]);
+    expect((await newSsoBrowser().signIn(provider, claims)).status).toBe(303);
+    const after = (await inGate(o, ({ core }) => core.rows.get('member', bea.id))) as MemberRow;
+    expect(after.provisioned?.groups).toHaveLength(100);
   });
 
   it('with the passkey of somebody else, or from another browser, links nobody', async () => {

@@ -12,7 +12,7 @@ import type { Plan, Put } from '../../../gate/journal/plan';
 import { insertion, revision } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
-import { formerAt } from '../../members/gate/former';
+import { formerAt, remembering } from '../../members/gate/former';
 import { leaving, madeBy } from '../../members/gate/left';
 import { isTaken } from '../../members/gate/member';
 import { belongings, keptTies } from '../../members/gate/remove';
@@ -133,7 +133,7 @@ export const readUserById: Operation<Record<string, never>> = {
 
 const MOST_NAME = 100;
 const nameFrom = ({ display, given, family }: UserChange, otherwise: string): string =>
-  (display ?? ([given, family].filter(Boolean).join(' ') || otherwise)).slice(0, MOST_NAME);
+  (display ?? ([given, family].filter(Boolean).join(' ') || otherwise)).slice(0, MOST_NAME).toWellFormed();
 
 /** Whether a name or an address belongs to somebody else, seen or not. */
 function isInUse(call: Call<unknown>, { user_name, email }: UserChange, by: string): boolean {
@@ -193,9 +193,20 @@ export const createUser: Operation<{ id: string; change: UserChange }> = {
   },
 };
 
-/** Whether another owner who has enrolled would remain. */
+/** Whether another owner would remain who has a passkey: one without could only sign in by the provider. */
 const hasAnotherOwner = ({ core }: Call<unknown>, { id }: MemberRow): boolean =>
-  actingMembers(core).some((one) => one.id !== id && one.role === 'owner' && one.enrolled_at !== null);
+  actingMembers(core).some(
+    (one) =>
+      one.id !== id &&
+      one.role === 'owner' &&
+      one.enrolled_at !== null &&
+      // safety: scim-keeps-an-owner-with-passkey
+      core.rows.within('passkey', one.id).length > 0,
+  );
+
+/** Whether a person suspended a member: SCIM neither resumes them nor makes them anew. */
+const isSuspendedByPerson = (row: MemberRow): boolean =>
+  isSuspended(row) && !row.suspended_by?.startsWith(idStart('scim'));
 
 /** The fields that a change of names and addresses gives a member, or why it may not. */
 function detailsOf(call: Call<unknown>, row: MemberRow, change: UserChange, now: number) {
@@ -205,6 +216,10 @@ function detailsOf(call: Call<unknown>, row: MemberRow, change: UserChange, now:
   // safety: address-of-own-members
   if (!isSame && !isOwner && !row.provisioned?.made)
     return badRequest('mutability', 'SCIM changes the address only of users that it made.');
+  // Somebody could be made anew at the address that it leaves.
+  // safety: suspended-by-person-keeps-address
+  if (!isSame && isSuspendedByPerson(row))
+    return badRequest('mutability', 'A person suspended this user, whose address stays until they resume.');
   if (isInUse(call, { ...change, ...((isSame || isOwner) && { email: row.email }) }, row.id)) return IN_USE;
   if (!isSame && !isOwner && isRemoved(call.core, change.email as string)) return REMOVED;
   const facts = factsOf(call, row);
@@ -242,8 +257,7 @@ function activityOf(call: Call<unknown>, row: MemberRow, active: boolean | undef
   }
   // What people suspended, only people resume.
   // safety: scim-lifts-its-own
-  if (active === true && isSuspended(row) && row.suspended_by?.startsWith(idStart('scim')))
-    return [resuming(call, row, now)];
+  if (active === true && isSuspended(row) && !isSuspendedByPerson(row)) return [resuming(call, row, now)];
   return null;
 }
 
@@ -303,7 +317,12 @@ export const deleteUser: Operation<{ end_credentials: boolean }> = {
       return {
         status: 204,
         data: null,
-        writes: [...ending(call, row.id, now), ...keptTies(call, row, now)],
+        writes: [
+          ...ending(call, row.id, now),
+          ...keptTies(call, row, now),
+          // safety: suspended-by-person-not-made-anew
+          ...(isSuspendedByPerson(row) ? [remembering(call, row, now)] : []),
+        ],
         deletes: belongings(call.core, row),
         resource: row.id,
         destroyed: [row.id],

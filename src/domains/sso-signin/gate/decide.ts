@@ -35,6 +35,7 @@ export function decide(
   const { rows } = core;
   const connection = rows.get('sso_connection', id);
   if (!connection) return no('the connection was deleted');
+  // safety: sso-connection-as-used
   if (connection.revision !== revision) return no('the connection was changed during the sign-in');
   const identity = { connection: id, subject: person, email: person.email };
   const link = linkOf(core, identity);
@@ -60,12 +61,14 @@ function linked(connection: SsoConnectionRow, link: SsoLinkRow, member: MemberRo
 
 function linking(core: Core, connection: SsoConnectionRow, member: MemberRow, hasPasskey: boolean): Decision {
   const { rows } = core;
+  // safety: sso-suspended-not-linked
   if (member.suspended_at !== null) return no('the member is suspended');
   const links = rows.within('sso_link', member.id);
   // safety: sso-links-once
   if (links.some(({ connection_id }) => rows.get('sso_connection', connection_id)))
     return no('the member is linked to another identity');
   const other = member.provisioned?.connection ?? null;
+  // safety: sso-links-within-its-connection
   if (other !== null && other !== connection.id && rows.get('sso_connection', other))
     return no('the member belongs to another connection');
   const passkeys = rows.within('passkey', member.id).length;

@@ -29,9 +29,12 @@ function membersOf(call: Call<LogoutInput>): string[] {
 
 const endedOf = (call: Call<LogoutInput>): CredentialRow[] => {
   const { connection, sid } = call.input;
-  return membersOf(call)
-    .flatMap((id) => sessionsOf(call, id))
-    .filter(({ sso }) => sso?.connection === connection && (sid === null || sso.sid === sid));
+  return (
+    membersOf(call)
+      .flatMap((id) => sessionsOf(call, id))
+      // safety: sso-logout-of-its-sessions
+      .filter(({ sso }) => sso?.connection === connection && (sid === null || sso.sid === sid))
+  );
 };
 
 export const logout: Operation<LogoutInput> = {

@@ -13,7 +13,15 @@ import type { Call, Operation } from '../../../gate/request/call';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
 import { slugOf } from '../../../gate/request/target';
 import { mayFollow, type Used } from '../../passkeys/webauthn';
-import { beginSso, begunOf, confirmedAgain, isSpent, surplus } from '../../signin/gate/sessions';
+import {
+  beginSso,
+  begunOf,
+  confirmedAgain,
+  ending,
+  isSpent,
+  sessionsOf,
+  surplus,
+} from '../../signin/gate/sessions';
 import { exchanged, type Spent } from '../../trusts/gate/exchanged';
 import type { Person } from '../rules';
 import { type Decision, decide } from './decide';
@@ -242,8 +250,13 @@ function confirmable({ core, caller }: Call<unknown>, id: string): CredentialRow
       message: 'This session was not begun by single sign-on. Confirm it with a passkey.',
     });
   // safety: sso-confirms-without-passkey
-  return core.rows.within('passkey', caller.id).length > 0
-    ? refuse('CONFLICT', { message: 'You have a passkey. Confirm the session with it.' })
+  if (core.rows.within('passkey', caller.id).length > 0)
+    return refuse('CONFLICT', { message: 'You have a passkey. Confirm the session with it.' });
+  // safety: sso-confirms-no-owner
+  return core.rows.get('member', caller.id)?.role === 'owner'
+    ? refuse('CONFLICT', {
+        message: 'Owners confirm with a passkey. Another owner can create an enrolment link for you.',
+      })
     : row;
 }
 
@@ -280,7 +293,7 @@ function unconfirmed(call: Call<SsoInput>, now: number): string | null {
   )
     return 'the session is of another identity';
   if (!isAlive(core, row)) return 'the session has ended';
-  if ('code' in confirmable(call, row.id)) return 'the member has a passkey';
+  if ('code' in confirmable(call, row.id)) return 'the member has a passkey or needs one';
   const at = (input.person.auth_time ?? 0) * 1000;
   // safety: sso-confirmation-recent
   return at > now + SKEW || at < now - CONFIRMS_FOR ? 'the authentication is too old' : null;
@@ -314,7 +327,7 @@ const confirm: Operation<SsoInput> = {
 /** Frees a member's links: the member links anew by e-mail, as if for the first time. */
 const unlink: Operation<Record<string, never>> = {
   change: {
-    plan(call): Plan | Refusal {
+    plan(call, now): Plan | Refusal {
       const member = call.core.rows.get('member', call.ask.named.member as string);
       if (!member) return refuse('NOT_FOUND');
       const links = call.core.rows.within('sso_link', member.id);
@@ -322,6 +335,11 @@ const unlink: Operation<Record<string, never>> = {
         status: 204,
         data: null,
         describes: `free the links of ${member.name} to identity providers`,
+        // The same identity gets the same link again, and its earlier sessions would count.
+        // safety: unlinking-ends-sessions
+        writes: sessionsOf(call, member.id)
+          .filter(({ sso }) => sso)
+          .map((row) => ending(call, row, now)),
         deletes: links.map(({ id }) => ({ kind: 'sso_link', id })),
       };
     },

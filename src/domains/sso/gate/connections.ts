@@ -156,7 +156,10 @@ const create: Operation<Gives & { id: string; made?: Made }> = {
   },
 };
 
-/** A configuration with the time since when `enforce` has ended sessions of passkeys, which stay ended. */
+/**
+ * A configuration with the time until which `enforce` has ended sessions of passkeys, which stay ended: also
+ * those of domains that came while it was on.
+ */
 const configAfter = (
   { enforce, config: { enforced_at } }: SsoConnectionRow,
   after: Columns,
@@ -164,7 +167,7 @@ const configAfter = (
   now: number,
 ): SsoConnectionRow['config'] => {
   // safety: enforce-ends-for-good
-  const at = after.enforce === 1 && enforce !== 1 ? now : enforced_at;
+  const at = after.enforce !== undefined && after.enforce !== enforce ? now : enforced_at;
   return { ...config, ...(at !== undefined && { enforced_at: at }) };
 };
 
