@@ -242,6 +242,13 @@ export const mutants = [
       'api/syncs/stops: sync: what an approval policy holds is not sent after the reply by which it is made',
   },
   {
+    name: 'syncs stop: a secret that is gone by now is sent with its chunk',
+    tag: 'permit-while-secrets-last',
+    change: { from: "begun && kind === 'put'", to: 'false' },
+    notice:
+      'api/syncs/stops: sync: a secret that is deleted while its chunk is written is not written after the reply',
+  },
+  {
     name: 'a chunk of which nothing is sent ends the sync',
     tag: 'skipped-chunk-ends-no-sync',
     change: { from: 'next !== undefined &&', to: 'false &&' },

@@ -237,6 +237,27 @@ it.each(['made', 'changed'])(
   },
 );
 
+it('sync: a secret that is deleted while its chunk is written is not written after the reply', async () => {
+  const o = await filled();
+  const { id } = await (ways.config as (typeof ways)[string])(o, await newKey(o, SCOPES), 'circleci');
+  const [secret] = (await o.get('/secrets?limit=1&prefix=NAME_012')).json.data;
+  let deleted: Promise<Answer> | null = null;
+  let writes = 0;
+  targets.before = async ({ method }) => {
+    if (method === 'POST' && ++writes >= 3) {
+      deleted ??= o.del(`/secrets/${secret.id}`);
+      await deleted;
+    }
+    return null;
+  };
+  await syncAll(o);
+  const { results, status } = await statusOf(o, id);
+  const named = results.find(({ name }: { name: string }) => name === 'NAME_012');
+  const given = await (deleted as Promise<Answer> | null);
+  expect([given?.status, writes, results.length, status]).toEqual([204, MANY - 1, MANY, 'completed']);
+  expect([named.action, named.code]).toEqual(['skipped', 'NOT_FOUND']);
+});
+
 it('sync: one that is cancelled while its chunk is given back ends at once', async () => {
   const o = await filled();
   const issuer = await newIssuer();

@@ -138,6 +138,16 @@ const isStale = (core: Core, row: SyncRow, reach: string): boolean =>
   // While there is no plan, nothing is handed out.
   syncs(core).steps(row.id, 1).length > 0 && handed(core).get(row.id) !== reach;
 
+/** Whether a secret of the chunk that a job has is not active any more. */
+const isGone = (core: Core, { id, environment_id }: SyncRow, now: number): boolean =>
+  syncs(core)
+    .steps(id, MOST_CHUNK)
+    .some(
+      ({ kind, begun, name }) =>
+        // safety: permit-while-secrets-last
+        begun && kind === 'put' && readable(core.rows.find('secret', environment_id, name), now) !== null,
+    );
+
 /** How long calls that belong together may take before a stop no longer waits for them. */
 const WHOLE_LASTS = 20_000;
 
@@ -152,7 +162,8 @@ export const permit: Operation<PermitInput> = {
     if (stop || input.for === 'none') return unaudited({ stop, lasts: 0 } satisfies Permission);
     const reach = reachIn(core, callers);
     // safety: permit-within-reach
-    if (isStale(core, row, reach)) return unaudited({ stop, lasts: 0, again: true } satisfies Permission);
+    if (isStale(core, row, reach) || isGone(core, row, core.now()))
+      return unaudited({ stop, lasts: 0, again: true } satisfies Permission);
     // safety: permit-ends-with-caller
     const left = Math.min(
       ...callers.map(({ expires_at }) => (expires_at ?? Number.POSITIVE_INFINITY) - core.now()),
@@ -163,7 +174,7 @@ export const permit: Operation<PermitInput> = {
       if (now === null) return true;
       const { stop, callers } = standing(core, now);
       // safety: permit-ends-with-reach
-      return stop !== null || reachIn(core, callers) !== reach;
+      return stop !== null || reachIn(core, callers) !== reach || isGone(core, now, core.now());
     });
     return unaudited({ stop, lasts } satisfies Permission);
   },
