@@ -133,6 +133,9 @@ async function rows({ remote }, sql) {
   }
 }
 
+/** The wrapped keys of the database. @param {Task} task */
+const wrapsOf = async (task) => ({ wraps: await rows(task, WRAPS), orgs: [] });
+
 const total = (/** @type {Map<string, number>} */ under) =>
   [...under.values()].reduce((sum, n) => sum + n, 0);
 const others = (/** @type {Map<string, number>} */ under, /** @type {string} */ id) =>
@@ -274,7 +277,7 @@ async function remove(task) {
       message: `Only ${first.id} is in use. ${nothingToDo(task)}`,
     };
   // The service may have wrapped them under another key with this id.
-  const closed = await closedKeys({ wraps: await rows(task, WRAPS), orgs: [] }, [first], task.file);
+  const closed = await closedKeys(await wrapsOf(task), [first], task.file);
   if (closed) throw new ExpectedError(`${closed}; nothing was removed`);
   if (task.remote) {
     await putKeys(task, [first]);
@@ -300,9 +303,9 @@ async function status(task) {
   const under = await counts(task);
   const [first, ...old] = task.keys;
   const left = others(under, first.id);
-  const absent = absentKeys(task, under);
-  if (absent) process.exitCode = 1;
-  const next = absent
+  const problem = absentKeys(task, under) ?? (await closedKeys(await wrapsOf(task), task.keys, task.file));
+  if (problem) process.exitCode = 1;
+  const next = problem
     ? null
     : left
       ? 'rewrap'
@@ -315,7 +318,7 @@ async function status(task) {
     master_keys: ids(task.keys),
     wrapped: Object.fromEntries(under),
     next,
-    message: `MASTER_KEYS holds ${ids(task.keys).join(', ')}; ${total(under) === 0 ? 'the vault is empty and has no keys yet' : `${total(under) - left} of ${total(under)} keys are under ${first.id}`}. ${absent ? `${absent}.` : next === 'add' ? nothingToDo(task) : `Next: ${command(task, String(next))}`}`,
+    message: `MASTER_KEYS holds ${ids(task.keys).join(', ')}; ${total(under) === 0 ? 'the vault is empty and has no keys yet' : `${total(under) - left} of ${total(under)} keys are under ${first.id}`}. ${problem ? `${problem}.` : next === 'add' ? nothingToDo(task) : `Next: ${command(task, String(next))}`}`,
   };
 }
 

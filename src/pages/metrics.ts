@@ -4,7 +4,7 @@
 import type { Hono } from 'hono';
 import { equalSecret } from '../crypto/digest';
 import type { Env } from '../env';
-import { refuse } from '../errors';
+import { ApiError, refuse } from '../errors';
 import type { Trace } from '../http/context';
 import { readHeaders } from '../http/headers';
 import { countRefused } from '../http/refused-attempts';
@@ -34,6 +34,13 @@ export function metricsRoute(app: Hono<App>): void {
         : refuse('UNAUTHENTICATED', { message: WRONG });
       return errorResponse(refusal, base, trace);
     }
-    return new Response(prometheus(await read(env)), { headers: { 'Content-Type': CONTENT_TYPE } });
+    return new Response(prometheus(await read(env).catch(unavailable)), {
+      headers: { 'Content-Type': CONTENT_TYPE },
+    });
   });
 }
+
+/** The object with the sums is away, or cannot write, as on a full disk. */
+const unavailable = (): never => {
+  throw new ApiError(refuse('UNAVAILABLE', { retry_after: 2 }));
+};

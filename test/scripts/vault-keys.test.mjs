@@ -152,7 +152,7 @@ it('key rotation: a master key that is missing is named, and no step claims that
   assert.equal(fs.readFileSync(file, 'utf8'), `MASTER_KEYS=${key('k2')}\n`);
   fs.writeFileSync(file, `MASTER_KEYS=${key('k2')}\nRETIRED_MASTER_KEYS=${key('k1')}\n`, { mode: 0o600 });
   assert.match((await rotate()).said, /\(it is in RETIRED_MASTER_KEYS\)/);
-  fs.writeFileSync(file, `MASTER_KEYS=${key('k2')},${key('k1')}\n`, { mode: 0o600 });
+  fs.writeFileSync(file, `MASTER_KEYS=${key('k2')},k1:${master.toString('base64')}\n`, { mode: 0o600 });
   const known = await rotate();
   assert.equal(known.status, 0, known.said);
   assert.match(known.said, /Next: npm run keys:rotate -- rewrap/);
@@ -175,6 +175,12 @@ it('key rotation: the old master key stays while the new one in the file does no
       owner,
     );
   fs.writeFileSync(file, list(3), { mode: 0o600 });
+  const told = await runScript(project, ['scripts/operate/keys-rotate.mjs', '--keys', file], {
+    STATE_DIR: state,
+  });
+  assert.equal(told.status, 1, told.said);
+  assert.match(told.said, /2 of 2 wrapped keys do not decrypt.* has another key with the id k2/);
+  assert.doesNotMatch(told.said, /Next:/);
   const refused = await remove();
   assert.equal(refused.status, 1, refused.said);
   assert.match(

@@ -147,6 +147,16 @@ describe('metrics', () => {
     expect(await seriesOf('svc_mirror_lag_seconds')).toBe(30);
   });
 
+  it('is unavailable while the object with the sums does not answer', async () => {
+    const away = () => Promise.reject(new Error('internal error'));
+    const METRICS = { getByName: () => ({ add: away, read: away }) };
+    faults.variables = { METRICS_TOKEN, METRICS } as never;
+    faults.isolate++;
+    const { status, json, headers } = await read();
+    expect([status, json.error.code]).toEqual([503, 'UNAVAILABLE']);
+    expect(headers.get('retry-after')).toBe('2');
+  });
+
   it('the sums survive the end of their object', async () => {
     const o = await newOrg();
     const series = 'svc_requests_total{route="/api/v1/whoami",method="GET",status="200"}';
