@@ -3397,7 +3397,7 @@ export interface paths {
          *
          *     Needs no credential.
          */
-        post: operations["auth_sso"];
+        post: operations["auth_sso_start"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3441,7 +3441,7 @@ export interface paths {
          *
          *     Needs no credential.
          */
-        post: operations["post_auth_sso_link"];
+        post: operations["auth_sso_link"];
         delete?: never;
         options?: never;
         head?: never;
@@ -16376,7 +16376,7 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
-    auth_sso: {
+    auth_sso_start: {
         parameters: {
             query?: never;
             header?: {
@@ -16442,7 +16442,7 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
-    post_auth_sso_link: {
+    auth_sso_link: {
         parameters: {
             query?: never;
             header?: {

@@ -167,6 +167,7 @@ export const ssoSigninRoutes = [
     method: 'post',
     path: '/auth/sso/start',
     action: 'auth.sso',
+    operation: 'auth.sso_start',
     tag,
     summary: 'Start a sign-in by single sign-on',
     description:
@@ -207,6 +208,7 @@ export const ssoSigninRoutes = [
     method: 'post',
     path: '/auth/sso/link',
     action: 'auth.sso',
+    operation: 'auth.sso_link',
     tag,
     summary: 'Link an identity with a passkey',
     description:
