@@ -57,7 +57,13 @@ export function formOf(
 ) {
   const { assertion, ...more } = said;
   const response = {
-    ...{ issuer: entityId, key: 'key-1', audience, recipient, requestId: id, isExpired: false, ...more },
+    issuer: entityId,
+    key: 'key-1',
+    audience,
+    recipient,
+    requestId: id,
+    isExpired: false,
+    ...more,
     assertion: {
       subject: 'u-1',
       format: PERSISTENT,

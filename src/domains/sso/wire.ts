@@ -213,13 +213,10 @@ export const SsoConnection = z
       .string()
       .nullable()
       .openapi({ description: 'Of saml: the assertion consumer service (HTTP-POST).' }),
-    entity_id: z
-      .string()
-      .nullable()
-      .openapi({
-        description:
-          'Of saml: the entity id of this service for the provider, which is also the address of its metadata.',
-      }),
+    entity_id: z.string().nullable().openapi({
+      description:
+        'Of saml: the entity id of this service for the provider, which is also the address of its metadata.',
+    }),
     domains: z.array(z.string()),
     jit: z.boolean(),
     enforce: z.boolean(),

@@ -144,11 +144,9 @@ it('saml sign-in: a member with a passkey links with it', async () => {
 it('saml sign-in: a subject comes from subject_attribute, or else from a persistent NameID', async () => {
   const { at, o, owner, id } = await office({ jit: true });
   const one = newSsoBrowser();
-  const said = says(at('bea'), at('bea'), { oid: ['o-1'] });
-  said.assertion = {
-    ...said.assertion,
-    ...{ format: 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress' },
-  };
+  const { assertion } = says(at('bea'), at('bea'), { oid: ['o-1'] });
+  const format = 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress';
+  const said = { assertion: { ...assertion, format } };
   expect((await post(one, formOf(await start(one, { connection_id: id }), IDP, said))).status).toBe(403);
   expect(await reasonOf(o)).toContain('persistent');
   expect((await owner.o.patch(`/sso-connections/${id}`, { subject_attribute: 'oid' })).status).toBe(200);
