@@ -7,7 +7,7 @@ import { answerScim } from './compat/scim';
 import { answerVault } from './compat/vault';
 import { newId } from './db/ids';
 import { routes } from './domains';
-import { answerCallback, answerLogout } from './domains/sso-signin/pages';
+import { answerAcs, answerCallback, answerLogout, answerMetadata } from './domains/sso-signin/pages';
 import { type Env, settingsOf } from './env';
 import { ApiError, refuse } from './errors';
 import { health } from './health';
@@ -149,6 +149,8 @@ for (const path of [...methods.keys()].sort(inOrder)) {
 
 for (const [path, method, answer] of [
   ['/sso/callback', 'GET', answerCallback],
+  ['/sso/acs', 'POST', answerAcs],
+  ['/sso/saml/:connection_id', 'GET', answerMetadata],
   ['/sso/:connection_id/logout', 'POST', answerLogout],
 ] as const)
   app.all(path, (c) => {

@@ -33,6 +33,45 @@ export interface IssuerKeysCalls extends Rpc.DurableObjectBranded {
   renewed(issuer: string, now?: number): Promise<IssuerKey[] | string>;
 }
 
+/** A SAML identity provider, as its metadata describes it. */
+export interface SamlProvider {
+  entityId: string;
+  signInUrl: string;
+  /** PEM, one to ten. */
+  certificates: string[];
+}
+
+/** What a SAML provider asserts of a person. */
+export interface SamlAssertion {
+  subject: string;
+  /** The format of the NameID. */
+  format: string;
+  sessionIndex: string | null;
+  /** In milliseconds. */
+  authenticatedAt: number;
+  attributes: Record<string, string[]>;
+}
+
+type Read<T> = { ok: true; value: T } | { ok: false; reason: string };
+
+/** The calls of the SAML Worker: see `packages/saml`. */
+export interface SamlCalls {
+  metadata(xml: string): Promise<Read<SamlProvider>>;
+  request(asked: {
+    provider: SamlProvider;
+    id: string;
+    issuer: string;
+    recipient: string;
+    relayState: string;
+    force: boolean;
+    persistent: boolean;
+  }): Promise<Read<string>>;
+  response(
+    encoded: string,
+    expected: { provider: SamlProvider; audience: string; recipient: string; requestId: string },
+  ): Promise<Read<SamlAssertion>>;
+}
+
 /** A claim of a domain, for a row of an organisation. Numbers of claims of a domain only grow. */
 export interface Claim {
   org: string;
@@ -60,6 +99,8 @@ export interface Env {
   METRICS: DurableObjectNamespace<MetricsCalls>;
   QUEUE: Queue<QueueMessage>;
   ASSETS: Fetcher;
+  /** The SAML Worker; without it nobody signs in by SAML. */
+  SAML?: SamlCalls;
   MASTER_KEYS?: string;
   BOOTSTRAP_TOKEN?: string;
   PUBLIC_URL?: string;

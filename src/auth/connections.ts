@@ -31,7 +31,8 @@ function giftsOf(row: SsoConnectionRow): Gift[] {
   ];
 }
 
-const SOURCES = ['issuer', 'client_id', 'groups_claim'] as const;
+// safety: saml-signers-decide
+const SOURCES = ['issuer', 'client_id', 'groups_claim', 'subject_attribute', 'signers'] as const;
 
 /** Whether other people than before may get what a connection gives. */
 const isOpened = (before: SsoConnectionRow, after: SsoConnectionRow): boolean =>

@@ -3397,7 +3397,7 @@ export interface paths {
          *
          *     Needs no credential.
          */
-        post: operations["auth_sso"];
+        post: operations["auth_sso_start"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3441,7 +3441,7 @@ export interface paths {
          *
          *     Needs no credential.
          */
-        post: operations["post_auth_sso_link"];
+        post: operations["auth_sso_link"];
         delete?: never;
         options?: never;
         head?: never;
@@ -7476,13 +7476,16 @@ export interface components {
              */
             revision: number;
             /** @enum {string} */
-            kind: "oidc";
+            kind: "oidc" | "saml";
             /** @example Okta */
             name: string;
             /** @example https://login.example.com */
             issuer: string;
-            /** @example 0oa1b2c3d4 */
-            client_id: string;
+            /**
+             * @description null for saml.
+             * @example 0oa1b2c3d4
+             */
+            client_id: string | null;
             /**
              * @example [
              *       "openid",
@@ -7493,11 +7496,19 @@ export interface components {
             scopes: string[];
             /** @example groups */
             groups_claim: string;
+            metadata_url: string | null;
+            subject_attribute: string | null;
+            /** @description Of saml: SHA-256 of each certificate that may sign, in hexadecimal. */
+            certificates: string[];
             /**
-             * @description The redirect URI to register at the provider.
+             * @description Of oidc: the redirect URI to register at the provider.
              * @example https://vault.example.com/sso/callback
              */
-            redirect_uri: string;
+            redirect_uri: string | null;
+            /** @description Of saml: the assertion consumer service (HTTP-POST). */
+            acs_url: string | null;
+            /** @description Of saml: the entity id of this service for the provider, which is also the address of its metadata. */
+            entity_id: string | null;
             /**
              * @example [
              *       "dom_01M9xQeKcX3vTz6nWJfQ4b"
@@ -7529,20 +7540,12 @@ export interface components {
         };
         SsoConnectionIn: {
             /**
-             * @description OpenID Connect.
+             * @description OpenID Connect, or SAML 2.0.
              * @enum {string}
              */
-            kind: "oidc";
+            kind: "oidc" | "saml";
             /** @example Okta */
             name: string;
-            /**
-             * @description Exactly as the discovery document of the provider has it.
-             * @example https://login.example.com
-             */
-            issuer: string;
-            client_id: string;
-            /** @description Encrypted, and never returned. */
-            client_secret: string;
             /**
              * @description Ids of the domains whose members sign in here.
              * @example [
@@ -7550,6 +7553,14 @@ export interface components {
              *     ]
              */
             domains: string[];
+            /**
+             * @description Exactly as the discovery document of the provider has it.
+             * @example https://login.example.com
+             */
+            issuer?: string;
+            client_id?: string;
+            /** @description Encrypted, and never returned. */
+            client_secret?: string;
             /**
              * @description openid, email and profile by default.
              * @example [
@@ -7559,10 +7570,22 @@ export interface components {
              */
             scopes?: string[];
             /**
-             * @description The claim of the ID token that lists groups. groups by default.
+             * @description The claim of the ID token, or the attribute of SAML, that lists groups. groups by default.
              * @example groups
              */
             groups_claim?: string;
+            /** @description Of a SAML provider: its metadata (EntityDescriptor). */
+            metadata_xml?: string;
+            /**
+             * @description Of a SAML provider: where its metadata is. Send it again to read it anew.
+             * @example https://login.example.com/metadata.xml
+             */
+            metadata_url?: string;
+            /**
+             * @description Of a SAML provider: the attribute with the immutable id of a person. Without one, the NameID must be persistent.
+             * @example http://schemas.microsoft.com/identity/claims/objectidentifier
+             */
+            subject_attribute?: string | null;
             /** @description Whether a first sign-in with an address of a verified domain makes a member. false by default. */
             jit?: boolean;
             /** @description Whether members of the domains other than owners can sign in here only. false by default. */
@@ -7631,10 +7654,22 @@ export interface components {
              */
             scopes?: string[];
             /**
-             * @description The claim of the ID token that lists groups. groups by default.
+             * @description The claim of the ID token, or the attribute of SAML, that lists groups. groups by default.
              * @example groups
              */
             groups_claim?: string;
+            /** @description Of a SAML provider: its metadata (EntityDescriptor). */
+            metadata_xml?: string;
+            /**
+             * @description Of a SAML provider: where its metadata is. Send it again to read it anew.
+             * @example https://login.example.com/metadata.xml
+             */
+            metadata_url?: string;
+            /**
+             * @description Of a SAML provider: the attribute with the immutable id of a person. Without one, the NameID must be persistent.
+             * @example http://schemas.microsoft.com/identity/claims/objectidentifier
+             */
+            subject_attribute?: string | null;
             /**
              * @description Ids of the domains whose members sign in here.
              * @example [
@@ -15540,9 +15575,6 @@ export interface operations {
                  * @example {
                  *       "kind": "oidc",
                  *       "name": "Okta",
-                 *       "issuer": "https://login.example.com",
-                 *       "client_id": "text",
-                 *       "client_secret": "text",
                  *       "domains": [
                  *         "dom_01M9xQeKcX3vTz6nWJfQ4b"
                  *       ]
@@ -16376,7 +16408,7 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
-    auth_sso: {
+    auth_sso_start: {
         parameters: {
             query?: never;
             header?: {
@@ -16442,7 +16474,7 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
-    post_auth_sso_link: {
+    auth_sso_link: {
         parameters: {
             query?: never;
             header?: {

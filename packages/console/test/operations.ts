@@ -33,8 +33,8 @@ export const apiOnly: Record<string, string> = {
   scim_token_list: 'With an API key. See the guide on SCIM.',
   scim_token_revoke: 'With an API key. See the guide on SCIM.',
   member_unlink: 'With the API, by an owner. See the guide on single sign-on.',
-  auth_sso: 'On the page /sign-in, which leads to the console.',
+  auth_sso_start: 'On the page /sign-in, which leads to the console.',
   auth_sso_link_options: 'On the page /sso/link, which leads to the console.',
-  post_auth_sso_link: 'On the page /sso/link, which leads to the console.',
+  auth_sso_link: 'On the page /sso/link, which leads to the console.',
   auth_exchange: 'For CI jobs and workloads, which have a token of their platform.',
 };

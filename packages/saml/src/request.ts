@@ -14,18 +14,21 @@ export interface Request {
   relayState: string;
   /** Whether the person has to authenticate anew. */
   force: boolean;
+  /** Whether the NameID has to be persistent. */
+  persistent: boolean;
 }
 
 const PERSISTENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent';
 
-export function signInUrl({ provider, id, issuer, recipient, relayState, force }: Request): Promise<string> {
+export function signInUrl(asked: Request): Promise<string> {
+  const { provider, id, issuer, recipient, relayState, force, persistent } = asked;
   const library = new Library({
     idpCert: provider.certificates,
     entryPoint: provider.signInUrl,
     issuer,
     callbackUrl: recipient,
     generateUniqueId: () => id,
-    identifierFormat: PERSISTENT,
+    identifierFormat: persistent ? PERSISTENT : null,
     disableRequestedAuthnContext: true,
     forceAuthn: force,
   });

@@ -61,7 +61,15 @@ it('saml: a sign-in through the Worker', async () => {
     1,
   ]);
   const id = freshId();
-  const asked = { provider, id, issuer: AUDIENCE, recipient: RECIPIENT, relayState: 'r', force: true };
+  const asked = {
+    provider,
+    id,
+    issuer: AUDIENCE,
+    recipient: RECIPIENT,
+    relayState: 'r',
+    force: true,
+    persistent: true,
+  };
   const url = new URL((await call('request', asked)).value);
   expect([url.origin, url.searchParams.get('tenant'), url.searchParams.get('RelayState')]).toEqual([
     'https://idp.example',

@@ -1,8 +1,8 @@
 // Whether a configuration names everything that the Worker's code uses. Pure. Invariant: `Env` in src/env.ts
 // is the only list.
 
-/** Secrets that a deployment may do without. */
-const OPTIONAL = new Set(['METRICS_TOKEN']);
+/** Secrets and bindings that a deployment may do without. */
+const OPTIONAL = new Set(['METRICS_TOKEN', 'SAML']);
 
 /**
  * The members of `Env`.
@@ -34,9 +34,10 @@ export function lackingBindings(config, needed) {
     ],
   ];
   const lacking = needed.flatMap(({ name, type }) => {
+    if (OPTIONAL.has(name)) return [];
     const [, where, has] = places.find(([pattern]) => pattern.test(type)) ?? [];
     if (!where) return [`${name}, of a kind that this check does not know (${type})`];
-    return has.has(name) || OPTIONAL.has(name) ? [] : [`${name} in ${where}`];
+    return has.has(name) ? [] : [`${name} in ${where}`];
   });
   const classes = new Set((config.migrations ?? []).flatMap(({ new_sqlite_classes: made = [] }) => made));
   for (const { name, class_name: of } of config.durable_objects?.bindings ?? [])

@@ -158,4 +158,28 @@ export const mutants = [
     notice:
       'api/sso/attacks: is nobody by an address of a domain that another organisation verified, or that is verified no longer',
   },
+  {
+    name: 'other certificates of a SAML provider give nothing to others',
+    tag: 'saml-signers-decide',
+    change: { from: ", 'signers'", to: '' },
+    notice: 'unit/auth/connections: give all of it to others by another source',
+  },
+  {
+    name: 'the metadata of a SAML provider sends browsers anywhere',
+    tag: 'saml-sign-in-guarded',
+    change: { from: 'checkTarget(signInUrl, settings)', to: 'false' },
+    notice: 'api/sso/saml: what is not of its kind, is private or cannot be read is refused',
+  },
+  {
+    name: 'a NameID that may be given to somebody else identifies a person',
+    tag: 'saml-subject-persistent',
+    change: { from: 'format === PERSISTENT ? nameId : null', to: 'nameId' },
+    notice: 'api/sso/saml: a subject comes from subject_attribute, or else from a persistent NameID',
+  },
+  {
+    name: 'a SAML response counts without the RelayState of its start',
+    tag: 'saml-relay-state',
+    change: { from: 'relay !== state || ', to: '' },
+    notice: 'api/sso/saml: a response without its RelayState, or with two, begins no session',
+  },
 ];

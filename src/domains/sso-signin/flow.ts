@@ -7,6 +7,7 @@ import { parse } from 'hono/utils/cookie';
 import { newChallenge, readChallenge } from '../../auth/proofs';
 import { fromBase64, fromUtf8, toBase64Url, utf8 } from '../../crypto/bytes';
 import { decrypt, encrypt } from '../../crypto/envelope';
+import type { SsoConnectionRow } from '../../db/schema';
 import type { DeploymentKeys } from '../../keys/keyring';
 import type { Person } from './rules';
 
@@ -18,6 +19,7 @@ export const FLOW_LIVES = 600_000;
 export interface Flow {
   org: string;
   connection: string;
+  kind: SsoConnectionRow['kind'];
   /** The issuer that the browser was sent to. */
   issuer: string;
   state: string;
@@ -33,14 +35,13 @@ export interface Flow {
 
 const CONTEXT = ['cookie'];
 
-const cookieOf = (value: string, maxAge: number): string =>
+const cookieOf = (value: string, maxAge: number, sameSite: 'Lax' | 'None' = 'Lax'): string =>
   generateCookie(COOKIE, value, {
     maxAge,
     path: '/',
     httpOnly: true,
     secure: true,
-    // The provider's redirect is a navigation from another site.
-    sameSite: 'Lax',
+    sameSite,
   });
 export const cleared = cookieOf('', 0);
 
@@ -51,6 +52,9 @@ export const flowCookie = (keys: DeploymentKeys, flow: Flow, now = Date.now()): 
       fromBase64(encrypt(keys.sso, 'sign-in', CONTEXT, utf8(JSON.stringify(flow)))) ?? new Uint8Array(),
     ),
     Math.max(1, Math.ceil((flow.until - now) / 1000)),
+    // The redirect of an OpenID provider is a navigation from another site, and the response of a SAML
+    // provider a POST from there. The page that asks for a passkey is ours.
+    flow.kind === 'saml' && !flow.link ? 'None' : 'Lax',
   );
 
 /** The most characters of a cookie that browsers keep, less its name and attributes. */

@@ -8,16 +8,14 @@ import { domainOf } from '../../gate/identity/sso';
 import type { BaseContext } from '../../http/context';
 import type { OrgKeys } from '../../keys/keyring';
 import { ownerOf } from '../sso/owner';
-import { type OidcConfig, oidcOf } from '../sso/wire';
+import { type OidcConfig, oidcOf, type SamlConfig, samlOf } from '../sso/wire';
 
 type Where = Pick<BaseContext, 'env' | 'trace' | 'keyring'>;
 
-export interface Found {
-  org: string;
-  keys: OrgKeys;
-  row: SsoConnectionRow;
-  config: OidcConfig;
-}
+export type Found = { org: string; keys: OrgKeys; row: SsoConnectionRow } & Configured;
+
+/** The configuration of a connection, by its kind. */
+type Configured = { kind: 'oidc'; config: OidcConfig } | { kind: 'saml'; config: SamlConfig };
 
 async function query<K extends RowKind>(
   { env, trace, keyring }: Where,
@@ -41,7 +39,7 @@ async function query<K extends RowKind>(
   return found.flat();
 }
 
-/** A connection by OpenID Connect. */
+/** A connection. */
 export async function connectionOf(context: Where, id: string): Promise<Found | null> {
   if (!idBytes('sso', id)) return null;
   const [found] = await query(
@@ -50,8 +48,7 @@ export async function connectionOf(context: Where, id: string): Promise<Found | 
     'select * from sso_connections indexed by sso_connections_id where id = ?',
     id,
   );
-  const config = found && configOf(found.row);
-  return found && config ? { org: found.row.org_id, ...found, config } : null;
+  return found ? { org: found.row.org_id, ...found, ...configured(found.row) } : null;
 }
 
 /** The connection that signs in members of the domain of an address. */
@@ -73,11 +70,9 @@ export async function connectionFor(context: Where, email: string): Promise<Foun
     'select * from sso_connections where org_id = ? order by id',
     owner.org,
   );
-  for (const { row, keys } of found) {
-    const config = configOf(row);
-    if (config && row.domains.includes(owner.id)) return { org: row.org_id, row, keys, config };
-  }
-  return null;
+  const own = found.find(({ row }) => row.domains.includes(owner.id));
+  return own ? { org: own.row.org_id, ...own, ...configured(own.row) } : null;
 }
 
-const configOf = (row: SsoConnectionRow): OidcConfig | null => (row.kind === 'oidc' ? oidcOf(row) : null);
+const configured = (row: SsoConnectionRow): Configured =>
+  row.kind === 'saml' ? { kind: 'saml', config: samlOf(row) } : { kind: 'oidc', config: oidcOf(row) };

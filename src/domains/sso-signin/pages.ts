@@ -5,7 +5,7 @@ import { html } from 'hono/html';
 import { decodeJwt, type JWTPayload } from 'jose';
 import { fromUtf8 } from '../../crypto/bytes';
 import { sha256 } from '../../crypto/digest';
-import { newId } from '../../db/ids';
+import { idBytes, newId } from '../../db/ids';
 import { invalid, type Refusal, refuse, statusOf } from '../../errors';
 import type { Ask } from '../../gate/request/call';
 import { refusalOf } from '../../gate/request/outcome';
@@ -17,13 +17,14 @@ import { waitOf } from '../../http/refused-attempts';
 import { errorResponse } from '../../http/responses';
 import { browserTokens, signer } from '../signin/tokens';
 import { decryptClientSecret } from '../sso/encryption';
-import { type OidcConfig, SSO_CALLBACK } from '../sso/wire';
+import { entityIdOf, type OidcConfig, SSO_ACS, SSO_CALLBACK } from '../sso/wire';
 import { cleared, FLOW_LIVES, type Flow, linkCookie, readFlow, sessionOf } from './flow';
 import type { LogoutInput } from './gate/logout';
 import type { RefusedInput, SignedIn, SsoInput } from './gate/operations';
 import { connectionOf, type Found } from './lookup';
 import { claimsOf, unsigned } from './provider';
-import { type Person, personOf, subjectOf } from './rules';
+import { type Person, personOf, personOfSaml, subjectOf } from './rules';
+import { assertionOf } from './saml';
 
 const refusedPage = page(
   'Not signed in',
@@ -88,15 +89,25 @@ async function refusedFor(context: PublicContext, flow: Flow, reason: string): P
 async function personBack(
   context: PublicContext,
   flow: Flow,
-  { row, keys, config }: Found,
+  found: Found,
   query: URLSearchParams,
 ): Promise<Person | { problem: string }> {
+  const { row, keys, config } = found;
   // safety: sso-issuer-of-the-start
   if (config.issuer !== flow.issuer)
     return { problem: 'the connection has another issuer than at the start' };
+  if (found.kind === 'saml') {
+    const asserted = await assertionOf(context, row.id, found.config, query, flow.state);
+    if ('problem' in asserted) return asserted;
+    return (
+      personOfSaml(found.config, asserted, row) ?? {
+        problem: 'the assertion has no lasting id of the person: a persistent NameID, or subject_attribute',
+      }
+    );
+  }
   const secret = decryptClientSecret(keys, flow.org, row);
   const { state, nonce, verifier } = flow;
-  const claims = await claimsOf(context, config, query, {
+  const claims = await claimsOf(context, found.config, query, {
     state,
     nonce,
     verifier,
@@ -112,14 +123,15 @@ async function personBack(
   );
 }
 
-async function signIn(context: PublicContext, query: URLSearchParams): Promise<Response> {
+async function signIn(context: PublicContext, kind: Flow['kind'], query: URLSearchParams): Promise<Response> {
   const flow = readFlow(context.deployment, context.headers);
-  const session = flow && !flow.link ? sessionOf(context.deployment, flow) : null;
+  const session = flow?.kind === kind && !flow.link ? sessionOf(context.deployment, flow) : null;
   // Another browser's, or none: it names no organisation to tell.
   // safety: sso-flow-of-this-browser
   if (!flow || !session) return shown(await context.count(refuse('UNAUTHENTICATED')), context.trace);
   const found = await connectionOf(context, flow.connection);
-  if (found?.org !== flow.org) return refusedFor(context, flow, 'the connection was deleted');
+  if (found?.org !== flow.org || found.kind !== kind)
+    return refusedFor(context, flow, 'the connection was deleted');
   const person = await personBack(context, flow, found, query);
   if ('problem' in person) return refusedFor(context, flow, person.problem);
   // The key is fetched first, so no session begins whose tokens cannot be signed.
@@ -153,14 +165,43 @@ async function signIn(context: PublicContext, query: URLSearchParams): Promise<R
   return redirect(flow.return_to, headers?.['Set-Cookie'] ?? '', cleared);
 }
 
-/** `GET /sso/callback`. */
-export const answerCallback = (incoming: Incoming): Promise<Response> => {
+function answerBack(
+  incoming: Incoming,
+  kind: Flow['kind'],
+  read: () => Promise<URLSearchParams>,
+): Promise<Response> {
   const wait = waitOf(incoming.facts.ip);
   if (wait) return Promise.resolve(shown(refuse('RATE_LIMITED', { retry_after: wait }), incoming.trace));
-  return withContext('auth.sso', incoming, (context) =>
-    signIn(context, new URL(incoming.request.url).searchParams),
+  return withContext('auth.sso', incoming, async (context) => signIn(context, kind, await read()));
+}
+
+/** `GET /sso/callback`. */
+export const answerCallback = (incoming: Incoming): Promise<Response> =>
+  answerBack(incoming, 'oidc', async () => new URL(incoming.request.url).searchParams);
+
+/** `POST /sso/acs`: the assertion consumer service. A response that is no form has no fields. */
+export const answerAcs = (incoming: Incoming): Promise<Response> =>
+  answerBack(incoming, 'saml', async () => (await formOf(incoming)) ?? new URLSearchParams());
+
+/** `GET /sso/saml/{connection_id}`: the metadata of this service. The same for every id. */
+export function answerMetadata({ base, params, trace }: Incoming): Promise<Response> {
+  const id = params.connection_id ?? '';
+  if (!idBytes('sso', id)) return Promise.resolve(errorResponse(refuse('NOT_FOUND'), base, trace));
+  const protocol = 'urn:oasis:names:tc:SAML:2.0';
+  const xml = `<?xml version="1.0"?>
+<md:EntityDescriptor xmlns:md="${protocol}:metadata" entityID="${entityIdOf(base, id)}">
+<md:SPSSODescriptor AuthnRequestsSigned="false" WantAssertionsSigned="true" protocolSupportEnumeration="${protocol}:protocol">
+<md:NameIDFormat>${protocol}:nameid-format:persistent</md:NameIDFormat>
+<md:AssertionConsumerService Binding="${protocol}:bindings:HTTP-POST" Location="${base}${SSO_ACS}" index="0" isDefault="true"/>
+</md:SPSSODescriptor>
+</md:EntityDescriptor>
+`;
+  return Promise.resolve(
+    new Response(xml, {
+      headers: { 'Content-Type': 'application/samlmetadata+xml', 'Cache-Control': 'no-store' },
+    }),
   );
-};
+}
 
 // ---------------------------------------------------------------- back-channel logout
 
@@ -195,14 +236,19 @@ function endedBy(
   };
 }
 
-/** The logout token of a form; null if there is not exactly one. */
-async function logoutTokenOf({ request }: Incoming): Promise<string | null> {
+/** The fields of a form; null if the body is none. */
+async function formOf({ request }: Incoming): Promise<URLSearchParams | null> {
   const bytes = await readBytes(request);
   const isForm = /^application\/x-www-form-urlencoded\s*(;|$)/i.test(
     request.headers.get('content-type') ?? '',
   );
   const text = bytes && isForm ? fromUtf8(bytes) : null;
-  const [token, ...more] = text === null ? [] : new URLSearchParams(text).getAll('logout_token');
+  return text === null ? null : new URLSearchParams(text);
+}
+
+/** The logout token of a form; null if there is not exactly one. */
+async function logoutTokenOf(incoming: Incoming): Promise<string | null> {
+  const [token, ...more] = (await formOf(incoming))?.getAll('logout_token') ?? [];
   return token !== undefined && more.length === 0 ? token : null;
 }
 
@@ -212,7 +258,7 @@ async function logout(context: PublicContext, incoming: Incoming): Promise<Respo
     errorResponse(await context.count(invalid('logout_token', 'was not accepted')), base, trace);
   const token = await logoutTokenOf(incoming);
   const found = token === null ? null : await connectionOf(context, incoming.params.connection_id ?? '');
-  if (token === null || !found) return no();
+  if (token === null || found?.kind !== 'oidc') return no();
   const { org, keys, row, config } = found;
   const problem = await unsigned(context, config.issuer, token);
   const ends = problem === null ? endedBy(config, decodeJwt(token), Math.floor(Date.now() / 1000)) : null;

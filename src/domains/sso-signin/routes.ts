@@ -21,6 +21,7 @@ import { FLOW_LIVES, type Flow, flowCookie, newState, readFlow } from './flow';
 import type { Confirmable, SignedIn, SsoInput } from './gate/operations';
 import { connectionFor, connectionOf, type Found } from './lookup';
 import { authorizationUrl } from './provider';
+import { samlUrl } from './saml';
 import * as wire from './wire';
 
 const tag = 'Single sign-on';
@@ -42,7 +43,7 @@ async function callerOf({ env, deployment, base, headers }: PublicContext) {
 /** Begins a sign-in at a connection's provider. */
 async function begin(
   context: PublicContext,
-  { org, row, config }: Found,
+  found: Found,
   {
     return_to = HOME,
     hint = null,
@@ -50,10 +51,12 @@ async function begin(
   }: { return_to?: string; hint?: string | null; confirms?: string },
 ): Promise<PublicAnswer> {
   const { base, deployment } = context;
+  const { org, row } = found;
   const flow: Flow = {
     org,
     connection: row.id,
-    issuer: config.issuer,
+    kind: found.kind,
+    issuer: found.config.issuer,
     state: newState(deployment, org, row.id),
     nonce: generateRandomNonce(),
     verifier: generateRandomCodeVerifier(),
@@ -61,9 +64,14 @@ async function begin(
     until: Date.now() + FLOW_LIVES,
     ...(confirms !== undefined && { confirms }),
   };
-  const url = await authorizationUrl(config, {
+  const { state } = flow;
+  if (found.kind === 'saml') {
+    const url = await samlUrl(context, row.id, found.config, { state, confirms: confirms !== undefined });
+    return { status: 200, json: { url }, headers: { 'Set-Cookie': flowCookie(deployment, flow) } };
+  }
+  const url = await authorizationUrl(found.config, {
     redirect_uri: base + SSO_CALLBACK,
-    state: flow.state,
+    state,
     nonce: flow.nonce,
     verifier: flow.verifier,
     hint,
@@ -169,6 +177,7 @@ export const ssoSigninRoutes = [
     method: 'post',
     path: '/auth/sso/start',
     action: 'auth.sso',
+    operation: 'auth.sso_start',
     tag,
     summary: 'Start a sign-in by single sign-on',
     description:
@@ -209,6 +218,7 @@ export const ssoSigninRoutes = [
     method: 'post',
     path: '/auth/sso/link',
     action: 'auth.sso',
+    operation: 'auth.sso_link',
     tag,
     summary: 'Link an identity with a passkey',
     description:

@@ -3,8 +3,10 @@
 // the boolean true; nothing gives the role owner.
 import { allScopes, covers, roleScopes } from '../../auth/scopes';
 import type { RoleMapping, SsoConnectionRow, TeamMapping } from '../../db/schema';
+import type { SamlAssertion } from '../../env';
 import { printable } from '../../text';
 import { Email } from '../members/wire';
+import type { SamlConfig } from '../sso/wire';
 
 /** The hosts of Entra's issuers. The path names the tenant. */
 const ENTRA = new Set([
@@ -87,12 +89,11 @@ const whole = (value: unknown): number | null => (Number.isSafeInteger(value) ? 
 export function personOf(
   issuer: string,
   claims: Claims,
-  { role_mappings, team_mappings }: Pick<SsoConnectionRow, 'role_mappings' | 'team_mappings'>,
+  connection: Pick<SsoConnectionRow, 'role_mappings' | 'team_mappings'>,
   claim: string,
 ): Person | null {
   const subject = subjectOf(issuer, claims);
   if (subject === null) return null;
-  const mapped = new Set([...role_mappings, ...team_mappings].map(({ group }) => group));
   return {
     issuer,
     subject,
@@ -100,10 +101,68 @@ export function personOf(
     ...(issuer === GOOGLE && { hd: textOf(claims.hd, 253)?.toLowerCase() ?? null }),
     name: printable(textOf(claims.name, 1000) ?? '', MOST_NAME).trim() || null,
     sid: textOf(claims.sid, MOST_SUBJECT),
-    groups: groupsOf(claims, claim, mapped),
+    groups: groupsOf(claims, claim, mappedGroups(connection)),
     auth_time: whole(claims.auth_time),
   };
 }
+
+const PERSISTENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent';
+/** The attributes of an address and of a name, as providers call them. */
+const EMAILS = [
+  'email',
+  'mail',
+  'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress',
+  'urn:oid:0.9.2342.19200300.100.1.3',
+];
+const NAMES = [
+  'name',
+  'displayName',
+  'http://schemas.microsoft.com/identity/claims/displayname',
+  'urn:oid:2.16.840.1.113730.3.1.241',
+];
+
+/**
+ * What a SAML assertion says of a person, or null if it identifies nobody. An address counts as verified; the
+ * gate takes it only within the verified domains of the connection.
+ */
+export function personOfSaml(
+  { issuer, subject_attribute, groups_claim }: SamlConfig,
+  { subject: nameId, format, sessionIndex, authenticatedAt, attributes }: SamlAssertion,
+  { role_mappings, team_mappings }: Pick<SsoConnectionRow, 'role_mappings' | 'team_mappings'>,
+): Person | null {
+  const valuesOf = (name: string) => (Object.hasOwn(attributes, name) ? (attributes[name] ?? []) : []);
+  /** Of an attribute with one value, that. */
+  const one = (names: string[]) => {
+    const values = names.map(valuesOf).find(({ length }) => length > 0) ?? [];
+    return values.length === 1 ? values[0] : null;
+  };
+  // A NameID of another format may be given to somebody else later.
+  // safety: saml-subject-persistent
+  const lasting = format === PERSISTENT ? nameId : null;
+  const subject = textOf(subject_attribute === null ? lasting : one([subject_attribute]), MOST_SUBJECT);
+  if (subject === null) return null;
+  const email = Email.safeParse(one(EMAILS));
+  return {
+    issuer,
+    subject,
+    email: email.success ? email.data : null,
+    name: printable(textOf(one(NAMES), 1000) ?? '', MOST_NAME).trim() || null,
+    sid: textOf(sessionIndex, MOST_SUBJECT),
+    groups: groupsOf(
+      { [groups_claim]: valuesOf(groups_claim) },
+      groups_claim,
+      mappedGroups({ role_mappings, team_mappings }),
+    ),
+    auth_time: whole(Math.floor(authenticatedAt / 1000)),
+  };
+}
+
+/** The groups that a connection maps. */
+const mappedGroups = ({
+  role_mappings,
+  team_mappings,
+}: Pick<SsoConnectionRow, 'role_mappings' | 'team_mappings'>) =>
+  new Set([...role_mappings, ...team_mappings].map(({ group }) => group));
 
 type Given = Pick<RoleMapping, 'role'> & { environments: string[] | null };
 

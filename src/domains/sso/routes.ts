@@ -15,6 +15,7 @@ import type { Made } from './gate/connections';
 import type { Found } from './gate/domains';
 import { claim } from './owner';
 import { recordOf } from './rules';
+import { samlMade } from './saml';
 import * as wire from './wire';
 
 const tag = 'Single sign-on';
@@ -90,7 +91,9 @@ const domainRoutes = [
 /** With what the gate does not know: the address of this deployment. */
 const withRedirect = (shown: wire.Shown, { base }: Pick<Context, 'base'>) => ({
   ...shown,
-  redirect_uri: `${base}${wire.SSO_CALLBACK}`,
+  redirect_uri: shown.kind === 'oidc' ? `${base}${wire.SSO_CALLBACK}` : null,
+  acs_url: shown.kind === 'saml' ? `${base}${wire.SSO_ACS}` : null,
+  entity_id: shown.kind === 'saml' ? wire.entityIdOf(base, shown.id) : null,
 });
 
 const SCOPES = ['openid', 'email', 'profile'];
@@ -101,15 +104,31 @@ const withOpenid = (scopes: string[]) => (scopes.includes('openid') ? scopes : [
 type Fields = z.output<typeof wire.SsoConnectionPatch>;
 
 /** What the gate gets of the body: all but what only the Worker may see. */
-function givenOf({ issuer, client_id, client_secret, scopes, groups_claim, ...given }: Fields) {
-  const configures = [issuer, client_id, client_secret, scopes, groups_claim].some(
-    (one) => one !== undefined,
-  );
+function givenOf(fields: Fields) {
+  const { issuer, client_id, client_secret, scopes, groups_claim, ...others } = fields;
+  const { metadata_xml, metadata_url, subject_attribute, ...given } = others;
+  const configures = [
+    ...[issuer, client_id, client_secret, scopes, groups_claim],
+    ...[metadata_xml, metadata_url, subject_attribute],
+  ].some((one) => one !== undefined);
   return { given, configures };
 }
 
 /** The configuration of a new or changed connection, by what its provider says now. */
 async function made(context: Context, id: string, body: Fields, row: SsoConnectionRow | null): Promise<Made> {
+  const revision = row?.revision ?? 0;
+  const other =
+    row && wire.OF_KIND[row.kind === 'oidc' ? 'saml' : 'oidc'].find((name) => body[name] !== undefined);
+  if (other) return { revision, refusal: invalid(other, `is not of a connection of kind ${row.kind}`) };
+  return row?.kind === 'saml' ? samlMade(context, body, row) : oidcMade(context, id, body, row);
+}
+
+async function oidcMade(
+  context: Context,
+  id: string,
+  body: Fields,
+  row: SsoConnectionRow | null,
+): Promise<Made> {
   const revision = row?.revision ?? 0;
   const before = row && wire.oidcOf(row);
   const issuer = body.issuer ?? (before?.issuer as string);
@@ -141,9 +160,10 @@ async function made(context: Context, id: string, body: Fields, row: SsoConnecti
 
 /** The input of the gate for a new connection. */
 function newInput(body: z.output<typeof wire.SsoConnectionIn>, id: string) {
-  const { kind: _, ...fields } = body;
+  const { kind, ...fields } = body;
   return {
     id,
+    kind,
     jit: false,
     enforce: false,
     default_role: 'viewer' as const,
@@ -167,7 +187,8 @@ const connectionRoutes = [
     refusals: ['REAUTHENTICATION_REQUIRED', 'LIMIT_REACHED', 'TARGET_UNREACHABLE', 'TARGET_TIMEOUT'],
     prepare: ({ body }) => ({ input: newInput(body, newId('sso')) }),
     async more({ id }: { id: string }, { body }, context) {
-      return { input: { ...newInput(body, id), made: await made(context, id, body, null) } };
+      const how = body.kind === 'saml' ? samlMade(context, body, null) : oidcMade(context, id, body, null);
+      return { input: { ...newInput(body, id), made: await how } };
     },
     render: (shown: wire.Shown, _, context) => ({ json: withRedirect(shown, context) }),
   }),

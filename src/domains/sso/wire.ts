@@ -1,7 +1,9 @@
 // Request and response schemas of domains and of connections to identity providers.
 import { z } from '@hono/zod-openapi';
+import { sha256 } from '../../crypto/digest';
 import { exampleId } from '../../db/ids';
 import { type DomainRow, roles, type SsoConnectionRow } from '../../db/schema';
+import type { SamlProvider } from '../../env';
 import { Environments, iso, isoOrNull, Name, pageOf, Revision, Time, text } from '../../http/wire';
 import { domainOf, recordOf } from './rules';
 
@@ -102,8 +104,20 @@ const fields = {
     .refine(distinct, 'must not contain duplicates')
     .openapi({ description: 'openid, email and profile by default.', example: ['openid', 'email'] }),
   groups_claim: z.string().min(1).max(255).openapi({
-    description: 'The claim of the ID token that lists groups. groups by default.',
+    description: 'The claim of the ID token, or the attribute of SAML, that lists groups. groups by default.',
     example: 'groups',
+  }),
+  metadata_xml: z.string().min(1).max(262_144).openapi({
+    description: 'Of a SAML provider: its metadata (EntityDescriptor).',
+  }),
+  metadata_url: z.string().min(1).max(1024).openapi({
+    description: 'Of a SAML provider: where its metadata is. Send it again to read it anew.',
+    example: 'https://login.example.com/metadata.xml',
+  }),
+  subject_attribute: z.string().min(1).max(255).nullable().openapi({
+    description:
+      'Of a SAML provider: the attribute with the immutable id of a person. Without one, the NameID must be persistent.',
+    example: 'http://schemas.microsoft.com/identity/claims/objectidentifier',
   }),
   domains: z
     .array(z.string().max(64))
@@ -131,18 +145,42 @@ const fields = {
   team_mappings: TeamMappings,
 };
 
-const { name, issuer, client_id, client_secret, domains, ...optional } = fields;
+const { name, domains, issuer, client_id, client_secret, ...optional } = fields;
+const oidcOnly = { issuer, client_id, client_secret };
 const optionals = z.object(optional).partial().shape;
+
+/** The fields of one kind of connection alone. */
+export const OF_KIND = {
+  oidc: ['issuer', 'client_id', 'client_secret', 'scopes'],
+  saml: ['metadata_xml', 'metadata_url', 'subject_attribute'],
+} as const;
 
 export const SsoConnectionIn = z
   .strictObject({
-    kind: z.literal('oidc').openapi({ description: 'OpenID Connect.' }),
+    kind: z.enum(['oidc', 'saml']).openapi({ description: 'OpenID Connect, or SAML 2.0.' }),
     name,
-    issuer,
-    client_id,
-    client_secret,
     domains,
+    ...z.object(oidcOnly).partial().shape,
     ...optionals,
+  })
+  .superRefine((given, context) => {
+    for (const path of OF_KIND[given.kind === 'oidc' ? 'saml' : 'oidc'])
+      if (given[path] !== undefined && given[path] !== null)
+        context.addIssue({
+          code: 'custom',
+          path: [path],
+          message: `is not of a connection of kind ${given.kind}`,
+        });
+    if (given.kind === 'oidc')
+      for (const path of ['issuer', 'client_id', 'client_secret'] as const)
+        if (given[path] === undefined)
+          context.addIssue({ code: 'custom', path: [path], message: 'is required for kind oidc' });
+    if (given.kind === 'saml' && (given.metadata_xml === undefined) === (given.metadata_url === undefined))
+      context.addIssue({
+        code: 'custom',
+        path: ['metadata_xml'],
+        message: 'must be sent for kind saml, or metadata_url in its place',
+      });
   })
   .openapi('SsoConnectionIn');
 /** Fields in which null counts as omitted when a connection is made. */
@@ -156,15 +194,28 @@ export const SsoConnection = z
   .object({
     id: z.string().openapi({ example: exampleId('sso_connection') }),
     revision: Revision,
-    kind: z.literal('oidc'),
+    kind: z.enum(['oidc', 'saml']),
     name: z.string(),
     issuer: z.string().openapi({ example: 'https://login.example.com' }),
-    client_id: z.string(),
+    client_id: z.string().nullable().openapi({ description: 'null for saml.' }),
     scopes: z.array(z.string()),
     groups_claim: z.string().openapi({ example: 'groups' }),
-    redirect_uri: z.string().openapi({
-      description: 'The redirect URI to register at the provider.',
+    metadata_url: z.string().nullable(),
+    subject_attribute: z.string().nullable(),
+    certificates: z
+      .array(z.string())
+      .openapi({ description: 'Of saml: SHA-256 of each certificate that may sign, in hexadecimal.' }),
+    redirect_uri: z.string().nullable().openapi({
+      description: 'Of oidc: the redirect URI to register at the provider.',
       example: 'https://vault.example.com/sso/callback',
+    }),
+    acs_url: z
+      .string()
+      .nullable()
+      .openapi({ description: 'Of saml: the assertion consumer service (HTTP-POST).' }),
+    entity_id: z.string().nullable().openapi({
+      description:
+        'Of saml: the entity id of this service for the provider, which is also the address of its metadata.',
     }),
     domains: z.array(z.string()),
     jit: z.boolean(),
@@ -182,8 +233,8 @@ export const SsoConnection = z
   .openapi('SsoConnection');
 export const SsoConnectionPage = pageOf(SsoConnection, 'SsoConnectionPage');
 
-/** A connection as the gate shows it; the Worker adds `redirect_uri`. */
-export type Shown = Omit<z.infer<typeof SsoConnection>, 'redirect_uri'>;
+/** A connection as the gate shows it; the Worker adds the addresses of this deployment. */
+export type Shown = Omit<z.infer<typeof SsoConnection>, 'redirect_uri' | 'acs_url' | 'entity_id'>;
 
 /** The configuration of a connection by OpenID Connect. */
 export interface OidcConfig {
@@ -194,21 +245,41 @@ export interface OidcConfig {
   provider: import('./discovery').Provider;
 }
 
+/** The configuration of a connection by SAML. */
+export interface SamlConfig {
+  /** The entity id of the provider. */
+  issuer: string;
+  groups_claim: string;
+  subject_attribute: string | null;
+  metadata_url: string | null;
+  provider: SamlProvider;
+  /** A digest of the certificates: who has their keys decides who signs in. */
+  signers: string;
+}
+
+export const samlOf = ({ config }: Pick<SsoConnectionRow, 'config'>): SamlConfig =>
+  config as unknown as SamlConfig;
+
 export const oidcOf = ({ config }: Pick<SsoConnectionRow, 'config'>): OidcConfig =>
   config as unknown as OidcConfig;
 
 /** A connection as it is shown; its environments by slug. */
 export function connectionOut(row: SsoConnectionRow, slug: (id: string) => string): Shown {
+  const isSaml = row.kind === 'saml';
   const { issuer, client_id, scopes, groups_claim } = oidcOf(row);
+  const { metadata_url, subject_attribute, provider } = samlOf(row);
   return {
     id: row.id,
     revision: row.revision,
-    kind: 'oidc',
+    kind: row.kind,
     name: row.name,
     issuer,
-    client_id,
-    scopes,
+    client_id: isSaml ? null : client_id,
+    scopes: isSaml ? [] : scopes,
     groups_claim,
+    metadata_url: isSaml ? metadata_url : null,
+    subject_attribute: isSaml ? subject_attribute : null,
+    certificates: isSaml ? provider.certificates.map(fingerprint) : [],
     domains: row.domains,
     jit: row.jit === 1,
     enforce: row.enforce === 1,
@@ -226,4 +297,11 @@ export function connectionOut(row: SsoConnectionRow, slug: (id: string) => strin
   };
 }
 
+const fingerprint = (pem: string): string =>
+  sha256(Buffer.from(pem.replace(/-----[^-]*-----|\s/g, ''), 'base64'));
+
 export const SSO_CALLBACK = '/sso/callback';
+/** Where SAML providers send responses (HTTP-POST). */
+export const SSO_ACS = '/sso/acs';
+/** The entity id of this service for a SAML connection, and the address of its metadata. */
+export const entityIdOf = (base: string, connection: string) => `${base}/sso/saml/${connection}`;

@@ -15,7 +15,9 @@ useWorld();
 const { TRIALS } = env as unknown as { TRIALS?: string };
 const trials = Number(TRIALS || 2);
 const REGIONS = ['weur', 'enam', 'oc'];
-/** Trials of an organisation: its first key has a rate limit, which all reads of a trial may count against. */
+/**
+ * Trials of an organisation: its first key has a rate limit, which all reads of a trial may count against.
+ */
 const PER_ORG = 25;
 /** How often one waits for an answer of a replica. */
 const MOST_READS = 12;

@@ -163,7 +163,7 @@ describe('connections', () => {
   });
 
   const invalid: [string, object, string][] = [
-    ['another kind', { kind: 'saml' }, 'kind'],
+    ['another kind', { kind: 'ldap' }, 'kind'],
     ['owner as the default role', { default_role: 'owner' }, 'default_role'],
     ['owner by a group', { role_mappings: [{ group: 'g', role: 'owner' }] }, 'role_mappings.0.role'],
     ['no such team', { team_mappings: [{ group: 'g', team_id: 'team_0' }] }, 'team_mappings.0.team_id'],

@@ -13,7 +13,7 @@ import { found, wants } from '../../../gate/request/outcome';
 import { environmentOf, slugOf } from '../../../gate/request/target';
 import { type ListInput, listed } from '../../../gate/rows/listing';
 import type { Provider } from '../discovery';
-import { connectionOut, type OidcConfig } from '../wire';
+import { connectionOut, type OidcConfig, type SamlConfig } from '../wire';
 
 const find = ({ core, ask }: Call<unknown>): SsoConnectionRow | null =>
   core.rows.get('sso_connection', ask.named.sso_connection as string);
@@ -44,7 +44,7 @@ export interface Gives {
 
 /** What the Worker discovered and encrypted, or why there is nothing; by the revision that it saw. */
 export type Made = { revision: number } & (
-  | { config: OidcConfig; client_secret_sealed: string }
+  | { config: OidcConfig | SamlConfig; client_secret_sealed: string | null }
   | { refusal: Refusal }
 );
 export type { Provider };
@@ -128,12 +128,12 @@ function inWords({ core }: Call<unknown>, before: SsoConnectionRow | null, after
   return `let people sign in with ${after.name} (${issuer}), which can give ${gives.join(' and ')}`;
 }
 
-const create: Operation<Gives & { id: string; made?: Made }> = {
+const create: Operation<Gives & { id: string; kind: SsoConnectionRow['kind']; made?: Made }> = {
   subject: ({ input }) => ({ resource: input.id }),
   change: {
     plan(call, now) {
       const { ask, caller } = call;
-      const { id, made, ...given } = call.input;
+      const { id, kind, made, ...given } = call.input;
       const columns = columnsOf(call, given);
       if (isRefusal(columns)) return columns;
       if (!made) return wants('value', { id });
@@ -141,7 +141,7 @@ const create: Operation<Gives & { id: string; made?: Made }> = {
       const put = insertion(call, 'sso_connection', {
         org_id: ask.org,
         id,
-        kind: 'oidc',
+        kind,
         ...(columns as Required<Columns>),
         config: made.config as unknown as SsoConnectionRow['config'],
         client_secret_sealed: made.client_secret_sealed,

@@ -17,13 +17,21 @@ const ROLES = ['viewer', 'auditor', 'developer', 'admin'] as const;
 type GivenRole = (typeof ROLES)[number];
 const roleChoices = ROLES.map((value) => ({ value, label: value }));
 
+const kinds = [
+  { value: 'oidc', label: 'OpenID Connect' },
+  { value: 'saml', label: 'SAML 2.0' },
+];
+
 const draftOf = (row?: Connection) => ({
+  kind: (row?.kind ?? 'oidc') as 'oidc' | 'saml',
   name: row?.name ?? '',
   issuer: row?.issuer ?? '',
   client_id: row?.client_id ?? '',
   client_secret: '',
   scopes: row?.scopes.join('\n') ?? '',
   groups_claim: row?.groups_claim ?? '',
+  metadata_xml: '',
+  subject_attribute: row?.subject_attribute ?? '',
   domains: row?.domains ?? [],
   jit: row?.jit ?? false,
   enforce: row?.enforce ?? false,
@@ -33,14 +41,31 @@ const draftOf = (row?: Connection) => ({
 });
 type Draft = ReturnType<typeof draftOf>;
 
+/** What a draft says of the provider, in the format of the API. */
+function providerOf(draft: Draft) {
+  const { kind, issuer, client_id, client_secret, scopes, metadata_xml, subject_attribute } = draft;
+  return kind === 'saml'
+    ? { ...(metadata_xml && { metadata_xml }), subject_attribute: subject_attribute || null }
+    : {
+        issuer,
+        client_id,
+        ...(client_secret && { client_secret }),
+        ...(linesOf(scopes).length > 0 && { scopes: linesOf(scopes) }),
+      };
+}
+
 /** The draft in the format of the API. A mapping keeps its environments while its group and role stay. */
-function bodyOf({ roles, teams, scopes, groups_claim, client_secret, ...draft }: Draft, row?: Connection) {
+function bodyOf(draft: Draft, row?: Connection) {
+  const { name, groups_claim, domains, jit, enforce, default_role, roles, teams } = draft;
   const boundsOf = ({ group, gives }: Mapping) =>
     row?.role_mappings.find((one) => one.group === group && one.role === gives)?.environments;
   return {
-    ...draft,
-    ...(client_secret && { client_secret }),
-    ...(linesOf(scopes).length > 0 && { scopes: linesOf(scopes) }),
+    name,
+    domains,
+    jit,
+    enforce,
+    default_role,
+    ...providerOf(draft),
     ...(groups_claim && { groups_claim }),
     role_mappings: roles.map((one) => {
       const environments = boundsOf(one);
@@ -57,17 +82,8 @@ interface FieldsProps {
   isNew: boolean;
 }
 
-const Provider = ({ draft, change, problems, isNew }: FieldsProps) => (
+const Oidc = ({ draft, change, problems, isNew }: FieldsProps) => (
   <>
-    <TextField
-      label="Name"
-      value={draft.name}
-      onValue={(name) => change({ name })}
-      error={problems.of('name')}
-      required
-      maxLength={255}
-      hint="For example, Okta"
-    />
     <TextField
       label="Issuer"
       class="mono"
@@ -101,28 +117,76 @@ const Provider = ({ draft, change, problems, isNew }: FieldsProps) => (
         hint={isNew ? undefined : 'Leave it empty to keep the stored one.'}
       />
     </div>
-    <div class="columns">
-      <TextArea
-        label="Scopes"
-        optional
-        class="mono"
-        rows={3}
-        value={draft.scopes}
-        onValue={(scopes) => change({ scopes })}
-        error={problems.of('scopes')}
-        hint="One per line. Default: openid, email and profile."
+    <TextArea
+      label="Scopes"
+      optional
+      class="mono"
+      rows={3}
+      value={draft.scopes}
+      onValue={(scopes) => change({ scopes })}
+      error={problems.of('scopes')}
+      hint="One per line. Default: openid, email and profile."
+    />
+  </>
+);
+
+const Saml = ({ draft, change, problems, isNew }: FieldsProps) => (
+  <>
+    <TextArea
+      label="Metadata"
+      class="mono"
+      rows={6}
+      value={draft.metadata_xml}
+      onValue={(metadata_xml) => change({ metadata_xml })}
+      error={problems.of('metadata_xml')}
+      required={isNew}
+      optional={!isNew}
+      hint={isNew ? 'The XML that the provider shows.' : 'Leave it empty to keep the stored one.'}
+    />
+    <TextField
+      label="Subject attribute"
+      optional
+      class="mono"
+      value={draft.subject_attribute}
+      onValue={(subject_attribute) => change({ subject_attribute })}
+      error={problems.of('subject_attribute')}
+      maxLength={255}
+      hint="Identifies a person for good. Default: a persistent NameID."
+    />
+  </>
+);
+
+const Provider = (props: FieldsProps) => (
+  <>
+    {props.isNew && (
+      <SelectField
+        label="Protocol"
+        value={props.draft.kind}
+        onValue={(kind) => props.change({ kind: kind as Draft['kind'] })}
+        error={props.problems.of('kind')}
+        choices={kinds}
       />
-      <TextField
-        label="Groups claim"
-        optional
-        class="mono"
-        value={draft.groups_claim}
-        onValue={(groups_claim) => change({ groups_claim })}
-        error={problems.of('groups_claim')}
-        maxLength={255}
-        hint="Default: groups."
-      />
-    </div>
+    )}
+    <TextField
+      label="Name"
+      value={props.draft.name}
+      onValue={(name) => props.change({ name })}
+      error={props.problems.of('name')}
+      required
+      maxLength={255}
+      hint="For example, Okta"
+    />
+    {props.draft.kind === 'saml' ? <Saml {...props} /> : <Oidc {...props} />}
+    <TextField
+      label="Groups claim"
+      optional
+      class="mono"
+      value={props.draft.groups_claim}
+      onValue={(groups_claim) => props.change({ groups_claim })}
+      error={props.problems.of('groups_claim')}
+      maxLength={255}
+      hint="Default: groups."
+    />
   </>
 );
 
@@ -200,7 +264,7 @@ export function ConnectionForm({ connection, onClose }: { connection?: Connectio
       await confirmed(() =>
         vault().api.POST('/orgs/{org_id}/sso-connections', {
           params: { path: here() },
-          body: { kind: 'oidc', client_secret: '', ...body },
+          body: { kind: draft.kind, ...body },
         }),
       );
     await forget('sso-connections');

@@ -58,13 +58,16 @@ function Connections() {
             cell: ({ name, issuer }) => <Lines sub={issuer}>{name}</Lines>,
           },
           {
-            label: 'Redirect URI',
+            label: 'Redirect URI or ACS URL',
             width: 'minmax(10rem, 1fr)',
             wide: true,
-            cell: ({ redirect_uri }) => (
+            cell: ({ redirect_uri, acs_url }) => (
               <span class="row">
-                <code class="truncate grow">{redirect_uri}</code>
-                <CopyButton text={redirect_uri} label="Copy redirect URI" />
+                <code class="truncate grow">{redirect_uri ?? acs_url}</code>
+                <CopyButton
+                  text={redirect_uri ?? acs_url ?? ''}
+                  label={redirect_uri ? 'Copy redirect URI' : 'Copy ACS URL'}
+                />
               </span>
             ),
           },
