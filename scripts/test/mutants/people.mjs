@@ -198,6 +198,12 @@ export const mutants = [
     notice: 'api/members/readmit: SCIM: a user whom a person suspended is not made anew',
   },
   {
+    name: 'SCIM takes away a place that a claim gives too',
+    tag: 'scim-keeps-places-of-claims',
+    change: 'never',
+    notice: 'api/sso/signin: keep a place that SCIM takes away, until the claim does',
+  },
+  {
     name: 'SCIM lifts suspensions of people',
     tag: 'scim-lifts-its-own',
     change: { from: ' && !isSuspendedByPerson(row)', to: '' },

@@ -5,6 +5,7 @@ import { newBrowser, signIn } from '../../support/browser';
 import { inGate } from '../../support/gate';
 import { newPasskey } from '../../support/passkey';
 import { newMember, newTeam } from '../../support/people';
+import { GROUP, newIdp, newUser } from '../../support/scim';
 import {
   type Claims,
   changeConnection,
@@ -335,6 +336,31 @@ describe('single sign-on: groups', () => {
     await over.signIn(provider, { ...claims, _claim_names: { groups: 'src1' } });
     expect((await over.session()).member.role).toBe('admin');
     expect(await roleAfter(undefined)).toEqual(['viewer', 0, 0]);
+  });
+
+  it('keep a place that SCIM takes away, until the claim does', async () => {
+    const { o, provider, at, connection } = await connected();
+    const idp = await newIdp(o);
+    const userName = at('bea');
+    const { id } = await newUser(idp, {
+      userName,
+      emails: [{ primary: true, value: userName, type: 'work' }],
+    });
+    const made = await idp.post('/Groups', {
+      schemas: [GROUP],
+      displayName: 'dev',
+      members: [{ value: id }],
+    });
+    expect(made.status, made.text).toBe(201);
+    const team = made.json.id as string;
+    await changeConnection(o, connection, { team_mappings: [{ group: 'dev', team_id: team }] });
+    const members = async () => (await o.get(`/teams/${team}/members`)).json.data.length;
+    const claims = claimsOf(userName);
+    expect((await newSsoBrowser().signIn(provider, { ...claims, groups: ['dev'] })).status).toBe(303);
+    const taken = await idp.patch(`/Groups/${team}`, { op: 'remove', path: `members[value eq "${id}"]` });
+    expect([taken.status, await members()], taken.text).toEqual([200, 1]);
+    await newSsoBrowser().signIn(provider, { ...claims, groups: [] });
+    expect(await members()).toBe(0);
   });
 
   it('change no role that a person gave, nor a place', async () => {

@@ -1,6 +1,6 @@
 // Groups: teams as an identity provider sees and changes them. Invariants: SCIM changes only teams that it
-// made, and in them only memberships that it made; a person whom a person added stays; other teams are shown
-// without members.
+// made, and in them only its own hold on memberships; a person whom a person or a claim of single sign-on
+// added stays; other teams are shown without members.
 import { idStart } from '../../../db/ids';
 import type { MemberRow, TeamRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
@@ -115,8 +115,12 @@ function membershipsOf(
     if (before.includes(id)) continue;
     const member = findUser(call, id);
     if (!member) return badRequest('invalidValue', 'members names a user that does not exist.');
+    const row = core.rows.get('team_member', membershipId(team, id));
     // A person whom a person added stays theirs.
-    if (core.rows.get('team_member', membershipId(team, id))) continue;
+    if (row) {
+      if (row.held_by) writes.push(revision(call, 'team_member', row, { held_by: [...row.held_by, 'scim'] }));
+      continue;
+    }
     if (core.rows.within('team_member', id).length >= MOST_TEAMS_OF_ONE)
       return refuse('LIMIT_REACHED', { message: `A user can be in at most ${MOST_TEAMS_OF_ONE} teams.` });
     const fields = { org_id: ask.org, id: membershipId(team, id), team_id: team, member_id: id };
@@ -131,9 +135,13 @@ function membershipsOf(
       ...marked(call, team, member, now),
     );
   }
-  const deletes = before
-    .filter((id) => !wanted.has(id))
-    .map((id) => ({ kind: 'team_member' as const, id: membershipId(team, id) }));
+  const deletes: Plan['deletes'] = [];
+  for (const row of heldBy(call, team).filter(({ member_id }) => !wanted.has(member_id))) {
+    const others = row.held_by?.filter((one) => one !== 'scim') ?? [];
+    // safety: scim-keeps-places-of-claims
+    if (others.length > 0) writes.push(revision(call, 'team_member', row, { held_by: others }));
+    else deletes.push({ kind: 'team_member', id: row.id });
+  }
   return { writes, deletes };
 }
 
