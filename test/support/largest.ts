@@ -175,6 +175,8 @@ function largestObject({ shape = {} }: Def, valid: (value: unknown) => boolean):
     all,
     ...names.map((a) => without(a)),
     ...names.flatMap((a) => names.map((b) => without(a, b))),
+    // Of fields that exclude each other, such as those of one protocol.
+    ...names.flatMap((a) => names.flatMap((b) => names.map((c) => without(a, b, c)))),
     ...[8, 4, 2, 1].flatMap((most) => [100, 10].map((fields) => cut(most, fields))),
   ];
   const found = ways.find(valid);

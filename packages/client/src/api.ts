@@ -7538,6 +7538,18 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
         };
+        /**
+         * @example {
+         *       "kind": "oidc",
+         *       "name": "Okta",
+         *       "domains": [
+         *         "dom_01M9xQeKcX3vTz6nWJfQ4b"
+         *       ],
+         *       "issuer": "https://login.example.com",
+         *       "client_id": "0oa1b2c3d4",
+         *       "client_secret": "the secret of the client"
+         *     }
+         */
         SsoConnectionIn: {
             /**
              * @description OpenID Connect, or SAML 2.0.
@@ -15577,7 +15589,10 @@ export interface operations {
                  *       "name": "Okta",
                  *       "domains": [
                  *         "dom_01M9xQeKcX3vTz6nWJfQ4b"
-                 *       ]
+                 *       ],
+                 *       "issuer": "https://login.example.com",
+                 *       "client_id": "0oa1b2c3d4",
+                 *       "client_secret": "the secret of the client"
                  *     }
                  */
                 "application/json": components["schemas"]["SsoConnectionIn"];

@@ -182,7 +182,16 @@ export const SsoConnectionIn = z
         message: 'must be sent for kind saml, or metadata_url in its place',
       });
   })
-  .openapi('SsoConnectionIn');
+  .openapi('SsoConnectionIn', {
+    example: {
+      kind: 'oidc',
+      name: 'Okta',
+      domains: [exampleId('domain')],
+      issuer: 'https://login.example.com',
+      client_id: '0oa1b2c3d4',
+      client_secret: 'the secret of the client',
+    },
+  });
 /** Fields in which null counts as omitted when a connection is made. */
 export const OMITTABLE = Object.keys(optional);
 
