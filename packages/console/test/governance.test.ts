@@ -1,8 +1,7 @@
 // Approvals, policies, devices and the compliance report.
-import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { signedInTerminal } from '../../../test/packages/people.mjs';
-import { settle } from '../../../test/packages/vault.mjs';
-import { executablePath, expectQuiet, newPerson, type Person, useBrowser } from './person.ts';
+import { executablePath, expectQuiet, newPerson, type Person, settleWithout, useBrowser } from './person.ts';
 
 describe.skipIf(!executablePath)('console: governance', () => {
   useBrowser();
@@ -80,7 +79,7 @@ describe.skipIf(!executablePath)('console: governance', () => {
       role: 'developer',
     });
     const bo = await newPerson({ invited: { org, key, enrolmentUrl: enrolment_url } });
-    settle(inject('vaultState'), org);
+    await settleWithout(org, ann, bo);
     const secret = await api('POST', '/secrets', { name: 'HELD', type: 'generic', value: 'held-value' });
     await api('POST', '/policies', {
       name: 'Reads',
@@ -224,7 +223,7 @@ describe.skipIf(!executablePath)('console: governance', () => {
       role: 'developer',
     });
     const { session } = await signedInTerminal(url, enrolment_url);
-    settle(inject('vaultState'), org);
+    await settleWithout(org, ann);
     const secret = await api('POST', '/secrets', { name: 'CALLED', type: 'generic', value: 'called-value' });
     const rule = { operations: ['secret.read'], required: 1, approvers: { role: 'owner' } };
     await api('POST', '/policies', {

@@ -4,7 +4,7 @@
 import fs from 'node:fs';
 import { type Browser, type BrowserContext, type CDPSession, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, inject } from 'vitest';
-import { call, newOrg } from '../../../test/packages/vault.mjs';
+import { call, newOrg, settle } from '../../../test/packages/vault.mjs';
 import { type Look, lookOf, onContext, tooWide } from './look.ts';
 
 const usual = [
@@ -104,7 +104,10 @@ export async function newPerson({
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
   const said: string[] = [];
-  page.on('console', (message) => ['error', 'warning'].includes(message.type()) && said.push(message.text()));
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type()))
+      said.push(`${message.text()} ${message.location().url}`);
+  });
   page.on('pageerror', (error) => said.push(String(error)));
   const devtools = await context.newCDPSession(page);
   const confirms = await addAuthenticator(devtools);
@@ -130,3 +133,14 @@ export async function newPerson({
 
 /** Checks that no error was logged and no policy was violated. */
 export const expectQuiet = ({ said }: Person): void => expect(said).toEqual([]);
+
+/**
+ * As if the members had known each other for longer than a week: until then neither decides for the other.
+ * A gate fails a call while its file is written, so these people's pages call nothing meanwhile.
+ */
+export async function settleWithout(org: string, ...people: Person[]): Promise<void> {
+  const addresses = people.map(({ page }) => page.url());
+  await Promise.all(people.map(({ page }) => page.goto('about:blank')));
+  settle(inject('vaultState'), org);
+  await Promise.all(people.map(({ page }, i) => page.goto(addresses[i] as string)));
+}

@@ -1,8 +1,7 @@
 // The first day of two people: one stores, shares, rotates and audits a secret and invites a colleague, whose
 // request they approve.
-import { describe, expect, inject, it } from 'vitest';
-import { settle } from '../../../test/packages/vault.mjs';
-import { executablePath, expectQuiet, newPerson, useBrowser } from './person.ts';
+import { describe, expect, it } from 'vitest';
+import { executablePath, expectQuiet, newPerson, settleWithout, useBrowser } from './person.ts';
 
 describe.skipIf(!executablePath)('console: the first day', () => {
   useBrowser();
@@ -36,8 +35,7 @@ describe.skipIf(!executablePath)('console: the first day', () => {
     const bo = await newPerson({ invited: { org, key, enrolmentUrl } });
     await bo.page.locator('#console').click();
     await bo.page.waitForSelector('h1:text-is("Secrets")');
-    // As if they had known each other for longer than a week: until then neither decides for the other.
-    settle(inject('vaultState'), org);
+    await settleWithout(org, ann, bo);
 
     // Share with somebody else: who gave a grant decides nothing for the grantee.
     await ann.api('POST', '/members', { name: 'Cy', email: 'cy@example.com', role: 'viewer' });

@@ -281,9 +281,15 @@ export const mutants = [
     notice: 'api/syncs/reports: sync: one whose member was removed before it began has not completed',
   },
   {
+    name: 'a job reports a name as failed whose answer was lost and that another one writes',
+    tag: 'lost-answers-handed-over',
+    change: { from: ' && !options.permit?.isHandedOver()', to: '' },
+    notice: 'api/syncs/reports: sync: a name whose answer was lost is written by the job that goes on',
+  },
+  {
     name: 'a job reports names as failed that another one writes',
     tag: 'handed-over-names-stay-open',
-    change: { from: ' || applied.end === overtaken', to: '' },
+    change: { from: 'isHandedOver(applied.end)', to: 'applied.end === stale' },
     notice:
       'api/syncs/reports: sync: what a job did not begin because another one goes on is not reported as failed',
   },

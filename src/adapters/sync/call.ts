@@ -73,6 +73,8 @@ export interface Permit {
   whole<T>(run: () => Promise<T>): Promise<T>;
   /** Why no call may begin. */
   refusal(): Error;
+  /** Whether another job continues, so that what has no answer here is not a result. */
+  isHandedOver(): boolean;
 }
 
 export type Fetch = (

@@ -123,7 +123,8 @@ async function attempt(options: ClientOptions, state: State, clock: Clock, call:
   // An earlier attempt may have been carried out, so its error tells more than that there is no other one.
   const one = (each: Call) =>
     once(options, state, clock, each).catch((error: unknown) => {
-      throw state.isWithheld && before ? before : error;
+      // safety: lost-answers-handed-over
+      throw state.isWithheld && before && !options.permit?.isHandedOver() ? before : error;
     });
   for (let tries = 0; ; tries++) {
     let judged: Judged | null = isRepeat && call.settle ? await one(call.settle.call) : null;

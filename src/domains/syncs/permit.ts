@@ -20,6 +20,9 @@ const tooSlow = {
 /** The chunk is judged again: another job goes on. */
 export const stale = new TargetError({ code: 'NOT_ATTEMPTED', message: 'Another job continues.' }, 'sync');
 
+/** Whether another job continues the sync. */
+export const isHandedOver = (error: Error | null): boolean => error === stale || error === overtaken;
+
 /** `ask`: asks the gate; null if another job works on the sync by now. */
 export function permitOf(
   ask: (input: Pick<PermitInput, 'for' | 'tries'>) => Promise<Permission | null>,
@@ -65,5 +68,6 @@ export function permitOf(
       }
     },
     refusal: () => refusal as Error,
+    isHandedOver: () => isHandedOver(refusal),
   };
 }

@@ -10,7 +10,7 @@ import { settingsOf } from '../../env';
 import { unwrap } from '../../gate/request/outcome';
 import { decryptValue } from '../secrets/encryption';
 import type { Chunk, EndInput, NextInput, Permission, Stop, Taken, ValuesPage } from './gate/run';
-import { overtaken, permitOf, stale } from './permit';
+import { isHandedOver, permitOf, stale } from './permit';
 import { digestsAt, type Opened, openTarget, requestedConfig, storedConfig, tokenOf } from './target';
 
 /** The most calls to a target per message, and how long it runs: a Worker can make 1,000 subrequests. */
@@ -194,7 +194,7 @@ async function write(run: Run, { work }: Chunk): Promise<Done & { end: TargetErr
   // What another job goes on with has no result.
   // safety: handed-over-names-stay-open
   const isOpen = ({ message }: Result) =>
-    (applied.end === stale || applied.end === overtaken) && message === applied.end.problem.message;
+    isHandedOver(applied.end) && message === applied.end?.problem.message;
   const results = applied.results.filter((result) => !isOpen(result));
   report.push(
     ...results.map((result) => ({

@@ -204,3 +204,25 @@ it('sync: what a job did not begin because another one goes on is not reported a
   const { status, results } = await statusOf(o, syncId);
   expect([status, results.length, Object.keys(targets.circleci).length]).toEqual(['completed', 20, 20]);
 });
+
+it('sync: a name whose answer was lost is written by the job that goes on', async () => {
+  const o = await newOrg();
+  await newSecret(o, { name: 'LOST', value: 'value of LOST' });
+  const asked = { ...body, platform: 'circleci', config: circleciConfig };
+  const { syncId } = (await o.post('/integrations/sync', asked)).json;
+  let writes = 0;
+  targets.before = async ({ method }) => {
+    if (method !== 'POST' || ++writes > 1) return null;
+    // What callers may read is judged again: the reply waits for the end of the permit.
+    const config = { operations: ['secret.read'], required: 1, approvers: { role: 'owner' } };
+    const policy = { name: 'others', kind: 'approval', applies_to: { names: ['OTHER'] }, config };
+    expect((await o.post('/policies', policy)).status).toBe(201);
+    return 'drop';
+  };
+  await syncAll(o);
+  expect([writes, short(await statusOf(o, syncId)), targets.circleci]).toEqual([
+    2,
+    ['LOST created'],
+    { LOST: 'value of LOST' },
+  ]);
+});
