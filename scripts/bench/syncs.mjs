@@ -24,6 +24,7 @@ const WRITES = {
   fly: 1,
   railway: 1,
   'cloudflare-pages': 1,
+  'cloudflare-secrets-store': 1,
   digitalocean: 1,
   supabase: 1,
   kubernetes: 2,

@@ -11,6 +11,7 @@ export const syncPlatforms = [
     'railway',
     'cloudflare-workers',
     'cloudflare-pages',
+    'cloudflare-secrets-store',
     'digitalocean',
   ] as const),
   ...([

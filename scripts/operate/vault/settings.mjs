@@ -24,6 +24,7 @@ export const PLATFORMS = [
     'railway',
     'cloudflare-workers',
     'cloudflare-pages',
+    'cloudflare-secrets-store',
     'digitalocean',
     'supabase',
   ],

@@ -16,6 +16,7 @@ const hosts: Record<SyncPlatform, string | ((config: Config) => string)> = {
   railway: 'backboard.railway.com',
   'cloudflare-workers': 'api.cloudflare.com',
   'cloudflare-pages': 'api.cloudflare.com',
+  'cloudflare-secrets-store': 'api.cloudflare.com',
   digitalocean: 'api.digitalocean.com',
   supabase: 'api.supabase.com',
   'github-actions': 'api.github.com',

@@ -9,6 +9,7 @@ import { bitbucketPipelines } from './bitbucket-pipelines';
 import { buildkite } from './buildkite';
 import { circleci } from './circleci';
 import { cloudflarePages } from './cloudflare-pages';
+import { cloudflareSecretsStore } from './cloudflare-secrets-store';
 import { cloudflareWorkers } from './cloudflare-workers';
 import { digitalocean } from './digitalocean';
 import { fly } from './fly';
@@ -25,7 +26,8 @@ import { supabase } from './supabase';
 import { vercel } from './vercel';
 
 const list = [
-  ...[vercel, netlify, heroku, fly, render, railway, cloudflareWorkers, cloudflarePages, digitalocean],
+  ...[vercel, netlify, heroku, fly, render, railway],
+  ...[cloudflareWorkers, cloudflarePages, cloudflareSecretsStore, digitalocean],
   ...[supabase, githubActions, gitlabCi, circleci, bitbucketPipelines, buildkite, hcpTerraform],
   ...[awsSecretsManager, awsSsm, gcpSecretManager, azureKeyVault, kubernetes],
 ];

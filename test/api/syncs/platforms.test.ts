@@ -26,6 +26,7 @@ const fields: Record<SyncPlatform, { required: string; oneOf?: string[]; optiona
   railway: { required: 'token projectId environmentId', optional: 'serviceId tokenType' },
   'cloudflare-workers': { required: 'token accountId scriptName' },
   'cloudflare-pages': { required: 'token accountId projectName', optional: 'environment' },
+  'cloudflare-secrets-store': { required: 'token accountId storeId', optional: 'scopes' },
   digitalocean: { required: 'token appId', optional: 'component scope' },
   supabase: { required: 'token projectRef' },
   'github-actions': {

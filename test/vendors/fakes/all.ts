@@ -7,6 +7,7 @@ import { startBitbucketPipelines } from './bitbucket-pipelines.ts';
 import { CLUSTER, startBuildkite } from './buildkite.ts';
 import { startCircleci } from './circleci.ts';
 import { startCloudflarePages } from './cloudflare-pages.ts';
+import { startCloudflareSecretsStore } from './cloudflare-secrets-store.ts';
 import { startCloudflareWorkers } from './cloudflare-workers.ts';
 import { startDigitalocean } from './digitalocean.ts';
 import { startFly } from './fly.ts';
@@ -53,6 +54,10 @@ export const platforms: Record<string, Platform> = {
     config: { ...cloudflare, scriptName: 'demo-worker' },
   },
   'cloudflare-pages': { start: startCloudflarePages, config: { ...cloudflare, projectName: 'demo-site' } },
+  'cloudflare-secrets-store': {
+    start: startCloudflareSecretsStore,
+    config: { ...cloudflare, storeId: 'fedcba9876543210fedcba9876543210' },
+  },
   digitalocean: { start: startDigitalocean, config: { token: 'digitalocean-token', appId: 'app-1' } },
   supabase: { start: startSupabase, config: { token: 'supabase-token', projectRef: 'abcdefghijklmnopqrst' } },
   'github-actions': {

@@ -60,6 +60,11 @@ const known: Record<string, Known> = {
     what: 'Environment variables of a project',
     advice: 'Create an API token with the permission Cloudflare Pages: Edit, only for this account.',
   },
+  'cloudflare-secrets-store': {
+    name: 'Cloudflare Secrets Store',
+    what: 'Secrets of an account, for Workers and AI Gateway',
+    advice: 'Create an API token with the permission Secrets Store: Edit, only for this account.',
+  },
   digitalocean: {
     name: 'DigitalOcean',
     what: 'Environment variables of an app',
