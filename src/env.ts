@@ -115,6 +115,23 @@ export interface Env {
   LOCAL_QUEUE?: string;
 }
 
+/** The environment whose stored secrets were read: see stored-secrets.ts. */
+export interface ReadEnv extends Env {
+  /** A secret that Cloudflare's Secrets Store did not give. */
+  UNREADABLE?: string;
+}
+
+/** A secret of Cloudflare's Secrets Store. */
+interface StoredSecret {
+  get(): Promise<string>;
+}
+
+/** The environment as the platform gives it. */
+export type DeployedEnv = Omit<Env, 'MASTER_KEYS' | 'BOOTSTRAP_TOKEN'> & {
+  MASTER_KEYS?: string | StoredSecret;
+  BOOTSTRAP_TOKEN?: string | StoredSecret;
+};
+
 export interface MasterKey {
   id: string;
   key: Uint8Array;
@@ -228,15 +245,22 @@ const RESOLVER = 'https://cloudflare-dns.com/dns-query';
 /** Whether this deployment says that only its own machine can reach it. */
 export const isLocal = ({ PUBLIC_URL: url }: Env): boolean => !!url && isOrigin(url) && isLoopback(url);
 
+function problemOf(env: ReadEnv): string | null {
+  if (env.UNREADABLE)
+    return `The deployment variable ${env.UNREADABLE} is a secret that Cloudflare's Secrets Store does not give: check its binding.`;
+  const broken = checks.find(([, , holds]) => !holds(env));
+  return broken ? `The deployment variable ${broken[0]} must be ${broken[1]}.` : null;
+}
+
 const known = new WeakMap<Env, Settings | { problem: string }>();
 
 /** Validates the deployment's variables, once per isolate. */
 export function settingsOf(env: Env): Settings | { problem: string } {
   const before = known.get(env);
   if (before) return before;
-  const broken = checks.find(([, , holds]) => !holds(env));
-  const settings = broken
-    ? { problem: `The deployment variable ${broken[0]} must be ${broken[1]}.` }
+  const problem = problemOf(env);
+  const settings = problem
+    ? { problem }
     : {
         masterKeys: masterKeys.parse(env.MASTER_KEYS),
         bootstrapToken: env.BOOTSTRAP_TOKEN as string,

@@ -25,6 +25,33 @@ const FRESH = [
 const isUpload = (change) => /scripts\/secrets-vault-service(\/versions)?$/.test(change);
 
 describe('npm run deploy', { timeout: NEVER_ENDS }, () => {
+  it('takes secrets from the Secrets Store where wrangler.toml binds them, and makes none', async () => {
+    const { dir, account, base, deploy, doctor, changes } = await deployment();
+    const bound = ['MASTER_KEYS', 'BOOTSTRAP_TOKEN'].map(
+      (name) => `[[secrets_store_secrets]]
+binding = "${name}"
+store_id = "fedcba9876543210fedcba9876543210"
+secret_name = "VAULT_${name}"
+`,
+    );
+    const toml = path.join(dir, 'wrangler.toml');
+    const committed = fs.readFileSync(toml, 'utf8').replace(/^required = .*$/m, 'required = []');
+    fs.writeFileSync(toml, `${committed}\n${bound.join('\n')}`);
+    const done = await deploy(['--location', 'weur', '--public-url', base]);
+    assert.equal(done.code, 0, done.said);
+    assert.match(done.out, /^secrets {5}MASTER_KEYS and BOOTSTRAP_TOKEN: in the Secrets Store$/m);
+    assert.ok(!fs.existsSync(path.join(dir, '.production.vars')));
+    assert.deepEqual(
+      changes().filter((change) => change.endsWith('secrets-bulk')),
+      [],
+    );
+    const binding = (name) => account.worker.bindings.find((one) => one.name === name);
+    assert.equal(binding('MASTER_KEYS').type, 'secrets_store_secret');
+    assert.equal(binding('BOOTSTRAP_TOKEN').secret_name, 'VAULT_BOOTSTRAP_TOKEN');
+    const checked = await doctor(['--remote']);
+    assert.match(checked.out, /^ok {4}variables {3}secrets are set/m, checked.said);
+  });
+
   it('deploys a vault to an empty account, changes only the code when repeated, and shows no secret', async () => {
     const { dir, account, base, deploy, changes, vars, started } = await deployment();
     const first = await deploy(['--location', 'weur', '--public-url', base]);

@@ -67,7 +67,7 @@ async function main() {
   writeConfig(productionConfig(toml, databaseId, ''));
   for (const queue of parts.queues) await queueOf(queue);
   const state = await migrate();
-  const existed = await setSecrets(parts.worker, state, say);
+  const existed = await setSecrets(parts, state, say);
   const publicUrl = await publicUrlOf(options.publicUrl, existed);
   if (existed) await warnOfStorage(options.yes);
   const withSaml = await saml(options.saml, existed);

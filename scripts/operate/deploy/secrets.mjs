@@ -14,17 +14,19 @@ const SECRETS = ['MASTER_KEYS', 'BOOTSTRAP_TOKEN'];
 /**
  * Sets the missing secrets from .production.vars, which is created with new ones if there is none and no
  * vault needs the old ones.
- * @param {string} worker
+ * @param {{ worker: string, stored: string[] }} parts `stored`: those in Cloudflare's Secrets Store
  * @param {Awaited<ReturnType<typeof import('../vault/cloudflare-account.mjs').databaseState>>} state
  * @param {(what: string, text: string) => void} say
  * @returns {Promise<boolean>} whether there was a Worker before
  */
-export async function setSecrets(worker, state, say) {
+export async function setSecrets({ worker, stored }, state, say) {
   const set = await secretNames(worker);
-  const missing = SECRETS.filter((name) => !set?.has(name));
+  const own = SECRETS.filter((name) => !stored.includes(name));
+  const missing = own.filter((name) => !set?.has(name));
+  if (own.length < SECRETS.length) say('secrets', `${stored.join(' and ')}: in the Secrets Store`);
   if (missing.length === 0) {
-    say('secrets', 'are set');
-    return true;
+    if (own.length > 0) say('secrets', 'are set');
+    return set !== undefined;
   }
   const values = await secretsToSet(missing, state);
   await wrangler(

@@ -30,7 +30,11 @@ export function lackingBindings(config, needed) {
     [
       /^string$/,
       'vars, or secrets.required',
-      new Set([...Object.keys(config.vars ?? {}), ...(config.secrets?.required ?? [])]),
+      new Set([
+        ...Object.keys(config.vars ?? {}),
+        ...(config.secrets?.required ?? []),
+        ...names(config.secrets_store_secrets),
+      ]),
     ],
   ];
   const lacking = needed.flatMap(({ name, type }) => {

@@ -197,7 +197,7 @@ async function readVault(dir) {
 
 async function remote() {
   const toml = readToml();
-  const { worker } = partsOf(toml);
+  const { worker, stored } = partsOf(toml);
   let url = options.url;
   let deployed;
   /** One check that asks the account; an error becomes its finding. */
@@ -222,7 +222,7 @@ async function remote() {
       deployed = await deployedBindings();
       const publicUrl = deployed.find(({ name }) => name === 'PUBLIC_URL')?.text;
       url ??= publicUrl;
-      variables(set, publicUrl);
+      variables(new Set([...set, ...stored]), publicUrl);
       const release = (await deployedMessage()) ?? 'unknown, from before 0.5.0';
       report('release', 'ok', `${release}; this checkout is ${messageOf(releaseHere(commitHere()))}`);
     });
@@ -253,7 +253,7 @@ async function remote() {
     );
 }
 
-/** @param {Set<string>} set The names of the Worker's secrets. @param {string | undefined} publicUrl */
+/** @param {Set<string>} set The names of the secrets that it has. @param {string | undefined} publicUrl */
 function variables(set, publicUrl) {
   const unset = ['MASTER_KEYS', 'BOOTSTRAP_TOKEN'].filter((name) => !set.has(name));
   if (unset.length > 0)

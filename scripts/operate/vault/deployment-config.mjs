@@ -58,8 +58,12 @@ export function partsOf(toml) {
     worker: toml.name,
     database: toml.d1_databases[0].database_name,
     queues: [consumer.queue, consumer.dead_letter_queue],
+    stored: storedIn(toml),
   };
 }
+
+/** The names of secrets that are bindings to Cloudflare's Secrets Store. @param {any} toml @returns {string[]} */
+const storedIn = (toml) => (toml.secrets_store_secrets ?? []).map(({ binding }) => binding);
 
 /**
  * wrangler.toml with the database and the address of this account; its paths are relative to the output file.
