@@ -129,6 +129,25 @@ export const mutants = [
     notice: 'api/scim/attacks: SCIM: whom it resumed or put into an approving team decides nothing',
   },
   {
+    name: 'an owner alone makes a SCIM token, which removes members',
+    tag: 'scim-token-held',
+    change: { from: "['member.change', 'team.change']", to: "['team.change']" },
+    notice:
+      'api/scim/attacks: SCIM: is made under an approval where a policy holds what people do to members and teams',
+  },
+  {
+    name: 'an owner alone makes a SCIM token that fills an approving team',
+    tag: 'scim-team-of-approvers-guarded',
+    change: 'remove',
+    notice: 'api/scim/attacks: SCIM: is made under an approval where it fills an approving team',
+  },
+  {
+    name: 'SCIM lifts the suspension of a person who came second',
+    tag: 'suspension-by-person-lasts',
+    change: { from: "row.suspended_by?.startsWith(idStart('scim')) ?? false", to: 'false' },
+    notice: 'api/scim/attacks: SCIM: does not lift a suspension that a person has made theirs',
+  },
+  {
     name: 'SCIM makes a removed member anew',
     tag: 'scim-removed-not-made-anew',
     change: { from: 'formerAt(core, email) !== null', to: 'false' },
