@@ -242,11 +242,24 @@ export const mutants = [
       'api/syncs/stops: sync: what an approval policy holds is not sent after the reply by which it is made',
   },
   {
+    name: 'syncs stop: whoever stops one sync after another holds up all changes',
+    tag: 'later-ends-not-waited-for',
+    change: { from: 'new Map(ended)', to: 'ended' },
+    notice:
+      'unit/gate/permits: permits: whoever ends one permit after another keeps no earlier reply waiting',
+  },
+  {
     name: 'syncs stop: a secret that is gone by now is sent with its chunk',
     tag: 'permit-while-secrets-last',
-    change: { from: "begun && kind === 'put'", to: 'false' },
+    change: { from: '!areThere(core, chunk, core.now())', to: 'false' },
     notice:
       'api/syncs/stops: sync: a secret that is deleted while its chunk is written is not written after the reply',
+  },
+  {
+    name: 'syncs stop: a secret is sent for another that has its name by now',
+    tag: 'same-secret-of-its-name',
+    change: { from: 'row !== null &&', to: 'row === null ||' },
+    notice: 'api/syncs/stops: sync: nor is it for another secret that has its name by then',
   },
   {
     name: 'a chunk of which nothing is sent ends the sync',

@@ -5,6 +5,7 @@
 import type { SyncRow } from '../../../db/schema';
 import type { Core, Declared } from '../../../gate/core';
 import { forgetTries, forgetTriesIn } from './again';
+import { followSecret, takeBack } from './handed';
 import { syncs, targetIn } from './store';
 
 /** How long changes of secrets wait for others, to be synced together. */
@@ -14,6 +15,7 @@ const PATIENCE = 60_000;
 
 export const follows: Declared['follows'] = {
   sync: (core, { id, after }, now) => (after ? followSync(core, after, now) : syncs(core).forget(id)),
+  secret: followSecret,
   integration(core, { id, after }) {
     if (after !== null) return;
     syncs(core).forgetIntegration(id);
@@ -32,7 +34,10 @@ function followSync(core: Core, row: SyncRow, now: number): void {
   if (row.revision === 1 && row.credential === null && row.integration_id !== null)
     syncs(core).undue(row.integration_id, row.environment_id, row.created_at);
   if (row.cancelled_at !== null && row.finished_at === null) syncs(core).fail(row.id, cancelled, 'not begun');
-  if (row.finished_at !== null) syncs(core).release(row.id);
+  if (row.finished_at !== null) {
+    syncs(core).release(row.id);
+    takeBack(core, row.id);
+  }
   core.schedule.at('syncs', now);
 }
 
