@@ -31,8 +31,8 @@ import {
 } from './select';
 import { deliveredOf, fitting } from './sent-ciphertexts';
 import { ending } from './state';
-import { type OpenStep, syncs, targetIn } from './store';
-import { cancelled } from './task';
+import { type OpenStep, syncs } from './store';
+import { cancelled, current } from './task';
 
 /** Secrets per page, and per chunk of writes. */
 const PAGE = { secrets: 1000, bytes: 8 * 1024 ** 2 };
@@ -66,19 +66,16 @@ export interface Taken {
 }
 
 /**
- * Leases a sync to a job, unless it has ended, another job has it, or an earlier sync to the same target has
- * not ended.
+ * Leases a sync to a job, unless it has ended, another job has it, or it waits for another sync to the same
+ * target.
  */
 export const take: Operation<{ sync: string }> = {
   read(call) {
     const { core, input } = call;
     const row = open(call, input.sync);
     if (!row) return unaudited(null);
-    // safety: syncs-of-a-place-in-order
-    const isFirst = core.rows
-      .within('sync', 'open')
-      .every(({ id, place }) => targetIn(place) !== targetIn(row.place) || id >= row.id);
-    const lease = isFirst ? core.storage.transactionSync(() => syncs(core).take(row.id, core.now())) : null;
+    const isCurrent = current(core).some(({ id }) => id === row.id);
+    const lease = isCurrent ? core.storage.transactionSync(() => syncs(core).take(row.id, core.now())) : null;
     if (!lease) return unaudited(null);
     const integration = row.integration_id === null ? null : core.rows.get('integration', row.integration_id);
     return unaudited({ row, integration, lease: lease.lease, planned: lease.planned } satisfies Taken);
