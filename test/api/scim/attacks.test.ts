@@ -301,6 +301,29 @@ describe('SCIM: a token, which waits for no approval,', () => {
 });
 
 describe('SCIM: approvals', () => {
+  it('SCIM: keeps no owner from deciding by removing whom it made', async () => {
+    const { o, ann, asked } = await newOffice();
+    const idp = await newIdp(o);
+    const connections = () =>
+      inGate(o, ({ core }) => core.rows.get('member', ann.member.id as string)?.connections ?? []);
+    const { id: known } = await newUser(idp);
+    // A person lets them act, so what ties them outlives them, at the oldest owner's row.
+    expect((await ann.o.post(`/members/${known}/enrolments`)).status).toBe(201);
+    expect((await idp.del(`/Users/${known}`)).status).toBe(204);
+    const kept = await connections();
+    expect(kept.map(([, , of]) => of)).toEqual([known, known]);
+    // Of people who never acted, nothing is kept.
+    for (let n = 0; n < 3; n++) {
+      const { id } = await newUser(idp);
+      expect((await idp.del(`/Users/${id}`)).status).toBe(204);
+    }
+    expect(await connections()).toEqual(kept);
+    await newApprovalPolicy(o, ['secret.read']);
+    const secret = await newSecret(o);
+    const { id } = approvalIn(await asked.get(`/secrets/${secret.id}`));
+    expect((await approve(ann, id)).status).toBe(200);
+  });
+
   it('SCIM: whom it resumed or put into an approving team decides nothing for seven days', async () => {
     const { o, asked } = await newOffice();
     const secret = await newSecret(o);
