@@ -223,7 +223,7 @@ export const mutants = [
   {
     name: 'syncs stop: a chunk is sent although its caller was narrowed',
     tag: 'permit-within-reach',
-    change: { from: 'isStale(core, row, reach)', to: 'false' },
+    change: { from: 'chunk?.reach !== reach', to: 'chunk === null' },
     notice:
       'api/syncs/stops: sync: what a trust no longer allows is not sent after the reply that narrows its scopes, and the rest is',
   },
