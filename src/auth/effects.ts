@@ -71,15 +71,11 @@ export const readEffect = (row: SecretRow): Effect => ({
   targets: [row],
 });
 
-/**
- * The effects of a change, at most one per row. `by` is the caller; `secretOf` finds the secret that a link
- * shows.
- */
-export function effectsOf(
-  changes: readonly Change[],
-  by: string,
-  secretOf: (id: string) => SecretRow | null = () => null,
-): Effect[] {
+/** Finds the rows that a change names: the secret that a link shows, the team that decides for a policy. */
+export type Find = <K extends 'secret' | 'team'>(kind: K, id: string) => RowTypes[K] | null;
+
+/** The effects of a change, at most one per row. `by` is the caller. */
+export function effectsOf(changes: readonly Change[], by: string, find: Find = () => null): Effect[] {
   const removed = new Set(
     changes.flatMap(({ kind, before, after }) => (kind === 'member' && before && !after ? [before.id] : [])),
   );
@@ -111,9 +107,9 @@ export function effectsOf(
       case 'grant':
         return change.after && !change.before ? [ofGrant(change.after)] : [];
       case 'share':
-        return change.after && !change.before ? [ofShare(change.after, secretOf)] : [];
+        return change.after && !change.before ? [ofShare(change.after, find)] : [];
       case 'credential':
-        return change.after && !change.before ? ofCredential(change.after) : [];
+        return change.after && !change.before ? ofCredential(change.after, find) : [];
       default:
         return [];
     }
@@ -292,7 +288,8 @@ function ofMember(before: MemberRow | null, after: MemberRow | null, by: string)
     after.enrolment_hash !== null &&
     after.enrolment_hash !== before.enrolment_hash &&
     by !== after.id;
-  const isSuspension = before && after && isSuspended(after) && !isSuspended(before);
+  // Whoever makes a suspension theirs decides who may lift it.
+  const isSuspension = before && after && isSuspended(after) && before.suspended_by !== after.suspended_by;
   if (!isRole && !isEnrolment && !isSuspension) return [];
   const targets = before ? [before] : [];
   const environments = either(before, after);
@@ -358,8 +355,8 @@ function ofSsoConnection(before: SsoConnectionRow | null, after: SsoConnectionRo
 }
 
 /** A new link shows a value to anyone who has it. */
-function ofShare({ secret_id }: ShareRow, secretOf: (id: string) => SecretRow | null): Effect {
-  const secret = secretOf(secret_id);
+function ofShare({ secret_id }: ShareRow, find: Find): Effect {
+  const secret = find('secret', secret_id);
   // safety: link-held-as-read
   return {
     operations: ['secret.share', 'secret.read'],
@@ -386,8 +383,9 @@ const PROVIDED = {
   revoke: ['secret.delete'],
 } as const;
 
-function ofCredential({ kind, scopes, environments, secrets }: CredentialRow): Effect[] {
+function ofCredential({ kind, scopes, environments, secrets }: CredentialRow, find: Find): Effect[] {
   if (kind === 'break_glass') return [{ operations: ['break_glass.create'], reach: 'all', targets: [] }];
+  if (kind === 'scim') return [ofScimToken(find)];
   if (kind !== 'provider') return [];
   const done = scopes.flatMap((scope) => PROVIDED[scope as keyof typeof PROVIDED] ?? []);
   return [
@@ -398,6 +396,22 @@ function ofCredential({ kind, scopes, environments, secrets }: CredentialRow): E
     },
   ];
 }
+
+/**
+ * The effect of a token that adds, suspends and removes members and fills teams, none of which waits for
+ * approval.
+ */
+const ofScimToken = (find: Find): Effect => ({
+  // safety: scim-token-held
+  operations: ['member.change', 'team.change'],
+  reach: 'all',
+  targets: [],
+  // safety: scim-team-of-approvers-guarded
+  isGuarded({ row: { config } }) {
+    const { approvers } = config as ApprovalConfig;
+    return 'team_id' in approvers && (find('team', approvers.team_id)?.provisioned ?? null) !== null;
+  },
+});
 
 /** Whether an enabled approval policy holds an effect. */
 export function holds(policy: Applying, { operations, reach, isGuarded }: Effect): boolean {

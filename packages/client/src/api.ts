@@ -10919,6 +10919,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */

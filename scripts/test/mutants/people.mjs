@@ -129,6 +129,52 @@ export const mutants = [
     notice: 'api/scim/attacks: SCIM: whom it resumed or put into an approving team decides nothing',
   },
   {
+    name: 'an owner whose row keeps the ties of removed members counts as brought in by a provider',
+    tag: 'kept-ties-are-of-others',
+    change: { from: 'other === undefined', to: 'true' },
+    notice: 'api/scim/attacks: SCIM: keeps no owner from deciding by removing whom it made',
+  },
+  {
+    name: 'a removed member is not tied to those who changed their connection',
+    tag: 'removal-keeps-changers-tied',
+    change: { from: ', ...changedBy(core, [row])', to: '' },
+    notice:
+      'api/sso/second-person: single sign-on: whoever changed what a connection gives stays tied to its people once it is deleted',
+  },
+  {
+    name: 'the deletion of a connection unties those who changed it',
+    tag: 'deletion-keeps-changers-tied',
+    change: { from: 'changers.length > 0 && isOfSomebody', to: 'false' },
+    notice:
+      'api/sso/second-person: single sign-on: whoever changed what a connection gives stays tied to its people once it is deleted',
+  },
+  {
+    name: 'a sign-in by another connection unties those who changed the deleted one',
+    tag: 'other-connection-cuts-no-tie',
+    change: { from: 'isMoved ?', to: 'false ?' },
+    notice:
+      'api/sso/second-person: single sign-on: whoever changed what a connection gives stays tied to its people once it is deleted',
+  },
+  {
+    name: 'an owner alone makes a SCIM token, which removes members',
+    tag: 'scim-token-held',
+    change: { from: "['member.change', 'team.change']", to: "['team.change']" },
+    notice:
+      'api/scim/attacks: SCIM: is made under an approval where a policy holds what people do to members and teams',
+  },
+  {
+    name: 'an owner alone makes a SCIM token that fills an approving team',
+    tag: 'scim-team-of-approvers-guarded',
+    change: 'remove',
+    notice: 'api/scim/attacks: SCIM: is made under an approval where it fills an approving team',
+  },
+  {
+    name: 'SCIM lifts the suspension of a person who came second',
+    tag: 'suspension-by-person-lasts',
+    change: { from: "row.suspended_by?.startsWith(idStart('scim')) ?? false", to: 'false' },
+    notice: 'api/scim/attacks: SCIM: does not lift a suspension that a person has made theirs',
+  },
+  {
     name: 'SCIM makes a removed member anew',
     tag: 'scim-removed-not-made-anew',
     change: { from: 'formerAt(core, email) !== null', to: 'false' },

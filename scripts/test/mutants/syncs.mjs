@@ -106,7 +106,7 @@ export const mutants = [
   {
     name: 'a sync runs while an earlier one of its place is running',
     tag: 'syncs-of-a-place-in-order',
-    change: { from: 'targetIn(place) !== targetIn(row.place)', to: 'true' },
+    change: { from: 'targets.has(targetIn(row.place)) &&', to: 'false &&' },
     notice: 'api/syncs/syncs: two of one place run one after the other',
   },
   {
@@ -223,7 +223,7 @@ export const mutants = [
   {
     name: 'syncs stop: a chunk is sent although its caller was narrowed',
     tag: 'permit-within-reach',
-    change: { from: 'isStale(core, row, reach)', to: 'false' },
+    change: { from: 'chunk?.reach !== reach', to: 'chunk === null' },
     notice:
       'api/syncs/stops: sync: what a trust no longer allows is not sent after the reply that narrows its scopes, and the rest is',
   },
@@ -242,11 +242,24 @@ export const mutants = [
       'api/syncs/stops: sync: what an approval policy holds is not sent after the reply by which it is made',
   },
   {
+    name: 'syncs stop: whoever stops one sync after another holds up all changes',
+    tag: 'later-ends-not-waited-for',
+    change: { from: 'new Map(ended)', to: 'ended' },
+    notice:
+      'unit/gate/permits: permits: whoever ends one permit after another keeps no earlier reply waiting',
+  },
+  {
     name: 'syncs stop: a secret that is gone by now is sent with its chunk',
     tag: 'permit-while-secrets-last',
-    change: { from: "begun && kind === 'put'", to: 'false' },
+    change: { from: '!areThere(core, chunk, core.now())', to: 'false' },
     notice:
       'api/syncs/stops: sync: a secret that is deleted while its chunk is written is not written after the reply',
+  },
+  {
+    name: 'syncs stop: a secret is sent for another that has its name by now',
+    tag: 'same-secret-of-its-name',
+    change: { from: 'row !== null &&', to: 'row === null ||' },
+    notice: 'api/syncs/stops: sync: nor is it for another secret that has its name by then',
   },
   {
     name: 'a chunk of which nothing is sent ends the sync',

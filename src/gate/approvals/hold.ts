@@ -55,7 +55,7 @@ export function governed(call: Call<unknown>, made: Plan, now: number): Proposal
   if (isUngoverned(call)) return made;
   const changes = changesOf(call, made);
   const effects = [
-    ...effectsOf(changes, call.caller.id, (id) => call.core.rows.get('secret', id)),
+    ...effectsOf(changes, call.caller.id, call.core.rows.get),
     // Only the held ones: an approval is void once one of its targets has changed.
     ...(made.reveals ?? [])
       .filter((row) => holdingReads(call.core, row, [call.caller, ...(made.doers ?? [])]).length)
@@ -108,7 +108,7 @@ const targetOf = ({ audit }: Plan) => ({ ...audit, expires_at: undefined, former
 /**
  * Provider requests run without people; the bootstrap token belongs to the operator, who is above the rules
  * of an organisation. What a provider gives by single sign-on or SCIM cannot wait for people: it was held
- * when the connection was made or changed, and whom it brings in decides nothing for a while.
+ * when the connection or the token was made, and whom it brings in decides nothing for a while.
  */
 // safety: provider-and-operator-ungoverned
 const isUngoverned = ({ caller, ask: { bearer } }: Call<unknown>) =>

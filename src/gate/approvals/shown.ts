@@ -12,6 +12,7 @@ import {
   type MemberRow,
   type OrgRow,
   type PolicyRow,
+  type ScimToken,
   type SecretRow,
   type ShareRow,
   type TeamMemberRow,
@@ -231,11 +232,18 @@ function ofShare(core: Core, row: ShareRow): Fact[] {
 
 const ofCredential = (core: Core, row: CredentialRow): Fact[] => [
   ...fact('Credential', row.name),
+  ...(row.scim ? ofScimToken(row.scim) : ofHeld(core, row)),
+  ...until(row.expires_at),
+];
+
+const ofScimToken = ({ end_credentials }: ScimToken): Fact[] =>
+  fact('Ends credentials of those it suspends or removes', end_credentials ? 'yes' : 'no');
+
+const ofHeld = (core: Core, row: CredentialRow): Fact[] => [
   ...fact('Reason', row.reason),
   ...fact('Scopes', row.scopes.join(', ')),
   ...limits(core, row),
   ...fact('Addresses', row.allowed_addresses?.join(', ')),
-  ...until(row.expires_at),
 ];
 
 /** The facts of one changed row. */

@@ -5,7 +5,7 @@
 
 import { TIED_FOR, type Tie, type Ties, tiesAt } from '../../auth/ties';
 import { idPrefixes } from '../../db/ids';
-import type { ApprovalConfig, MemberRow, StoredTie, TeamMemberRow } from '../../db/schema';
+import type { ApprovalConfig, MemberRow, SsoConnectionRow, StoredTie, TeamMemberRow } from '../../db/schema';
 import type { Core } from '../core';
 import { accountableFor, accountableOf } from '../identity/accountable';
 import type { Call } from '../request/call';
@@ -45,7 +45,12 @@ export const recentlyTied = (ties: readonly StoredTie[] | null, now: number): st
  * team, by single sign-on or SCIM: it is nobody's second person.
  */
 export const isBroughtByProvider = ({ connections }: MemberRow, now: number): boolean =>
-  recentlyTied(connections, now).some((id) => PROVIDERS.test(id));
+  recentlyTied(
+    // Those of removed members, which the row of an owner keeps, say nothing of the owner.
+    // safety: kept-ties-are-of-others
+    connections?.filter(([, , other]) => other === undefined) ?? null,
+    now,
+  ).some((id) => PROVIDERS.test(id));
 const PROVIDERS = new RegExp(`^(${idPrefixes.sso_connection}|${idPrefixes.scim})_`);
 
 /**
@@ -71,12 +76,29 @@ const approvingTeams = ({ rows }: Rows): Set<string> =>
 /** Whether the members of a team decide for an approval policy. */
 export const isApprovingTeam = (core: Rows, team: string): boolean => approvingTeams(core).has(team);
 
+/** Who changed a connection, and when: also of a deleted one, as an owner's row keeps it. */
+function changersOf({ rows }: Rows, connection: string): readonly StoredTie[] {
+  const row = rows.get('sso_connection', connection);
+  if (row) return row.changed_by ?? [];
+  return rows
+    .within('member', '')
+    .flatMap(({ connections }) => connections?.filter(([, , other]) => other === connection) ?? []);
+}
+
+/** Who changed a deleted connection lately. */
+export const formerChangers = (core: Rows, connection: string, now: number): string[] =>
+  recentlyTied(changersOf(core, connection), now);
+
 /** The ties of whoever made or changed a connection to the members who belong to it. */
-function* changedBy(core: Rows): Generator<Tie> {
-  for (const { id, provisioned } of core.rows.within('member', '')) {
-    const row = provisioned?.connection ? core.rows.get('sso_connection', provisioned.connection) : null;
+function* changedBy(core: Rows, members: readonly MemberRow[]): Generator<Tie> {
+  const known = new Map<string, readonly StoredTie[]>();
+  for (const { id, provisioned } of members) {
+    const connection = provisioned?.connection;
+    if (!connection) continue;
+    const changers = known.get(connection) ?? changersOf(core, connection);
+    known.set(connection, changers);
     // safety: connection-changer-tied
-    for (const [by, at] of row?.changed_by ?? []) yield [by, id, at];
+    for (const [by, at] of changers) yield [by, id, at];
   }
 }
 
@@ -84,7 +106,7 @@ function* recorded(core: Rows): Generator<Tie> {
   const { rows } = core;
   for (const member of rows.within('member', '')) yield* recordedBy(member);
   for (const team of approvingTeams(core)) for (const row of membersOfTeam(core, team)) yield* addedBy(row);
-  yield* changedBy(core);
+  yield* changedBy(core, rows.within('member', ''));
 }
 
 /** The computed ties, by the rows of a gate. */
@@ -115,7 +137,8 @@ function lost(core: Rows, row: MemberRow, now: number): Tie[] {
     .within('team_member', row.id)
     .flatMap((one) => (teams.has(one.team_id) ? addedBy(one) : []));
   const latest = new Map<string, Tie>();
-  for (const tie of [...recordedBy(row), ...added]) {
+  // safety: removal-keeps-changers-tied
+  for (const tie of [...recordedBy(row), ...added, ...changedBy(core, [row])]) {
     const key = `${tie[0]} ${tie[1]}`;
     if (isRecent(tie[2], now) && (latest.get(key)?.[2] ?? 0) < tie[2]) latest.set(key, tie);
   }
@@ -132,11 +155,32 @@ export const keeperOf = (core: Rows, removed: string | null): MemberRow | null =
     .filter(({ id, role }) => role === 'owner' && id !== removed)
     .sort((a, b) => (a.id < b.id ? -1 : 1))[0] ?? null;
 
+/** Whether a member never acted, and is tied to one other alone: nobody else is tied through them. */
+const isAlone = ({ id, enrolled_at }: MemberRow, ties: readonly Tie[]): boolean =>
+  enrolled_at === null &&
+  ties.every(([, other]) => other === id) &&
+  new Set(ties.map(([one]) => one)).size <= 1;
+
+/** The keeper's connections with those who changed a connection that is being deleted; null if none counts. */
+export function keptOfConnection(
+  { rows }: Rows,
+  keeper: MemberRow,
+  { id, changed_by }: SsoConnectionRow,
+  now: number,
+): StoredTie[] | null {
+  const changers = (changed_by ?? []).filter(([, at]) => isRecent(at, now));
+  const isOfSomebody = rows.within('member', '').some(({ provisioned }) => provisioned?.connection === id);
+  // safety: deletion-keeps-changers-tied
+  return changers.length > 0 && isOfSomebody
+    ? [...withTies(keeper.connections, [], now), ...changers.map(([one, at]): StoredTie => [one, at, id])]
+    : null;
+}
+
 /** The keeper's connections with the ties of a member who is being removed; null if there are none. */
 export function kept(core: Rows, keeper: MemberRow, removed: MemberRow, now: number): StoredTie[] | null {
   const ties = lost(core, removed, now);
   // safety: removal-cuts-no-tie
-  return ties.length === 0
+  return ties.length === 0 || isAlone(removed, ties)
     ? null
     : [
         ...withTies(keeper.connections, [], now),

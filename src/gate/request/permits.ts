@@ -24,7 +24,7 @@ export interface Permits {
   giveBack(holder: string): void;
   /** A commit has been applied: permits that it has ended are waited for. */
   follow(): void;
-  /** Until no ended permit can be used. Real time, whatever clock the gate has. */
+  /** Until no permit that has ended by now can be used. Real time, whatever clock the gate has. */
   settled(): Promise<void>;
 }
 
@@ -47,20 +47,24 @@ export function createPermits(): Permits {
       }
     },
     async settled() {
-      for (let wait = remaining(ended); wait > 0; wait = remaining(ended))
+      // Whoever goes on ending permits keeps nobody else waiting for those.
+      // safety: later-ends-not-waited-for
+      const waited = new Map(ended);
+      for (let wait = remaining(waited, ended); wait > 0; wait = remaining(waited, ended))
         await new Promise((resolve) => setTimeout(resolve, wait));
     },
   };
 }
 
 /**
- * Milliseconds until the last of these times, at most a short step, since permits are given back; forgets
- * those that are over.
+ * Milliseconds until the last of the waited permits has run out, at most a short step, since permits are
+ * given back; forgets ended ones that are over.
  */
-function remaining(ended: Map<string, number>): number {
+function remaining(waited: ReadonlyMap<string, number>, ended: Map<string, number>): number {
   const now = Date.now();
   for (const [holder, until] of ended) if (until <= now) ended.delete(holder);
-  return Math.min(100, Math.max(0, ...[...ended.values()].map((until) => until - now)));
+  const left = [...waited].map(([holder, until]) => (ended.has(holder) ? until - now : 0));
+  return Math.min(100, Math.max(0, ...left));
 }
 
 export const permits = part(() => createPermits());

@@ -3,7 +3,15 @@
 import { describe, expect, it } from 'vitest';
 import type { MemberRow } from '../../../src/db/schema';
 import { revision } from '../../../src/gate/journal/writes';
-import { approvalIn, approve, newApprovalPolicy, newOffice, settle } from '../../support/approvals';
+import {
+  approvalIn,
+  approve,
+  colleague,
+  newApprovalPolicy,
+  newOffice,
+  settle,
+  under,
+} from '../../support/approvals';
 import { change, newBrowser, newSignedIn, ORIGIN, signIn } from '../../support/browser';
 import { newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
@@ -209,6 +217,27 @@ describe('SCIM: members', () => {
     expect((await o.post(`/members/${id}/resume`)).status).toBe(200);
   });
 
+  it('SCIM: does not lift a suspension that a person has made theirs', async () => {
+    const o = await newOrg();
+    const idp = await newIdp(o);
+    const { id } = await newUser(idp);
+    await idp.patch(`/Users/${id}`, { op: 'replace', value: { active: false } });
+    const before = (await o.get(`/members/${id}`)).json;
+    faults.clock = Date.now() + 1000;
+    const suspended = await o.post(`/members/${id}/suspend`);
+    expect([suspended.status, suspended.json.suspended_at]).toEqual([200, before.suspended_at]);
+    const answer = await idp.patch(`/Users/${id}`, { op: 'replace', value: { active: true } });
+    expect(answer.json.active).toBe(false);
+    expect((await o.get(`/members/${id}`)).json.status).toBe('suspended');
+    // Nor does the provider make it its own again, or the person theirs twice.
+    const { revision: same } = (await o.get(`/members/${id}`)).json;
+    await o.post(`/members/${id}/suspend`);
+    expect((await o.get(`/members/${id}`)).json.revision).toBe(same);
+    expect((await idp.del(`/Users/${id}`)).status).toBe(204);
+    const again = person({ emails: [{ primary: true, value: before.email }] });
+    expect((await idp.post('/Users', again)).status).toBe(409);
+  });
+
   it('SCIM: ends sessions with the reply, and credentials where that is asked', async () => {
     const { o } = await newSignedIn();
     const bob = await signIn(o, 'admin');
@@ -233,7 +262,68 @@ describe('SCIM: members', () => {
   });
 });
 
+describe('SCIM: a token, which waits for no approval,', () => {
+  it('SCIM: is made under an approval where a policy holds what people do to members and teams', async () => {
+    for (const operation of ['member.change', 'team.change']) {
+      const { o, ann, asked } = await newOffice();
+      const cat = await colleague(o, 'owner');
+      await newApprovalPolicy(o, [operation]);
+      const refused = await cat.o.post('/scim-tokens', { name: 'idp', end_credentials: true });
+      const { id } = approvalIn(refused);
+      expect(approvalIn(await o.post('/scim-tokens', { name: 'idp' })).operation).toBe(operation);
+      expect((await asked.get('/scim-tokens')).json.data).toEqual([]);
+      const { summary, shown } = (await ann.o.get(`/approvals/${id}`)).json;
+      expect(summary).toMatch(/asks to create the SCIM token "idp"/);
+      expect(shown).toContainEqual({
+        name: 'Ends credentials of those it suspends or removes',
+        value: 'yes',
+      });
+      expect((await approve(ann, id)).status).toBe(200);
+      const made = await cat.o.post('/scim-tokens', { name: 'idp', end_credentials: true }, under(id));
+      expect(made.status).toBe(201);
+    }
+  });
+
+  it('SCIM: is made under an approval where it fills an approving team', async () => {
+    const { o } = await newOffice();
+    const cat = await colleague(o, 'owner');
+    const idp = await newIdp(o);
+    const { id: user } = await newUser(idp);
+    await o.patch(`/members/${user}`, { role: 'admin' });
+    const group = (await idp.post('/Groups', { displayName: 'deciders', members: [{ value: user }] })).json
+      .id;
+    const own = await newTeam(o, await ownerId(o));
+    await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { team_id: own } } });
+    expect((await cat.o.post('/scim-tokens', { name: 'free' })).status).toBe(201);
+    await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { team_id: group } } });
+    expect(approvalIn(await cat.o.post('/scim-tokens', { name: 'held' })).status).toBe('pending');
+  });
+});
+
 describe('SCIM: approvals', () => {
+  it('SCIM: keeps no owner from deciding by removing whom it made', async () => {
+    const { o, ann, asked } = await newOffice();
+    const idp = await newIdp(o);
+    const connections = () =>
+      inGate(o, ({ core }) => core.rows.get('member', ann.member.id as string)?.connections ?? []);
+    const { id: known } = await newUser(idp);
+    // A person lets them act, so what ties them outlives them, at the oldest owner's row.
+    expect((await ann.o.post(`/members/${known}/enrolments`)).status).toBe(201);
+    expect((await idp.del(`/Users/${known}`)).status).toBe(204);
+    const kept = await connections();
+    expect(kept.map(([, , of]) => of)).toEqual([known, known]);
+    // Of people who never acted, nothing is kept.
+    for (let n = 0; n < 3; n++) {
+      const { id } = await newUser(idp);
+      expect((await idp.del(`/Users/${id}`)).status).toBe(204);
+    }
+    expect(await connections()).toEqual(kept);
+    await newApprovalPolicy(o, ['secret.read']);
+    const secret = await newSecret(o);
+    const { id } = approvalIn(await asked.get(`/secrets/${secret.id}`));
+    expect((await approve(ann, id)).status).toBe(200);
+  });
+
   it('SCIM: whom it resumed or put into an approving team decides nothing for seven days', async () => {
     const { o, asked } = await newOffice();
     const secret = await newSecret(o);

@@ -1,12 +1,19 @@
 // The provider is not a second person: who came by a provider, or was given a role or a place by it, decides
 // nothing for a week; and no approval policy holds a sign-in.
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { ApprovalRow, MemberRow, PolicyRow } from '../../../src/db/schema';
+import type { ApprovalRow, MemberRow, PolicyRow, SsoConnectionRow } from '../../../src/db/schema';
 import { ineligible } from '../../../src/gate/approvals/approvers';
 import { tiesOf } from '../../../src/gate/approvals/ties';
 import { inCore } from '../../support/gate';
-import { newMember, newTeam } from '../../support/people';
-import { changeConnection, claimsOf, connected, enrolled, newSsoBrowser } from '../../support/sso-signin';
+import { newMember, newTeam, ownerId } from '../../support/people';
+import {
+  changeConnection,
+  claimsOf,
+  connected,
+  enrolled,
+  newConnection,
+  newSsoBrowser,
+} from '../../support/sso-signin';
 import { DAY } from '../../support/time';
 import { type Caller, useWorld } from '../../support/world';
 
@@ -102,6 +109,37 @@ describe('single sign-on: nobody whom a provider', () => {
     expect((await browser.link(pat.passkey)).status).toBe(200);
     expect(await whyNot(o, pat.id, dev.id)).not.toMatch(PROVIDER);
   });
+});
+
+it('single sign-on: whoever changed what a connection gives stays tied to its people once it is deleted', async () => {
+  const { o, owner, provider, provider_, at, domainId, connection } = await connected({ jit: 1 });
+  const bea = await memberOf(provider, claimsOf(at('bea')));
+  const cem = await memberOf(provider, claimsOf(at('cem')));
+  const ann = await ownerId(o);
+  const isTied = (to: string, later = 0) =>
+    inCore(o, (core) => tiesOf(core, Date.now() + later).tied(ann, to));
+  // The sign-ins were longer ago than a tie lasts, and the owner changes the connection now.
+  await inCore(o, (core) => {
+    for (const id of [bea, cem])
+      core.rows.put('member', { ...(core.rows.get('member', id) as MemberRow), connections: [] });
+    const made = core.rows.get('sso_connection', connection) as SsoConnectionRow;
+    core.rows.put('sso_connection', { ...made, changed_by: [[ann, Date.now()]] });
+  });
+  expect([await isTied(bea), await isTied(cem)]).toEqual([true, true]);
+  // Credentials that a removed member made may still ask.
+  expect((await owner.o.del(`/members/${cem}`)).status).toBe(200);
+  expect(await isTied(cem)).toBe(true);
+  expect((await owner.o.del(`/sso-connections/${connection}`)).status).toBe(204);
+  expect([await isTied(bea), await isTied(bea, 8 * DAY), await isTied(cem)]).toEqual([true, false, true]);
+  // Nor does a sign-in by another connection cut it.
+  await inCore(o, (core) => {
+    for (const link of core.rows.within('sso_link', bea)) core.rows.forget('sso_link', link.id);
+  });
+  const other = await provider_();
+  const next = await newConnection(o, other, { domains: [domainId] });
+  expect(await memberOf(other, claimsOf(at('bea')))).toBe(bea);
+  const now = await inCore(o, (core) => core.rows.get('member', bea)?.provisioned?.connection);
+  expect([now, await isTied(bea)]).toEqual([next, true]);
 });
 
 describe('single sign-on: an approval policy', () => {

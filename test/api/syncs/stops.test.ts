@@ -258,6 +258,31 @@ it('sync: a secret that is deleted while its chunk is written is not written aft
   expect([named.action, named.code]).toEqual(['skipped', 'NOT_FOUND']);
 });
 
+it('sync: nor is it for another secret that has its name by then', async () => {
+  const o = await filled();
+  const { id } = await (ways.config as (typeof ways)[string])(o, await newKey(o, SCOPES), 'circleci');
+  const [secret] = (await o.get('/secrets?limit=1&prefix=NAME_012')).json.data;
+  const written: string[] = [];
+  let replaced: Promise<Answer> | null = null;
+  const replace = async () => {
+    await o.del(`/secrets/${secret.id}`);
+    return o.post('/secrets', { name: 'NAME_012', type: 'password', value: 'another' });
+  };
+  targets.before = async ({ method, body }) => {
+    if (method !== 'POST') return null;
+    written.push(JSON.parse(body).value);
+    if (written.length >= 3) {
+      replaced ??= replace();
+      await replaced;
+    }
+    return null;
+  };
+  await syncAll(o);
+  const { status } = await statusOf(o, id);
+  expect([(await (replaced as Promise<Answer> | null))?.status, status]).toEqual([201, 'completed']);
+  expect([written.includes('12'), targets.circleci.NAME_012]).toEqual([false, 'another']);
+});
+
 it('sync: one that is cancelled while its chunk is given back ends at once', async () => {
   const o = await filled();
   const issuer = await newIssuer();

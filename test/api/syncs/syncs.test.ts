@@ -1,6 +1,9 @@
 // Syncs over HTTP and through the queue: what is written, what stays, who may, and what of it is told.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { SyncRow } from '../../../src/db/schema';
+import { insertion } from '../../../src/gate/journal/writes';
 import { problemOf } from '../../model/invariants';
+import { change } from '../../support/browser';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inGate } from '../../support/gate';
@@ -347,6 +350,55 @@ describe('sync: order, repeats and cancelling', () => {
       404,
       'NOT_FOUND',
     ]);
+  });
+
+  it('sync: one that is cancelled while it waits for another ends at once', async () => {
+    const { o } = await filled();
+    const first = (await o.post('/integrations/sync', body)).json.syncId;
+    const second = (await o.post('/integrations/sync', { ...body, names: ['ALPHA', 'BETA'] })).json.syncId;
+    const third = (await o.post('/integrations/sync', body)).json.syncId;
+    targets.before = async ({ method }) => {
+      if (method !== 'PATCH') return null;
+      expect((await o.post(`/integrations/syncs/${second}/cancel`)).status).toBe(200);
+      expect(await askedFor(o)).toEqual([second]);
+      const calls = targets.calls.length;
+      await workOn(o, second);
+      expect(short(await statusOf(o, second))).toEqual([
+        'ALPHA failed NOT_ATTEMPTED',
+        'BETA failed NOT_ATTEMPTED',
+      ]);
+      expect([targets.calls.length - calls, (await statusOf(o, second)).status]).toEqual([0, 'failed']);
+      // The next still waits for the first.
+      await workOn(o, third);
+      expect((await statusOf(o, third)).status).toBe('queued');
+      return null;
+    };
+    await workOn(o, first);
+    targets.before = null;
+    await syncAll(o);
+    expect([(await statusOf(o, first)).status, (await statusOf(o, third)).status]).toEqual([
+      'completed',
+      'completed',
+    ]);
+  });
+
+  it('sync: one that has begun is not overtaken by one of a clock that is behind', async () => {
+    const { o } = await filled();
+    const first = (await o.post('/integrations/sync', body)).json.syncId;
+    const earlier = `syn_0${'1'.repeat(21)}`;
+    targets.before = async ({ method }) => {
+      if (method !== 'PATCH') return null;
+      await change(o.id, (call) => {
+        const { revision, mac, ...row } = call.core.rows.get('sync', first) as SyncRow;
+        return { status: 200, data: null, writes: [insertion(call, 'sync', { ...row, id: earlier })] };
+      });
+      await workOn(o, earlier);
+      expect((await statusOf(o, earlier)).status).toBe('queued');
+      return null;
+    };
+    await workOn(o, first);
+    expect((await statusOf(o, first)).status).toBe('completed');
+    expect(await askedFor(o)).toEqual([earlier]);
   });
 
   it('sync: one that is cancelled midway finishes the names it has begun', async () => {

@@ -4,6 +4,7 @@
 
 import { mustBeConfirmed } from '../../../auth/authorize';
 import { mayGiveRole, mayRemoveMember } from '../../../auth/roles';
+import { idStart } from '../../../db/ids';
 import { type CredentialRow, isSuspended, type MemberRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import { bringers, withTies } from '../../../gate/approvals/ties';
@@ -39,6 +40,13 @@ export function suspending(call: Call<unknown>, row: MemberRow, now: number): Pu
   return [revision(call, 'member', row, fields), ...ended];
 }
 
+/** Of a suspension that there is: the caller's from now on, if SCIM could lift it. */
+function takingOver(call: Call<unknown>, row: MemberRow): Put[] {
+  // safety: suspension-by-person-lasts
+  const isTheirs = row.suspended_by?.startsWith(idStart('scim')) ?? false;
+  return isTheirs ? [revision(call, 'member', row, { suspended_by: call.caller.id })] : [];
+}
+
 /** Who resumes a member: the token itself for SCIM, which ties nobody. */
 const resumers = (call: Call<unknown>): string[] =>
   call.caller.kind === 'scim' ? [call.caller.id] : bringers(call);
@@ -66,7 +74,7 @@ export const suspend: Operation<{ revoke: boolean }> = {
       // safety: last-owner-not-suspended
       if (isLastOwner(core, row)) return refuse('LAST_OWNER');
       const left = leaving(call, madeBy(core, row.id), now);
-      const puts = isSuspended(row) ? [] : suspending(call, row, now);
+      const puts = isSuspended(row) ? takingOver(call, row) : suspending(call, row, now);
       return {
         status: 200,
         data: { ...shown(call, (puts[0]?.row ?? row) as MemberRow), ...left.data },

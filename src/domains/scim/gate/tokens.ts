@@ -1,6 +1,6 @@
 // Creating SCIM tokens. They hold no scope: their kind is all that the actions of SCIM ask for.
 import { invalid } from '../../../errors';
-import type { Operation } from '../../../gate/request/call';
+import { isRefusal, type Operation } from '../../../gate/request/call';
 import { aboutToken, issue, RATES } from '../../credentials/gate/create';
 import type { TokenInput } from '../../credentials/gate/credential';
 
@@ -27,7 +27,8 @@ export const createScimToken: Operation<NewInput> = {
         expires_at,
         device_id: null,
       };
-      return issue(call, token, made, limits, limits, now);
+      const plan = issue(call, token, made, limits, limits, now);
+      return isRefusal(plan) ? plan : { ...plan, describes: `create the SCIM token "${name}"` };
     },
   },
 };

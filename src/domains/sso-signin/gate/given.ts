@@ -2,7 +2,7 @@
 // that a person gave is never changed; whoever gains something by it is tied to the connection and to those
 // who changed it lately, so for a week they decide nothing.
 import type { MemberRow, SsoConnectionRow, TeamMemberRow, TeamRow } from '../../../db/schema';
-import { isApprovingTeam, recentlyTied, withTies } from '../../../gate/approvals/ties';
+import { formerChangers, isApprovingTeam, recentlyTied, withTies } from '../../../gate/approvals/ties';
 import type { Plan, Put } from '../../../gate/journal/plan';
 import { insertion, revision } from '../../../gate/journal/writes';
 import type { Call } from '../../../gate/request/call';
@@ -124,10 +124,16 @@ export function changed(
   // A provider that acts for somebody who did not prove it brings them in, as whoever gives a role does.
   // safety: sso-gain-ties
   const isTied = isOther || gains || (isLinking && !isProven);
+  const isMoved = before?.connection != null && before.connection !== connection.id;
+  const by = [
+    ...(isTied ? bringing(connection, now) : []),
+    // safety: other-connection-cuts-no-tie
+    ...(isMoved ? formerChangers(call.core, before.connection as string, now) : []),
+  ];
   return {
     ...(isOther && position),
     ...(!isSame && { provisioned }),
-    ...(isTied && { connections: withTies(member.connections, bringing(connection, now), now) }),
+    ...(by.length > 0 && { connections: withTies(member.connections, by, now) }),
     ...(member.enrolled_at === null && {
       enrolled_at: now,
       // The inviter may still have the link.

@@ -6,7 +6,7 @@ import { givenAnew } from '../../../auth/connections';
 import { idStart } from '../../../db/ids';
 import type { RoleMapping, SsoConnectionRow } from '../../../db/schema';
 import { invalid, type Refusal, refuse } from '../../../errors';
-import { bringers, withTies } from '../../../gate/approvals/ties';
+import { bringers, keeperOf, keptOfConnection, withTies } from '../../../gate/approvals/ties';
 import { insertion, revision } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
 import { found, wants } from '../../../gate/request/outcome';
@@ -206,10 +206,17 @@ const update: Operation<Partial<Gives> & { configures: boolean; made?: Made }> =
 const remove: Operation<Record<string, never>> = {
   change: {
     revises: find,
-    plan(call) {
+    plan(call, now) {
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');
-      return { status: 204, data: null, deletes: [{ kind: 'sso_connection', id: row.id }] };
+      const keeper = keeperOf(call.core, null);
+      const connections = keeper && keptOfConnection(call.core, keeper, row, now);
+      return {
+        status: 204,
+        data: null,
+        writes: connections ? [revision(call, 'member', keeper, { connections })] : [],
+        deletes: [{ kind: 'sso_connection', id: row.id }],
+      };
     },
   },
 };

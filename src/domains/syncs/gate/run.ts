@@ -2,7 +2,6 @@
 // the result of each name. Invariants: nothing is returned once a caller or the sync itself has ended;
 // results and the names that the sync then owns are recorded in the turn in which they are reported; each run
 // that reads values has one audit entry, attributed to the requester.
-import QuickLRU from 'quick-lru';
 import type { Owned, Plan, Result } from '../../../adapters/sync/plan';
 import type { Caller } from '../../../auth/authorize';
 import type { IntegrationRow, SecretRow, SyncRow } from '../../../db/schema';
@@ -10,7 +9,6 @@ import type { Draft } from '../../../gate/audit/entry';
 import { namesNoted } from '../../../gate/audit/entry';
 import type { Core } from '../../../gate/core';
 import { environmentRevision } from '../../../gate/journal/apply';
-import { part } from '../../../gate/part';
 import { type Call, isRefusal, type Operation, type OperationOutcome } from '../../../gate/request/call';
 import { ok } from '../../../gate/request/outcome';
 import { permitLasts, permits } from '../../../gate/request/permits';
@@ -18,6 +16,7 @@ import { slugOf } from '../../../gate/request/target';
 import { type Delivered, readable } from '../../secrets/rules';
 import { recordedAt } from '../place';
 import { makeAgain } from './again';
+import { areThere, handedOut, handOut, takeBack } from './handed';
 import {
   actingFor,
   doersOf,
@@ -32,8 +31,8 @@ import {
 } from './select';
 import { deliveredOf, fitting } from './sent-ciphertexts';
 import { ending } from './state';
-import { type OpenStep, syncs, targetIn } from './store';
-import { cancelled } from './task';
+import { type OpenStep, syncs } from './store';
+import { cancelled, current } from './task';
 
 /** Secrets per page, and per chunk of writes. */
 const PAGE = { secrets: 1000, bytes: 8 * 1024 ** 2 };
@@ -67,19 +66,16 @@ export interface Taken {
 }
 
 /**
- * Leases a sync to a job, unless it has ended, another job has it, or an earlier sync to the same target has
- * not ended.
+ * Leases a sync to a job, unless it has ended, another job has it, or it waits for another sync to the same
+ * target.
  */
 export const take: Operation<{ sync: string }> = {
   read(call) {
     const { core, input } = call;
     const row = open(call, input.sync);
     if (!row) return unaudited(null);
-    // safety: syncs-of-a-place-in-order
-    const isFirst = core.rows
-      .within('sync', 'open')
-      .every(({ id, place }) => targetIn(place) !== targetIn(row.place) || id >= row.id);
-    const lease = isFirst ? core.storage.transactionSync(() => syncs(core).take(row.id, core.now())) : null;
+    const isCurrent = current(core).some(({ id }) => id === row.id);
+    const lease = isCurrent ? core.storage.transactionSync(() => syncs(core).take(row.id, core.now())) : null;
     if (!lease) return unaudited(null);
     const integration = row.integration_id === null ? null : core.rows.get('integration', row.integration_id);
     return unaudited({ row, integration, lease: lease.lease, planned: lease.planned } satisfies Taken);
@@ -126,27 +122,23 @@ export interface Permission {
   again?: true;
 }
 
-/** With which reach of its callers a sync was handed its chunk. After a restart, it is not known. */
-const handed = part(() => new QuickLRU<string, string>({ maxSize: 1000 }));
 /** What callers may read: their permissions, and how often a policy, which may hold reads, has changed. */
 const reachIn = (core: Core, callers: readonly Caller[]): string =>
   // safety: permit-within-policies
   JSON.stringify([core.rows.edits('policy'), callers.map(({ permissions }) => permissions)]);
 
-/** Whether the chunk that a job has may contain what its callers may no longer read. */
-const isStale = (core: Core, row: SyncRow, reach: string): boolean =>
-  // While there is no plan, nothing is handed out.
-  syncs(core).steps(row.id, 1).length > 0 && handed(core).get(row.id) !== reach;
-
-/** Whether a secret of the chunk that a job has is not active any more. */
-const isGone = (core: Core, { id, environment_id }: SyncRow, now: number): boolean =>
-  syncs(core)
-    .steps(id, MOST_CHUNK)
-    .some(
-      ({ kind, begun, name }) =>
-        // safety: permit-while-secrets-last
-        begun && kind === 'put' && readable(core.rows.find('secret', environment_id, name), now) !== null,
-    );
+/**
+ * Whether the chunk that a job has may contain what its callers may no longer read, or what is gone. While
+ * there is no plan, nothing is handed out.
+ */
+function isStale(core: Core, row: SyncRow, reach: string): boolean {
+  if (syncs(core).steps(row.id, 1).length === 0) return false;
+  const chunk = handedOut(core, row.id);
+  // safety: permit-within-reach
+  if (chunk?.reach !== reach) return true;
+  // safety: permit-while-secrets-last
+  return !areThere(core, chunk, core.now());
+}
 
 /** How long calls that belong together may take before a stop no longer waits for them. */
 const WHOLE_LASTS = 20_000;
@@ -161,9 +153,8 @@ export const permit: Operation<PermitInput> = {
     if (input.for === 'none') permits(core).giveBack(row.id);
     if (stop || input.for === 'none') return unaudited({ stop, lasts: 0 } satisfies Permission);
     const reach = reachIn(core, callers);
-    // safety: permit-within-reach
-    if (isStale(core, row, reach) || isGone(core, row, core.now()))
-      return unaudited({ stop, lasts: 0, again: true } satisfies Permission);
+    if (isStale(core, row, reach)) return unaudited({ stop, lasts: 0, again: true } satisfies Permission);
+    const chunk = handedOut(core, row.id);
     // safety: permit-ends-with-caller
     const left = Math.min(
       ...callers.map(({ expires_at }) => (expires_at ?? Number.POSITIVE_INFINITY) - core.now()),
@@ -174,7 +165,7 @@ export const permit: Operation<PermitInput> = {
       if (now === null) return true;
       const { stop, callers } = standing(core, now);
       // safety: permit-ends-with-reach
-      return stop !== null || reachIn(core, callers) !== reach || isGone(core, now, core.now());
+      return stop !== null || reachIn(core, callers) !== reach || chunk?.isOver === true;
     });
     return unaudited({ stop, lasts } satisfies Permission);
   },
@@ -327,6 +318,7 @@ export const next: Operation<NextInput> = {
     if (found.stop || input.most === 0) {
       if (!found.stop) {
         core.storage.transactionSync(() => syncs(core).release(input.sync));
+        takeBack(core, input.sync);
         permits(core).giveBack(input.sync);
         core.schedule.at('syncs', core.now());
       }
@@ -380,7 +372,7 @@ async function chunk(
   // safety: sync-rechecked-after-fetch
   if (again?.stop !== null) return { stop: again?.stop ?? revoked, work: [] };
   // As it was when the secrets were selected: a change since then is seen at the first call.
-  handed(core).set(row.id, reach);
+  handOut(core, row, reach, sendable);
   return core.storage.transactionSync((): Chunk => {
     // A secret that is gone or now held is not written.
     const ended = [...selected.skipped, ...back.map(heldResult)];

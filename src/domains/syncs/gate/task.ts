@@ -5,6 +5,7 @@
 import type { SyncRow } from '../../../db/schema';
 import type { Core, Declared } from '../../../gate/core';
 import { forgetTries, forgetTriesIn } from './again';
+import { followSecret, takeBack } from './handed';
 import { syncs, targetIn } from './store';
 
 /** How long changes of secrets wait for others, to be synced together. */
@@ -14,6 +15,7 @@ const PATIENCE = 60_000;
 
 export const follows: Declared['follows'] = {
   sync: (core, { id, after }, now) => (after ? followSync(core, after, now) : syncs(core).forget(id)),
+  secret: followSecret,
   integration(core, { id, after }) {
     if (after !== null) return;
     syncs(core).forgetIntegration(id);
@@ -32,7 +34,10 @@ function followSync(core: Core, row: SyncRow, now: number): void {
   if (row.revision === 1 && row.credential === null && row.integration_id !== null)
     syncs(core).undue(row.integration_id, row.environment_id, row.created_at);
   if (row.cancelled_at !== null && row.finished_at === null) syncs(core).fail(row.id, cancelled, 'not begun');
-  if (row.finished_at !== null) syncs(core).release(row.id);
+  if (row.finished_at !== null) {
+    syncs(core).release(row.id);
+    takeBack(core, row.id);
+  }
   core.schedule.at('syncs', now);
 }
 
@@ -48,6 +53,24 @@ export function followEnvironment(core: Core, environment: string, now: number):
   }
 }
 
+/**
+ * The open syncs that are worked on now: of each target one that has begun, else the oldest. One that is
+ * cancelled calls no target, so it waits for no other.
+ */
+export function current(core: Core): SyncRow[] {
+  const turn = ({ id }: SyncRow) => `${syncs(core).startedAt(id) === null ? 1 : 0} ${id}`;
+  const open = core.rows.within('sync', 'open').map((row) => ({ row, turn: turn(row) }));
+  const targets = new Set<string>();
+  return open
+    .toSorted((a, b) => (a.turn < b.turn ? -1 : 1))
+    .flatMap(({ row }) => {
+      // safety: syncs-of-a-place-in-order
+      const waits = targets.has(targetIn(row.place)) && row.cancelled_at === null;
+      targets.add(targetIn(row.place));
+      return waits ? [] : [row];
+    });
+}
+
 /** One run. Returns when to look again. */
 export async function runSyncs(core: Core, now: number): Promise<number | null> {
   if (core.rows.get('org', core.org)?.deleted_at !== null) return null;
@@ -57,11 +80,7 @@ export async function runSyncs(core: Core, now: number): Promise<number | null> 
     await core.enqueue('sync');
     next = now + PATIENCE;
   } else if (due !== null) next = due;
-  const targets = new Set<string>();
-  for (const { id, place } of core.rows.within('sync', 'open').toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
-    // Syncs to one target wait for the first.
-    if (targets.has(targetIn(place))) continue;
-    targets.add(targetIn(place));
+  for (const { id } of current(core)) {
     const at = syncs(core).askAt(id);
     if (at <= now) {
       syncs(core).asked(id, now + PATIENCE);
