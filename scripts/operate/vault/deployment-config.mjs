@@ -62,7 +62,11 @@ export function partsOf(toml) {
   };
 }
 
-/** The names of secrets that are bindings to Cloudflare's Secrets Store. @param {any} toml @returns {string[]} */
+/**
+ * The names of secrets that are bindings to Cloudflare's Secrets Store.
+ * @param {any} toml
+ * @returns {string[]}
+ */
 const storedIn = (toml) => (toml.secrets_store_secrets ?? []).map(({ binding }) => binding);
 
 /**
