@@ -52,7 +52,7 @@ export async function givenValue(context: Context, name: string, raw: boolean): 
   if (value === '')
     throw usage(
       isAsked ? 'The value is empty.' : 'stdin is empty.',
-      'Pass the value on stdin: svc set NAME < FILE. To store an empty value: svc set NAME --empty',
+      'Pass the value on stdin, also to change other fields: svc set NAME < FILE. To store an empty value: svc set NAME --empty',
     );
   // A variable of a script that is not set, between spaces.
   if (!raw && value.trim() === '')

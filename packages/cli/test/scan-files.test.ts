@@ -87,6 +87,21 @@ describe('scan: names that are not UTF-8', () => {
   });
 });
 
+describe('scan: .svcscanignore', () => {
+  it('scan: a pattern that is longer than any path is refused by its line', async () => {
+    const { write, scan, git } = repository('long pattern');
+    write('a', AWS);
+    write('.svcscanignore', `b\n${'x'.repeat(200_000)}\n`);
+    git('add', '.');
+    for (const args of [[], ['--staged']]) {
+      const { code, stderr } = await scan(args);
+      expect([code, stderr]).toEqual([2, 'error: Line 2 of .svcscanignore has more than 4096 characters.\n']);
+    }
+    write('.svcscanignore', `b\n${'x'.repeat(4096)}\n`);
+    expect((await scan([])).code).toBe(9);
+  });
+});
+
 describe('scan --staged: .svcscanignore', () => {
   it('scan --staged: the ignore file is that of the next commit', async () => {
     const { dir, write, scan, git } = repository('staged ignoring');

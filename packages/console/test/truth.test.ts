@@ -22,6 +22,7 @@ describe.skipIf(!executablePath)('console: what pages of secrets say', () => {
     expect(await page.locator('.facts').textContent()).toContain('New value due');
     await api('PATCH', `/secrets/${id}`, { rotate_every_seconds: 1 });
     await page.getByText('Rotation due').waitFor();
+    await page.getByText('Every second as set for this secret').waitFor();
     expect(await page.getByText('active', { exact: true }).count()).toBe(0);
     await page.getByRole('button', { name: 'Rotate now' }).click();
     await page.getByRole('dialog', { name: 'Rotate app/COVERED' }).waitFor();
@@ -45,6 +46,7 @@ describe.skipIf(!executablePath)('console: what pages of secrets say', () => {
     await page.getByRole('button', { name: 'Save changes' }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     expect(await period()).toBe(43_200);
+    await page.getByText('Every 12 hours as set for this secret').waitFor();
     await go('/secrets', 'Secrets');
     await page.getByRole('button', { name: 'New secret' }).click();
     await page.getByLabel('Name', { exact: true }).fill('app/HALF');

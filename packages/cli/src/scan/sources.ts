@@ -154,8 +154,15 @@ function below(listed: Listed, left: Left): Listed[] {
 /** Directories that are not looked into. */
 const NEVER = ['.git', 'node_modules'];
 
+/** The characters of a line of the ignore file. No path that git can check out needs a longer pattern. */
+const LONGEST_PATTERN = 4096;
+
 /** Whether a path from the root is ignored, by patterns in the format of .gitignore. */
 function ignoring(patterns = ''): (name: string) => boolean {
+  // A longer one takes long to compile, or is no regular expression any more.
+  const long = patterns.split('\n').findIndex((line) => line.length > LONGEST_PATTERN);
+  if (long !== -1)
+    throw usage(`Line ${long + 1} of ${IGNORE_FILE} has more than ${LONGEST_PATTERN} characters.`);
   const rules = ignore({ ignorecase: false, allowRelativePaths: true }).add(patterns);
   return (name) => rules.ignores(name);
 }

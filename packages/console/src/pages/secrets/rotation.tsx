@@ -8,6 +8,11 @@ import { Time } from '../../ui/parts';
 import type { Secret } from './secret';
 
 const DAY = 86_400;
+const UNITS: [number, string][] = [
+  [DAY, 'day'],
+  [3600, 'hour'],
+  [60, 'minute'],
+];
 
 /** The policy by its name, or that it is the secret's own period. */
 function By({ secret: { rotation } }: { secret: Secret }) {
@@ -25,9 +30,11 @@ function By({ secret: { rotation } }: { secret: Secret }) {
   );
 }
 
-const daysOf = (seconds: number): string => {
-  const days = Math.max(1, Math.round(seconds / DAY));
-  return days === 1 ? 'Every day' : `Every ${counted(days, 'day')}`;
+/** A period in the largest unit of which it is a whole number, because the API takes seconds. */
+const periodOf = (seconds: number): string => {
+  const [size, unit] = UNITS.find(([each]) => seconds % each === 0) ?? [1, 'second'];
+  const count = seconds / size;
+  return count === 1 ? `Every ${unit}` : `Every ${counted(count, unit)}`;
 };
 
 /** How often the value is to be replaced, and what says so. */
@@ -37,13 +44,13 @@ export function Schedule({ secret }: { secret: Secret }) {
     return (
       <span class="dim">
         {secret.rotate_every_seconds
-          ? `${daysOf(secret.rotate_every_seconds)}, while active`
+          ? `${periodOf(secret.rotate_every_seconds)}, while active`
           : 'No policy or period applies'}
       </span>
     );
   return (
     <>
-      {rotation.cron ? `At ${rotation.cron} (UTC)` : daysOf(rotation.every_seconds ?? DAY)}{' '}
+      {rotation.cron ? `At ${rotation.cron} (UTC)` : periodOf(rotation.every_seconds ?? DAY)}{' '}
       <span class="dim">
         <By secret={secret} />
       </span>
