@@ -107,7 +107,7 @@ interface Store {
   scopes: readonly string[];
 }
 
-/** Whether an error has this name. Cloudflare uses one code for several, and appends the name of the secret. */
+/** Whether an error has this name. Cloudflare uses one code for several, and may append a secret's name. */
 function says({ body }: Pick<Reply, 'body'>, name: string): boolean {
   const errors = (body as { errors?: unknown } | null | undefined)?.errors;
   return (

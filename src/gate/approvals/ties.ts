@@ -161,7 +161,7 @@ const isAlone = ({ id, enrolled_at }: MemberRow, ties: readonly Tie[]): boolean 
   ties.every(([, other]) => other === id) &&
   new Set(ties.map(([one]) => one)).size <= 1;
 
-/** The keeper's connections with those who changed a connection that is being deleted; null if none counts. */
+/** The keeper's ties to those who changed a connection that is being deleted; null if none counts. */
 export function keptOfConnection(
   { rows }: Rows,
   keeper: MemberRow,
