@@ -11,6 +11,7 @@ import { answerAcs, answerCallback, answerLogout, answerMetadata } from './domai
 import { type Env, settingsOf } from './env';
 import { ApiError, refuse } from './errors';
 import { health } from './health';
+import { boundOf } from './http/bound';
 import type { Incoming, Trace } from './http/context';
 import { refusalOfFault } from './http/faults';
 import { handle } from './http/handle';
@@ -42,7 +43,10 @@ function incomingOf(c: Context<App>, params: Record<string, string>): Incoming {
   const settings = settingsOf(c.env);
   if ('problem' in settings) throw new ApiError(refuse('MISCONFIGURED', { message: settings.problem }));
   const headers = readHeaders(c.req.raw);
-  const { ip, user_agent, reason } = headers;
+  const bound = boundOf(c.req.raw);
+  const { user_agent, reason } = headers;
+  // safety: bound-worker-names-no-address
+  const ip = bound ? 'unknown' : headers.ip;
   return {
     request: c.req.raw,
     headers,
@@ -50,9 +54,10 @@ function incomingOf(c: Context<App>, params: Record<string, string>): Incoming {
     settings,
     base: c.get('base'),
     trace: c.get('trace'),
-    facts: { id: c.get('requestId'), ip, user_agent, reason, place: placeOf(c.req.raw) },
+    facts: { id: c.get('requestId'), ip, user_agent, reason, place: bound ? null : placeOf(c.req.raw) },
     params,
     place: placeOfRequest(c.req.raw, c.env),
+    ...(bound && { bound }),
     defer: (work) => c.executionCtx.waitUntil(work),
   };
 }

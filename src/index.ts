@@ -14,6 +14,7 @@ export { Metrics } from './objects/metrics';
 export { Replica } from './objects/replica';
 export { DeviceLogin } from './objects/terminal-login';
 export { Throttle } from './objects/throttle';
+export { Vault } from './vault-binding';
 
 const failed = (error: unknown) =>
   console.error(
@@ -75,9 +76,16 @@ function tellFailed({ body, attempts }: Message<QueueMessage>): void {
 const isInBackground = ({ job }: { job: JobName }, { LOCAL_QUEUE }: Env): boolean =>
   job === 'deliver' || job === 'notify' || job === 'log_stream' || (job === 'sync' && LOCAL_QUEUE === 'true');
 
-export default {
-  fetch: (request, env, ctx) => app.fetch(request, withMetrics(env), ctx),
-  async queue(batch, given, ctx) {
+/**
+ * The handlers that the platform calls. Workers bound to this one call methods too, but of an export that is
+ * no entrypoint class they reach own properties alone: inherited methods are for the platform.
+ */
+class Handlers {
+  fetch(request: Request, env: Env, ctx: ExecutionContext) {
+    return app.fetch(request, withMetrics(env), ctx);
+  }
+
+  async queue(batch: MessageBatch<QueueMessage>, given: Env, ctx: ExecutionContext) {
     const env = withMetrics(given);
     // Concurrently and independently: a failed message is retried, and a slow one does not delay the others.
     await Promise.all(
@@ -99,10 +107,14 @@ export default {
       }),
     );
     sendSoon(env, (work) => ctx.waitUntil(work));
-  },
-  async scheduled({ scheduledTime }, given, ctx) {
+  }
+
+  async scheduled({ scheduledTime }: ScheduledController, given: Env, ctx: ExecutionContext) {
     const env = withMetrics(given);
     await watch(env, scheduledTime);
     sendSoon(env, (work) => ctx.waitUntil(work));
-  },
-} satisfies ExportedHandler<Env, QueueMessage>;
+  }
+}
+
+// safety: handlers-for-the-platform
+export default new Handlers() satisfies ExportedHandler<Env, QueueMessage>;

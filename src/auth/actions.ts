@@ -10,7 +10,7 @@ export interface Need {
   /**
    * The kinds of credentials that are allowed; by default the usual ones. `system` is the bootstrap token.
    */
-  kinds?: readonly (TokenKind | 'member' | 'trust' | 'system')[];
+  kinds?: readonly (TokenKind | 'member' | 'trust' | 'workload' | 'system')[];
   /** The response contains values of secrets. */
   reveals?: true;
   /** Only for owners. */
@@ -48,8 +48,8 @@ export interface ActionNames {}
 
 export type Action = ActionNames[keyof ActionNames];
 
-export const usualKinds = ['api_key', 'session', 'agent', 'member'] as const;
-export const emergency = ['api_key', 'session', 'agent', 'member', 'break_glass'] as const;
+export const usualKinds = ['api_key', 'session', 'agent', 'workload', 'member'] as const;
+export const emergency = ['api_key', 'session', 'agent', 'workload', 'member', 'break_glass'] as const;
 export const bootstrap = { scopes: [], kinds: ['system'], urgent: true } as const satisfies Need;
 /** Handled without a gate, or by the gate of a member who has just authenticated. */
 export const publicCall = { scopes: [], kinds: ['member'] } as const satisfies Need;

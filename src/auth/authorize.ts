@@ -4,6 +4,7 @@
 import type { McpLimits } from '../db/mcp-limits';
 import { forms } from '../db/names';
 import type { Grantee } from '../db/schema';
+import type { Workload } from '../db/trusts';
 import { type Refusal, refuse } from '../errors';
 import type { FullNeed } from './actions';
 import { isWithin } from './addresses';
@@ -23,8 +24,9 @@ export interface PermissionSet {
 
 /** The caller, with all its limits. */
 export interface Caller {
-  kind: TokenKind | 'member' | 'trust' | 'system';
+  kind: TokenKind | 'member' | 'trust' | 'workload' | 'system';
   id: string;
+  /** Of a Worker that is bound to the service: what its configuration says. */
   name: string | null;
   parent_id: string | null;
   /** The credential that was presented: the caller's own id, or a member's browser session. */
@@ -62,6 +64,8 @@ export interface Caller {
   isOwner: boolean;
   /** Requests per minute. */
   rate_limit: number;
+  /** Of a Worker that is bound to the service: what it is accepted for. */
+  workload?: Workload;
 }
 
 /** What ends a credential: its own expiry or revocation, or that of an ancestor. */
@@ -150,6 +154,7 @@ export const kindNames: Record<Caller['kind'], string> = {
   scim: 'a SCIM token',
   member: 'a browser session',
   trust: 'a trust',
+  workload: 'a bound Worker',
   system: 'the bootstrap token',
 };
 

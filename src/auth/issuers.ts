@@ -180,6 +180,12 @@ export const issuers: readonly KnownIssuer[] = [
     issuer: /^https:\/\/oidc\.fly\.io\/[^/]+$/,
     callers: each(SPECIFIC, 'sub', 'app_id', 'app_name', 'machine_id', 'org_id', 'org_name'),
   },
+  // Of the account that runs the service. The name is whatever the Worker's configuration says.
+  {
+    name: 'Cloudflare service bindings',
+    issuer: /^cloudflare:service-binding$/,
+    callers: each(SPECIFIC, 'name'),
+  },
   {
     name: 'Kubernetes',
     issuer:

@@ -8,7 +8,7 @@ import type { Region } from '../db/regions';
 import type { Env, Settings } from '../env';
 import type { IntegrityViolation, Refusal } from '../errors';
 import type { RateLimitState } from '../gate/limits/rate-limit';
-import type { Ask, Named, Reply, RequestFacts } from '../gate/request/call';
+import type { Ask, Bound, Named, Reply, RequestFacts } from '../gate/request/call';
 import type { Outcome } from '../gate/request/outcome';
 import type { DeploymentKeys, Keyring, OrgKeys, WrappedKey } from '../keys/keyring';
 import type { RequestHeaders } from './headers';
@@ -16,10 +16,10 @@ import type { Place } from './region';
 
 /** The caller of a request. */
 export interface Authenticated {
-  /** The token as sent. */
-  bearer: string;
-  /** What the token refers to; null for the bootstrap token. */
-  genuine: TokenRef | null;
+  /** The token as sent; null for a bound Worker, which has none. */
+  bearer: string | null;
+  /** What the token refers to, or the bound Worker; null for the bootstrap token. */
+  genuine: TokenRef | Bound | null;
   /** The gate refuses it, so it is counted and audited like any request with a genuine credential. */
   isExpired: boolean;
   /** The contents of the DPoP header, and whether the token was sent with the DPoP scheme. */
@@ -42,6 +42,8 @@ export interface Incoming {
   place: Place;
   /** The client cannot name an approval: see `Ask.approval`. */
   approvalIsFound?: true;
+  /** The Worker that sends it through a binding. */
+  bound?: Bound;
   /** The caller of a signed request, who has no token. */
   caller?: Authenticated;
   /** For how long its response is stored under its Idempotency-Key, in milliseconds, if not for a day. */

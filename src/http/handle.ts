@@ -16,6 +16,7 @@ import { fail, refusalOf } from '../gate/request/outcome';
 import { keyringOf, ORG_KEY_MISSING } from '../keys/keyring';
 import { authenticate } from './authenticate';
 import { type ReadBody, readBody } from './body';
+import { authenticateBound } from './bound';
 import {
   type Also,
   type Authenticated,
@@ -51,7 +52,11 @@ interface Asked {
 export async function handle(route: Route, incoming: Incoming): Promise<Response> {
   const { env, settings, base, facts, trace, defer } = incoming;
   const keyring = keyringOf(env, settings.masterKeys);
-  const caller = incoming.caller ?? (await authenticate(route, incoming, keyring));
+  const caller =
+    incoming.caller ??
+    (incoming.bound
+      ? await authenticateBound(incoming.bound, keyring)
+      : await authenticate(route, incoming, keyring));
   if ('code' in caller) return errorResponse(caller, base, trace);
   const asked = await parse(route, incoming, caller);
   const context: BaseContext = {
@@ -286,7 +291,8 @@ async function askGate(ready: Ready): Promise<Response> {
   const ask = askOf(ready);
   const hint = (asked.input.body as { location_hint?: DurableObjectLocationHint } | undefined)?.location_hint;
   const gate = async (asked: Ask): Promise<Reply> => {
-    const isNear = route.byReplica === true && !asked.again;
+    // A replica knows no trusts.
+    const isNear = route.byReplica === true && !asked.again && !incoming.bound;
     const what = isNear ? withRegion(asked, incoming.place) : asked;
     const near = isNear ? await askReplica(env, what, incoming.place, trace) : null;
     const reply = near ?? (await callGate(env, what, trace, route.method !== 'get', defer, hint));

@@ -22,7 +22,10 @@ export interface RequestHeaders {
    */
   call: string | null;
   user_agent: string | null;
-  /** The client's address, or `unknown`. */
+  /**
+   * The client's address, or `unknown`. Another Worker that makes a request sets the header itself, and
+   * Cloudflare then says nothing of the request.
+   */
   ip: string;
   /** What is wrong with them, the first in the contract's order. */
   finding: Refusal | null;
@@ -36,7 +39,7 @@ const MOST_TAGS = 1000;
  */
 const CALL = /^[\x20-\x7e]{1,8000}$/;
 
-export function readHeaders({ method, headers }: Request): RequestHeaders {
+export function readHeaders({ method, headers, cf }: Request): RequestHeaders {
   const key = method === 'POST' ? headers.get('idempotency-key') : null;
   const idempotency_key = key === null ? null : idempotencyKeyOf(key);
   const shown = headers.get('x-access-reason');
@@ -46,6 +49,8 @@ export function readHeaders({ method, headers }: Request): RequestHeaders {
   const if_match = headers.get('if-match');
   const if_none_match = headers.get('if-none-match');
   const approval_id = headers.get('approval-id');
+  // safety: address-by-the-platform
+  const address = cf ? headers.get('cf-connecting-ip') : null;
   return {
     approval_id,
     authorization: headers.get('authorization'),
@@ -56,7 +61,7 @@ export function readHeaders({ method, headers }: Request): RequestHeaders {
     reason,
     call: isCall ? call : null,
     user_agent: printable(headers.get('user-agent') ?? '', 256) || null,
-    ip: addressOf(headers.get('cf-connecting-ip')),
+    ip: addressOf(address),
     finding:
       key !== null && idempotency_key === null
         ? invalid(

@@ -7,27 +7,33 @@ import { decrypt, encrypt } from '../crypto/envelope';
 /** A key that only the holder of the token can derive: the service stores neither. */
 const bearerKey = (bearer: string) => hkdf(utf8(bearer), new Uint8Array(), 'svc/v1/key/bearer');
 
+/** Of a caller without a token, nothing is kept. */
 export function encryptOneTime(
-  bearer: string,
+  bearer: string | null,
   owner: string[],
   once: Record<string, string> | undefined,
 ): string | null {
   if (!once) return null;
   return JSON.stringify({
     paths: Object.keys(once),
-    sealed: encrypt(bearerKey(bearer), 'one-time value', owner, utf8(JSON.stringify(once))),
+    ...(bearer !== null && {
+      sealed: encrypt(bearerKey(bearer), 'one-time value', owner, utf8(JSON.stringify(once))),
+    }),
   });
 }
 
 /** The one-time values of a stored response: for the original caller, null for anyone else. */
 export function decryptOneTime(
-  bearer: string,
+  bearer: string | null,
   owner: string[],
   kept: string | null,
 ): Record<string, string | null> | undefined {
   if (kept === null) return undefined;
   const { paths, sealed } = JSON.parse(kept) as { paths: string[]; sealed?: string };
-  const opened = sealed === undefined ? null : decrypt(bearerKey(bearer), 'one-time value', owner, sealed);
+  const opened =
+    sealed === undefined || bearer === null
+      ? null
+      : decrypt(bearerKey(bearer), 'one-time value', owner, sealed);
   return opened
     ? JSON.parse(fromUtf8(opened) ?? '{}')
     : Object.fromEntries(paths.map((path) => [path, null]));

@@ -15,6 +15,7 @@ export { IssuerKeys } from '../../src/objects/issuer-keys';
 export { Metrics } from '../../src/objects/metrics';
 export { Replica } from '../../src/objects/replica';
 export { Throttle } from '../../src/objects/throttle';
+export { Vault } from '../../src/vault-binding';
 
 const { DB } = outer as unknown as Env;
 
@@ -60,8 +61,12 @@ const once = (env: Env) => {
   return isolate.env;
 };
 
+/** Tests send requests as the internet does, so Cloudflare would say where they are from. */
+const fromInternet = (request: Request) =>
+  request.cf ? request : Object.defineProperty(request, 'cf', { value: {} });
+
 export default {
-  fetch: (request, env, ctx) => worker.fetch(request, once(env), ctx),
+  fetch: (request, env, ctx) => worker.fetch(fromInternet(request), once(env), ctx),
   queue: (batch, env, ctx) => worker.queue(batch as never, once(env), ctx),
   scheduled: (controller, env, ctx) => worker.scheduled(controller, once(env), ctx),
 } satisfies ExportedHandler<Env>;

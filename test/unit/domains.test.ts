@@ -113,6 +113,6 @@ describe('domains', () => {
   });
 
   it('deny by default: an action without a kind takes neither provider tokens nor the bootstrap token', () => {
-    expect(fullNeed({ scopes: [] }).kinds).toEqual(['api_key', 'session', 'agent', 'member']);
+    expect(fullNeed({ scopes: [] }).kinds).toEqual(['api_key', 'session', 'agent', 'workload', 'member']);
   });
 });

@@ -835,7 +835,7 @@ export interface paths {
          * Show the calling credential
          * @description Returns its kind, scopes, environments, names, lifetime and rate limit, and the default environment.
          *
-         *     Needs no scope. Accepts an API key, a session token, an agent credential, a browser session, a provider token, a break-glass token or a SCIM token.
+         *     Needs no scope. Accepts an API key, a session token, an agent credential, a bound Worker, a browser session, a provider token, a break-glass token or a SCIM token.
          */
         get: operations["caller_read"];
         put?: never;
@@ -1252,14 +1252,14 @@ export interface paths {
          * Read a secret by name
          * @description The name may contain slashes, percent-encoded or not. Without environment, the default environment is used. For a name that the caller may not read, the response is 403 whether the secret exists or not.
          *
-         *     Needs the scope `secrets:read`. Accepts an API key, a session token, an agent credential, a browser session or a break-glass token.
+         *     Needs the scope `secrets:read`. Accepts an API key, a session token, an agent credential, a bound Worker, a browser session or a break-glass token.
          */
         get: operations["secret_read_by_name"];
         /**
          * Create or update a secret by name
          * @description Creates the secret (201), or updates the existing secret with this name as PATCH does (200). If the value is equal to the current one and the caller may read it, no version is created. With `If-None-Match: *`, the request can only create. PUT is idempotent and needs no Idempotency-Key.
          *
-         *     Needs the scope `secrets:write`. Accepts an API key, a session token, an agent credential, a browser session or a break-glass token.
+         *     Needs the scope `secrets:write`. Accepts an API key, a session token, an agent credential, a bound Worker, a browser session or a break-glass token.
          */
         put: operations["secret_put"];
         post?: never;
@@ -1290,7 +1290,7 @@ export interface paths {
          * List secrets
          * @description Returns metadata without values. If the caller is limited to some names, a page can have fewer items than limit. Continue until next_cursor is null. With delimiter, it lists one folder: its subfolders and its secrets. A folder is listed if the caller may list a secret in it.
          *
-         *     Needs one of the scopes `secrets:list`, `secrets:read`. Accepts an API key, a session token, an agent credential, a browser session or a break-glass token.
+         *     Needs one of the scopes `secrets:list`, `secrets:read`. Accepts an API key, a session token, an agent credential, a bound Worker, a browser session or a break-glass token.
          */
         get: operations["secret_list"];
         put?: never;
@@ -1298,7 +1298,7 @@ export interface paths {
          * Create a secret
          * @description Send value, or generate to have a value generated. Only this response returns a generated value; otherwise it contains no value. An ssh_key is generated in OpenSSH PEM format, with its public_key.
          *
-         *     Needs the scope `secrets:write`. Accepts an API key, a session token, an agent credential, a browser session or a break-glass token.
+         *     Needs the scope `secrets:write`. Accepts an API key, a session token, an agent credential, a bound Worker, a browser session or a break-glass token.
          */
         post: operations["secret_create"];
         delete?: never;
@@ -1332,7 +1332,7 @@ export interface paths {
          * Read a secret
          * @description Returns the metadata and the value. With version, it returns an earlier value.
          *
-         *     Needs the scope `secrets:read`. Accepts an API key, a session token, an agent credential, a browser session or a break-glass token.
+         *     Needs the scope `secrets:read`. Accepts an API key, a session token, an agent credential, a bound Worker, a browser session or a break-glass token.
          */
         get: operations["secret_read"];
         put?: never;
@@ -1341,7 +1341,7 @@ export interface paths {
          * Delete a secret
          * @description The secret becomes unreadable at once. It can be restored for seven days. With permanent=true, all its values are destroyed now and it cannot be restored.
          *
-         *     Needs the scope `secrets:delete`. Accepts an API key, a session token, an agent credential, a browser session or a break-glass token.
+         *     Needs the scope `secrets:delete`. Accepts an API key, a session token, an agent credential, a bound Worker, a browser session or a break-glass token.
          */
         delete: operations["secret_delete"];
         options?: never;
@@ -1350,7 +1350,7 @@ export interface paths {
          * Change a secret
          * @description A new value creates a new version. If the value is equal to the current one and the caller may read it, no version is created. A new lifetime makes an expired secret active again.
          *
-         *     Needs the scope `secrets:write`. Accepts an API key, a session token, an agent credential, a browser session or a break-glass token.
+         *     Needs the scope `secrets:write`. Accepts an API key, a session token, an agent credential, a bound Worker, a browser session or a break-glass token.
          */
         patch: operations["secret_update"];
         trace?: never;
@@ -1368,7 +1368,7 @@ export interface paths {
          * Rotate a secret
          * @description Stores the new value from the request, or generates one that fits the type and returns it once. An ssh_key is generated in OpenSSH PEM format, with its public_key. For an api_key, env_var or generic secret whose current value was not generated by this service, generate is required: otherwise a random string could replace a value that was issued elsewhere.
          *
-         *     Needs the scope `secrets:rotate`. Accepts an API key, a session token, an agent credential, a browser session or a break-glass token.
+         *     Needs the scope `secrets:rotate`. Accepts an API key, a session token, an agent credential, a bound Worker, a browser session or a break-glass token.
          */
         post: operations["secret_rotate"];
         delete?: never;
@@ -1388,7 +1388,7 @@ export interface paths {
          * List the versions of a secret
          * @description Returns versions without values, newest first. A secret keeps its newest 1,000 versions.
          *
-         *     Needs one of the scopes `secrets:list`, `secrets:read`. Accepts an API key, a session token, an agent credential, a browser session or a break-glass token.
+         *     Needs one of the scopes `secrets:list`, `secrets:read`. Accepts an API key, a session token, an agent credential, a bound Worker, a browser session or a break-glass token.
          */
         get: operations["secret_versions"];
         put?: never;
@@ -1412,7 +1412,7 @@ export interface paths {
          * Roll back to an earlier version
          * @description Creates a new version with the value of an earlier one.
          *
-         *     Needs the scope `secrets:write`. Accepts an API key, a session token, an agent credential, a browser session or a break-glass token.
+         *     Needs the scope `secrets:write`. Accepts an API key, a session token, an agent credential, a bound Worker, a browser session or a break-glass token.
          */
         post: operations["secret_rollback"];
         delete?: never;
@@ -1434,7 +1434,7 @@ export interface paths {
          * Restore a deleted secret
          * @description Possible for seven days after the deletion, unless the secret was deleted with permanent=true.
          *
-         *     Needs the scope `secrets:delete`. Accepts an API key, a session token, an agent credential, a browser session or a break-glass token.
+         *     Needs the scope `secrets:delete`. Accepts an API key, a session token, an agent credential, a bound Worker, a browser session or a break-glass token.
          */
         post: operations["secret_restore"];
         delete?: never;
@@ -1454,7 +1454,7 @@ export interface paths {
          * Compare environments
          * @description Returns the names of secrets in these environments, sorted, with the state of each. It reads no value, so nobody appears as a reader. Whether values are the same is told only of those that the caller could read now without an approval. An environment in which the caller may not list a name is left out for that name.
          *
-         *     Needs one of the scopes `secrets:list`, `secrets:read`. Accepts an API key, a session token, an agent credential, a browser session or a break-glass token.
+         *     Needs one of the scopes `secrets:list`, `secrets:read`. Accepts an API key, a session token, an agent credential, a bound Worker, a browser session or a break-glass token.
          */
         get: operations["secret_compare"];
         put?: never;
@@ -1476,7 +1476,7 @@ export interface paths {
          * Read all values of an environment
          * @description Returns all values that the caller may read, up to 2,000 secrets and 16 MiB, with an ETag. With If-None-Match, the response is 304 if nothing has changed. With limit, it returns them in pages. All pages show one revision of the environment: once a secret of it has changed, a cursor is 409 and the read starts again.
          *
-         *     Needs the scope `secrets:read`. Accepts an API key, a session token, an agent credential, a browser session or a break-glass token.
+         *     Needs the scope `secrets:read`. Accepts an API key, a session token, an agent credential, a bound Worker, a browser session or a break-glass token.
          */
         get: operations["secret_read_all"];
         put?: never;
@@ -1898,7 +1898,7 @@ export interface paths {
          * Read the audit log
          * @description Returns entries, newest first. Every request with a credential of the organisation has an entry. Entries form a hash chain and never change. A credential limited to environments or names sees its own entries and those about resources it can reach.
          *
-         *     Needs the scope `audit:read`. Accepts an API key, a session token, an agent credential, a browser session or a break-glass token.
+         *     Needs the scope `audit:read`. Accepts an API key, a session token, an agent credential, a bound Worker, a browser session or a break-glass token.
          */
         get: operations["audit_read"];
         put?: never;
@@ -1920,7 +1920,7 @@ export interface paths {
          * Verify the audit log
          * @description Recalculates the hash chain part by part. Pass next as cursor until it is null. The response names the first entry that does not match.
          *
-         *     Needs the scope `audit:read`. Accepts an API key, a session token, an agent credential, a browser session or a break-glass token.
+         *     Needs the scope `audit:read`. Accepts an API key, a session token, an agent credential, a bound Worker, a browser session or a break-glass token.
          */
         get: operations["audit_verify"];
         put?: never;
@@ -4589,6 +4589,11 @@ export interface components {
                 commands: string[] | null;
                 read: boolean;
             } | null;
+            /**
+             * @description For a bound Worker: its name in the props of its binding, which whoever deploys it chooses.
+             * @example billing
+             */
+            claimed_name?: string;
         };
         ApiKeyIn: {
             /** @example deploy */
@@ -8662,6 +8667,13 @@ export interface components {
              */
             session_id: string | null;
         };
+        NewTrust: components["schemas"]["Trust"] & {
+            /**
+             * @description For cloudflare:service-binding: who can use the trust.
+             * @example Whoever may deploy Workers to the Cloudflare account that runs this service can use this trust, under any name that its claims allow.
+             */
+            warning?: string;
+        };
         Trust: {
             /** @example trs_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
@@ -8732,7 +8744,7 @@ export interface components {
             /** @example GitHub Actions: acme/app */
             name: string;
             /**
-             * @description The iss claim of accepted tokens, exactly as the issuer spells it.
+             * @description The iss claim of accepted tokens, exactly as the issuer spells it. cloudflare:service-binding is for Workers of the same account, which name the trust in the props of a service binding.
              * @example https://token.actions.githubusercontent.com
              */
             issuer: string;
@@ -16826,7 +16838,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Trust"];
+                    "application/json": components["schemas"]["NewTrust"];
                 };
             };
             default: components["responses"]["Refused"];

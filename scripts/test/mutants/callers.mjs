@@ -12,6 +12,21 @@ export const mutants = [
     'fetched-credential-mac': 'faults/tampering: is refused: planted without a genuine tag, for another org',
   }),
   {
+    name: 'a bound Worker runs the queue handler with messages of its own',
+    tag: 'handlers-for-the-platform',
+    change: {
+      from: 'new Handlers()',
+      to: '{ fetch: Handlers.prototype.fetch, queue: Handlers.prototype.queue, scheduled: Handlers.prototype.scheduled }',
+    },
+    notice: 'api/bindings/handlers: bindings: a bound Worker calls no handler that is for the platform',
+  },
+  {
+    name: 'the audit log has the address that a bound Worker names',
+    tag: 'address-by-the-platform',
+    change: { from: 'cf ? headers', to: 'true ? headers' },
+    notice: "api/bindings/handlers: audit log: a Worker's own request has no address, whatever it sends",
+  },
+  {
     name: 'a credential can access another organisation',
     tag: 'tenant-isolation',
     change: { from: 'path_org !== org', to: 'false' },

@@ -36,6 +36,20 @@ export const mutants = [
     'issuer-key-for-signatures':
       'api/trusts/trusts: refuses claims that accept more than a workload, and keys that are not public',
     'discovery-of-this-issuer': 'api/trusts/issuers: that names another issuer gives nothing',
+    'props-strict': 'api/bindings/vault: bindings: props are three texts, and nothing else',
+    'props-well-formed': 'api/bindings/vault: bindings: props are three texts, and nothing else',
+    'binding-within-its-org':
+      'api/bindings/vault: bindings: a request reaches its own organisation alone, and brings no credential',
+    'binding-brings-no-credential':
+      'api/bindings/vault: bindings: a request reaches its own organisation alone, and brings no credential',
+    'arguments-plain':
+      'api/bindings/vault: bindings: arguments are plain data, and nothing of them is called',
+    'binding-of-known-org':
+      'api/bindings/vault: bindings: a trust that is none, of another kind, name or organisation is one refusal',
+    'names-of-binding-bounded':
+      'api/bindings/vault: rate limit: 600 a minute for a name, and 20 names a trust',
+    'binding-exchanges-nothing':
+      'api/bindings/vault: trusts: of bound Workers exchange no token, and look unknown there',
   }),
   {
     name: 'workload identity: a session token keeps permissions that its trust has lost',
@@ -43,6 +57,40 @@ export const mutants = [
     change: { from: " || kind === 'trust'", to: '' },
     notice:
       'api/trusts/trusts: applies to its session tokens immediately: removed permissions, and workloads it no longer accepts',
+  },
+  {
+    name: 'bindings: a wildcard gives power over people and credentials',
+    tag: 'binding-names-powers',
+    change: { from: '!NAMED_ALONE.has(scope)', to: 'true' },
+    notice:
+      'api/bindings/vault: trusts: a wildcard of bound Workers gives no power over people, credentials and policies',
+  },
+  {
+    name: 'bindings: a Worker acts by a trust that does not take its name',
+    tag: 'binding-by-its-trust',
+    change: { from: ' || refusedBy(row.trust, workload) !== null', to: '' },
+    notice:
+      'api/bindings/vault: bindings: a trust that is none, of another kind, name or organisation is one refusal',
+  },
+  {
+    name: 'bindings: a Worker names the address in its audit entries',
+    tag: 'bound-worker-names-no-address',
+    change: { from: "bound ? 'unknown' : headers.ip", to: 'headers.ip' },
+    notice: 'api/bindings/vault: bindings: a Worker reads, and the audit log names it',
+  },
+  {
+    name: 'bindings: a trust of bound Workers takes tokens too',
+    tag: 'binding-without-tokens',
+    change: 'never',
+    notice:
+      'api/bindings/vault: trusts: of bound Workers have no audiences, keys, lifetime or addresses, and name a Worker',
+  },
+  {
+    name: 'bindings: a trust of bound Workers is changed so that it takes tokens',
+    tag: 'changed-binding-without-tokens',
+    change: { from: 'field === undefined', to: 'true' },
+    notice:
+      'api/bindings/vault: trusts: of bound Workers have no audiences, keys, lifetime or addresses, and name a Worker',
   },
   {
     name: 'workload identity: a session token outlives the current lifetime limit of its trust',

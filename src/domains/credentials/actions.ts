@@ -4,7 +4,7 @@ import type { Needs } from '../../auth/actions';
 export const actions = {
   'caller.read': {
     scopes: [],
-    kinds: ['api_key', 'session', 'agent', 'member', 'provider', 'break_glass', 'scim'],
+    kinds: ['api_key', 'session', 'agent', 'workload', 'member', 'provider', 'break_glass', 'scim'],
   },
   'api_key.list': { scopes: ['tokens:read'] },
   'api_key.read': { scopes: ['tokens:read'] },

@@ -410,6 +410,11 @@ export const WhoAmI = z
     rate_limit: z.int(),
     device_id: DeviceOut,
     mcp_limits: McpLimitsOut.optional(),
+    claimed_name: z.string().optional().openapi({
+      description:
+        'For a bound Worker: its name in the props of its binding, which whoever deploys it chooses.',
+      example: 'billing',
+    }),
   })
   .openapi('WhoAmI');
 

@@ -3,6 +3,7 @@
 // address before anything else; an issuer's token never leaves the functions in this file.
 
 import QuickLRU from 'quick-lru';
+import { BINDING } from '../../auth/bindings';
 import { newToken } from '../../auth/token';
 import { newId } from '../../db/ids';
 import { forms } from '../../db/names';
@@ -110,6 +111,8 @@ async function storedTrust(
     .all<Record<string, unknown>>()
     .catch(unavailable);
   const row = results[0] ? readable('credential', results[0]) : null;
+  // safety: binding-exchanges-nothing
+  if (row?.trust?.issuer === BINDING) return null;
   // safety: trust-mac
   return row?.trust && row.mac === macOf(keys.row, 'credential', row) ? row : null;
 }
@@ -230,19 +233,20 @@ export const trustRoutes = [
     description:
       'A trust accepts tokens of an OIDC issuer whose claims match, and issues session tokens for them (POST /auth/exchange). It cannot hold more than its creator. A trust created by a session token or an agent is revoked together with its creator.',
     body: { schema: wire.TrustIn, nulls: OMITTABLE },
-    answers: { 201: wire.Trust },
+    answers: { 201: wire.NewTrust },
     refusals: ['SCOPE_EXCEEDS_PARENT', 'NOT_FOUND', 'LIMIT_REACHED'],
     async prepare({ body }, context) {
       const { name, issuer, claims, scopes, jwks } = body;
-      mustBeHttps(issuer, context);
-      if (!jwks) mustBeReachable(issuer, context);
+      const isBound = issuer === BINDING;
+      if (!isBound) mustBeHttps(issuer, context);
+      if (!jwks && !isBound) mustBeReachable(issuer, context);
       const id = newId('trs');
       const { environments = null, secrets = null, allowed_addresses = null } = body;
       const accepted = {
         issuer,
         claims,
-        audiences: body.audiences ?? [context.base],
-        ttl: body.ttlSeconds ?? 3600,
+        audiences: isBound ? [BINDING] : (body.audiences ?? [context.base]),
+        ttl: isBound ? 0 : (body.ttlSeconds ?? 3600),
         ...(body.reuse && { reuse: true }),
       };
       const trust = { ...accepted, keys: jwks ? await keysIn(jwks) : null };

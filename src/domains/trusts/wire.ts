@@ -1,6 +1,7 @@
 // Request and response schemas of trusts and of the token exchange.
 
 import { z } from '@hono/zod-openapi';
+import { BINDING, BINDING_WARNING } from '../../auth/bindings';
 import { callerProblem, spellingProblem } from '../../auth/issuers';
 import { utf8 } from '../../crypto/bytes';
 import { exampleId } from '../../db/ids';
@@ -46,6 +47,17 @@ const Issuer = text(512)
   .refine(isIssuer, 'must be an https URL without user name, query and fragment, exactly as in the iss claim')
   .openapi({
     description: 'The iss claim of accepted tokens, exactly as the issuer spells it.',
+    example: 'https://token.actions.githubusercontent.com',
+  });
+
+const IssuerOrBinding = text(512)
+  .refine(
+    (value) => value === BINDING || isIssuer(value),
+    'must be an https URL without user name, query and fragment, exactly as in the iss claim, or cloudflare:service-binding',
+  )
+  .openapi({
+    description:
+      'The iss claim of accepted tokens, exactly as the issuer spells it. cloudflare:service-binding is for Workers of the same account, which name the trust in the props of a service binding.',
     example: 'https://token.actions.githubusercontent.com',
   });
 
@@ -138,6 +150,28 @@ const Reuse = z.boolean().openapi({
   example: false,
 });
 
+/** Fields that a trust of bound Workers does not have. */
+const NOT_OF_BINDINGS = ['audiences', 'jwks', 'ttlSeconds', 'reuse', 'allowed_addresses'] as const;
+
+const fitsBinding = (trust: Record<string, unknown>, context: z.RefinementCtx) => {
+  for (const field of NOT_OF_BINDINGS) {
+    // safety: binding-without-tokens
+    if (trust[field] !== undefined)
+      context.addIssue({
+        code: 'custom',
+        path: [field],
+        message: `must not be sent with the issuer ${BINDING}`,
+      });
+  }
+  const other = Object.keys((trust.claims ?? {}) as object).find((claim) => claim !== 'name');
+  if (other !== undefined)
+    context.addIssue({
+      code: 'custom',
+      path: ['claims', other],
+      message: 'must be name: a binding has no other',
+    });
+};
+
 const fitsIssuer = (
   { issuer, claims }: { issuer?: string; claims?: Record<string, string | string[]> },
   context: z.RefinementCtx,
@@ -151,7 +185,7 @@ const fitsIssuer = (
 export const TrustIn = z
   .strictObject({
     name: Name.openapi({ example: 'GitHub Actions: acme/app' }),
-    issuer: Issuer,
+    issuer: IssuerOrBinding,
     audiences: Audiences.optional(),
     claims: Claims,
     scopes: Scopes,
@@ -166,7 +200,10 @@ export const TrustIn = z
     reuse: Reuse.optional(),
     jwks: Jwks.optional(),
   })
-  .superRefine(fitsIssuer)
+  .superRefine((trust, context) => {
+    fitsIssuer(trust, context);
+    if (trust.issuer === BINDING) fitsBinding(trust, context);
+  })
   .openapi('TrustIn');
 
 export const TrustPatch = z
@@ -232,6 +269,12 @@ export const Trust = z
     last_used_place: z.string().nullable().openapi({ example: 'Zurich, CH (ZRH)' }),
   })
   .openapi('Trust');
+export const NewTrust = Trust.extend({
+  warning: z.string().optional().openapi({
+    description: 'For cloudflare:service-binding: who can use the trust.',
+    example: BINDING_WARNING,
+  }),
+}).openapi('NewTrust');
 export const TrustPage = pageOf(Trust, 'TrustPage');
 
 export const ExchangeIn = z
@@ -285,7 +328,7 @@ export function trustOut({ row, environments, used }: Shown): z.infer<typeof Tru
     revision,
     name: name ?? '',
     issuer: trust?.issuer ?? '',
-    audiences: trust?.audiences ?? [],
+    audiences: trust?.issuer === BINDING ? [] : (trust?.audiences ?? []),
     claims: trust?.claims ?? {},
     scopes,
     environments,

@@ -16,10 +16,11 @@ export const isRepeatable = (row: Pick<ApprovalRow, 'status' | 'decisions'>): bo
 
 type Asked = Pick<ApprovalRow, 'status' | 'decisions' | 'requester'>;
 
-/** Whether a session of a trust asked: deciders saw which workload. */
+/** Whether a session of a trust or a bound Worker asked: deciders saw which workload. */
 const isOfWorkload = ({ requester }: Asked): boolean =>
   // safety: approval-of-workload-alone
-  requester.kind === 'session' && (requester.parent_id?.startsWith(idStart('trust')) ?? false);
+  requester.kind === 'workload' ||
+  (requester.kind === 'session' && (requester.parent_id?.startsWith(idStart('trust')) ?? false));
 
 /** Whether only the credential that asked may use an approval, not the others of its root. */
 export const isOfOneCredential = (row: Asked): boolean => isRepeatable(row) || isOfWorkload(row);

@@ -1,6 +1,7 @@
 // The members accountable for a credential: those behind it, through everything that created it. Invariant:
 // they are written into a credential when it is created, so they outlast the rows of its creators.
 import type { Caller } from '../../auth/authorize';
+import { credentialOfRoot } from '../../auth/bindings';
 import { type CredentialRow, parentIdOf } from '../../db/schema';
 import type { Core } from '../core';
 import { lineageOf } from './lineage';
@@ -54,7 +55,7 @@ export function accountableOf(core: Pick<Core, 'rows'>, row: CredentialRow): str
  * its sessions. None for a member, who answers for themselves.
  */
 export function accountableForRoot(core: Pick<Core, 'rows'>, root: string): string[] {
-  const row = core.rows.get('credential', root);
+  const row = core.rows.get('credential', credentialOfRoot(root));
   return row ? [...new Set(lineageOf(core, row).flatMap((link) => accountableOf(core, link)))] : [];
 }
 

@@ -3,6 +3,7 @@
 // all of them, and in all else by the agents and trusts among them, which may have been narrowed meanwhile.
 import QuickLRU from 'quick-lru';
 import { type Caller, nobody, overlap, type PermissionSet } from '../../auth/authorize';
+import { bindingScopes, isBinding } from '../../auth/bindings';
 import { standsAlone } from '../../auth/delegation';
 import { commonMcp } from '../../auth/mcp-limits';
 import { permissionsOfRole } from '../../auth/roles';
@@ -96,14 +97,15 @@ function rootOfLineage(lineage: readonly CredentialRow[]): string {
   const top = lineage.findIndex(({ kind }) => kind !== 'session');
   if (top < 0) return parentIdOf(lineage.at(-1) as CredentialRow) ?? row.id;
   // safety: child-of-workload-has-its-root
-  if (top > 1 && lineage[top]?.kind === 'trust') return (lineage[top - 1] as CredentialRow).id;
+  if (lineage[top]?.kind === 'trust' && top > (isBinding(lineage[top]) ? 0 : 1))
+    return (lineage[top - 1] as CredentialRow).id;
   return (lineage[top] as CredentialRow).id;
 }
 
-const permissionsOf = ({ scopes, environments, secrets }: CredentialRow): PermissionSet => ({
-  scopes,
-  environments,
-  secrets,
+const permissionsOf = (row: CredentialRow): PermissionSet => ({
+  scopes: isBinding(row) ? bindingScopes(row.scopes) : row.scopes,
+  environments: row.environments,
+  secrets: row.secrets,
   expires_at: null,
 });
 

@@ -5,15 +5,25 @@
 
 import QuickLRU from 'quick-lru';
 import { type Caller, ended, nobody } from '../../auth/authorize';
+import {
+  BINDING_RATES,
+  bindingRoot,
+  boundWorkload,
+  isBinding,
+  MOST_NAMES,
+  UNKNOWN_BINDING,
+} from '../../auth/bindings';
 import type { TokenRef } from '../../auth/token';
+import { refusedBy } from '../../auth/trusts';
 import { fromD1, macOf } from '../../db/rows';
 import { type CredentialRow, credentials } from '../../db/schema';
 import { type Refusal, refuse, UNKNOWN_TOKEN } from '../../errors';
 import { reportViolation } from '../audit/integrity';
 import type { Core } from '../core';
 import { type Allowance, allowancesOf } from '../limits/lineage-rate-limits';
+import { WINDOW } from '../limits/rate-limit';
 import { part } from '../part';
-import type { Ask } from '../request/call';
+import type { Ask, Bound } from '../request/call';
 import { formerSessions } from '../rows/former-sessions';
 import { callerOf, memberOf } from './caller';
 import { endOf, isEndedByPanic } from './lifetime';
@@ -82,6 +92,7 @@ function known(core: Core, ask: Ask, find: (token: TokenRef) => CredentialRow | 
     return { caller: bearer === 'system' ? system : bootstrap, refusal: null, allowances: [] };
   if ('member' in bearer) return authenticatedMember(core, bearer.member);
   if ('link' in bearer) return holderOf(bearer);
+  if ('workload' in bearer) return boundWorker(core, bearer);
   if ('trust' in bearer) return exchanging(core, bearer);
   if ('sso' in bearer) return signingIn(core, bearer.sso);
   const row = find(bearer);
@@ -226,6 +237,58 @@ function exchanging(core: Core, bearer: { trust: string; refused?: true }): Iden
   // The operation checks the address, so that this refusal looks like every other.
   const caller: Caller = { ...callerOf(core, lineage), addresses: [] };
   return { caller, refusal: null, allowances: allowancesOf(lineage) };
+}
+
+/** The names of each trust with requests in the last minute, and when the last was. */
+const namesOfTrusts = part(() => new Map<string, Map<string, number>>());
+
+/** Whether a trust has no room for requests of another name in this minute. */
+function hasTooManyNames(core: Core, trust: string, name: string): boolean {
+  const all = namesOfTrusts(core);
+  const names = all.get(trust) ?? new Map<string, number>();
+  const now = core.now();
+  for (const [other, at] of names) if (at <= now - WINDOW || at > now) names.delete(other);
+  // safety: names-of-binding-bounded
+  if (!names.has(name) && names.size >= MOST_NAMES) return true;
+  all.set(trust, names.set(name, now));
+  return false;
+}
+
+/**
+ * A Worker that is bound to the service. It ends with its trust. A trust that does not exist, is of another
+ * kind or does not take the name is refused alike.
+ */
+function boundWorker(core: Core, bearer: Bound): Identity {
+  const row = core.rows.get('credential', bearer.workload);
+  const workload = boundWorkload(bearer.name);
+  // safety: binding-by-its-trust
+  if (row?.kind !== 'trust' || !row.trust || !isBinding(row) || refusedBy(row.trust, workload) !== null)
+    return {
+      caller: { ...nobody, kind: 'workload', root: bindingRoot('', bearer.name) },
+      refusal: over(core) ?? refuse('UNAUTHENTICATED', { message: UNKNOWN_BINDING }),
+      allowances: [{ id: 'unknown binding', limit: UNKNOWN_RATE }],
+    };
+  const lineage = lineageOf(core, row);
+  const caller: Caller = {
+    ...callerOf(core, lineage),
+    kind: 'workload',
+    name: bearer.name,
+    root: bindingRoot(row.id, bearer.name),
+    isDependent: true,
+    rate_limit: BINDING_RATES.name,
+    workload,
+  };
+  const refusal = over(core) ?? endOf(core, lineage);
+  const isOver = !refusal && hasTooManyNames(core, row.id, bearer.name);
+  return {
+    caller,
+    refusal: isOver ? refuse('RATE_LIMITED', { retry_after: WINDOW / 1000 }) : refusal,
+    allowances: [
+      { id: caller.root, limit: BINDING_RATES.name },
+      { id: row.id, limit: BINDING_RATES.trust },
+      ...allowancesOf(lineage).slice(1),
+    ],
+  };
 }
 
 /** The number of sign-ins per minute by one connection, and of those that the Worker refused. */

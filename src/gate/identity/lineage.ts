@@ -1,5 +1,6 @@
 // The lineage of a credential: the credential, and the ones that it ends with. Invariant: a credential ends
 // with its parent, and with a trust that no longer accepts its workload.
+import { isBinding } from '../../auth/bindings';
 import { stillAccepts } from '../../auth/trusts';
 import { type CredentialRow, parentIdOf } from '../../db/schema';
 import type { Rows } from '../rows/store';
@@ -27,7 +28,7 @@ export function lineageOf(core: { rows: Pick<Rows, 'get'> }, row: CredentialRow)
       // safety: repointed-trust-ends-sessions
       if (!stillAccepts(above, session))
         return [{ ...row, revoked_at: row.revoked_at ?? 0 }, ...lineage.slice(1)];
-      lineage[lineage.length - 1] = boundedBy(above, session);
+      if (!isBinding(above)) lineage[lineage.length - 1] = boundedBy(above, session);
     }
     lineage.push(above);
     parent = parentIdOf(above);

@@ -44,6 +44,13 @@ export interface RequestFacts {
   place: string | null;
 }
 
+/** A Worker that is bound to the service: its organisation, its trust and its name, as its binding says. */
+export interface Bound {
+  org: string;
+  workload: string;
+  name: string;
+}
+
 /** One request, parsed and validated by the Worker. */
 export interface Ask {
   org: string;
@@ -53,7 +60,8 @@ export interface Ask {
   /**
    * The caller: a token; a member that the Worker has authenticated; the service itself, for a job; the
    * holder of a link, by its id and the digest of its key; a trust, for a workload whose token the Worker has
-   * verified or, with `refused`, has rejected; or whoever an identity provider has signed in.
+   * verified or, with `refused`, has rejected; a Worker that is bound to the service; or whoever an
+   * identity provider has signed in.
    */
   bearer:
     | TokenRef
@@ -62,6 +70,7 @@ export interface Ask {
     | { member: string }
     | { link: string; hash: string }
     | { trust: string; refused?: true }
+    | Bound
     | { sso: SsoIdentity };
   /** The contents of the DPoP header, if any; and whether the token was sent with the DPoP scheme. */
   proof?: Proof;

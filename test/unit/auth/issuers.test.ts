@@ -384,6 +384,11 @@ const examples: Record<string, Examples> = {
     accepted: [{ sub: 'acme:api:*' }, { app_id: '1' }, { app_name: 'api' }],
     refused: [{ sub: '*' }, { region: 'sea' }, { image: 'registry.fly.io/api:latest' }],
   },
+  'Cloudflare service bindings': {
+    issuers: ['cloudflare:service-binding'],
+    accepted: [{ name: 'billing' }, { name: ['billing', 'api-*'] }],
+    refused: [{ name: '*' }, { name: ['billing', '**'] }, { sub: 'billing' }],
+  },
   Kubernetes: {
     issuers: [
       ...[

@@ -163,6 +163,7 @@ export function issue(
     ...maker(caller),
     ...madeByOwnerColumn(made.kind !== 'api_key' || caller.isOwner),
     accountable: accountableFor(core, caller),
+    ...(caller.workload && { workload: caller.workload }),
     ...parentColumn(parentId),
   });
   const row = put.row as CredentialRow;

@@ -65,6 +65,7 @@ const whoami: Operation<Record<string, never>> = {
       rate_limit: caller.rate_limit,
       device_id: caller.device,
       ...(caller.kind === 'agent' && { mcp_limits: caller.mcp_limits }),
+      ...(caller.kind === 'workload' && { claimed_name: caller.name }),
     });
   },
 };

@@ -174,7 +174,7 @@ export function update(kind: CredentialKind): Operation<UpdateInput> {
 function mayTakeOver(call: Call<unknown>, row: CredentialRow | null): Refusal | null {
   const { caller } = call;
   // What it gets would outlive a caller that depends on another credential.
-  if (caller.kind === 'session' || caller.kind === 'agent')
+  if (caller.kind === 'session' || caller.kind === 'agent' || caller.kind === 'workload')
     return refuse('CREDENTIAL_KIND_NOT_ALLOWED', {
       message:
         'A session token or an agent credential cannot rotate an API key or make its access key. Use an API key.',

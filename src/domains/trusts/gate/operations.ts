@@ -2,6 +2,7 @@
 // it accept other tokens must hold everything the trust gives, and becomes its creator; a trust that has
 // ended looks non-existent.
 
+import { BINDING, BINDING_WARNING, isBinding } from '../../../auth/bindings';
 import { type Wanted, withinPermissions } from '../../../auth/delegation';
 import { callerProblem } from '../../../auth/issuers';
 import { isNarrowerTrust } from '../../../auth/trusts';
@@ -13,7 +14,7 @@ import { invalid, type Refusal, refuse } from '../../../errors';
 import { accountableOf, withCaller } from '../../../gate/identity/accountable';
 import { isAlive } from '../../../gate/identity/lifetime';
 import { revision } from '../../../gate/journal/writes';
-import type { Call, Operation } from '../../../gate/request/call';
+import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
 import { found } from '../../../gate/request/outcome';
 import { type ListInput, listed } from '../../../gate/rows/listing';
 import {
@@ -85,7 +86,9 @@ const create: Operation<NewInput> = {
         rate_limit: RATES.trust,
         trust: { ...input.trust, changed_at: now },
       } as const;
-      return issue(call, token, made, judged as Wanted, { ...input, expires_at: null }, now);
+      const plan = issue(call, token, made, judged as Wanted, { ...input, expires_at: null }, now);
+      if (isRefusal(plan) || input.trust.issuer !== BINDING) return plan;
+      return { ...plan, data: { ...(plan.data as object), warning: BINDING_WARNING } };
     },
   },
 };
@@ -97,6 +100,24 @@ interface PatchInput extends Omit<UpdateInput, 'ttlSeconds' | 'rate_limit'> {
   allowPrivate: boolean;
 }
 
+const invalidClaims = ({ claims }: Trust): Refusal | null => {
+  const other = Object.keys(claims).find((claim) => claim !== 'name');
+  if (other !== undefined) return invalid(`claims.${other}`, 'must be name: a binding has no other');
+  const problem = callerProblem(BINDING, claims);
+  return problem ? invalid('claims', problem) : null;
+};
+
+/** 400 for a field that a trust of bound Workers does not have, or for another issuer. */
+function unfit({ trust, allowed_addresses }: PatchInput): Refusal | null {
+  const sent = { issuer: trust.issuer, audiences: trust.audiences, jwks: trust.keys, ttlSeconds: trust.ttl };
+  const [field] =
+    Object.entries({ ...sent, reuse: trust.reuse, allowed_addresses: allowed_addresses ?? undefined }).find(
+      ([, value]) => value !== undefined,
+    ) ?? [];
+  // safety: changed-binding-without-tokens
+  return field === undefined ? null : invalid(field, `cannot change in a trust with the issuer ${BINDING}`);
+}
+
 /** 400 for a change to a trust that could not be created: what stays of it counts too. */
 function unacceptable(
   { issuer, claims, keys }: Partial<Trust>,
@@ -104,6 +125,7 @@ function unacceptable(
   allowPrivate: boolean,
 ): Refusal | null {
   if (issuer === undefined && claims === undefined && keys === undefined) return null;
+  if (after.issuer === BINDING) return invalidClaims(after);
   const problem = callerProblem(after.issuer, after.claims);
   // safety: changed-trust-names-account
   if (problem) return invalid('claims', problem);
@@ -121,6 +143,8 @@ function judge(call: Call<PatchInput>, now: number): Refusal | Partial<Credentia
   if (!row?.trust) return null;
   const { name, trust, allowPrivate, ...rest } = call.input;
   const isRenamed = Object.keys(rest).length === 0 && Object.keys(trust).length === 0;
+  const misfit = isBinding(row) ? unfit(call.input) : null;
+  if (misfit) return misfit;
   const after = { ...row.trust, ...trust, ...(!isRenamed && { changed_at: now }) };
   const refused = unacceptable(trust, after, allowPrivate);
   if (refused) return refused;
