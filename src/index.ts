@@ -1,11 +1,12 @@
 // The Worker: HTTP, queue and schedule handlers, and the Durable Object classes it exports.
 import { app } from './app';
-import type { Env } from './env';
+import type { DeployedEnv, Env } from './env';
 import { ApiError } from './errors';
 import { type JobName, MAX_RETRIES, type QueueMessage } from './gate/messages';
 import { probeCame, watch } from './health';
 import { measure, sendSoon, withMetrics } from './metrics/collect';
 import { isJob, runJob } from './queue';
+import { withStoredSecrets } from './stored-secrets';
 
 export { DomainOwner } from './objects/domain-owner';
 export { Gate } from './objects/gate';
@@ -81,12 +82,12 @@ const isInBackground = ({ job }: { job: JobName }, { LOCAL_QUEUE }: Env): boolea
  * no entrypoint class they reach own properties alone: inherited methods are for the platform.
  */
 class Handlers {
-  fetch(request: Request, env: Env, ctx: ExecutionContext) {
-    return app.fetch(request, withMetrics(env), ctx);
+  async fetch(request: Request, given: DeployedEnv, ctx: ExecutionContext) {
+    return app.fetch(request, withMetrics(await withStoredSecrets(given)), ctx);
   }
 
-  async queue(batch: MessageBatch<QueueMessage>, given: Env, ctx: ExecutionContext) {
-    const env = withMetrics(given);
+  async queue(batch: MessageBatch<QueueMessage>, given: DeployedEnv, ctx: ExecutionContext) {
+    const env = withMetrics(await withStoredSecrets(given));
     // Concurrently and independently: a failed message is retried, and a slow one does not delay the others.
     await Promise.all(
       batch.messages.map(async (message) => {
@@ -109,12 +110,12 @@ class Handlers {
     sendSoon(env, (work) => ctx.waitUntil(work));
   }
 
-  async scheduled({ scheduledTime }: ScheduledController, given: Env, ctx: ExecutionContext) {
-    const env = withMetrics(given);
+  async scheduled({ scheduledTime }: ScheduledController, given: DeployedEnv, ctx: ExecutionContext) {
+    const env = withMetrics(await withStoredSecrets(given));
     await watch(env, scheduledTime);
     sendSoon(env, (work) => ctx.waitUntil(work));
   }
 }
 
 // safety: handlers-for-the-platform
-export default new Handlers() satisfies ExportedHandler<Env, QueueMessage>;
+export default new Handlers() satisfies ExportedHandler<DeployedEnv, QueueMessage>;

@@ -10,7 +10,8 @@ const LASTS = 60_000;
 
 const known = new WeakMap<DeployedEnv, { env: ReadEnv; at: number }>();
 
-const isText = (given: DeployedEnv): given is ReadEnv => NAMES.every((name) => typeof given[name] !== 'object');
+const isText = (given: DeployedEnv): given is ReadEnv =>
+  NAMES.every((name) => typeof given[name] !== 'object');
 
 /**
  * The environment with the texts of its secrets: the same object for as long as they are the same, since what

@@ -6,13 +6,14 @@ import { z } from '@hono/zod-openapi';
 import { app } from './app';
 import { isBindingName } from './auth/bindings';
 import { forms } from './db/names';
-import type { Env } from './env';
+import type { DeployedEnv } from './env';
 import { invalid, type Refusal, refuse } from './errors';
 import type { Bound } from './gate/request/call';
 import { bind } from './http/bound';
 import { errorResponse } from './http/responses';
 import { API } from './http/route';
 import { withMetrics } from './metrics/collect';
+import { withStoredSecrets } from './stored-secrets';
 
 /** The most bytes of props, as JSON. */
 const MOST_PROPS = 4096;
@@ -77,13 +78,18 @@ const trace = () => ({
   d1_calls: 0,
 });
 
+interface Called {
+  env: DeployedEnv;
+  ctx: ExecutionContext;
+}
+
 /** Sends a request through the pipeline of the API, in the name of the props. */
-async function send({ env, ctx }: { env: Env; ctx: ExecutionContext }, request: Request): Promise<Response> {
+async function send({ env, ctx }: Called, request: Request): Promise<Response> {
   const caller = callerIn((ctx as { props?: unknown }).props);
   const refusal = 'code' in caller ? caller : refusedBefore(caller, request);
   if (refusal) return errorResponse(refusal, new URL(request.url).origin, trace());
   bind(request, caller as Bound);
-  return app.fetch(request, withMetrics(env), ctx);
+  return app.fetch(request, withMetrics(await withStoredSecrets(env)), ctx);
 }
 
 const Name = z.string().min(1).max(255);
@@ -126,11 +132,7 @@ function errorOf(response: Response, { error }: Failure): Error {
 }
 
 /** What a GET answers. `path` begins after the organisation, or is that of whoami. */
-async function read<T>(
-  from: { env: Env; ctx: ExecutionContext },
-  path: string,
-  headers: Record<string, string> = {},
-): Promise<T> {
+async function read<T>(from: Called, path: string, headers: Record<string, string> = {}): Promise<T> {
   const response = await send(from, new Request(`${ORIGIN}${API}${path}`, { headers }));
   const json = await response.json();
   if (!response.ok) throw errorOf(response, json as Failure);
@@ -150,7 +152,7 @@ const queryOf = (parameters: Record<string, string | number | undefined>): strin
   return given.length ? `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}` : '';
 };
 
-export class Vault extends WorkerEntrypoint<Env> {
+export class Vault extends WorkerEntrypoint<DeployedEnv> {
   /** The HTTP API. Bad props are an answer. */
   override fetch(request: Request): Promise<Response> {
     return send({ env: this.env, ctx: this.ctx }, request);

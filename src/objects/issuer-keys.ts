@@ -5,7 +5,8 @@ import { DurableObject } from 'cloudflare:workers';
 import type { IssuerKey } from '../db/trusts';
 import { type Egress, guardedFetch, type Unreachable } from '../delivery/egress';
 import { readIssuerKey } from '../domains/trusts/keys';
-import { type Env, settingsOf } from '../env';
+import { type DeployedEnv, settingsOf } from '../env';
+import { withStoredSecrets } from '../stored-secrets';
 
 /**
  * How long keys are fresh, how long they are used while the issuer does not respond, and how often it is
@@ -89,7 +90,7 @@ async function fetchKeys(egress: Egress, issuer: string): Promise<IssuerKey[] | 
   return read.flatMap((one) => (typeof one === 'string' ? [] : [one.key]));
 }
 
-export class IssuerKeys extends DurableObject<Env> {
+export class IssuerKeys extends DurableObject<DeployedEnv> {
   /** The running fetch, shared by concurrent callers. */
   private fetching: Promise<void> | null = null;
 
@@ -128,7 +129,7 @@ export class IssuerKeys extends DurableObject<Env> {
     const { storage } = this.ctx;
     try {
       await storage.put('asked', now);
-      const settings = settingsOf(this.env);
+      const settings = settingsOf(await withStoredSecrets(this.env));
       const found = 'problem' in settings ? settings.problem : await fetchKeys(settings, issuer);
       if (typeof found === 'string') await storage.put('failure', found);
       else await storage.put({ known: { keys: found, at: now } satisfies Known });
