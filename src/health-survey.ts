@@ -57,6 +57,8 @@ export interface Survey {
   position?: OrgPosition | null;
   /** The walk through the rows of organisations; a survey of an earlier release lacks it. */
   rows?: RowWalk;
+  /** Whether there are connections by SAML and no SAML Worker; a survey of an earlier release lacks it. */
+  lacksSaml?: boolean;
   /** Whether D1 ever had an organisation: an empty one is then a lost one. */
   hadOrgs: boolean;
   /** Organisations that D1 had, the next to look at first; a survey of an earlier release lacks them. */
@@ -204,6 +206,7 @@ export async function survey(
   // Those not looked at in this run come first, so each gets its turn.
   const due = again.filter((id) => exist.has(id));
   const asked = unique([...gated, ...due.slice(0, AGAIN_A_RUN).map((id) => ({ id }))]).map(({ id }) => id);
+  const lacksSaml = await hasUnservedSaml(env);
   const vitals = await Promise.all(asked.map((id) => vitalsOf(env, id)));
   const rows = await walkRows(
     env,
@@ -237,6 +240,7 @@ export async function survey(
     gates: gated.length < GATES_A_RUN ? '' : (gated.at(-1)?.id ?? ''),
     rows,
     position,
+    lacksSaml,
     hadOrgs: before.hadOrgs || keyed.length > 0,
     known: remembered(earlier, keyed),
     // safety: mark-of-own-key-kept
@@ -251,6 +255,13 @@ export async function survey(
 const unique = <T extends { id: string }>(list: T[]): T[] => [
   ...new Map(list.map((one) => [one.id, one])).values(),
 ];
+
+/** Whether members of connections by SAML cannot sign in. A table that is missing is told as such. */
+async function hasUnservedSaml({ DB, SAML }: Env): Promise<boolean> {
+  if (SAML) return false;
+  const found = DB.prepare("select 1 from sso_connections where kind = 'saml' limit 1").first();
+  return (await found.catch(() => null)) !== null;
+}
 
 /** What a gate says of itself; `silent` if it does not answer. */
 async function vitalsOf(env: Env, org: string): Promise<string> {

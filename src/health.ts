@@ -58,6 +58,7 @@ export interface Check {
     | 'changes'
     | 'rows'
     | 'clock'
+    | 'saml'
     | 'schedule'
     | 'queue';
   ok: boolean;
@@ -127,6 +128,7 @@ async function tryAll(env: Env, { masterKeys }: Settings, version: string, now: 
     ...(pulse
       ? [
           ...surveyed(seen, isRestored(seen, stored?.keys?.position ?? null)),
+          judge('saml', !seen.lacksSaml || env.SAML !== undefined, SAML_LACKING, false),
           ...(await background(env, pulse, seen, now)),
         ]
       : []),
@@ -247,6 +249,9 @@ function keyChecks(
     ),
   ];
 }
+
+const SAML_LACKING =
+  'There are connections by SAML, and this deployment has no SAML Worker: their members cannot sign in. Run npm run deploy -- --saml, or locally npm start -- --saml. If nobody needs them, delete the connections.';
 
 /** How far a clock is ahead of another one, in words. */
 const lasting = (ms: number) =>

@@ -18,6 +18,7 @@ import {
   verdict,
   worker,
 } from '../support/health';
+import { newConnection } from '../support/sso-signin';
 import { BOOTSTRAP, type Caller, db, newOrg, newSecret, send } from '../support/world';
 
 useHealth();
@@ -316,5 +317,18 @@ describe('health: degraded, because some cannot be served', () => {
     await schedule();
     expect(events()).toContain('queue_stalled');
     expect(await verdict()).toEqual([200, 'ok', []]);
+  });
+});
+
+describe('health: connections by SAML', () => {
+  it('is degraded while there are some and no SAML Worker', async () => {
+    const o = await newOrg();
+    await schedule();
+    expect(await verdict()).toEqual([200, 'ok', []]);
+    await newConnection(o, { issuer: { url: 'https://idp.example.com' } }, { kind: 'saml' });
+    await schedule();
+    expect(await verdict()).toEqual([200, 'degraded', ['saml']]);
+    const { checks } = await healthz();
+    expect(checks.find(({ name }) => name === 'saml')?.message).toContain('npm start -- --saml');
   });
 });

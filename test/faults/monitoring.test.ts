@@ -331,6 +331,12 @@ describe('monitoring: alerts', () => {
     expect(Object.keys(alerts)).toContain(alert);
     expect(fired()).toContain(alert);
     if (/^\w+$/.test(cause)) expect(events()).toContain(cause);
+    // Whoever mends it must know whose it is.
+    if (/^(webhook|connection|log_stream)_does_not_open$/.test(cause))
+      expect(lines.find(({ event }) => event === cause)).toMatchObject({
+        org: expect.stringMatching(/^org_/),
+        resource: expect.any(String),
+      });
   });
 
   it.each(['database_diverged', 'credential_altered', 'credential_put_back', 'value_does_not_open'] as const)(

@@ -86,4 +86,16 @@ describe('migration', () => {
     assert.equal(status, 1);
     assert.match(stderr, /^migrations\/0001_gone\.sql: DROP TABLE `orgs`: it drops a table/m);
   });
+
+  it('is named on the page about upgrades, if it came after 0.5.0', () => {
+    const page = fs.readFileSync(path.join(project, 'docs/operations/upgrade.md'), 'utf8');
+    const newer = fs
+      .readdirSync(path.join(project, 'migrations'))
+      .map((name) => /^(\d{4})_.*\.sql$/.exec(name)?.[1])
+      .filter((number) => number !== undefined && number > '0014');
+    assert.deepEqual(
+      newer.filter((number) => !page.includes(`\`${number}\``)),
+      [],
+    );
+  });
 });

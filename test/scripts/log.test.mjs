@@ -49,6 +49,12 @@ describe('log', () => {
     );
     assert.deepEqual([first.length, first[1]], [3, 'between']);
     assert.match(first[2], /SQLITE_FULL/);
+    const [text, stack] = failed('unable to open database file: SQLITE_CANTOPEN (extended: SQLITE_CANTOPEN)');
+    const opening = text.replace('(err, db)', '(prepareResult, db)');
+    assert.match(
+      said([opening, stack, opening, stack]).join('\n'),
+      /^The runtime [^\n]*\(SQLITE_CANTOPEN\)[^\n]*$/,
+    );
     time = 61_000;
     assert.equal(said([...readOnly, ...readOnly]).length, 1);
     assert.deepEqual(said(['other', 'stack: of something else']), ['other', 'stack: of something else']);

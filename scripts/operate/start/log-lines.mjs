@@ -59,7 +59,7 @@ const CHATTER = [/^Using (secrets|vars) defined in /];
  * How workerd reports an error of SQLite: a line with places in its source, and one with addresses of its
  * code.
  */
-const SQLITE = /SQLite failed; dbErrorMessage\(err, db\) = (.+?): (SQLITE_\w+)/;
+const SQLITE = /SQLite failed; dbErrorMessage\(\w+, db\) = (.+?): (SQLITE_\w+)/;
 const STACK = /^stack: /;
 /** How often the same error of SQLite is told, in milliseconds. Each request and health check meets it. */
 const TOLD_EVERY = 60_000;

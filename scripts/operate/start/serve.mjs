@@ -100,8 +100,10 @@ const miniflare = new Miniflare(
         modulesRules: undefined,
         modulesRoot: bundle,
         modules: [{ type: 'ESModule', path: path.join(bundle, 'index.js') }],
-        ...assetsBinding(declared),
-        ...(saml && { serviceBindings: { ...declared.serviceBindings, SAML: 'saml' } }),
+        ...assetsBinding({
+          ...declared,
+          serviceBindings: { ...declared.serviceBindings, ...(saml && { SAML: 'saml' }) },
+        }),
         // This runtime's queue processes one message at a time, so slow jobs continue in the background.
         bindings: {
           ...Object.fromEntries(VARIABLES.map((name) => [name, process.env[name] ?? ''])),

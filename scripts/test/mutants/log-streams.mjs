@@ -120,4 +120,11 @@ export const mutants = [
     notice:
       'api/log-streams/log-streams: log stream: it is created, listed, changed and deleted, and shows no credential',
   },
+  {
+    name: 'a mended target waits for hours',
+    tag: 'log-stream-test-resumes',
+    change: 'remove',
+    notice:
+      'api/log-streams/delivery: log stream: a test that its target takes has a failed batch sent at once',
+  },
 ];

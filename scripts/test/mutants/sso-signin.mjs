@@ -182,4 +182,11 @@ export const mutants = [
     change: { from: 'relay !== state || ', to: '' },
     notice: 'api/sso/saml: a response without its RelayState, or with two, begins no session',
   },
+  {
+    name: 'nobody is told of an altered client secret',
+    tag: 'altered-client-secret-told',
+    change: 'remove',
+    notice:
+      'api/sso/attacks: with a client secret that was altered in D1 is 500, and the organisation is told',
+  },
 ];

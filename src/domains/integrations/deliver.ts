@@ -44,7 +44,7 @@ export async function deliver({ env, org, keys, id, ask }: JobContext): Promise<
         async () => Date.now() < asked + lasts,
       );
     };
-    const verdict = await sent().catch(altered);
+    const verdict = await sent().catch(() => altered(org, id));
     const ms = Date.now() - began;
     report = {
       together: taken.map(({ id, lease }) => ({ id, lease })),
@@ -62,8 +62,8 @@ function withRecipients(config: Config, owners: string[]): Config {
 }
 
 /** The stored credentials do not decrypt: the message is retried like any other and finally fails. */
-function altered(): null {
-  console.error(JSON.stringify({ level: 'error', event: 'connection_does_not_open' }));
+function altered(org: string, resource: string): null {
+  console.error(JSON.stringify({ level: 'error', event: 'connection_does_not_open', org, resource }));
   return null;
 }
 

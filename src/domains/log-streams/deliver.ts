@@ -68,7 +68,7 @@ async function attempt(job: JobContext, settings: Settings, work: Work, until: n
   const sent = await (async () => {
     const whole = decrypted(job.keys, job.org, row);
     return send(settings, whole, batch, async () => Date.now() < until);
-  })().catch(altered);
+  })().catch((error) => altered(error, job.org, row.id));
   if (sent === null) return failed('altered');
   if (!sent.taken)
     return sent.error === 'withheld'
@@ -85,9 +85,9 @@ async function attempt(job: JobContext, settings: Settings, work: Work, until: n
 }
 
 /** The stored target does not open. Any other error is one of ours, and the job is repeated. */
-function altered(error: unknown): null {
+function altered(error: unknown, org: string, resource: string): null {
   if (!(error instanceof ApiError)) throw error;
-  console.error(JSON.stringify({ level: 'error', event: 'log_stream_does_not_open' }));
+  console.error(JSON.stringify({ level: 'error', event: 'log_stream_does_not_open', org, resource }));
   return null;
 }
 

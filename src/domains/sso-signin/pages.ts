@@ -85,6 +85,18 @@ async function refusedFor(context: PublicContext, flow: Flow, reason: string): P
   return shown(refusal, context.trace);
 }
 
+/** The client secret. If it was altered, the organisation is told. */
+async function secretOf(context: PublicContext, flow: Flow, { row, keys }: Found): Promise<string> {
+  try {
+    return decryptClientSecret(keys, flow.org, row);
+  } catch (error) {
+    // The alarm follows this call: before it, no gate was asked.
+    // safety: altered-client-secret-told
+    await refusedFor(context, flow, 'the stored client secret of the connection was altered');
+    throw error;
+  }
+}
+
 /** Whom the provider has sent back, or why nobody. */
 async function personBack(
   context: PublicContext,
@@ -92,7 +104,7 @@ async function personBack(
   found: Found,
   query: URLSearchParams,
 ): Promise<Person | { problem: string }> {
-  const { row, keys, config } = found;
+  const { row, config } = found;
   // safety: sso-issuer-of-the-start
   if (config.issuer !== flow.issuer)
     return { problem: 'the connection has another issuer than at the start' };
@@ -105,7 +117,7 @@ async function personBack(
       }
     );
   }
-  const secret = decryptClientSecret(keys, flow.org, row);
+  const secret = await secretOf(context, flow, found);
   const { state, nonce, verifier } = flow;
   const claims = await claimsOf(context, found.config, query, {
     state,

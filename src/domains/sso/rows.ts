@@ -21,5 +21,7 @@ export const connection = rowKind('sso_connection', {
   table: ssoConnections,
   space: () => '',
   key: (row) => row.id,
+  // Sign-in looks for the connection of an address.
+  isReadFirst: (_, before) => before === null,
   quota: lasting(20, undefined, 'connections to identity providers', REMOVE),
 });

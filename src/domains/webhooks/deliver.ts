@@ -39,7 +39,7 @@ export async function deliver({ env, org, keys, id, ask }: JobContext): Promise<
       taken.map(async ({ id: delivery, lease, event }) => ({
         id: delivery,
         lease,
-        attempt: await attempt(settings, keys, org, target, event).catch(altered),
+        attempt: await attempt(settings, keys, org, target, event).catch(() => altered(org, id)),
       })),
     );
     more = Date.now() < until && Date.now() - began < SLOW;
@@ -47,8 +47,8 @@ export async function deliver({ env, org, keys, id, ask }: JobContext): Promise<
 }
 
 /** The stored URL or secret does not decrypt: the delivery is retried like any other and finally fails. */
-function altered(): Attempt {
-  console.error(JSON.stringify({ level: 'error', event: 'webhook_does_not_open' }));
+function altered(org: string, resource: string): Attempt {
+  console.error(JSON.stringify({ level: 'error', event: 'webhook_does_not_open', org, resource }));
   return { status: null, error: 'webhook_altered', response: '', ms: 0, retry_after: null };
 }
 

@@ -77,6 +77,9 @@ export async function recover(core: Core, key: Uint8Array, by: RequestFacts): Pr
   journal(core).begin(term, found.position, term);
   standing(core).isBehind = false;
   core.schedule.at('syncs', core.now());
+  // In a restored vault nothing knows whose the domains are, until their records are looked up.
+  // safety: recovery-claims-domains
+  core.schedule.at('domains', core.now());
   core.meta.set('reads_since', String(core.now()));
   core.meta.set('loaded_at', String(core.now()));
   const met = { request_id: by.id, ip: by.ip, user_agent: by.user_agent };

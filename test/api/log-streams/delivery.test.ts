@@ -270,6 +270,26 @@ describe('log streams: failures', () => {
     expect(sequences(stream.host)).toEqual(range(sequences(stream.host)[0] as number, await head(o)));
   });
 
+  it('log stream: a test that its target takes has a failed batch sent at once', async () => {
+    const o = await newOrg();
+    const stream = await newStream(o);
+    targets.answers[stream.host] = rejects(403);
+    for (const wait of [5000, 5000, 5 * MINUTE]) {
+      later(wait);
+      await sendAll(o);
+    }
+    const { position } = await show(o, stream.id);
+    later(1000);
+    expect((await o.post(`/log-streams/${stream.id}/test`)).status).toBe(502);
+    await sendAll(o);
+    expect((await show(o, stream.id)).position).toEqual(position);
+    delete targets.answers[stream.host];
+    expect((await o.post(`/log-streams/${stream.id}/test`)).status).toBe(200);
+    await sendAll(o);
+    expect(await show(o, stream.id)).toMatchObject({ status: 'active' });
+    expect((await show(o, stream.id)).position.sequence).toBeGreaterThan(position.sequence);
+  });
+
   it('log stream: five days of failures disable it, and not less', async () => {
     const o = await newOrg();
     const stream = await newStream(o);

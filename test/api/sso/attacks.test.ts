@@ -13,7 +13,7 @@ import {
   newSsoBrowser,
   reasonOf,
 } from '../../support/sso-signin';
-import { newOrg, useWorld } from '../../support/world';
+import { db, newOrg, useWorld } from '../../support/world';
 
 useWorld();
 afterEach(() => vi.unstubAllGlobals());
@@ -101,6 +101,18 @@ describe('single sign-on: the response of the provider', () => {
     expect((await own.browser.callback(query)).status).toBe(403);
     expect(await reasonOf(o)).toBeNull();
     expect(await reasonOf(own.o)).toBe(RESPONSE);
+  });
+
+  it('with a client secret that was altered in D1 is 500, and the organisation is told', async () => {
+    const { o, browser, query, connection } = await begun();
+    await db
+      .prepare("update sso_connections set client_secret_sealed = 'AAAA' where id = ?")
+      .bind(connection)
+      .run();
+    expect((await browser.callback(query)).status).toBe(500);
+    expect(await reasonOf(o)).toBe('the stored client secret of the connection was altered');
+    const [alarm] = (await o.get('/audit-log?action=integrity.alarm')).json.data;
+    expect(alarm).toMatchObject({ reason: 'value_does_not_open', resource: connection });
   });
 
   it('serves once, refused or not', async () => {

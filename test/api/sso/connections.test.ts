@@ -13,7 +13,7 @@ import { answerNames, documentOf, newResolver } from '../../support/dns';
 import { faults } from '../../support/faults';
 import { inCore, keysOf } from '../../support/gate';
 import { newMember, newTeam } from '../../support/people';
-import { type Caller, codeOf, newOrg, useWorld } from '../../support/world';
+import { type Caller, codeOf, db, newOrg, useWorld } from '../../support/world';
 import { hostileTargets } from '../../unit/delivery/targets';
 
 useWorld();
@@ -67,6 +67,15 @@ const aDomain = async (o: Caller) =>
   (await o.post('/domains', { domain: `c${Math.random().toString(36).slice(2)}.example.com` })).json.id;
 
 describe('connections', () => {
+  it('connection: a new one is found by sign-in as soon as it was answered', async () => {
+    const { browser } = await newOwner();
+    faults.lags = true;
+    faults.isAlarmHeld = true;
+    const { id } = await made(browser.o);
+    const found = await db.prepare('select id from sso_connections where id = ?').bind(id).first('id');
+    expect(found).toBe(id);
+  });
+
   it('connection: is made, shown, listed, changed and deleted, and its secret is never shown', async () => {
     const { browser } = await newOwner();
     const { o } = browser;

@@ -1,14 +1,16 @@
 // Domains: how they are added, proved by DNS, checked and deleted; and whose one is when two want it.
+import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/env';
+import { mirror } from '../../../src/gate/journal/mirror';
 import { runJob } from '../../../src/queue';
 import { newKey } from '../../support/credentials';
 import { type Answered, answerNames, newResolver, type Resolver } from '../../support/dns';
 import { faults } from '../../support/faults';
-import { evict, inCore, runTasksLater } from '../../support/gate';
+import { evict, inCore, loseStorage, runTasksLater } from '../../support/gate';
 import { asMember, ownerId } from '../../support/people';
-import { type Caller, codeOf, newOrg, useWorld } from '../../support/world';
+import { BOOTSTRAP, type Caller, codeOf, newOrg, send, useWorld } from '../../support/world';
 
 useWorld();
 
@@ -69,6 +71,7 @@ const entries = async (o: Caller, action: string) =>
       actor.kind,
     ],
   );
+const follow = (o: Caller) => inCore(o, (core) => mirror(core).follow());
 const objectOf = (domain: string) => (env as unknown as Env).DOMAIN_OWNER.getByName(domain);
 const check = (o: Caller) => runJob(env as unknown as Env, { kind: 'job', job: 'domains', org: o.id });
 
@@ -420,6 +423,32 @@ describe('owner', () => {
 });
 
 describe('daily check', () => {
+  it('daily check: a gate that begins from D1 asks for it at once, since the claims may be lost too', async () => {
+    const o = await newOrg();
+    const one = await proved(o);
+    await follow(o);
+    await runInDurableObject(objectOf(one.domain), (_, { storage }) => storage.deleteAll());
+    faults.queued = [];
+    await loseStorage(o);
+    expect((await shown(o, one)).status).toBe('verified');
+    await runTasksLater(o, 1000);
+    expect(faults.queued).toContainEqual(expect.objectContaining({ job: 'domains', org: o.id }));
+    await check(o);
+    expect(await objectOf(one.domain).owner()).toMatchObject({ org: o.id, id: one.id });
+  });
+
+  it('daily check: an adoption asks for it', async () => {
+    const o = await newOrg();
+    await proved(o);
+    await follow(o);
+    faults.queued = [];
+    const body = { reason: 'the claims of domains are lost' };
+    const adopted = await send('POST', `/api/v1/orgs/${o.id}/adopt`, { token: BOOTSTRAP, body });
+    expect(adopted.status).toBe(200);
+    await runTasksLater(o, 1000);
+    expect(faults.queued).toContainEqual(expect.objectContaining({ job: 'domains', org: o.id }));
+  });
+
   it('daily check: is asked for once a day while a domain is verified', async () => {
     const o = await newOrg();
     const asked = () =>

@@ -225,6 +225,13 @@ export interface Verdict {
   taken: boolean;
 }
 
+/** Tries a failed batch again at once. What counts towards disabling the stream stays. */
+function resume(core: Core, id: string): void {
+  if ((states(core).get(id)?.attempts ?? 0) === 0) return;
+  states(core).set(id, { next_at: core.now() });
+  core.schedule.at('log_streams', core.now());
+}
+
 const test: Operation<{ verdict?: Verdict }> = {
   reach: whole,
   read(call): Outcome {
@@ -234,7 +241,12 @@ const test: Operation<{ verdict?: Verdict }> = {
     if (!verdict) return wants('value', row);
     const { status, taken } = verdict;
     if (status === null) return fail(refuse('TARGET_UNREACHABLE'));
-    if (taken) return ok({ delivered: true, status });
+    if (taken) {
+      // The target is mended: a batch that failed need not wait for hours.
+      // safety: log-stream-test-resumes
+      resume(call.core, row.id);
+      return ok({ delivered: true, status });
+    }
     const message = `The target answered with status ${status}${status < 300 ? ', and did not take the message' : ''}.`;
     return fail(refuse('TARGET_REJECTED', { message }));
   },

@@ -192,6 +192,9 @@ const restoreDatabase: Operation<{ reason: string }> = {
       ask.request.id,
       call.caller.id,
     );
+    // Claims of domains may be lost too: they are made again once their records are found.
+    // safety: adoption-claims-domains
+    core.schedule.at('domains', core.now());
     // Recorded in the entry too, so an offline check of the log sees what is lost.
     const missing = missingEntries(core);
     const loaded = core.meta.get('loaded_at');
