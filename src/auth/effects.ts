@@ -71,14 +71,17 @@ export const readEffect = (row: SecretRow): Effect => ({
   targets: [row],
 });
 
-/**
- * The effects of a change, at most one per row. `by` is the caller; `secretOf` finds the secret that a link
- * shows.
- */
+/** Finds the secret that a link shows, and the connection of a SCIM token. */
+interface Finders {
+  secretOf(id: string): SecretRow | null;
+  connectionOf(id: string): SsoConnectionRow | null;
+}
+
+/** The effects of a change, at most one per row. `by` is the caller. */
 export function effectsOf(
   changes: readonly Change[],
   by: string,
-  secretOf: (id: string) => SecretRow | null = () => null,
+  { secretOf, connectionOf }: Finders = { secretOf: () => null, connectionOf: () => null },
 ): Effect[] {
   const removed = new Set(
     changes.flatMap(({ kind, before, after }) => (kind === 'member' && before && !after ? [before.id] : [])),
@@ -113,7 +116,7 @@ export function effectsOf(
       case 'share':
         return change.after && !change.before ? [ofShare(change.after, secretOf)] : [];
       case 'credential':
-        return change.after && !change.before ? ofCredential(change.after) : [];
+        return change.after && !change.before ? ofCredential(change.after, connectionOf) : [];
       default:
         return [];
     }
@@ -386,7 +389,18 @@ const PROVIDED = {
   revoke: ['secret.delete'],
 } as const;
 
-function ofCredential({ kind, scopes, environments, secrets }: CredentialRow): Effect[] {
+function ofCredential(
+  { kind, scopes, environments, secrets, scim }: CredentialRow,
+  connectionOf: Finders['connectionOf'],
+): Effect[] {
+  // Whoever has such a token decides who gets what the connection gives.
+  if (kind === 'scim') {
+    const connection = scim?.connection ? connectionOf(scim.connection) : null;
+    // safety: scim-token-held-as-connection
+    return connection
+      ? ofSsoConnection(null, connection).map((one) => ({ ...one, targets: [connection] }))
+      : [];
+  }
   if (kind === 'break_glass') return [{ operations: ['break_glass.create'], reach: 'all', targets: [] }];
   if (kind !== 'provider') return [];
   const done = scopes.flatMap((scope) => PROVIDED[scope as keyof typeof PROVIDED] ?? []);

@@ -145,6 +145,8 @@ export interface ScimUser {
   external_id: string | null;
   given_name: string | null;
   family_name: string | null;
+  /** The connection of the token that first provisioned the member; null for a token without one. */
+  connection: string | null;
   created_at: number;
 }
 

@@ -4422,6 +4422,7 @@ export interface components {
             name: string;
             /** @example svcscim_…x7Qd */
             hint: string;
+            connection_id: string | null;
             end_credentials: boolean;
             /** @example 1800 */
             rate_limit: number;
@@ -4442,6 +4443,11 @@ export interface components {
         ScimTokenIn: {
             /** @example Okta */
             name: string;
+            /**
+             * @description A connection: the token then manages its people, its default_role and mappings apply, and the token ends with it. Without one it manages members of no connection.
+             * @example sso_01M9xQeKcX3vTz6nWJfQ4b
+             */
+            connection_id?: string;
             /** @description Whether suspending or deleting a person also ends the credentials that they created. */
             end_credentials?: boolean;
             /**
@@ -10919,6 +10925,8 @@ export interface operations {
                 DPoP?: components["parameters"]["DPoP"];
                 /** @description Makes the request safe to repeat. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
             };
             path: {
                 /** @description Id of the organisation that the credential belongs to. */

@@ -94,7 +94,7 @@ export const mutants = [
   {
     name: 'a provider makes deciders of members who were there',
     tag: 'sso-gain-ties',
-    change: { from: 'isOther || gains || (isLinking && !isProven)', to: 'false' },
+    change: { from: 'position !== null || gains || (isLinking && !isProven)', to: 'false' },
     notice: 'api/sso/second-person: gave a role decides for a week',
   },
   {
@@ -130,7 +130,7 @@ export const mutants = [
   {
     name: 'groups change a role that a person gave',
     tag: 'sso-keeps-role-by-hand',
-    change: { from: 'before?.role && ', to: '' },
+    change: { from: '!provisioned?.role || ', to: '' },
     notice: 'api/sso/signin: change no role that a person gave, nor a place',
   },
   {

@@ -5,7 +5,14 @@ const provisioning = { scopes: [], kinds: ['scim'] } as const;
 
 export const actions = {
   'scim_token.list': { scopes: ['tokens:read'] },
-  'scim_token.create': { scopes: [], kinds: ['api_key', 'member'], owner: true, fresh: true, makes: true },
+  'scim_token.create': {
+    scopes: [],
+    kinds: ['api_key', 'member'],
+    owner: true,
+    fresh: true,
+    makes: true,
+    held: true,
+  },
   'scim_token.revoke': { scopes: ['tokens:write'], urgent: true },
   'scim.describe': provisioning,
   'scim.user_list': provisioning,

@@ -55,7 +55,10 @@ export function governed(call: Call<unknown>, made: Plan, now: number): Proposal
   if (isUngoverned(call)) return made;
   const changes = changesOf(call, made);
   const effects = [
-    ...effectsOf(changes, call.caller.id, (id) => call.core.rows.get('secret', id)),
+    ...effectsOf(changes, call.caller.id, {
+      secretOf: (id) => call.core.rows.get('secret', id),
+      connectionOf: (id) => call.core.rows.get('sso_connection', id),
+    }),
     // Only the held ones: an approval is void once one of its targets has changed.
     ...(made.reveals ?? [])
       .filter((row) => holdingReads(call.core, row, [call.caller, ...(made.doers ?? [])]).length)

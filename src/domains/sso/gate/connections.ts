@@ -4,10 +4,11 @@
 
 import { givenAnew } from '../../../auth/connections';
 import { idStart } from '../../../db/ids';
-import type { RoleMapping, SsoConnectionRow } from '../../../db/schema';
+import type { CredentialRow, RoleMapping, SsoConnectionRow } from '../../../db/schema';
 import { invalid, type Refusal, refuse } from '../../../errors';
 import { bringers, withTies } from '../../../gate/approvals/ties';
-import { insertion, revision } from '../../../gate/journal/writes';
+import { isAlive } from '../../../gate/identity/lifetime';
+import { insertion, portion, revision } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
 import { found, wants } from '../../../gate/request/outcome';
 import { environmentOf, slugOf } from '../../../gate/request/target';
@@ -203,13 +204,26 @@ const update: Operation<Partial<Gives> & { configures: boolean; made?: Made }> =
   },
 };
 
+/** The live SCIM tokens of a connection. */
+const tokensOf = ({ core }: Call<unknown>, connection: string): CredentialRow[] =>
+  core.rows
+    .within('credential', 'scim')
+    .filter((row) => row.scim?.connection === connection && isAlive(core, row));
+
 const remove: Operation<Record<string, never>> = {
   change: {
     revises: find,
-    plan(call) {
+    plan(call, now) {
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');
-      return { status: 204, data: null, deletes: [{ kind: 'sso_connection', id: row.id }] };
+      // Any that do not fit end with the connection all the same: see gate/identity/lifetime.ts.
+      const tokens = portion(tokensOf(call, row.id));
+      return {
+        status: 204,
+        data: null,
+        writes: tokens.map((one) => revision(call, 'credential', one, { revoked_at: now })),
+        deletes: [{ kind: 'sso_connection', id: row.id }],
+      };
     },
   },
 };
