@@ -66,6 +66,11 @@ export const orgs = sqliteTable('orgs', {
   regions: text({ mode: 'json' }).$type<Regions>(),
   /** Where its gate was placed; null if that is not known. */
   location_hint: text().$type<Region>(),
+  /**
+   * Domains that had to sign in by single sign-on and no longer have to: sessions by passkey that began until
+   * the time have ended. `*` stands for all.
+   */
+  passkeys_ended: text({ mode: 'json' }).$type<Record<string, number>>(),
   ...decided(),
 });
 

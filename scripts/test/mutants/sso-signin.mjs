@@ -5,6 +5,8 @@ import { checks } from './checks.mjs';
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
   ...checks({
+    'enforce-outlasts-connection': 'api/sso/ends: when the connection is deleted',
+    'sso-session-ends-with-issuer': 'api/sso/ends: with its issuer, and does not come back with it',
     'enforce-ends-passkey-sessions':
       'api/sso/ends: refuses passkeys of the members of the domains, ends their sessions, and leaves owners and others',
     'enforce-refuses-passkeys':
@@ -181,5 +183,11 @@ export const mutants = [
     tag: 'saml-relay-state',
     change: { from: 'relay !== state || ', to: '' },
     notice: 'api/sso/saml: a response without its RelayState, or with two, begins no session',
+  },
+  {
+    name: 'sessions come back with their issuer',
+    tag: 'issuer-ends-sessions',
+    change: { from: 'config.issuer === before.issuer ? before.issuer_at : now', to: 'before.issuer_at' },
+    notice: 'api/sso/ends: with its issuer, and does not come back with it',
   },
 ];

@@ -15,6 +15,7 @@ import { environmentOf, slugOf } from '../../../gate/request/target';
 import { type ListInput, listed } from '../../../gate/rows/listing';
 import type { Provider } from '../discovery';
 import { connectionOut, type OidcConfig, type SamlConfig } from '../wire';
+import { lapsing } from './lapse';
 
 const find = ({ core, ask }: Call<unknown>): SsoConnectionRow | null =>
   core.rows.get('sso_connection', ask.named.sso_connection as string);
@@ -159,17 +160,23 @@ const create: Operation<Gives & { id: string; kind: SsoConnectionRow['kind']; ma
 
 /**
  * A configuration with the time until which `enforce` has ended sessions of passkeys, which stay ended: also
- * those of domains that came while it was on.
+ * those of domains that came while it was on; and the time at which sessions of another issuer ended.
  */
 const configAfter = (
-  { enforce, config: { enforced_at } }: SsoConnectionRow,
+  { enforce, config: before }: SsoConnectionRow,
   after: Columns,
   config: SsoConnectionRow['config'],
   now: number,
 ): SsoConnectionRow['config'] => {
   // safety: enforce-ends-for-good
-  const at = after.enforce !== undefined && after.enforce !== enforce ? now : enforced_at;
-  return { ...config, ...(at !== undefined && { enforced_at: at }) };
+  const enforced_at = after.enforce !== undefined && after.enforce !== enforce ? now : before.enforced_at;
+  // safety: issuer-ends-sessions
+  const issuer_at = config.issuer === before.issuer ? before.issuer_at : now;
+  return {
+    ...config,
+    ...(enforced_at !== undefined && { enforced_at }),
+    ...(issuer_at !== undefined && { issuer_at }),
+  };
 };
 
 const update: Operation<Partial<Gives> & { configures: boolean; made?: Made }> = {
@@ -199,7 +206,9 @@ const update: Operation<Partial<Gives> & { configures: boolean; made?: Made }> =
       });
       const after = put.row as SsoConnectionRow;
       const describes = gives ? inWords(call, row, after) : `change the connection ${row.name}`;
-      return { status: 200, data: shown(call, after), writes: [put], describes };
+      const left = row.domains.filter((id) => !after.domains.includes(id));
+      const writes = [put, ...lapsing(call, [row], left, now)];
+      return { status: 200, data: shown(call, after), writes, describes };
     },
   },
 };
@@ -221,7 +230,10 @@ const remove: Operation<Record<string, never>> = {
       return {
         status: 204,
         data: null,
-        writes: tokens.map((one) => revision(call, 'credential', one, { revoked_at: now })),
+        writes: [
+          ...tokens.map((one) => revision(call, 'credential', one, { revoked_at: now })),
+          ...lapsing(call, [row], row.domains, now),
+        ],
         deletes: [{ kind: 'sso_connection', id: row.id }],
       };
     },
