@@ -160,6 +160,10 @@ export const mutants = [
   },
   ...checks({
     'scim-token-of-known-connection': 'api/scim/connection: SCIM: names its connection, which has to exist',
+    'filter-depth-bounded':
+      'api/scim/attacks: SCIM: filters, paths and bodies that are malformed, deep or huge are 400',
+    'filter-terms-bounded':
+      'api/scim/attacks: SCIM: filters, paths and bodies that are malformed, deep or huge are 400',
     'mapped-team-not-deleted': 'api/scim/connection: SCIM: fills the team that the connection maps',
     'scim-role-of-own-people': 'api/scim/connection: SCIM: changes no role that a person gave',
   }),

@@ -5,6 +5,8 @@ import { checks } from './checks.mjs';
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
   ...checks({
+    'sso-stopped-confirms-nothing': 'api/sso/panic: confirms no session either',
+    'sso-stopped-by-panic': 'api/sso/panic: refuses sign-ins until an owner changes the connection',
     'enforce-outlasts-connection': 'api/sso/ends: when the connection is deleted',
     'sso-session-ends-with-issuer': 'api/sso/ends: with its issuer, and does not come back with it',
     'enforce-ends-passkey-sessions':
@@ -90,7 +92,7 @@ export const mutants = [
   {
     name: 'sessions of passkeys come back when enforce is switched off',
     tag: 'enforce-ends-for-good',
-    change: { from: '? now : enforced_at', to: '? enforced_at : enforced_at' },
+    change: { from: '? now : before.enforced_at', to: '? before.enforced_at : before.enforced_at' },
     notice: 'api/sso/ends: ends sessions of passkeys for good, with the time when it was switched on',
   },
   {

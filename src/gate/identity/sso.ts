@@ -78,6 +78,9 @@ export const mustUseSso = (core: Reader, member: MemberRow): boolean =>
 export const enforcedAt = ({ config }: SsoConnectionRow): number =>
   typeof config.enforced_at === 'number' ? config.enforced_at : 0;
 
+/** Whether a panic stopped sign-ins by a connection. An owner's change of it lets them begin again. */
+export const isStopped = ({ config }: SsoConnectionRow): boolean => config.stopped_at != null;
+
 /** When a connection last got another issuer, whose sessions ended then. */
 const issuerSince = ({ config }: SsoConnectionRow): number =>
   typeof config.issuer_at === 'number' ? config.issuer_at : -1;

@@ -172,8 +172,10 @@ const configAfter = (
   const enforced_at = after.enforce !== undefined && after.enforce !== enforce ? now : before.enforced_at;
   // safety: issuer-ends-sessions
   const issuer_at = config.issuer === before.issuer ? before.issuer_at : now;
+  // A change lets people sign in again whom a panic stopped.
+  const { stopped_at: _, ...kept } = config;
   return {
-    ...config,
+    ...kept,
     ...(enforced_at !== undefined && { enforced_at }),
     ...(issuer_at !== undefined && { issuer_at }),
   };
