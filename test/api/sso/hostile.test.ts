@@ -1,5 +1,5 @@
-// A hostile identity provider and a hostile SCIM client, alone: whatever they say of members whom people made,
-// invited, suspended or removed, and of those whom they made, they reach no action that needs an owner, and
+// A hostile identity provider and a hostile SCIM client, alone. They speak of members whom people made,
+// invited, suspended or removed, and of those whom they made. They reach no action that needs an owner, and
 // what a policy holds waits. The walk goes over every route of an action that needs a person, a confirmation
 // or an approval, so that a route that comes later is walked too.
 import { afterEach, expect, it, vi } from 'vitest';

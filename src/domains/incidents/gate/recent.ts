@@ -1,6 +1,7 @@
 // What an attacker may have created that a panic does not revoke (passkeys, enrolments, grants, trusts, log
-// streams, connections to identity providers, domains and SCIM tokens), and the sessions it did revoke. Invariant: each list is limited in length and bytes, because
-// the response of a panic is stored with its commit; the newest items come first.
+// streams, connections to identity providers, domains and SCIM tokens), and the sessions it did revoke.
+// Invariant: each list is limited in length and bytes, because the response of a panic is stored with its
+// commit; the newest items come first.
 
 import { utf8 } from '../../../crypto/bytes';
 import { idPrefixes } from '../../../db/ids';
