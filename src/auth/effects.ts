@@ -71,8 +71,11 @@ export const readEffect = (row: SecretRow): Effect => ({
   targets: [row],
 });
 
-/** Finds the rows that a change names: the secret that a link shows, the team that decides for a policy. */
-export type Find = <K extends 'secret' | 'team'>(kind: K, id: string) => RowTypes[K] | null;
+/**
+ * Finds the rows that a change names: the secret that a link shows, the team that decides for a policy, the
+ * connection of a SCIM token.
+ */
+export type Find = <K extends 'secret' | 'team' | 'sso_connection'>(kind: K, id: string) => RowTypes[K] | null;
 
 /** The effects of a change, at most one per row. `by` is the caller. */
 export function effectsOf(changes: readonly Change[], by: string, find: Find = () => null): Effect[] {
@@ -383,9 +386,9 @@ const PROVIDED = {
   revoke: ['secret.delete'],
 } as const;
 
-function ofCredential({ kind, scopes, environments, secrets }: CredentialRow, find: Find): Effect[] {
+function ofCredential({ kind, scopes, environments, secrets, scim }: CredentialRow, find: Find): Effect[] {
+  if (kind === 'scim') return [ofScimToken(find), ...ofTokenOf(scim?.connection ?? null, find)];
   if (kind === 'break_glass') return [{ operations: ['break_glass.create'], reach: 'all', targets: [] }];
-  if (kind === 'scim') return [ofScimToken(find)];
   if (kind !== 'provider') return [];
   const done = scopes.flatMap((scope) => PROVIDED[scope as keyof typeof PROVIDED] ?? []);
   return [
@@ -412,6 +415,13 @@ const ofScimToken = (find: Find): Effect => ({
     return 'team_id' in approvers && (find('team', approvers.team_id)?.provisioned ?? null) !== null;
   },
 });
+
+/** Whoever has a token of a connection decides who gets what the connection gives. */
+function ofTokenOf(id: string | null, find: Find): Effect[] {
+  const connection = id === null ? null : find('sso_connection', id);
+  // safety: scim-token-held-as-connection
+  return connection ? ofSsoConnection(null, connection).map((one) => ({ ...one, targets: [connection] })) : [];
+}
 
 /** Whether an enabled approval policy holds an effect. */
 export function holds(policy: Applying, { operations, reach, isGuarded }: Effect): boolean {

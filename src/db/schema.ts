@@ -66,6 +66,11 @@ export const orgs = sqliteTable('orgs', {
   regions: text({ mode: 'json' }).$type<Regions>(),
   /** Where its gate was placed; null if that is not known. */
   location_hint: text().$type<Region>(),
+  /**
+   * Domains that had to sign in by single sign-on and no longer have to: sessions by passkey that began until
+   * the time have ended. `*` stands for all.
+   */
+  passkeys_ended: text({ mode: 'json' }).$type<Record<string, number>>(),
   ...decided(),
 });
 
@@ -145,6 +150,8 @@ export interface ScimUser {
   external_id: string | null;
   given_name: string | null;
   family_name: string | null;
+  /** The connection of the token that first provisioned the member; null for a token without one. */
+  connection: string | null;
   created_at: number;
 }
 

@@ -300,6 +300,15 @@ export async function changeConnection(o: Caller, id: string, fields: Partial<Ss
   await add(o, 'sso_connection', [{ ...row, ...fields }]);
 }
 
+/** Stops all connections, as a panic with `sso` does, and ends no session. */
+export async function stopConnections(o: Caller) {
+  const ids = await inGate(o, ({ core }) => core.rows.within('sso_connection', '').map(({ id }) => id));
+  for (const id of ids) {
+    const row = await inGate(o, ({ core }) => core.rows.get('sso_connection', id));
+    await changeConnection(o, id, { config: { ...row?.config, stopped_at: Date.now() } });
+  }
+}
+
 export async function deleteConnection(o: Caller, id: string) {
   await inGate(o, ({ core }) => core.rows.bury('sso_connection', id, Date.now()));
   await db.prepare('delete from sso_connections where id = ?').bind(id).run();

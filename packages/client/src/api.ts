@@ -2994,7 +2994,7 @@ export interface paths {
         put?: never;
         /**
          * Revoke all credentials (panic)
-         * @description Revokes session tokens, agent credentials, provider tokens, break-glass tokens and browser sessions as soon as this request returns. API keys and trusts stay valid unless you send api_keys: true. Then they are revoked too, including the calling key, and the response contains a new API key, shown only once. In a browser session, only the JWT of this request stays valid: its refresh cookies and other JWTs are refused, and POST /auth/confirm issues new ones. The response lists what was created in the last seven days and may be an attacker's.
+         * @description Revokes session tokens, agent credentials, provider tokens, break-glass tokens and browser sessions as soon as this request returns. API keys and trusts stay valid unless you send api_keys: true. Then they are revoked too, including the calling key, and the response contains a new API key, shown only once. In a browser session, only the JWT of this request stays valid: its refresh cookies and other JWTs are refused, and POST /auth/confirm issues new ones. With sso, nobody signs in by single sign-on until an owner changes the connection. The response lists what was created in the last seven days and may be an attacker's.
          *
          *     Accepts a browser session of an owner, or an API key with the scope `*` and no limits. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          */
@@ -4422,6 +4422,7 @@ export interface components {
             name: string;
             /** @example svcscim_…x7Qd */
             hint: string;
+            connection_id: string | null;
             end_credentials: boolean;
             /** @example 1800 */
             rate_limit: number;
@@ -4442,6 +4443,11 @@ export interface components {
         ScimTokenIn: {
             /** @example Okta */
             name: string;
+            /**
+             * @description A connection: the token then manages its people, its default_role and mappings apply, and the token ends with it. Without one it manages members of no connection.
+             * @example sso_01M9xQeKcX3vTz6nWJfQ4b
+             */
+            connection_id?: string;
             /** @description Whether suspending or deleting a person also ends the credentials that they created. */
             end_credentials?: boolean;
             /**
@@ -7536,6 +7542,11 @@ export interface components {
                 group: string;
                 team_id: string;
             }[];
+            /**
+             * Format: date-time
+             * @description When a panic stopped sign-ins by it. Any change by an owner lets them begin again.
+             */
+            stopped_at: string | null;
             /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
             created_by: string;
             /** Format: date-time */
@@ -7798,6 +7809,12 @@ export interface components {
                 }[];
                 /** @description Log streams that were created or changed. Those of members have stopped. */
                 log_streams: components["schemas"]["RecentLogStream"][];
+                /** @description Connections to identity providers that were created or changed. */
+                sso_connections: components["schemas"]["RecentSsoConnection"][];
+                /** @description Domains that were added or verified. */
+                domains: components["schemas"]["RecentDomain"][];
+                /** @description SCIM tokens. They still work, unless this request revoked all API keys. */
+                scim_tokens: components["schemas"]["RecentScimToken"][];
                 /** @description Trusts that were created or changed. They still work, unless this request revoked all API keys and with them all trusts. Their session tokens are revoked. */
                 trusts: {
                     /** @example trs_01M9xQeKcX3vTz6nWJfQ4b */
@@ -7852,11 +7869,50 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
         };
+        RecentSsoConnection: {
+            /** @example sso_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /** @example Okta */
+            name: string;
+            /** @example https://acme.okta.com */
+            issuer: string;
+            /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        RecentDomain: {
+            /** @example dom_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /** @example example.com */
+            domain: string;
+            /** Format: date-time */
+            verified_at: string | null;
+            /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+        };
+        RecentScimToken: {
+            /** @example scm_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /** @example Okta */
+            name: string;
+            connection_id: string | null;
+            /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+        };
         PanicIn: {
             /** @example a laptop was stolen */
             reason: string;
             /** @description Whether to revoke all API keys too. The response then contains a new API key. */
             api_keys?: boolean;
+            /** @description Whether to refuse sign-ins by single sign-on, until an owner changes the connection (PATCH). */
+            sso?: boolean;
         };
         Contained: {
             /**
@@ -8254,6 +8310,12 @@ export interface components {
                 }[];
                 /** @description Log streams that were created or changed. Those of members have stopped. */
                 log_streams: components["schemas"]["RecentLogStream"][];
+                /** @description Connections to identity providers that were created or changed. */
+                sso_connections: components["schemas"]["RecentSsoConnection"][];
+                /** @description Domains that were added or verified. */
+                domains: components["schemas"]["RecentDomain"][];
+                /** @description SCIM tokens. They still work, unless this request revoked all API keys. */
+                scim_tokens: components["schemas"]["RecentScimToken"][];
                 /** @description Trusts that were created or changed. They still work, unless this request revoked all API keys and with them all trusts. Their session tokens are revoked. */
                 trusts: {
                     /** @example trs_01M9xQeKcX3vTz6nWJfQ4b */

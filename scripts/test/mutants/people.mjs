@@ -195,17 +195,62 @@ export const mutants = [
   {
     name: "a token works on another connection's people",
     tag: 'people-of-own-connection',
-    change: { from: '!provisioned?.connection || provisioned.connection === connection', to: 'true' },
+    change: { from: 'owner === null || owner === connection', to: 'true' },
     notice: "api/scim/attacks: SCIM: another connection's person is not found",
   },
   {
     name: 'SCIM changes teams of people',
     tag: 'teams-of-own-connection',
-    change: {
-      from: 'provisioned !== null && provisioned.connection === tokenOf(call).connection',
-      to: 'true',
-    },
+    change: { from: 'provisioned !== null && provisioned.connection === connection', to: 'true' },
     notice: 'api/scim/attacks: SCIM: teams of people are shown without members and stay as they are',
+  },
+  ...checks({
+    'scim-token-of-known-connection': 'api/scim/connection: SCIM: names its connection, which has to exist',
+    'filter-depth-bounded':
+      'api/scim/attacks: SCIM: filters, paths and bodies that are malformed, deep or huge are 400',
+    'filter-terms-bounded':
+      'api/scim/attacks: SCIM: filters, paths and bodies that are malformed, deep or huge are 400',
+    'mapped-team-not-deleted': 'api/scim/connection: SCIM: fills the team that the connection maps',
+    'scim-role-of-own-people': 'api/scim/connection: SCIM: changes no role that a person gave',
+  }),
+  {
+    name: 'a SCIM token outlives its connection',
+    tag: 'scim-token-ends-with-connection',
+    change: {
+      from: "(row.scim?.connection != null && !core.rows.get('sso_connection', row.scim.connection)) ||",
+      to: '',
+    },
+    notice: 'api/scim/connection: SCIM: its tokens end with the reply, also those whose rows stayed',
+  },
+  {
+    name: 'a SCIM token of a connection is made past the policies that hold the connection',
+    tag: 'scim-token-held-as-connection',
+    change: { from: 'connection\n      ?', to: 'false\n      ?' },
+    notice: 'api/scim/connection: SCIM: a policy holds a token of a connection as it holds the connection',
+  },
+  {
+    name: 'whoever makes a SCIM token is a stranger to those whom it brings in',
+    tag: 'scim-token-maker-tied',
+    change: { from: 'bringers(call)', to: '[]' },
+    notice: 'api/scim/connection: SCIM: whom it gives a role or a place decides nothing for a week',
+  },
+  {
+    name: 'whom SCIM gave a role decides at once',
+    tag: 'scim-gain-ties',
+    change: { from: 'withTies(member.connections, by, now)', to: 'member.connections' },
+    notice: 'api/scim/connection: SCIM: whom it gives a role or a place decides nothing for a week',
+  },
+  {
+    name: 'SCIM fills any team',
+    tag: 'scim-fills-its-teams',
+    change: { from: 'isOwn(call, team) || mappedOf(call, team) !== null', to: 'true' },
+    notice: 'api/scim/connection: SCIM: fills the team that the connection maps',
+  },
+  {
+    name: 'SCIM renames a mapped team',
+    tag: 'mapped-team-keeps-name',
+    change: 'never',
+    notice: 'api/scim/connection: SCIM: fills the team that the connection maps',
   },
   {
     name: 'SCIM changes the address of any member',
@@ -264,7 +309,7 @@ export const mutants = [
   {
     name: 'a member whom SCIM made is not marked',
     tag: 'provisioned-marked',
-    change: { from: 'withTies(null, [caller.id], now)', to: '[]' },
+    change: { from: 'withTies(null, makers, now)', to: '[]' },
     notice: 'api/scim/attacks: SCIM: a member whom it made decides nothing for seven days',
   },
   {

@@ -5,6 +5,10 @@ import { checks } from './checks.mjs';
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
   ...checks({
+    'sso-stopped-confirms-nothing': 'api/sso/panic: confirms no session either',
+    'sso-stopped-by-panic': 'api/sso/panic: refuses sign-ins until an owner changes the connection',
+    'enforce-outlasts-connection': 'api/sso/ends: when the connection is deleted',
+    'sso-session-ends-with-issuer': 'api/sso/ends: with its issuer, and does not come back with it',
     'enforce-ends-passkey-sessions':
       'api/sso/ends: refuses passkeys of the members of the domains, ends their sessions, and leaves owners and others',
     'enforce-refuses-passkeys':
@@ -88,13 +92,13 @@ export const mutants = [
   {
     name: 'sessions of passkeys come back when enforce is switched off',
     tag: 'enforce-ends-for-good',
-    change: { from: '? now : enforced_at', to: '? enforced_at : enforced_at' },
+    change: { from: '? now : before.enforced_at', to: '? before.enforced_at : before.enforced_at' },
     notice: 'api/sso/ends: ends sessions of passkeys for good, with the time when it was switched on',
   },
   {
     name: 'a provider makes deciders of members who were there',
     tag: 'sso-gain-ties',
-    change: { from: 'isOther || gains || (isLinking && !isProven)', to: 'false' },
+    change: { from: 'position !== null || gains || (isLinking && !isProven)', to: 'false' },
     notice: 'api/sso/second-person: gave a role decides for a week',
   },
   {
@@ -130,7 +134,7 @@ export const mutants = [
   {
     name: 'groups change a role that a person gave',
     tag: 'sso-keeps-role-by-hand',
-    change: { from: 'before?.role && ', to: '' },
+    change: { from: '!provisioned?.role || ', to: '' },
     notice: 'api/sso/signin: change no role that a person gave, nor a place',
   },
   {
@@ -188,5 +192,11 @@ export const mutants = [
     change: 'remove',
     notice:
       'api/sso/attacks: with a client secret that was altered in D1 is 500, and the organisation is told',
+  },
+  {
+    name: 'sessions come back with their issuer',
+    tag: 'issuer-ends-sessions',
+    change: { from: 'config.issuer === before.issuer ? before.issuer_at : now', to: 'before.issuer_at' },
+    notice: 'api/sso/ends: with its issuer, and does not come back with it',
   },
 ];

@@ -111,14 +111,13 @@ export const incidentRoutes = [
     tag,
     summary: 'Revoke all credentials (panic)',
     description:
-      "Revokes session tokens, agent credentials, provider tokens, break-glass tokens and browser sessions as soon as this request returns. API keys and trusts stay valid unless you send api_keys: true. Then they are revoked too, including the calling key, and the response contains a new API key, shown only once. In a browser session, only the JWT of this request stays valid: its refresh cookies and other JWTs are refused, and POST /auth/confirm issues new ones. The response lists what was created in the last seven days and may be an attacker's.",
+      "Revokes session tokens, agent credentials, provider tokens, break-glass tokens and browser sessions as soon as this request returns. API keys and trusts stay valid unless you send api_keys: true. Then they are revoked too, including the calling key, and the response contains a new API key, shown only once. In a browser session, only the JWT of this request stays valid: its refresh cookies and other JWTs are refused, and POST /auth/confirm issues new ones. With sso, nobody signs in by single sign-on until an owner changes the connection. The response lists what was created in the last seven days and may be an attacker's.",
     body: { schema: wire.PanicIn },
     answers: { 200: wire.Panicked },
     prepare({ body }, context) {
       const { token, once } = issue('api_key', context, 'api_key.token');
-      return body.api_keys
-        ? { input: { reason: body.reason, token }, once }
-        : { input: { reason: body.reason, token: null } };
+      const { reason, api_keys, sso = false } = body;
+      return api_keys ? { input: { reason, sso, token }, once } : { input: { reason, sso, token: null } };
     },
   }),
   route({

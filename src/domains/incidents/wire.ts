@@ -20,6 +20,10 @@ export const PanicIn = z
     api_keys: z.boolean().optional().openapi({
       description: 'Whether to revoke all API keys too. The response then contains a new API key.',
     }),
+    sso: z.boolean().optional().openapi({
+      description:
+        'Whether to refuse sign-ins by single sign-on, until an owner changes the connection (PATCH).',
+    }),
   })
   .openapi('PanicIn');
 
@@ -93,6 +97,46 @@ const Recent = z
       .openapi({
         description: 'Log streams that were created or changed. Those of members have stopped.',
       }),
+    sso_connections: z
+      .array(
+        z
+          .object({
+            id: z.string().openapi({ example: exampleId('sso_connection') }),
+            name: z.string().openapi({ example: 'Okta' }),
+            issuer: z.string().openapi({ example: 'https://acme.okta.com' }),
+            created_by: z.string(),
+            created_at: Time,
+            updated_at: Time,
+          })
+          .openapi('RecentSsoConnection'),
+      )
+      .openapi({ description: 'Connections to identity providers that were created or changed.' }),
+    domains: z
+      .array(
+        z
+          .object({
+            id: z.string().openapi({ example: exampleId('domain') }),
+            domain: z.string().openapi({ example: 'example.com' }),
+            verified_at: Time.nullable(),
+            created_by: z.string(),
+            created_at: Time,
+          })
+          .openapi('RecentDomain'),
+      )
+      .openapi({ description: 'Domains that were added or verified.' }),
+    scim_tokens: z
+      .array(
+        z
+          .object({
+            id: z.string().openapi({ example: exampleId('scim') }),
+            name: z.string().openapi({ example: 'Okta' }),
+            connection_id: z.string().nullable(),
+            created_by: z.string(),
+            created_at: Time,
+          })
+          .openapi('RecentScimToken'),
+      )
+      .openapi({ description: 'SCIM tokens. They still work, unless this request revoked all API keys.' }),
     trusts: z
       .array(
         z.object({

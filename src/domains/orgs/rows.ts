@@ -25,6 +25,7 @@ export const org = rowKind('org', {
     'audit_retention_days',
     'regions',
     'location_hint',
+    'passkeys_ended',
   ],
   quota: 'an organisation has one row',
 });

@@ -1,7 +1,7 @@
 // Reads what identity providers send: users, groups, PATCH and filters, with the ways of Okta and Entra.
 // Pure. Invariants: names of attributes and operations are compared without case; what is not known is
 // dropped, also a key such as __proto__; every attribute of ours is a single value, so a PATCH needs no
-// current state. The grammar of filters is `eq` and `and` alone: it has no depth.
+// current state. Filters have terms of `eq` joined by `and`, in parentheses of a bounded depth.
 import type { Refusal } from '../../errors';
 import { badRequest } from './problems';
 
@@ -288,24 +288,39 @@ const MOST_TERMS = 20;
 const TERM =
   /^\s*(id|userName|externalId|displayName|active|emails(?:\[\s*type\s+eq\s+"[^"\\]{0,20}"\s*\])?(?:\.value)?|members(?:\.value)?|urn:[\w:.]{1,100})\s+eq\s+("(?:[^"\\]|\\["\\/])*"|true|false)\s*/i;
 
-/** The terms of a filter, all of which have to hold. */
+const MOST_DEPTH = 10;
+const HOW = 'A filter compares attributes by eq, joined by and.';
+
+/**
+ * The terms of a filter, all of which have to hold. Parentheses change nothing where all is joined by `and`:
+ * they are only balanced.
+ */
 export function readFilter(text: string): FilterTerm[] | Refusal {
   const wrong = (why: string) => badRequest('invalidFilter', why);
   if (text.length > MOST_FILTER) return wrong(`A filter has at most ${MOST_FILTER} characters.`);
   const terms: FilterTerm[] = [];
+  let depth = 0;
   for (let rest = text; ; ) {
-    const [whole, name, value] = TERM.exec(rest) ?? [];
-    if (whole === undefined || name === undefined || value === undefined)
-      return wrong('A filter compares attributes by eq, joined by and.');
+    const [opened = ''] = /^[\s(]*/.exec(rest) ?? [];
+    depth += opened.replace(/\s/g, '').length;
+    // safety: filter-depth-bounded
+    if (depth > MOST_DEPTH) return wrong(`A filter has at most ${MOST_DEPTH} levels of parentheses.`);
+    const [whole, name, value] = TERM.exec(rest.slice(opened.length)) ?? [];
+    if (whole === undefined || name === undefined || value === undefined) return wrong(HOW);
     const attribute = plain(name).replace(/[[.].*$/, '') as FilterTerm['attribute'];
     terms.push({
       attribute,
       value: value.startsWith('"') ? JSON.parse(value) : value.toLowerCase() === 'true',
     });
+    // safety: filter-terms-bounded
     if (terms.length > MOST_TERMS) return wrong(`A filter has at most ${MOST_TERMS} terms.`);
-    rest = rest.slice(whole.length);
-    if (rest === '') return terms;
-    if (!/^and\s/i.test(rest)) return wrong('A filter compares attributes by eq, joined by and.');
+    rest = rest.slice(opened.length + whole.length);
+    const [closed = ''] = /^[\s)]*/.exec(rest) ?? [];
+    depth -= closed.replace(/\s/g, '').length;
+    if (depth < 0) return wrong('A filter closes a parenthesis that it did not open.');
+    rest = rest.slice(closed.length);
+    if (rest === '') return depth === 0 ? terms : wrong('A filter leaves a parenthesis open.');
+    if (!/^and[\s(]/i.test(rest)) return wrong(HOW);
     rest = rest.slice(3);
   }
 }

@@ -20,9 +20,9 @@ export const scimRoutes = [
     refusals: ['REAUTHENTICATION_REQUIRED', 'LIMIT_REACHED'],
     prepare({ body }, context) {
       const { token, once } = issue('scim', context);
-      const { name, end_credentials = false, expires_at = null } = body;
+      const { name, connection_id = null, end_credentials = false, expires_at = null } = body;
       return {
-        input: { token, name, end_credentials, expires_at },
+        input: { token, name, connection_id, end_credentials, expires_at },
         once: { ...once, base_url: `${context.base}/scim/v2/${context.org}` },
       };
     },

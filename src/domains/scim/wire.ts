@@ -8,6 +8,16 @@ import type { Shown } from '../credentials/wire';
 export const ScimTokenIn = z
   .strictObject({
     name: Name.openapi({ example: 'Okta' }),
+    connection_id: z
+      .string()
+      .min(1)
+      .max(64)
+      .optional()
+      .openapi({
+        description:
+          'A connection: the token then manages its people, its default_role and mappings apply, and the token ends with it. Without one it manages members of no connection.',
+        example: exampleId('sso_connection'),
+      }),
     end_credentials: z.boolean().optional().openapi({
       description: 'Whether suspending or deleting a person also ends the credentials that they created.',
     }),
@@ -21,6 +31,7 @@ export const ScimToken = z
     revision: Revision,
     name: z.string(),
     hint: z.string().openapi({ example: 'svcscim_…x7Qd' }),
+    connection_id: z.string().nullable(),
     end_credentials: z.boolean(),
     rate_limit: z.int().openapi({ example: 1800 }),
     created_by: z.string(),
@@ -44,6 +55,7 @@ export const scimTokenOut = ({ row, used }: Shown): z.infer<typeof ScimToken> =>
   revision: row.revision,
   name: row.name as string,
   hint: row.hint,
+  connection_id: (row.scim as Stored).connection,
   end_credentials: (row.scim as Stored).end_credentials,
   rate_limit: row.rate_limit,
   created_by: row.created_by,

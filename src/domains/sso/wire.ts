@@ -235,6 +235,9 @@ export const SsoConnection = z
       z.object({ group: z.string(), role: z.enum(roles), environments: z.array(z.string()).nullable() }),
     ),
     team_mappings: z.array(z.object({ group: z.string(), team_id: z.string() })),
+    stopped_at: Time.nullable().openapi({
+      description: 'When a panic stopped sign-ins by it. Any change by an owner lets them begin again.',
+    }),
     created_by: z.string(),
     created_at: Time,
     updated_at: Time,
@@ -300,6 +303,7 @@ export function connectionOut(row: SsoConnectionRow, slug: (id: string) => strin
       environments: environments?.map(slug) ?? null,
     })),
     team_mappings: row.team_mappings,
+    stopped_at: isoOrNull((row.config.stopped_at as number | undefined) ?? null),
     created_by: row.created_by,
     created_at: iso(row.created_at),
     updated_at: iso(row.updated_at),

@@ -26,6 +26,8 @@ function lifetimeOf(core: Core, org: OrgRow | null, row: CredentialRow): Lifetim
     (row.member_id !== null && !actingMember(core, row.member_id)) ||
     (row.passkey_id !== null && !core.rows.get('passkey', row.passkey_id)) ||
     (row.kind === 'browser' && hasSessionEnded(core, row)) ||
+    // safety: scim-token-ends-with-connection
+    (row.scim?.connection != null && !core.rows.get('sso_connection', row.scim.connection)) ||
     (row.device_id !== null && isBlocked(core, core.rows.get('device', row.device_id)));
   return { expires_at: row.expires_at, revoked_at: row.revoked_at ?? (isGone ? 0 : null) };
 }

@@ -8,6 +8,7 @@ import type { CredentialRow, MemberRow, SsoConnectionRow, SsoLinkRow } from '../
 import type { Core } from '../core';
 
 type Reader = Pick<Core, 'rows'>;
+type Ending = Pick<Core, 'rows' | 'org'>;
 
 /** Whom a provider has signed in, as the Worker verified it; null for nobody. */
 export interface SsoIdentity {
@@ -74,17 +75,37 @@ export const mustUseSso = (core: Reader, member: MemberRow): boolean =>
  * When single sign-on was last made the only way, of a connection whose sessions with passkeys it ended for
  * good.
  */
-const enforcedAt = ({ config }: SsoConnectionRow): number =>
+export const enforcedAt = ({ config }: SsoConnectionRow): number =>
   typeof config.enforced_at === 'number' ? config.enforced_at : 0;
 
-/** Whether a session of a member has ended with its connection or link, or because of `enforce`. */
-export function hasSessionEnded(core: Reader, { sso, member_id, created_at }: CredentialRow): boolean {
+/** Whether a panic stopped sign-ins by a connection. An owner's change of it lets them begin again. */
+export const isStopped = ({ config }: SsoConnectionRow): boolean => config.stopped_at != null;
+
+/** When a connection last got another issuer, whose sessions ended then. */
+const issuerSince = ({ config }: SsoConnectionRow): number =>
+  typeof config.issuer_at === 'number' ? config.issuer_at : -1;
+
+/** Until when sessions by passkey of a member have ended, of a domain that had to sign in otherwise. */
+const passkeysEndedAt = ({ rows, org }: Ending, { email }: MemberRow): number => {
+  const ended = rows.get('org', org)?.passkeys_ended ?? {};
+  const domain = domainOf(email);
+  return Math.max(Object.hasOwn(ended, domain) ? (ended[domain] ?? 0) : 0, ended['*'] ?? 0);
+};
+
+/** Whether a session of a member has ended with its connection, issuer or link, or because of `enforce`. */
+export function hasSessionEnded(core: Ending, { sso, member_id, created_at }: CredentialRow): boolean {
   const { rows } = core;
-  // safety: sso-session-ends-with-connection
-  if (sso)
-    return !rows.get('sso_connection', sso.connection) || !isOf(rows.get('sso_link', sso.link), member_id);
+  if (sso) {
+    const connection = rows.get('sso_connection', sso.connection);
+    // safety: sso-session-ends-with-connection
+    if (!connection || !isOf(rows.get('sso_link', sso.link), member_id)) return true;
+    // safety: sso-session-ends-with-issuer
+    return created_at <= issuerSince(connection);
+  }
   const member = member_id === null ? null : rows.get('member', member_id);
   if (!member || member.role === 'owner') return false;
+  // safety: enforce-outlasts-connection
+  if (created_at <= passkeysEndedAt(core, member)) return true;
   // safety: enforce-ends-passkey-sessions
   return connectionsOf(core, member).some(
     (connection) => connection.enforce === 1 || created_at < enforcedAt(connection),

@@ -19,6 +19,7 @@ import { inGate } from '../../support/gate';
 import { newPasskey } from '../../support/passkey';
 import { add, newMember, newTeam, ownerId } from '../../support/people';
 import { ERROR, idpOf, newIdp, newUser, person } from '../../support/scim';
+import { addConnection } from '../../support/sso';
 import { DAY } from '../../support/time';
 import { codeOf, newOrg, newSecret, send, useWorld } from '../../support/world';
 
@@ -91,10 +92,12 @@ describe('SCIM: members', () => {
   it("SCIM: another connection's person is not found", async () => {
     const o = await newOrg();
     const idp = await newIdp(o);
-    const { id, userName } = await newUser(idp);
+    const { id, userName } = await newUser(await newIdp(o));
+    const connection = await addConnection(o);
     await change(o.id, (call) => {
       const row = call.core.rows.get('member', id) as MemberRow;
-      const provisioned = row.provisioned && { ...row.provisioned, connection: 'sso_other' };
+      const scim = row.provisioned?.scim ? { ...row.provisioned.scim, connection } : null;
+      const provisioned = row.provisioned && { ...row.provisioned, connection, scim };
       return { status: 200, data: null, writes: [revision(call, 'member', row, { provisioned })] };
     });
     const off = { op: 'replace', value: { active: false } };
@@ -442,6 +445,15 @@ describe('SCIM: hostile input', () => {
       'not (userName eq "a")',
       `${'('.repeat(20_000)}userName eq "a"`,
       Array.from({ length: 21 }, () => 'id eq "a"').join(' and '),
+      Array.from({ length: 21 }, () => '(id eq "a")').join(' and '),
+      `${'('.repeat(11)}id eq "a"${')'.repeat(11)}`,
+      '(id eq "a"',
+      'id eq "a")',
+      'id eq "a") and (id eq "a"',
+      '()',
+      '(id) eq "a"',
+      '(id eq "a") (id eq "a")',
+      'id eq "a" andid eq "a"',
       `userName eq "${'a'.repeat(1000)}"`,
       'userName eq "a',
       'constructor eq "a"',

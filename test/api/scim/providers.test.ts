@@ -123,9 +123,16 @@ describe('SCIM: the validator of Entra', () => {
       `emails[type eq "work"].value eq "${sent.userName}"`,
       `userName eq "${sent.userName}" and externalId eq "ext-1"`,
       `userName Eq "${sent.userName}" And active eq true`,
+      `(userName eq "${sent.userName}")`,
+      ` ( (userName eq "${sent.userName}" ) and(externalId eq "ext-1" and (active eq true)) ) `,
+      `${'('.repeat(10)}externalId eq "ext-1"${')'.repeat(10)}`,
+      Array.from({ length: 20 }, () => '(active eq true)')
+        .join(' and ')
+        .replace('active eq true', 'externalId eq "ext-1"'),
     ])
       expect(await find(filter), filter).toEqual([json.id]);
     expect(await find(`userName eq "${sent.userName}" and externalId eq "other"`)).toEqual([]);
+    expect(await find(`(externalId eq "ext-1") and (userName eq "other")`)).toEqual([]);
     const path = `/Users/${json.id}`;
     const changed = await idp.patch(
       path,

@@ -50,6 +50,34 @@ describe('single sign-on: a session ends', () => {
     expect(await isOver(third.browser)).toEqual(OVER);
   });
 
+  it('with its issuer, and does not come back with it', async () => {
+    const { owner, browser, connection, provider, provider_, stand } = await signedIn();
+    const other = await provider_();
+    stand.answer = ({ href, origin }) =>
+      href === `${origin}/.well-known/openid-configuration`
+        ? Response.json({
+            issuer: origin,
+            authorization_endpoint: `${origin}/authorize`,
+            token_endpoint: `${origin}/token`,
+            jwks_uri: `${origin}/jwks`,
+            response_types_supported: ['code'],
+            subject_types_supported: ['public'],
+            id_token_signing_alg_values_supported: ['ES256'],
+          })
+        : undefined;
+    const change = async (fields: object) => {
+      const answer = await owner.o.patch(`/sso-connections/${connection}`, fields);
+      expect(answer.status, answer.text).toBe(200);
+    };
+    await change({ scopes: ['openid', 'email'] });
+    expect((await browser.whoami()).status).toBe(200);
+    for (const { issuer } of [other, provider]) {
+      await change({ issuer: issuer.url, client_secret: 'other' });
+      expect(await isOver(browser)).toEqual(OVER);
+      expect((await browser.refresh()).status).toBe(401);
+    }
+  });
+
   it('with a suspension, which no sign-in gets around', async () => {
     const { o, provider, claims, member, connection } = await signedIn();
     const { inGate } = await import('../../support/gate');
@@ -297,6 +325,32 @@ describe('single sign-on: enforce', () => {
     await change({ enforce: false });
     expect(codeOf(await bea.browser.whoami())).toEqual(OVER);
     expect((await newBrowser(bea.passkey).login()).status).toBe(200);
+  });
+});
+
+describe('single sign-on: sessions that enforce ended stay ended', () => {
+  it.each([
+    'the connection is deleted',
+    'it is switched off and the connection deleted',
+    'the connection loses the domain',
+    'the domain is deleted',
+  ])('when %s', async (way) => {
+    const { o, owner, at, connection, domainId } = await connected();
+    const bea = await enrolled(o, at('bea'));
+    const other = await enrolled(o, 'bea@elsewhere.example.com');
+    const path = `/sso-connections/${connection}`;
+    const change = async (fields: object) => expect((await owner.o.patch(path, fields)).status).toBe(200);
+    await change({ enforce: true });
+    expect(codeOf(await bea.browser.whoami())).toEqual(OVER);
+    if (way.includes('off')) await change({ enforce: false });
+    if (way.includes('loses')) await change({ domains: [] });
+    else if (way === 'the domain is deleted') expect((await o.del(`/domains/${domainId}`)).status).toBe(204);
+    else expect((await owner.o.del(path)).status).toBe(204);
+    expect(codeOf(await bea.browser.whoami())).toEqual(OVER);
+    const later = newBrowser(bea.passkey);
+    expect((await later.login()).status).toBe(200);
+    expect((await later.whoami()).status).toBe(200);
+    for (const one of [other.browser, owner]) expect((await one.whoami()).status).toBe(200);
   });
 });
 

@@ -60,6 +60,7 @@ const org: OrgRow = {
   audit_retention_days: 90,
   regions: ['weur'],
   location_hint: 'weur',
+  passkeys_ended: { 'example.com': 1_700_000_000_000 },
   revision: 1,
   mac: '',
 };

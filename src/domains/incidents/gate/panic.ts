@@ -17,7 +17,15 @@ interface PanicInput {
   reason: string;
   /** The new first key, if API keys are revoked too. */
   token: TokenInput | null;
+  /** Whether single sign-on stops, too. */
+  sso: boolean;
 }
+
+/** Connections that admit nobody until an owner changes them: see `configAfter` in domains/sso. */
+const stoppedConnections = (call: Call<unknown>, now: number): Put[] =>
+  call.core.rows
+    .within('sso_connection', '')
+    .map((row) => revision(call, 'sso_connection', row, { config: { ...row.config, stopped_at: now } }));
 
 /** The calling browser session, with every refresh cookie and JWT refused except the JWT of this request. */
 function onlyThisJwt(call: Call<unknown>): Put[] {
@@ -98,7 +106,12 @@ export const panic: Operation<PanicInput> = {
           recent: recentOf(call, now),
         },
         ...plan,
-        writes: [...plan.writes, ...(key ? [key] : []), ...onlyThisJwt(call)],
+        writes: [
+          ...plan.writes,
+          ...(key ? [key] : []),
+          ...onlyThisJwt(call),
+          ...(input.sso ? stoppedConnections(call, now) : []),
+        ],
         resource: row?.id ?? ask.org,
         audit: { ...(row && { successor: row.id }), ...recordedIn(incident) },
       };

@@ -1,8 +1,10 @@
-// What an attacker may have created that a panic does not revoke (passkeys, enrolments, grants, trusts and
-// log streams), and the sessions it did revoke. Invariant: each list is limited in length and bytes, because
-// the response of a panic is stored with its commit; the newest items come first.
+// What an attacker may have created that a panic does not revoke (passkeys, enrolments, grants, trusts, log
+// streams, connections to identity providers, domains and SCIM tokens), and the sessions it did revoke.
+// Invariant: each list is limited in length and bytes, because the response of a panic is stored with its
+// commit; the newest items come first.
 
 import { utf8 } from '../../../crypto/bytes';
+import { idPrefixes } from '../../../db/ids';
 import { DAY } from '../../../db/rows';
 import type { Core } from '../../../gate/core';
 import { lastUsed } from '../../../gate/limits/last-used';
@@ -49,6 +51,49 @@ const logStreamsOf = ({ rows }: Core, isRecent: (row: { created_at: number }) =>
         updated_at: iso(updated_at),
       })),
   );
+
+/** Connections to identity providers, domains and SCIM tokens that were made or changed at a recent time. */
+function providersOf({ rows }: Core, isRecent: (row: { created_at: number }) => boolean) {
+  const newest = <T extends { at: number }>(items: T[]) =>
+    items.filter(({ at }) => isRecent({ created_at: at })).sort((a, b) => b.at - a.at);
+  const connections = newest(rows.within('sso_connection', '').map((row) => ({ row, at: row.updated_at })));
+  const domains = newest(
+    rows.within('domain', '').map((row) => ({ row, at: row.verified_at ?? row.created_at })),
+  );
+  const tokens = rows
+    .newest('credential', idPrefixes.scim, MOST)
+    .filter((row) => row.revoked_at === null && isRecent(row));
+  return {
+    sso_connections: bounded(
+      connections.map(({ row: { id, name, config, created_by, created_at, updated_at } }) => ({
+        id,
+        name,
+        issuer: String(config.issuer ?? ''),
+        created_by,
+        created_at: iso(created_at),
+        updated_at: iso(updated_at),
+      })),
+    ),
+    domains: bounded(
+      domains.map(({ row: { id, domain, verified_at, created_by, created_at } }) => ({
+        id,
+        domain,
+        verified_at: isoOrNull(verified_at),
+        created_by,
+        created_at: iso(created_at),
+      })),
+    ),
+    scim_tokens: bounded(
+      tokens.map(({ id, name, scim, created_by, created_at }) => ({
+        id,
+        name: name ?? '',
+        connection_id: scim?.connection ?? null,
+        created_by,
+        created_at: iso(created_at),
+      })),
+    ),
+  };
+}
 
 /** What was recent at a time, as far as it is still there. */
 export function recentOf({ core }: Call<unknown>, now: number) {
@@ -106,6 +151,7 @@ export function recentOf({ core }: Call<unknown>, now: number) {
       })),
     ),
     log_streams: logStreamsOf(core, isRecent),
+    ...providersOf(core, isRecent),
     trusts: bounded(
       trusts.map(({ id, name, trust, created_by, created_at }) => ({
         id,

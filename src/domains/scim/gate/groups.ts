@@ -1,8 +1,9 @@
 // Groups: teams as an identity provider sees and changes them. Invariants: SCIM changes only teams that it
-// made, and in them only its own hold on memberships; a person whom a person or a claim of single sign-on
-// added stays; other teams are shown without members.
+// made or that the connection of its token maps, and in them only its own hold on memberships; a person whom
+// a person or a claim of single sign-on added stays; of a mapped team it changes nothing else; other teams
+// are shown without members; a role is given only by a mapping of the connection.
 import { idStart } from '../../../db/ids';
-import type { MemberRow, TeamRow } from '../../../db/schema';
+import type { MemberRow, SsoConnectionRow, TeamRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { isApprovingTeam, withTies } from '../../../gate/approvals/ties';
 import type { Plan, Put } from '../../../gate/journal/plan';
@@ -10,10 +11,12 @@ import { insertion, revision } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
 import { membershipId, membersOfTeam } from '../../../gate/rows/team-members';
+import { bringing, repositioned } from '../../sso-signin/gate/given';
+import { giveRole, isMadeFor, mappedGroupOf, scimGroupsOf } from '../../sso-signin/gate/groups';
 import { MOST_TEAMS_OF_ONE, ofTeam } from '../../teams/gate/operations';
 import { badRequest, immutable } from '../problems';
 import type { FilterTerm, GroupChange, MembersStep } from '../reading';
-import { findUser, type ListInput, tokenOf } from './users';
+import { connectionOf, findUser, type ListInput, tokenOf } from './users';
 
 /** What the Worker renders a group from. */
 export interface GroupFacts {
@@ -25,9 +28,19 @@ export interface GroupFacts {
 }
 
 /** Whether SCIM made a team, for the people of the calling token. */
-const isOwn = (call: Call<unknown>, { provisioned }: TeamRow): boolean =>
-  // safety: teams-of-own-connection
-  provisioned !== null && provisioned.connection === tokenOf(call).connection;
+const isOwn = (call: Call<unknown>, team: TeamRow): boolean => isMadeFor(tokenOf(call).connection, team);
+
+/** The group of the provider that the connection of the calling token maps to a team of people. */
+const mappedOf = (call: Call<unknown>, team: TeamRow): string | null =>
+  mappedGroupOf(connectionOf(call), team);
+
+/** Whether the calling token fills a team. */
+const isFilled = (call: Call<unknown>, team: TeamRow): boolean =>
+  // safety: scim-fills-its-teams
+  isOwn(call, team) || mappedOf(call, team) !== null;
+
+/** The name by which the provider knows a team. */
+const nameOf = (call: Call<unknown>, team: TeamRow): string => mappedOf(call, team) ?? team.name;
 
 const find = ({ core, ask }: Call<unknown>): TeamRow | null =>
   core.rows.get('team', ask.named.team as string);
@@ -36,10 +49,10 @@ const heldBy = ({ core }: Call<unknown>, team: string) =>
   membersOfTeam(core, team).filter(({ held_by }) => held_by?.includes('scim'));
 
 function factsOf(call: Call<unknown>, row: TeamRow, withMembers: boolean): GroupFacts {
-  const members = withMembers && isOwn(call, row) ? heldBy(call, row.id) : [];
+  const members = withMembers && isFilled(call, row) ? heldBy(call, row.id) : [];
   return {
     id: row.id,
-    display: row.name,
+    display: nameOf(call, row),
     external_id: isOwn(call, row) ? (row.provisioned?.external_id ?? null) : null,
     created_at: row.created_at,
     members: members.flatMap(({ member_id }) => {
@@ -58,12 +71,12 @@ function matches(call: Call<unknown>, row: TeamRow, { attribute, value }: Filter
     case 'id':
       return row.id === value;
     case 'displayname':
-      return row.name.toLowerCase() === value.toLowerCase();
+      return nameOf(call, row).toLowerCase() === value.toLowerCase();
     case 'externalid':
       return isOwn(call, row) && row.provisioned?.external_id === value;
     case 'members':
       return (
-        isOwn(call, row) &&
+        isFilled(call, row) &&
         (call.core.rows.get('team_member', membershipId(row.id, value))?.held_by?.includes('scim') ?? false)
       );
     default:
@@ -100,17 +113,42 @@ function after(before: readonly string[], steps: readonly MembersStep[]): Set<st
   return ids;
 }
 
-/** What changes the memberships of a team. */
+/** A team that a change fills: its group's name before and after, and the steps in between. */
+interface Filling {
+  team: string;
+  before: string | null;
+  after: string | null;
+  steps: readonly MembersStep[];
+}
+
+/** A new place in a team, which SCIM holds. */
+function placed(call: Call<unknown>, team: string, member: string, now: number): Put {
+  const { ask, caller } = call;
+  const connection = connectionOf(call);
+  return insertion(call, 'team_member', {
+    org_id: ask.org,
+    id: membershipId(team, member),
+    team_id: team,
+    member_id: member,
+    added_by: caller.id,
+    accountable: connection ? bringing(connection, now) : [],
+    created_at: now,
+    held_by: ['scim'],
+  });
+}
+
+/** What changes the memberships of a team, and what its members then are. */
 function membershipsOf(
   call: Call<unknown>,
-  team: string,
-  steps: readonly MembersStep[],
+  filling: Filling,
   now: number,
 ): Pick<Plan, 'writes' | 'deletes'> | Refusal {
-  const { core, ask, caller } = call;
+  const { core } = call;
+  const { team, steps } = filling;
   const before = heldBy(call, team).map(({ member_id }) => member_id);
   const wanted = after(before, steps);
   const writes: Put[] = [];
+  const joined = new Set<string>();
   for (const id of wanted) {
     if (before.includes(id)) continue;
     const member = findUser(call, id);
@@ -123,17 +161,8 @@ function membershipsOf(
     }
     if (core.rows.within('team_member', id).length >= MOST_TEAMS_OF_ONE)
       return refuse('LIMIT_REACHED', { message: `A user can be in at most ${MOST_TEAMS_OF_ONE} teams.` });
-    const fields = { org_id: ask.org, id: membershipId(team, id), team_id: team, member_id: id };
-    writes.push(
-      insertion(call, 'team_member', {
-        ...fields,
-        added_by: caller.id,
-        accountable: [],
-        created_at: now,
-        held_by: ['scim'],
-      }),
-      ...marked(call, team, member, now),
-    );
+    writes.push(placed(call, team, id, now));
+    joined.add(id);
   }
   const deletes: Plan['deletes'] = [];
   for (const row of heldBy(call, team).filter(({ member_id }) => !wanted.has(member_id))) {
@@ -142,17 +171,59 @@ function membershipsOf(
     if (others.length > 0) writes.push(revision(call, 'team_member', row, { held_by: others }));
     else deletes.push({ kind: 'team_member', id: row.id });
   }
-  return { writes, deletes };
+  const people = peopleAfter(call, filling, { before: new Set(before), wanted, joined }, now);
+  return { writes: [...writes, ...people], deletes };
 }
 
-/** Of somebody who joins a team that decides: leaving it again does not undo that they decide nothing yet. */
-const marked = (call: Call<unknown>, team: string, member: MemberRow, now: number): Put[] =>
-  isApprovingTeam(call.core, team)
-    ? [revision(call, 'member', member, { connections: withTies(member.connections, [call.caller.id], now) })]
-    : [];
+interface Moved {
+  before: ReadonlySet<string>;
+  wanted: ReadonlySet<string>;
+  joined: ReadonlySet<string>;
+}
+
+/**
+ * The members whom a change of a group gives or takes a role, by a mapping of the connection, and those who
+ * join a team that decides: leaving it again does not undo that they decide nothing yet.
+ */
+function peopleAfter(call: Call<unknown>, filling: Filling, { before, wanted, joined }: Moved, now: number) {
+  const { core, caller } = call;
+  const connection = connectionOf(call);
+  const isDeciding = isApprovingTeam(core, filling.team);
+  const by = [caller.id, ...(connection ? bringing(connection, now) : [])];
+  return [...new Set([...before, ...wanted])].flatMap((id): Put[] => {
+    const member = core.rows.get('member', id);
+    if (!member) return [];
+    const was = before.has(id) ? filling.before : null;
+    const is = wanted.has(id) ? filling.after : null;
+    const position = connection && was !== is ? roleAfter(call, connection, member, was, is) : null;
+    if (!position && !(isDeciding && joined.has(id))) return [];
+    // safety: scim-gain-ties
+    const connections = withTies(member.connections, by, now);
+    return [revision(call, 'member', member, { ...position, connections })];
+  });
+}
+
+/** Another position of a member who leaves one group for another, if one of them is mapped to a role. */
+function roleAfter(
+  call: Call<unknown>,
+  connection: SsoConnectionRow,
+  member: MemberRow,
+  was: string | null,
+  is: string | null,
+) {
+  const moved = [was, is].flatMap((name) => name ?? []);
+  // safety: scim-role-of-own-people
+  if (!giveRole(connection, moved) || member.provisioned?.connection !== connection.id) return null;
+  const groups = scimGroupsOf(call.core, connection, member.id);
+  const left = was === null ? groups : groups.toSpliced(groups.indexOf(was), 1);
+  return repositioned(call, connection, member, is === null ? left : [...left, is]);
+}
 
 const isNameTaken = (call: Call<unknown>, name: string, by: string): boolean =>
-  teamsOf(call).some((row) => row.id !== by && row.name.toLowerCase() === name.toLowerCase());
+  teamsOf(call).some(
+    (row) =>
+      row.id !== by && [row.name, nameOf(call, row)].some((one) => one.toLowerCase() === name.toLowerCase()),
+  );
 
 const TAKEN = refuse('EMAIL_TAKEN', { message: 'Another group has this displayName.' });
 const MOST_NAME = 100;
@@ -182,7 +253,8 @@ export const createGroup: Operation<{ id: string; change: GroupChange }> = {
         created_at: now,
         provisioned,
       });
-      const joined = membershipsOf(call, input.id, members, now);
+      const filling = { team: input.id, before: null, after: display, steps: members };
+      const joined = membershipsOf(call, filling, now);
       if (isRefusal(joined)) return joined;
       const facts = {
         ...factsOf(call, put.row as TeamRow, false),
@@ -193,32 +265,50 @@ export const createGroup: Operation<{ id: string; change: GroupChange }> = {
   },
 };
 
-/** 404 or 409 unless a team is SCIM's own. */
-function own(call: Call<unknown>): TeamRow | Refusal {
+/** 404 or 409 unless the calling token fills a team. */
+function filled(call: Call<unknown>): TeamRow | Refusal {
   const row = find(call);
   if (!row) return refuse('NOT_FOUND');
-  return isOwn(call, row) ? row : immutable('People manage this team: SCIM cannot change it.');
+  return isFilled(call, row) ? row : immutable('People manage this team: SCIM cannot change it.');
+}
+
+/** What changes of a team itself; null for nothing. A mapped team keeps its name, and has no `externalId`. */
+function renamed(
+  call: Call<unknown>,
+  row: TeamRow,
+  { display, external_id }: GroupChange,
+): Partial<TeamRow> | null | Refusal {
+  const isRenamed = display !== undefined && display !== nameOf(call, row);
+  // safety: mapped-team-keeps-name
+  if (!isOwn(call, row))
+    return isRenamed ? immutable('People manage this team: SCIM changes its members alone.') : null;
+  if (display !== undefined && display.length > MOST_NAME)
+    return badRequest('invalidValue', 'displayName has at most 100 characters.');
+  if (isRenamed && isNameTaken(call, display, row.id)) return TAKEN;
+  const provisioned = row.provisioned && {
+    ...row.provisioned,
+    ...(external_id !== undefined && { external_id }),
+  };
+  return { name: display ?? row.name, provisioned };
 }
 
 export const updateGroup: Operation<{ change: GroupChange }> = {
   change: {
     plan(call, now): Plan | Refusal {
-      const row = own(call);
+      const row = filled(call);
       if (isRefusal(row)) return row;
-      const { display = row.name, external_id, members } = call.input.change;
-      if (display.length > MOST_NAME)
-        return badRequest('invalidValue', 'displayName has at most 100 characters.');
-      if (isNameTaken(call, display, row.id)) return TAKEN;
-      const changed = membershipsOf(call, row.id, members, now);
+      const { change } = call.input;
+      const fields = renamed(call, row, change);
+      if (fields && isRefusal(fields)) return fields;
+      const before = nameOf(call, row);
+      const put = revision(call, 'team', row, fields ?? {});
+      const is = nameOf(call, put.row as TeamRow);
+      const filling = { team: row.id, before, after: is, steps: change.members };
+      const changed = membershipsOf(call, filling, now);
       if (isRefusal(changed)) return changed;
-      const provisioned = row.provisioned && {
-        ...row.provisioned,
-        ...(external_id !== undefined && { external_id }),
-      };
-      const put = revision(call, 'team', row, { name: display, provisioned });
       const ids = after(
         heldBy(call, row.id).map(({ member_id }) => member_id),
-        members,
+        change.members,
       );
       const facts = { ...factsOf(call, put.row as TeamRow, false), members: membersIn(call, ids) };
       return {
@@ -234,10 +324,22 @@ export const updateGroup: Operation<{ change: GroupChange }> = {
 
 export const deleteGroup: Operation<Record<string, never>> = {
   change: {
-    plan(call) {
-      const row = own(call);
+    plan(call, now): Plan | Refusal {
+      const row = filled(call);
       if (isRefusal(row)) return row;
-      return { status: 204, data: null, deletes: ofTeam(call.core, row.id), resource: row.id };
+      // safety: mapped-team-not-deleted
+      if (!isOwn(call, row)) return immutable('People manage this team: SCIM cannot delete it.');
+      const steps = [{ op: 'replace' as const, ids: [] }];
+      const emptied = membershipsOf(call, { team: row.id, before: row.name, after: null, steps }, now);
+      if (isRefusal(emptied)) return emptied;
+      const people = emptied.writes?.filter(({ kind }) => kind === 'member') ?? [];
+      return {
+        status: 204,
+        data: null,
+        writes: people,
+        deletes: ofTeam(call.core, row.id),
+        resource: row.id,
+      };
     },
   },
 };

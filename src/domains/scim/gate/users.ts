@@ -1,12 +1,14 @@
-// Users: members as an identity provider sees and changes them. Invariants: SCIM gives no role above viewer
-// and changes none; it lifts only suspensions of SCIM; of an owner it sets `active`, `externalId` and
-// `userName` alone, and removes none; it changes the address only of members that it made.
+// Users: members as an identity provider sees and changes them. Invariants: SCIM gives whom it makes the
+// default role of its token's connection, else viewer, and changes no role here; it lifts only suspensions
+// of SCIM; of an owner it sets `active`, `externalId` and `userName` alone, and removes none; it changes the
+// address only of members that it made.
 
 import { idStart } from '../../../db/ids';
-import type { MemberRow, Provisioned, ScimToken, ScimUser } from '../../../db/schema';
+import type { MemberRow, Provisioned, ScimToken, ScimUser, SsoConnectionRow } from '../../../db/schema';
 import { type CredentialRow, isSuspended } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import { withTies } from '../../../gate/approvals/ties';
+import type { Core } from '../../../gate/core';
 import { actingMembers } from '../../../gate/identity/members';
 import type { Plan, Put } from '../../../gate/journal/plan';
 import { insertion, revision } from '../../../gate/journal/writes';
@@ -17,6 +19,7 @@ import { leaving, madeBy } from '../../members/gate/left';
 import { isTaken } from '../../members/gate/member';
 import { belongings, keptTies } from '../../members/gate/remove';
 import { resuming, suspending } from '../../members/gate/suspend';
+import { bringing, positionOf } from '../../sso-signin/gate/given';
 import { badRequest, immutable } from '../problems';
 import type { FilterTerm, UserChange } from '../reading';
 
@@ -39,22 +42,43 @@ export interface UserFacts {
 export const tokenOf = ({ core, caller }: Call<unknown>): ScimToken =>
   (core.rows.get('credential', caller.credential) as CredentialRow).scim as ScimToken;
 
-/** Whether a token sees a member: its connection's people, and those of no connection. */
-export const isSeen = ({ connection }: ScimToken, { provisioned }: MemberRow): boolean =>
+/** The connection of the calling token; null for a token without one. */
+export const connectionOf = (call: Call<unknown>): SsoConnectionRow | null => {
+  const { connection } = tokenOf(call);
+  return connection === null ? null : call.core.rows.get('sso_connection', connection);
+};
+
+/** The connection whose people a member belongs to; null for none, or for one that was deleted. */
+const ownerOf = ({ rows }: Core, { provisioned }: MemberRow): string | null =>
+  provisioned?.connection != null && rows.get('sso_connection', provisioned.connection)
+    ? provisioned.connection
+    : null;
+
+/**
+ * Whether a token sees a member: its connection's people, those of no connection, and, whatever connection
+ * they have signed in by since, those whom a token without one made.
+ */
+export const isSeen = (core: Core, { connection }: ScimToken, member: MemberRow): boolean => {
+  const owner = ownerOf(core, member);
   // safety: people-of-own-connection
-  !provisioned?.connection || provisioned.connection === connection;
+  return owner === null || owner === connection || (connection === null && isMadeWithout(member));
+};
+
+/** Whether a token without a connection made a member. */
+const isMadeWithout = ({ provisioned }: MemberRow): boolean =>
+  provisioned?.made === true && provisioned.scim?.connection === null;
 
 /** The users that the calling token sees, in order of id. */
 export function seen(call: Call<unknown>): MemberRow[] {
   const token = tokenOf(call);
   return [...call.core.rows.within('member', '')]
-    .filter((row) => isSeen(token, row))
+    .filter((row) => isSeen(call.core, token, row))
     .sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
 export function findUser(call: Call<unknown>, id = call.ask.named.member as string): MemberRow | null {
   const row = call.core.rows.get('member', id);
-  return row && isSeen(tokenOf(call), row) ? row : null;
+  return row && isSeen(call.core, tokenOf(call), row) ? row : null;
 }
 
 /** A name in two parts: providers ask for both. */
@@ -165,26 +189,30 @@ export const createUser: Operation<{ id: string; change: UserChange }> = {
         return badRequest('invalidValue', 'emails is required: the user needs an address.');
       if (isInUse(call, change, id)) return IN_USE;
       if (isRemoved(call.core, email)) return REMOVED;
+      const connection = connectionOf(call);
+      const by = connection?.id ?? null;
       const scim: ScimUser = {
         user_name,
         external_id,
         given_name: given,
         family_name: family,
+        connection: by,
         created_at: now,
       };
-      const connection = tokenOf(call).connection;
-      const provisioned: Provisioned = { made: true, connection, role: false, groups: [], scim };
+      const role = connection !== null;
+      const makers = [caller.id, ...(connection ? bringing(connection, now) : [])];
+      const provisioned: Provisioned = { made: true, connection: by, role, groups: [], scim };
       const isActive = active !== false;
       const put = insertion(call, 'member', {
         org_id: ask.org,
         id,
         email,
         name: nameFrom(change, user_name),
-        role: 'viewer',
+        ...(connection ? positionOf(call, connection, []) : { role: 'viewer' }),
         created_at: now,
         invited_by: caller.id,
         // safety: provisioned-marked
-        connections: withTies(null, [caller.id], now),
+        connections: withTies(null, makers, now),
         provisioned,
         ...(isActive ? {} : { suspended_at: now, suspended_by: caller.id }),
       });
@@ -228,13 +256,14 @@ function detailsOf(call: Call<unknown>, row: MemberRow, change: UserChange, now:
     external_id: change.external_id === undefined ? facts.external_id : change.external_id,
     given_name: change.given === undefined || isOwner ? (before?.given_name ?? null) : change.given,
     family_name: change.family === undefined || isOwner ? (before?.family_name ?? null) : change.family,
+    connection: before ? (before.connection ?? null) : tokenOf(call).connection,
     created_at: before?.created_at ?? now,
   };
   const isRenamed = [change.display, change.given, change.family].some((one) => typeof one === 'string');
   const whole = { given: scim.given_name ?? facts.given, family: scim.family_name ?? facts.family };
   const provisioned: Provisioned = {
     ...(row.provisioned ?? { made: false, role: false, groups: [], connection: null }),
-    connection: row.provisioned?.connection ?? tokenOf(call).connection,
+    connection: ownerOf(call.core, row) ?? tokenOf(call).connection,
     scim,
   };
   return {

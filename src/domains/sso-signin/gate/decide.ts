@@ -5,7 +5,7 @@
 import type { MemberRow, SsoConnectionRow, SsoLinkRow } from '../../../db/schema';
 import { isKeeperFull } from '../../../gate/approvals/ties';
 import type { Core } from '../../../gate/core';
-import { domainOf, isDomainOf, linkOf, memberBehind } from '../../../gate/identity/sso';
+import { domainOf, isDomainOf, isStopped, linkOf, memberBehind } from '../../../gate/identity/sso';
 import { formerAt, isFormerIdentity } from '../../members/gate/former';
 import type { Person } from '../rules';
 
@@ -37,6 +37,8 @@ export function decide(
   if (!connection) return no('the connection was deleted');
   // safety: sso-connection-as-used
   if (connection.revision !== revision) return no('the connection was changed during the sign-in');
+  // safety: sso-stopped-by-panic
+  if (isStopped(connection)) return no('a panic stopped the connection, until an owner changes it');
   const identity = { connection: id, subject: person, email: person.email };
   const link = linkOf(core, identity);
   const member = memberBehind(core, identity);

@@ -8,6 +8,7 @@ import { insertion, revision } from '../../../gate/journal/writes';
 import type { Call } from '../../../gate/request/call';
 import { membershipId } from '../../../gate/rows/team-members';
 import { roleOf, teamsOf } from '../rules';
+import { giveRole, scimGroupsOf } from './groups';
 
 /** The most teams of a member, as for teams that people fill. */
 const MOST_TEAMS = 20;
@@ -96,6 +97,32 @@ const joining = (
     held_by: ['claim'],
   });
 
+/** The groups that decide the role at a sign-in: those of SCIM where they give one, else the claim's. */
+function deciding(
+  { core }: Call<unknown>,
+  connection: SsoConnectionRow,
+  { id }: MemberRow,
+  claimed: readonly string[],
+): readonly string[] {
+  const groups = scimGroupsOf(core, connection, id);
+  return giveRole(connection, groups) ? groups : claimed;
+}
+
+/** The position of a member of these groups, if it is another one and a connection gave the present one. */
+export function repositioned(
+  call: Call<unknown>,
+  connection: SsoConnectionRow,
+  { role, environments, provisioned }: MemberRow,
+  groups: readonly string[],
+): Pick<MemberRow, 'role' | 'environments'> | null {
+  // safety: sso-keeps-role-by-hand
+  if (!provisioned?.role || role === 'owner') return null;
+  const position = positionOf(call, connection, groups);
+  const isSame =
+    position.role === role && JSON.stringify(position.environments) === JSON.stringify(environments);
+  return isSame ? null : position;
+}
+
 /** What a sign-in changes of a member who is linked already, or now. */
 export function changed(
   call: Call<unknown>,
@@ -106,13 +133,8 @@ export function changed(
   now: number,
 ): Partial<MemberRow> {
   const before = member.provisioned;
-  // safety: sso-keeps-role-by-hand
   const position =
-    groups !== null && before?.role && member.role !== 'owner' ? positionOf(call, connection, groups) : null;
-  const isOther =
-    position !== null &&
-    (position.role !== member.role ||
-      JSON.stringify(position.environments) !== JSON.stringify(member.environments));
+    groups && repositioned(call, connection, member, deciding(call, connection, member, groups));
   const provisioned = {
     made: before?.made ?? false,
     connection: connection.id,
@@ -123,7 +145,7 @@ export function changed(
   const isSame = JSON.stringify(provisioned) === JSON.stringify(before);
   // A provider that acts for somebody who did not prove it brings them in, as whoever gives a role does.
   // safety: sso-gain-ties
-  const isTied = isOther || gains || (isLinking && !isProven);
+  const isTied = position !== null || gains || (isLinking && !isProven);
   const isMoved = before?.connection != null && before.connection !== connection.id;
   const by = [
     ...(isTied ? bringing(connection, now) : []),
@@ -131,7 +153,7 @@ export function changed(
     ...(isMoved ? formerChangers(call.core, before.connection as string, now) : []),
   ];
   return {
-    ...(isOther && position),
+    ...position,
     ...(!isSame && { provisioned }),
     ...(by.length > 0 && { connections: withTies(member.connections, by, now) }),
     ...(member.enrolled_at === null && {

@@ -6,7 +6,7 @@ import type { CredentialRow, MemberRow } from '../../../db/schema';
 import { type Refusal, refuse } from '../../../errors';
 import type { Raised } from '../../../gate/events/outbox';
 import { isAlive } from '../../../gate/identity/lifetime';
-import { linkIdOf, linkOf } from '../../../gate/identity/sso';
+import { isStopped, linkIdOf, linkOf } from '../../../gate/identity/sso';
 import type { Plan, Proposal, Put } from '../../../gate/journal/plan';
 import { insertion, revision } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
@@ -281,6 +281,8 @@ function unconfirmed(call: Call<SsoInput>, now: number): string | null {
   if (isUsed(call, input.spent)) return 'the state was used before';
   const connection = core.rows.get('sso_connection', input.connection);
   if (!connection || connection.revision !== input.revision) return 'the connection was changed or deleted';
+  // safety: sso-stopped-confirms-nothing
+  if (isStopped(connection)) return 'a panic stopped the connection, until an owner changes it';
   const link = linkOf(core, { connection: input.connection, subject: input.person, email: null });
   const row = core.rows.get('credential', input.session);
   // safety: sso-confirms-same-identity

@@ -4,16 +4,18 @@
 
 import { givenAnew } from '../../../auth/connections';
 import { idStart } from '../../../db/ids';
-import type { RoleMapping, SsoConnectionRow } from '../../../db/schema';
+import type { CredentialRow, RoleMapping, SsoConnectionRow } from '../../../db/schema';
 import { invalid, type Refusal, refuse } from '../../../errors';
 import { bringers, keeperOf, keptOfConnection, withTies } from '../../../gate/approvals/ties';
-import { insertion, revision } from '../../../gate/journal/writes';
+import { isAlive } from '../../../gate/identity/lifetime';
+import { insertion, portion, revision } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
 import { found, wants } from '../../../gate/request/outcome';
 import { environmentOf, slugOf } from '../../../gate/request/target';
 import { type ListInput, listed } from '../../../gate/rows/listing';
 import type { Provider } from '../discovery';
 import { connectionOut, type OidcConfig, type SamlConfig } from '../wire';
+import { lapsing } from './lapse';
 
 const find = ({ core, ask }: Call<unknown>): SsoConnectionRow | null =>
   core.rows.get('sso_connection', ask.named.sso_connection as string);
@@ -158,17 +160,25 @@ const create: Operation<Gives & { id: string; kind: SsoConnectionRow['kind']; ma
 
 /**
  * A configuration with the time until which `enforce` has ended sessions of passkeys, which stay ended: also
- * those of domains that came while it was on.
+ * those of domains that came while it was on; and the time at which sessions of another issuer ended.
  */
 const configAfter = (
-  { enforce, config: { enforced_at } }: SsoConnectionRow,
+  { enforce, config: before }: SsoConnectionRow,
   after: Columns,
   config: SsoConnectionRow['config'],
   now: number,
 ): SsoConnectionRow['config'] => {
   // safety: enforce-ends-for-good
-  const at = after.enforce !== undefined && after.enforce !== enforce ? now : enforced_at;
-  return { ...config, ...(at !== undefined && { enforced_at: at }) };
+  const enforced_at = after.enforce !== undefined && after.enforce !== enforce ? now : before.enforced_at;
+  // safety: issuer-ends-sessions
+  const issuer_at = config.issuer === before.issuer ? before.issuer_at : now;
+  // A change lets people sign in again whom a panic stopped.
+  const { stopped_at: _, ...kept } = config;
+  return {
+    ...kept,
+    ...(enforced_at !== undefined && { enforced_at }),
+    ...(issuer_at !== undefined && { issuer_at }),
+  };
 };
 
 const update: Operation<Partial<Gives> & { configures: boolean; made?: Made }> = {
@@ -198,10 +208,18 @@ const update: Operation<Partial<Gives> & { configures: boolean; made?: Made }> =
       });
       const after = put.row as SsoConnectionRow;
       const describes = gives ? inWords(call, row, after) : `change the connection ${row.name}`;
-      return { status: 200, data: shown(call, after), writes: [put], describes };
+      const left = row.domains.filter((id) => !after.domains.includes(id));
+      const writes = [put, ...lapsing(call, [row], left, now)];
+      return { status: 200, data: shown(call, after), writes, describes };
     },
   },
 };
+
+/** The live SCIM tokens of a connection. */
+const tokensOf = ({ core }: Call<unknown>, connection: string): CredentialRow[] =>
+  core.rows
+    .within('credential', 'scim')
+    .filter((row) => row.scim?.connection === connection && isAlive(core, row));
 
 const remove: Operation<Record<string, never>> = {
   change: {
@@ -211,10 +229,16 @@ const remove: Operation<Record<string, never>> = {
       if (!row) return refuse('NOT_FOUND');
       const keeper = keeperOf(call.core, null);
       const connections = keeper && keptOfConnection(call.core, keeper, row, now);
+      // Any that do not fit end with the connection all the same: see gate/identity/lifetime.ts.
+      const tokens = portion(tokensOf(call, row.id));
       return {
         status: 204,
         data: null,
-        writes: connections ? [revision(call, 'member', keeper, { connections })] : [],
+        writes: [
+          ...(connections ? [revision(call, 'member', keeper, { connections })] : []),
+          ...tokens.map((one) => revision(call, 'credential', one, { revoked_at: now })),
+          ...lapsing(call, [row], row.domains, now),
+        ],
         deletes: [{ kind: 'sso_connection', id: row.id }],
       };
     },

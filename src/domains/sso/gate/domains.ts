@@ -4,7 +4,7 @@
 import { mustReachAll } from '../../../auth/authorize';
 import { idStart } from '../../../db/ids';
 import { DAY } from '../../../db/rows';
-import type { DomainRow, SsoConnectionRow } from '../../../db/schema';
+import type { DomainRow } from '../../../db/schema';
 import { refuse } from '../../../errors';
 import type { Core } from '../../../gate/core';
 import { insertion, revision } from '../../../gate/journal/writes';
@@ -14,6 +14,7 @@ import { type ListInput, listed } from '../../../gate/rows/listing';
 import type { HeldInput } from '../owner';
 import { domainOut } from '../wire';
 import { claims } from './claims';
+import { connectionsWith, lapsing } from './lapse';
 
 /** How long a record may be missing until the domain is pending again. */
 const MISSING_FOR = 7 * DAY;
@@ -81,24 +82,21 @@ const verify: Operation<{ found?: Found }> = {
 
 /** The connections without a domain. */
 const without = (call: Call<unknown>, id: string) =>
-  call.core.rows
-    .within('sso_connection', '')
-    .filter(({ domains }) => domains.includes(id))
-    .map((row: SsoConnectionRow) =>
-      revision(call, 'sso_connection', row, { domains: row.domains.filter((one) => one !== id) }),
-    );
+  connectionsWith(call, id).map((row) =>
+    revision(call, 'sso_connection', row, { domains: row.domains.filter((one) => one !== id) }),
+  );
 
 const remove: Operation<Record<string, never>> = {
   authorize: whole,
   change: {
     revises: find,
-    plan(call) {
+    plan(call, now) {
       const row = find(call);
       if (!row) return refuse('NOT_FOUND');
       return {
         status: 204,
         data: null,
-        writes: without(call, row.id),
+        writes: [...without(call, row.id), ...lapsing(call, connectionsWith(call, row.id), [row.id], now)],
         deletes: [{ kind: 'domain', id: row.id }],
       };
     },
@@ -150,7 +148,8 @@ const checked: Operation<{ id: string; found: 'found' | 'missing' | 'taken' }> =
         ...(isOver && { verified_at: null }),
         missing_since: isOver ? null : since,
       });
-      return { status: 200, data: { pending: isOver }, writes: [put] };
+      const lapsed = isOver ? lapsing(call, connectionsWith(call, row.id), [row.id], now) : [];
+      return { status: 200, data: { pending: isOver }, writes: [put, ...lapsed] };
     },
   },
 };
