@@ -112,13 +112,15 @@ describe('single sign-on with Keycloak', { skip }, () => {
     ]) {
       const group = dialog.getByRole('group', { name: String(fieldset) });
       await group.getByRole('button', { name: 'Add group' }).click();
-      await group.getByLabel('Group').fill('ops');
+      await group.getByLabel('Group', { exact: true }).fill('ops');
       await group.getByLabel(choice[0]).selectOption({ label: choice[1] });
     }
     await dialog.getByRole('button', { name: 'Create connection' }).click();
-    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('heading', { name: 'Register at Keycloak by SAML' }).waitFor();
     const [connection] = (await api('GET', '/sso-connections')).data;
     assert.equal(connection.kind, 'saml');
+    await dialog.getByText(connection.entity_id, { exact: true }).waitFor();
+    await dialog.getByText(connection.acs_url, { exact: true }).waitFor();
     await keycloak.addSamlClient(REALM, await (await fetch(connection.entity_id)).text());
 
     const dee = await person();
