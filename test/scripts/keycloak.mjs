@@ -56,6 +56,11 @@ export async function startKeycloak(port) {
   return { ...adminOf(base), stop };
 }
 
+/**
+ * What a realm is made of; `users` have groups.
+ * @typedef {{ domain: string, users: Record<string, string[]>, redirect: string }} RealmOf
+ */
+
 /** @param {string} base of a Keycloak whose first administrator is admin, with the password admin */
 export function adminOf(base) {
   /** @param {string} token @param {string} method @param {string} path @param {unknown} [body] */
@@ -83,7 +88,7 @@ export function adminOf(base) {
     admin,
     issuer: (/** @type {string} */ realm) => `${base}/realms/${realm}`,
     metadataUrl: (/** @type {string} */ realm) => `${base}/realms/${realm}/protocol/saml/descriptor`,
-    /** @param {string} realm @param {{ domain: string, users: Record<string, string[]>, redirect: string }} of */
+    /** @param {string} realm @param {RealmOf} of */
     makeRealm: (realm, of) => admin('POST', '', realmOf(realm, of)),
     /** Adds a client by the metadata of the service. @param {string} realm @param {string} metadata */
     async addSamlClient(realm, metadata) {
@@ -140,7 +145,7 @@ const samlMappers = [
   }),
 ];
 
-/** @param {string} realm @param {{ domain: string, users: Record<string, string[]>, redirect: string }} of */
+/** @param {string} realm @param {RealmOf} of */
 const realmOf = (realm, { domain, users, redirect }) => ({
   realm,
   enabled: true,
