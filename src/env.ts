@@ -1,6 +1,7 @@
 // Bindings and deployment variables. Every variable is validated before any request is served; an error names
 // the variable, never its value.
 import { z } from 'zod';
+import type { SamlCalls } from '../packages/saml/src/calls';
 import { notifyPlatforms, syncPlatforms } from './adapters/platforms';
 import type { Asking, Decision, Polled, Started } from './auth/terminal-login';
 import { fromBase64 } from './crypto/bytes';
@@ -11,6 +12,8 @@ import type { ReplicaCalls, ReplicatedCalls } from './gate/replicas/messages';
 import type { GateCalls } from './gate/request/call';
 import type { MetricsCalls } from './metrics/collect';
 import type { AgreementCalls } from './objects/row-comparison';
+
+export type { SamlAssertion, SamlCalls, SamlProvider } from '../packages/saml/src/calls';
 
 /** The calls of a throttle: see `objects/throttle.ts`. */
 export interface ThrottleCalls extends Rpc.DurableObjectBranded {
@@ -31,45 +34,6 @@ export interface DeviceLoginCalls extends Rpc.DurableObjectBranded {
 export interface IssuerKeysCalls extends Rpc.DurableObjectBranded {
   keys(issuer: string, kid: string | undefined, now?: number): Promise<IssuerKey[] | string>;
   renewed(issuer: string, now?: number): Promise<IssuerKey[] | string>;
-}
-
-/** A SAML identity provider, as its metadata describes it. */
-export interface SamlProvider {
-  entityId: string;
-  signInUrl: string;
-  /** PEM, one to ten. */
-  certificates: string[];
-}
-
-/** What a SAML provider asserts of a person. */
-export interface SamlAssertion {
-  subject: string;
-  /** The format of the NameID. */
-  format: string;
-  sessionIndex: string | null;
-  /** In milliseconds. */
-  authenticatedAt: number;
-  attributes: Record<string, string[]>;
-}
-
-type Read<T> = { ok: true; value: T } | { ok: false; reason: string };
-
-/** The calls of the SAML Worker: see `packages/saml`. */
-export interface SamlCalls {
-  metadata(xml: string): Promise<Read<SamlProvider>>;
-  request(asked: {
-    provider: SamlProvider;
-    id: string;
-    issuer: string;
-    recipient: string;
-    relayState: string;
-    force: boolean;
-    persistent: boolean;
-  }): Promise<Read<string>>;
-  response(
-    encoded: string,
-    expected: { provider: SamlProvider; audience: string; recipient: string; requestId: string },
-  ): Promise<Read<SamlAssertion>>;
 }
 
 /** A claim of a domain, for a row of an organisation. Numbers of claims of a domain only grow. */

@@ -139,6 +139,21 @@ test('imports: code that runs in the gate imports neither the keyring nor code t
   }
 });
 
+test('imports: the service knows of packages the calls of the SAML Worker alone, as types', () => {
+  const source = sourcesIn('src');
+  const reached = source.files.flatMap((file) =>
+    source
+      .outside(file)
+      .filter((to) => to.startsWith('../packages/'))
+      .map((to) => `${file}: ${to}`),
+  );
+  assert.deepEqual([...new Set(reached)], ['env.ts: ../packages/saml/src/calls']);
+  assert.deepEqual(
+    source.importsOf('env.ts', { types: false }).filter((to) => to.includes('saml')),
+    [],
+  );
+});
+
 /** The rooms of the scripts, and what each may import besides itself. */
 const SCRIPTS_MAY = {
   shared: [],

@@ -84,9 +84,10 @@ export function removed(dir) {
  * stopped at the end of the test or suite that called this, also after a `restart` in a test within.
  * @param {string} dir
  * @param {Record<string, string>} [variables]
+ * @param {string[]} [options] of `npm start`
  */
-export async function startService(dir, variables = {}) {
-  const started = launch(dir, variables, await freePort());
+export async function startService(dir, variables = {}, options = []) {
+  const started = launch(dir, variables, await freePort(), options);
   after(() => started.stop().catch(() => {}));
   await started.ready();
   return started;

@@ -2,12 +2,12 @@
 // service: sign-in, groups, a terminal, a link with a passkey, back-channel logout and `enforce`.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import http from 'node:http';
 import { after, describe, it } from 'node:test';
 import { exportJWK, generateKeyPair } from 'jose';
 import { Provider } from 'oidc-provider';
 import { chromium } from 'playwright-core';
 import { copyOfProject, freePort, startService } from './service.mjs';
+import { listening, newPerson, newResolver } from './single-sign-on.mjs';
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const skip = fs.existsSync(executablePath) ? false : 'there is no Chromium';
@@ -16,14 +16,6 @@ const port = await freePort();
 const at = `http://localhost:${port}`;
 const DOMAIN = 'acme-people.com';
 const groups = /** @type {Record<string, string[]>} */ ({ bea: ['ops'] });
-
-/** A server on a port of its own. @param {http.RequestListener} listener */
-async function listening(listener) {
-  const server = http.createServer(listener).listen(0, '127.0.0.1');
-  await new Promise((done) => server.once('listening', () => done(null)));
-  after(() => void server.close());
-  return /** @type {import('node:net').AddressInfo} */ (server.address()).port;
-}
 
 /** The provider; `logout` is where it sends back-channel logouts. */
 async function newProvider() {
@@ -67,20 +59,6 @@ async function newProvider() {
   return { idp, configure };
 }
 
-/** A resolver with the TXT records in `records`. */
-async function newResolver() {
-  const records = /** @type {Record<string, string>} */ ({});
-  const dns = await listening((request, answer) => {
-    const name = new URL(request.url ?? '', 'http://x').searchParams.get('name');
-    if (name === null) return void answer.writeHead(400).end();
-    const found = records[name] ? [{ name, type: 16, data: `"${records[name]}"` }] : [];
-    answer
-      .writeHead(200, { 'Content-Type': 'application/dns-json' })
-      .end(JSON.stringify({ Status: 0, Answer: found }));
-  });
-  return { url: `http://127.0.0.1:${dns}/dns-query`, records };
-}
-
 const resolver = skip ? undefined : await newResolver();
 const service = skip
   ? undefined
@@ -93,51 +71,16 @@ const service = skip
 const browser = skip ? undefined : await chromium.launch({ executablePath, args: ['--no-sandbox'] });
 after(() => browser?.close());
 
-/** A person's browser, with an authenticator. */
-async function person() {
-  const context = await browser.newContext();
-  const page = await context.newPage();
-  const devtools = await context.newCDPSession(page);
-  await devtools.send('WebAuthn.enable');
-  await devtools.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  });
-  /** @param {RegExp} words */
-  const says = (words) =>
-    page.waitForFunction(
-      (source) => new RegExp(source).test(document.getElementById('status')?.textContent ?? ''),
-      words.source,
-      { timeout: 30_000 },
-    );
-  /** The JWT of the session of this page. */
-  const token = () =>
-    page.evaluate(async () => (await (await fetch('/api/v1/auth/refresh', { method: 'POST' })).json()).token);
-  /** Signs in at the provider. @param {string} name */
-  const atProvider = async (name) => {
-    await page.fill('input[name=login]', name);
-    await page.fill('input[name=password]', 'x');
-    await page.click('button[type=submit]');
-    await page.waitForLoadState();
-    if (!page.url().startsWith(at)) await page.click('button[type=submit]');
-    await page.waitForURL((url) => url.href.startsWith(at));
-  };
-  /** @param {string} name */
-  const signIn = async (name) => {
-    await page.goto(`${at}/sign-in`);
-    await page.fill('#work', `${name}@${DOMAIN}`);
-    await page.click('#leave');
-    await page.waitForURL((url) => !url.href.startsWith(at));
-    await atProvider(name);
-  };
-  return { context, page, says, token, atProvider, signIn };
+/** Signs in at the provider. @param {import('playwright-core').Page} page @param {string} name */
+async function logIn(page, name) {
+  await page.fill('input[name=login]', name);
+  await page.fill('input[name=password]', 'x');
+  await page.click('button[type=submit]');
+  await page.waitForLoadState();
+  if (!page.url().startsWith(at)) await page.click('button[type=submit]');
 }
+
+const person = () => newPerson(browser, { at, domain: DOMAIN, logIn });
 
 describe('single sign-on with a real provider', { skip }, () => {
   it('signs in, follows groups, signs a terminal in, links, logs out and enforces', async () => {

@@ -1,4 +1,7 @@
 // Credentials, members, teams, grants, and access checks.
+import { once } from 'node:events';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { scopeGroups } from '../src/scopes.ts';
 import { executablePath, expectQuiet, newPerson, openNavigation, type Person, useBrowser } from './person.ts';
@@ -399,6 +402,114 @@ describe.skipIf(!executablePath)('console: access', () => {
     expect((await api('GET', '/members')).data.some(({ name }: { name: string }) => name === 'Dana')).toBe(
       false,
     );
+    expectQuiet(ann);
+  });
+
+  it('a domain shows its record to copy, and says that the record was not found', async () => {
+    const { page, go, api } = ann;
+    await go('/sso', 'Single sign-on');
+    await page.getByRole('button', { name: 'Add domain' }).click();
+    const field = page.getByRole('dialog').getByRole('textbox', { name: 'Domain' });
+    await field.fill('*.example.com');
+    await page.getByRole('dialog').getByRole('button', { name: 'Add domain' }).click();
+    await page.locator('.field-error').waitFor();
+    await field.fill('acme-people.example');
+    await page.getByRole('dialog').getByRole('button', { name: 'Add domain' }).click();
+    await page.getByRole('heading', { name: 'Verify acme-people.example' }).waitFor();
+    const [{ record }] = (await api('GET', '/domains')).data;
+    for (const text of [record.type, record.name, record.value])
+      await page.getByRole('dialog').getByText(text, { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Copy Value' }).click();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(record.value);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    expectQuiet({ ...ann, said: ann.said.splice(0).filter((text) => !text.includes('400')) });
+  });
+
+  it('a connection is made, shows its addresses, warns before it is required, and is deleted', async () => {
+    const { page, go, api, url } = ann;
+    const provider = http.createServer((request, response) => {
+      const issuer = `http://${request.headers.host}`;
+      const endpoints = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'];
+      const document = {
+        issuer,
+        ...Object.fromEntries(endpoints.map((name) => [name, `${issuer}/${name}`])),
+      };
+      response.setHeader('Content-Type', 'application/json').end(JSON.stringify(document));
+    });
+    provider.listen(0, '127.0.0.1');
+    await once(provider, 'listening');
+    await go('/sso', 'Single sign-on');
+    await page.getByRole('button', { name: 'New connection' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name', { exact: true }).fill('Okta');
+    await dialog.getByLabel('Issuer').fill(`http://127.0.0.1:${(provider.address() as AddressInfo).port}`);
+    await dialog.getByLabel('Client ID').fill('svc');
+    await dialog.getByLabel('Client secret').fill('a-client-secret');
+    await dialog.getByLabel('acme-people.example').check();
+    const roles = dialog.getByRole('group', { name: 'Roles by group' });
+    await roles.getByRole('button', { name: 'Add group' }).click();
+    await roles.getByLabel('Group', { exact: true }).fill('ops');
+    await roles.getByLabel('Role').selectOption('admin');
+    await roles.getByRole('button', { name: 'Add group' }).click();
+    await roles.getByRole('button', { name: 'Remove group', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Create connection' }).click();
+    await page.getByRole('heading', { name: 'Register at Okta' }).waitFor();
+    provider.close();
+    const [made] = (await api('GET', '/sso-connections')).data;
+    expect(made).toMatchObject({ enforce: false, role_mappings: [{ group: 'ops', role: 'admin' }] });
+    await dialog.getByText(`${url}/sso/callback`, { exact: true }).waitFor();
+    await dialog.getByText(`${url}/sso/${made.id}/logout`, { exact: true }).waitFor();
+    expect(await page.content()).not.toContain('a-client-secret');
+    await dialog.getByRole('button', { name: 'Done' }).click();
+
+    const choose = async (item: string) => {
+      await page.getByRole('button', { name: 'Actions for Okta' }).click();
+      await page.getByRole('menuitem', { name: item }).click();
+    };
+    await choose('Edit');
+    await dialog.getByLabel('Require it for members of the domains').check();
+    await dialog.getByText('signed out immediately').waitFor();
+    await dialog.getByRole('button', { name: 'Save and require' }).click();
+    await page.getByText('Required', { exact: true }).waitFor();
+    expect((await api('GET', '/sso-connections')).data[0].enforce).toBe(true);
+    await choose('Delete');
+    await dialog.getByRole('button', { name: 'Delete connection' }).click();
+    await page.getByText('No connections yet').waitFor();
+    expectQuiet(ann);
+  });
+
+  it('a SCIM token is shown once, works, and is revoked', async () => {
+    const { page, go, url, org } = ann;
+    await go('/sso', 'Single sign-on');
+    await page.getByRole('button', { name: 'New SCIM token' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('Entra ID');
+    await page.getByLabel('Also end credentials').check();
+    await page.getByRole('button', { name: 'Create token' }).click();
+    await page.getByRole('heading', { name: 'SCIM token created' }).waitFor();
+    const [token, base] = await page.locator('.copyable code').allTextContents();
+    expect(base).toBe(`${url}/scim/v2/${org}`);
+    const users = () => fetch(`${base}/Users`, { headers: { Authorization: `Bearer ${token}` } });
+    expect((await users()).status).toBe(200);
+    await page.getByRole('button', { name: 'I have saved it' }).click();
+    expect(await page.content()).not.toContain(token);
+    await page.getByRole('button', { name: 'Actions for Entra ID' }).click();
+    await page.getByRole('menuitem', { name: 'Revoke' }).click();
+    await page.getByRole('button', { name: 'Revoke token' }).click();
+    await page.getByText('No SCIM tokens yet').waitFor();
+    expect((await users()).status).toBe(401);
+    expectQuiet(ann);
+  });
+
+  it('an owner frees the links of a member to identity providers', async () => {
+    const { page, go, api } = ann;
+    const member = await api('POST', '/members', { name: 'Lin', email: 'lin@example.com', role: 'viewer' });
+    await go(`/members/${member.id}`, 'Lin');
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Free links of single sign-on' }).click();
+    await page.getByRole('button', { name: 'Free links' }).click();
+    await page.getByText('Lin links anew at the next sign-in').waitFor();
+    const { data } = await api('GET', '/audit-log?action=member.unlink');
+    expect(data).toMatchObject([{ outcome: 'success', resource: member.id }]);
     expectQuiet(ann);
   });
 });

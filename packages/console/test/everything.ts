@@ -167,6 +167,8 @@ export async function fill(person: Person): Promise<string[]> {
   await asHostileClient(person, credential.token ?? '', `/secrets/${secret.id}`);
   const governance = await withGovernance(person, credential.token ?? '');
   const integrations = await withIntegrations(person);
+  await api('POST', '/domains', { domain: `${'w'.repeat(60)}.${'w'.repeat(60)}.example.com` });
+  await api('POST', '/scim-tokens', { name: LONG });
   await api('PATCH', '', { name: LONG });
   const ids: Ids = {
     '/secrets/:id': secret.id,

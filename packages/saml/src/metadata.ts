@@ -1,22 +1,14 @@
 // The metadata of an identity provider (SAML 2.0 Metadata, section 2.4): its id, where sign-ins begin, and
 // the certificates of its signatures. It is not signed, so it is trusted as far as whoever configured it.
 import { X509Certificate } from 'node:crypto';
+import type { SamlProvider } from './calls';
 import { attributeOf, childrenOf, METADATA, only, parse, Refused, SIGNATURE, textOf } from './xml';
-
-export interface Provider {
-  /** The entity id of the identity provider, which it puts into `Issuer`. */
-  entityId: string;
-  /** Where the browser is sent with an AuthnRequest (HTTP-Redirect). */
-  signInUrl: string;
-  /** PEM, one to ten. */
-  certificates: string[];
-}
 
 const REDIRECT = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect';
 const MOST_CERTIFICATES = 10;
 
 /** Reads metadata of at most 256 KiB that describes one identity provider. Throws `Refused`. */
-export function readMetadata(xml: string): Provider {
+export function readMetadata(xml: string): SamlProvider {
   const entity = parse(xml, { comments: true }).documentElement;
   if (entity?.namespaceURI !== METADATA || entity.localName !== 'EntityDescriptor')
     throw new Refused('it is not the metadata of one identity provider (EntityDescriptor)');

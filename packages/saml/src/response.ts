@@ -3,7 +3,7 @@
 // request that is named.
 import { SAML as Library, ValidateInResponseTo } from '@node-saml/node-saml';
 import { checkSignature } from './algorithms';
-import type { Provider } from './metadata';
+import type { SamlAssertion, SamlExpected } from './calls';
 import {
   attributeOf,
   childrenOf,
@@ -20,32 +20,6 @@ import {
   textOf,
 } from './xml';
 
-/** What is expected of a response. */
-export interface Expected {
-  provider: Provider;
-  /** Our entity id, which must be the audience. */
-  audience: string;
-  /** Our URL for responses, which must be the recipient. */
-  recipient: string;
-  /** The id of the AuthnRequest. Responses to none, or to another one, are refused. */
-  requestId: string;
-}
-
-/** What the provider asserts. */
-export interface Assertion {
-  /** The id of the assertion. */
-  id: string;
-  subject: string;
-  /** The format of the NameID. */
-  format: string;
-  sessionIndex: string | null;
-  /** When the person authenticated, in milliseconds. */
-  authenticatedAt: number;
-  /** Until when the assertion is valid, in milliseconds, without skew. */
-  validUntil: number;
-  attributes: Record<string, string[]>;
-}
-
 const SUCCESS = 'urn:oasis:names:tc:SAML:2.0:status:Success';
 const BEARER = 'urn:oasis:names:tc:SAML:2.0:cm:bearer';
 const UNSPECIFIED = 'urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified';
@@ -56,7 +30,7 @@ const MOST_VALUES = 1000;
 export const SKEW = 300_000;
 
 /** Checks a response, as the form field `SAMLResponse` has it. Throws `Refused`. */
-export async function readResponse(encoded: string, expected: Expected): Promise<Assertion> {
+export async function readResponse(encoded: string, expected: SamlExpected): Promise<SamlAssertion> {
   const xml = decoded(encoded);
   checkForm(parse(xml, { comments: false }), expected);
   const signed = await signedAssertion(encoded, expected);
@@ -76,7 +50,7 @@ function decoded(encoded: string): string {
 }
 
 /** What the whole document must look like, before any signature is checked. */
-function checkForm(document: Document, { provider, recipient, requestId }: Expected): void {
+function checkForm(document: Document, { provider, recipient, requestId }: SamlExpected): void {
   const response = document.documentElement;
   if (!isNamed(response, PROTOCOL, 'Response')) throw new Refused('it is not a Response');
   if (everywhere(document, 'Assertion').length !== 1 || everywhere(document, 'EncryptedAssertion').length)
@@ -100,7 +74,7 @@ function checkForm(document: Document, { provider, recipient, requestId }: Expec
 }
 
 /** The assertion that the provider signed, as canonical XML. */
-async function signedAssertion(encoded: string, expected: Expected): Promise<string> {
+async function signedAssertion(encoded: string, expected: SamlExpected): Promise<string> {
   const { provider, audience, recipient, requestId } = expected;
   const once = {
     saveAsync: async () => null,
@@ -128,7 +102,10 @@ async function signedAssertion(encoded: string, expected: Expected): Promise<str
 }
 
 /** Reads the signed assertion, and checks what it says of itself. */
-function assertionOf(document: Document, { provider, audience, recipient, requestId }: Expected): Assertion {
+function assertionOf(
+  document: Document,
+  { provider, audience, recipient, requestId }: SamlExpected,
+): SamlAssertion {
   const assertion = document.documentElement;
   if (!isNamed(assertion, SAML, 'Assertion') || textOf(only(assertion, SAML, 'Issuer')) !== provider.entityId)
     throw new Refused('what is signed is not an assertion of this provider');

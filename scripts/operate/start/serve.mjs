@@ -100,10 +100,7 @@ const miniflare = new Miniflare(
         modulesRules: undefined,
         modulesRoot: bundle,
         modules: [{ type: 'ESModule', path: path.join(bundle, 'index.js') }],
-        ...assetsBinding({
-          ...declared,
-          serviceBindings: { ...declared.serviceBindings, ...(saml && { SAML: 'saml' }) },
-        }),
+        ...withSaml(assetsBinding(declared)),
         // This runtime's queue processes one message at a time, so slow jobs continue in the background.
         bindings: {
           ...Object.fromEntries(VARIABLES.map((name) => [name, process.env[name] ?? ''])),
@@ -133,6 +130,12 @@ setInterval(async () => {
   await Promise.race([scheduled(), sleep(300_000)]);
   running = false;
 }, 60_000);
+
+/** Bindings of the vault, with that to the SAML Worker. @param {{ serviceBindings: object }} bindings */
+function withSaml(bindings) {
+  if (!saml) return bindings;
+  return { ...bindings, serviceBindings: { ...bindings.serviceBindings, SAML: 'saml' } };
+}
 
 /** The SAML Worker, as built into a directory. @param {string} dir */
 function samlWorker(dir) {

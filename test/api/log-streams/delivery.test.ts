@@ -367,6 +367,27 @@ describe('log streams: what is cut off', () => {
     expect(await show(o, stream.id)).toMatchObject({ status: 'active', last_error: null });
   });
 
+  it('log stream: a seek of a failing stream is tried at once, and not only when its wait ends', async () => {
+    const o = await newOrg();
+    const stream = await newStream(o);
+    targets.answers[stream.host] = rejects(500);
+    for (let attempt = 0; attempt < 3; attempt++) {
+      later(5000);
+      await sendAll(o);
+    }
+    delete targets.answers[stream.host];
+    later(1000);
+    expect(await askedFor(o)).toEqual([]);
+    const { position } = await show(o, stream.id);
+    expect((await o.post(`/log-streams/${stream.id}/seek`, { sequence: position.sequence })).status).toBe(
+      200,
+    );
+    expect((await show(o, stream.id)).status).toBe('failing');
+    await sendAll(o);
+    expect(sequences(stream.host).at(-1)).toBe(await head(o));
+    expect((await show(o, stream.id)).status).toBe('active');
+  });
+
   it('log stream: a seek during a batch outlasts it', async () => {
     const o = await newOrg();
     await append(o, 10);

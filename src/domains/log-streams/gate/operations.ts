@@ -210,6 +210,8 @@ const seek: Operation<{ sequence: number }> = {
         hash: null,
         time: null,
         batch_to: null,
+        // Whoever seeks does not wait until the next attempt after failures is due.
+        next_at: Math.min(state.next_at, now),
         catch_up: Math.max(state.catch_up, state.position),
         mac: positionMac(rowKeyOf(call), core.org, row.id, position),
       });

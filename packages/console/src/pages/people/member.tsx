@@ -8,6 +8,7 @@ import { type Member, Who } from '../../people';
 import { useChange } from '../../seen';
 import { me } from '../../session';
 import { Button } from '../../ui/button';
+import { Confirm } from '../../ui/confirm';
 import { Dialog } from '../../ui/dialog';
 import { Checkbox } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
@@ -197,7 +198,28 @@ const factsOf = (member: Member): [string, preact.ComponentChildren][] => [
   ['ID', <Id id={member.id} />],
 ];
 
-type Doing = 'edit' | 'suspend' | 'resume' | 'remove' | 'link' | null;
+function Unlink({ member, onClose }: { member: Member; onClose: () => void }) {
+  const unlink = async () => {
+    await confirmed(() => vault().api.DELETE('/orgs/{org_id}/members/{id}/links', at(member.id)));
+    await forget('members');
+    tell(`${member.name} links anew at the next sign-in`);
+  };
+  return (
+    <Confirm
+      title={`Free ${member.name} from single sign-on?`}
+      action="Free links"
+      onConfirm={unlink}
+      onClose={onClose}
+    >
+      <p>
+        Sessions that <strong>{member.name}</strong> began by single sign-on end immediately. At the next
+        sign-in as {member.email}, they are linked anew.
+      </p>
+    </Confirm>
+  );
+}
+
+type Doing = 'edit' | 'suspend' | 'resume' | 'remove' | 'link' | 'unlink' | null;
 
 export default function MemberPage({ params: { id = '' } }: { params: Record<string, string> }) {
   const {
@@ -234,6 +256,10 @@ export default function MemberPage({ params: { id = '' } }: { params: Record<str
                     label: 'New enrolment link',
                     onSelect: () => setDoing('link'),
                   },
+                me.value?.role === 'owner' && {
+                  label: 'Free links of single sign-on',
+                  onSelect: () => setDoing('unlink'),
+                },
                 mayEverywhere('members:write') &&
                   (member.suspended_at === null
                     ? { label: 'Suspend member', danger: true, onSelect: () => setDoing('suspend') }
@@ -260,6 +286,7 @@ export default function MemberPage({ params: { id = '' } }: { params: Record<str
       {doing === 'suspend' && <SuspendMember member={member} onClose={end} />}
       {doing === 'resume' && <ResumeMember member={member} onClose={end} />}
       {doing === 'remove' && <RemoveMember member={member} onClose={end} />}
+      {doing === 'unlink' && <Unlink member={member} onClose={end} />}
       {doing === 'link' && <NewLink member={member} onClose={end} />}
     </>
   );

@@ -3,17 +3,18 @@ import { useState } from 'preact/hooks';
 import { at, forget, here, vault } from '../../api';
 import { may } from '../../may';
 import { change } from '../../seen';
+import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Dialog } from '../../ui/dialog';
 import { TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
 import { Listing } from '../../ui/listing';
-import { MakeButton } from '../../ui/make-button';
 import { Menu } from '../../ui/menu';
-import { Badge, CopyButton, Empty, Time } from '../../ui/parts';
+import { Badge, Empty, Time } from '../../ui/parts';
 import { Lines } from '../../ui/table';
 import { tell } from '../../ui/toast';
 import { type Domain, useDomains } from './kinds';
+import { Part } from './part';
 
 function AddForm({ onAdded, onClose }: { onAdded: (domain: Domain) => void; onClose: () => void }) {
   const [domain, setDomain] = useState('');
@@ -42,16 +43,6 @@ function AddForm({ onAdded, onClose }: { onAdded: (domain: Domain) => void; onCl
     </Dialog>
   );
 }
-
-const Part = ({ label, text }: { label: string; text: string }) => (
-  <div class="row">
-    <span class="grow">
-      <span class="hint">{label}</span>
-      <code class="block">{text}</code>
-    </span>
-    <CopyButton text={text} label={`Copy ${label.toLowerCase()}`} />
-  </div>
-);
 
 /** The record of a domain, and looking it up. */
 function RecordDialog({ domain: { id, domain, record }, onClose }: { domain: Domain; onClose: () => void }) {
@@ -111,10 +102,10 @@ export function Domains() {
   const [removing, setRemoving] = useState<Domain | null>(null);
   const mayWrite = may('sso:write');
   return (
-    <section>
-      <div class="row">
+    <section class="stack">
+      <div class="section-head">
         <h2 class="grow">Domains</h2>
-        {mayWrite && <MakeButton onMake={() => setAdding(true)}>Add domain</MakeButton>}
+        {mayWrite && <Button onPress={() => setAdding(true)}>Add domain</Button>}
       </div>
       <Listing
         list={list}

@@ -10,17 +10,12 @@ import { Checkbox, SelectField, TextArea, TextField } from '../../ui/field';
 import { Form, type Problems, useProblems } from '../../ui/form';
 import { ChecksField } from '../../ui/options';
 import { tell } from '../../ui/toast';
-import { type Connection, useDomains } from './kinds';
+import { type Connection, kinds, useDomains } from './kinds';
 import { type Mapping, Mappings } from './mappings';
 
 const ROLES = ['viewer', 'auditor', 'developer', 'admin'] as const;
 type GivenRole = (typeof ROLES)[number];
 const roleChoices = ROLES.map((value) => ({ value, label: value }));
-
-const kinds = [
-  { value: 'oidc', label: 'OpenID Connect' },
-  { value: 'saml', label: 'SAML 2.0' },
-];
 
 const draftOf = (row?: Connection) => ({
   kind: (row?.kind ?? 'oidc') as 'oidc' | 'saml',
@@ -141,7 +136,7 @@ const Saml = ({ draft, change, problems, isNew }: FieldsProps) => (
       error={problems.of('metadata_xml')}
       required={isNew}
       optional={!isNew}
-      hint={isNew ? 'The XML that the provider shows.' : 'Leave it empty to keep the stored one.'}
+      hint={isNew ? 'The XML of the provider (EntityDescriptor).' : 'Leave it empty to keep the stored one.'}
     />
     <TextField
       label="Subject attribute"
@@ -178,7 +173,7 @@ const Provider = (props: FieldsProps) => (
     />
     {props.draft.kind === 'saml' ? <Saml {...props} /> : <Oidc {...props} />}
     <TextField
-      label="Groups claim"
+      label={props.draft.kind === 'saml' ? 'Groups attribute' : 'Groups claim'}
       optional
       class="mono"
       value={props.draft.groups_claim}
@@ -245,12 +240,29 @@ function Members({ draft, change, problems }: FieldsProps) {
   );
 }
 
-export function ConnectionForm({ connection, onClose }: { connection?: Connection; onClose: () => void }) {
+/** What saving does to members when it makes single sign-on required. */
+const Requiring = () => (
+  <p class="note warn">
+    When you save, members of the domains who signed in with a passkey are signed out immediately, and can
+    then sign in here only. Check that you can sign in here first.
+  </p>
+);
+
+export function ConnectionForm({
+  connection,
+  onCreated,
+  onClose,
+}: {
+  connection?: Connection;
+  onCreated: (made: Connection) => void;
+  onClose: () => void;
+}) {
   const { seen, first, draft, setDraft, isSame, changing } = useEdit(connection, draftOf);
   const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }));
   const problems = useProblems();
   const save = async () => {
     const body = bodyOf(draft, seen);
+    let made: Connection | null = null;
     if (connection)
       await confirmed(() =>
         changing((header) =>
@@ -261,16 +273,20 @@ export function ConnectionForm({ connection, onClose }: { connection?: Connectio
         ),
       );
     else
-      await confirmed(() =>
-        vault().api.POST('/orgs/{org_id}/sso-connections', {
-          params: { path: here() },
-          body: { kind: draft.kind, ...body },
-        }),
-      );
+      made = (
+        await confirmed(() =>
+          vault().api.POST('/orgs/{org_id}/sso-connections', {
+            params: { path: here() },
+            body: { kind: draft.kind, ...body },
+          }),
+        )
+      ).data;
     await forget('sso-connections');
     tell(`${draft.name} saved`);
-    onClose();
+    if (made) onCreated(made);
+    else onClose();
   };
+  const isRequiring = draft.enforce && !seen?.enforce;
   const fields = { draft, change, problems, isNew: !connection };
   return (
     <Dialog
@@ -280,7 +296,8 @@ export function ConnectionForm({ connection, onClose }: { connection?: Connectio
       dirty={!isSame}
     >
       <Form
-        action={connection ? 'Save changes' : 'Create connection'}
+        action={connection ? (isRequiring ? 'Save and require' : 'Save changes') : 'Create connection'}
+        danger={isRequiring}
         onSubmit={save}
         onCancel={onClose}
         problems={problems}
@@ -288,6 +305,7 @@ export function ConnectionForm({ connection, onClose }: { connection?: Connectio
       >
         <Provider {...fields} />
         <Members {...fields} />
+        {isRequiring && <Requiring />}
       </Form>
     </Dialog>
   );

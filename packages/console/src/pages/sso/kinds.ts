@@ -5,6 +5,12 @@ import { here, useList, vault } from '../../api';
 export type Domain = components['schemas']['Domain'];
 export type Connection = components['schemas']['SsoConnection'];
 
+export const kinds = [
+  { value: 'oidc', label: 'OpenID Connect' },
+  { value: 'saml', label: 'SAML 2.0' },
+];
+export const labelOfKind = (kind: Connection['kind']) => kinds.find(({ value }) => value === kind)?.label;
+
 export const useDomains = () =>
   useList<Domain>(['domains', 'list'], (cursor, signal) =>
     vault().api.GET('/orgs/{org_id}/domains', {

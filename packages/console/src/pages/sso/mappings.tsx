@@ -1,6 +1,9 @@
 // Rows of a form: what each group of a provider gives.
-import { Button } from '../../ui/button';
+import { Trash2 } from 'lucide-preact';
+import { Button, IconButton } from '../../ui/button';
 import { type Choice, SelectField, TextField } from '../../ui/field';
+import '../../styles/sso.css';
+import '../../styles/options.css';
 
 /** A group and what it gives, by the value of a choice. */
 export interface Mapping {
@@ -27,10 +30,10 @@ export function Mappings({
   const put = (at: number, part: Partial<Mapping>) =>
     onValue(value.map((one, index) => (index === at ? { ...one, ...part } : one)));
   return (
-    <fieldset>
+    <fieldset class="field">
       <legend>{label}</legend>
       {value.map(({ group, gives }, at) => (
-        <div class="columns" key={at}>
+        <div class="mapping" key={at}>
           <TextField
             label="Group"
             value={group}
@@ -45,18 +48,23 @@ export function Mappings({
             onValue={(one) => put(at, { gives: one })}
             choices={choices}
           />
-          <Button small onPress={() => onValue(value.filter((_, index) => index !== at))}>
-            Remove
-          </Button>
+          <IconButton
+            label={`Remove ${group || 'group'}`}
+            onPress={() => onValue(value.filter((_, index) => index !== at))}
+          >
+            <Trash2 size={16} />
+          </IconButton>
         </div>
       ))}
-      <Button
-        small
-        disabled={choices.length === 0}
-        onPress={() => onValue([...value, { group: '', gives: choices[0]?.value ?? '' }])}
-      >
-        Add group
-      </Button>
+      <div>
+        <Button
+          small
+          disabled={choices.length === 0}
+          onPress={() => onValue([...value, { group: '', gives: choices[0]?.value ?? '' }])}
+        >
+          Add group
+        </Button>
+      </div>
     </fieldset>
   );
 }

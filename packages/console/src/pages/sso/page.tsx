@@ -1,18 +1,21 @@
 // Single sign-on: domains, and connections to identity providers.
 import { useState } from 'preact/hooks';
 import { at, confirmed, forget, vault } from '../../api';
+import { may } from '../../may';
 import { change } from '../../seen';
 import { me } from '../../session';
 import { Confirm } from '../../ui/confirm';
 import { Listing } from '../../ui/listing';
 import { MakeButton } from '../../ui/make-button';
 import { Menu } from '../../ui/menu';
-import { Badge, CopyButton, Empty, PageHead } from '../../ui/parts';
+import { Badge, Empty, PageHead } from '../../ui/parts';
 import { Lines } from '../../ui/table';
 import { tell } from '../../ui/toast';
+import { Addresses } from './addresses';
 import { Domains } from './domains';
 import { ConnectionForm } from './form';
-import { type Connection, useConnections } from './kinds';
+import { type Connection, labelOfKind, useConnections } from './kinds';
+import { ScimTokens } from './scim';
 
 function Removal({ connection, onClose }: { connection: Connection; onClose: () => void }) {
   const { id, name } = connection;
@@ -38,11 +41,12 @@ function Removal({ connection, onClose }: { connection: Connection; onClose: () 
 function Connections() {
   const list = useConnections();
   const [editing, setEditing] = useState<Connection | 'new' | null>(null);
+  const [shown, setShown] = useState<Connection | null>(null);
   const [removing, setRemoving] = useState<Connection | null>(null);
   const isOwner = me.value?.role === 'owner';
   return (
-    <section>
-      <div class="row">
+    <section class="stack">
+      <div class="section-head">
         <h2 class="grow">Connections</h2>
         {isOwner && <MakeButton onMake={() => setEditing('new')}>New connection</MakeButton>}
       </div>
@@ -58,54 +62,55 @@ function Connections() {
             cell: ({ name, issuer }) => <Lines sub={issuer}>{name}</Lines>,
           },
           {
-            label: 'Redirect URI or ACS URL',
-            width: 'minmax(10rem, 1fr)',
-            wide: true,
-            cell: ({ redirect_uri, acs_url }) => (
-              <span class="row">
-                <code class="truncate grow">{redirect_uri ?? acs_url}</code>
-                <CopyButton
-                  text={redirect_uri ?? acs_url ?? ''}
-                  label={redirect_uri ? 'Copy redirect URI' : 'Copy ACS URL'}
-                />
+            label: 'Members',
+            width: '14rem',
+            cell: ({ jit, enforce }) => (
+              <span class="chips">
+                {enforce && <Badge tone="accent">Required</Badge>}
+                {jit && <Badge>Makes members</Badge>}
               </span>
             ),
           },
           {
-            label: 'Members',
+            label: 'Issuer',
+            width: 'minmax(10rem, 1fr)',
+            wide: true,
+            cell: ({ issuer }) => <code class="truncate">{issuer}</code>,
+          },
+          {
+            label: 'Protocol',
             width: '10rem',
-            cell: ({ jit, enforce }) => (
-              <>
-                {enforce && <Badge tone="accent">Required</Badge>} {jit && <Badge>Makes members</Badge>}
-              </>
-            ),
+            wide: true,
+            cell: ({ kind }) => labelOfKind(kind),
           },
         ]}
-        actions={
-          isOwner
-            ? (connection) => (
-                <Menu
-                  label={`Actions for ${connection.name}`}
-                  actions={[
-                    { label: 'Edit', onSelect: () => setEditing(connection) },
-                    { label: 'Delete', danger: true, onSelect: () => setRemoving(connection) },
-                  ]}
-                />
-              )
-            : undefined
-        }
+        actions={(connection) => (
+          <Menu
+            label={`Actions for ${connection.name}`}
+            actions={[
+              { label: 'Addresses for the provider', onSelect: () => setShown(connection) },
+              isOwner && { label: 'Edit', onSelect: () => setEditing(connection) },
+              isOwner && { label: 'Delete', danger: true, onSelect: () => setRemoving(connection) },
+            ]}
+          />
+        )}
         empty={
           <Empty title="No connections yet">
-            An owner connects an identity provider that speaks OpenID Connect.
+            An owner connects an identity provider that speaks OpenID Connect or SAML 2.0.
           </Empty>
         }
       />
       {editing && (
         <ConnectionForm
           connection={editing === 'new' ? undefined : editing}
+          onCreated={(made) => {
+            setEditing(null);
+            setShown(made);
+          }}
           onClose={() => setEditing(null)}
         />
       )}
+      {shown && <Addresses connection={shown} onClose={() => setShown(null)} />}
       {removing && <Removal connection={removing} onClose={() => setRemoving(null)} />}
     </section>
   );
@@ -115,8 +120,11 @@ export default function SingleSignOn() {
   return (
     <>
       <PageHead title="Single sign-on" lead="Members of your domains sign in with your identity provider." />
-      <Domains />
-      <Connections />
+      <div class="sections">
+        <Domains />
+        <Connections />
+        {may('tokens:read') && <ScimTokens />}
+      </div>
     </>
   );
 }
