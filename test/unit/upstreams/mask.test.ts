@@ -42,4 +42,34 @@ describe('masking', () => {
     const { take } = masker(['sk_live_12345']);
     expect(take(utf8('event: x\n\n'))).toHaveLength(10);
   });
+
+  it('masking: a value within what only begins another is masked at the end', () => {
+    expect(masked('aaaabbbbcccc', ['aaaabbbbccccdddd', 'bbbbcccc'], 1)).toBe('aaaa********');
+    expect(masked('aaaabbbbccccx', ['aaaabbbbccccdddd', 'bbbbcccc'], 5)).toBe('aaaa********x');
+  });
+
+  it('masking: agrees with a search of all forms, whatever the chunks', () => {
+    let seed = 7;
+    const random = (most: number) => {
+      seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+      return seed % most;
+    };
+    for (let round = 0; round < 300; round += 1) {
+      const values = Array.from({ length: 1 + random(3) }, () =>
+        Array.from({ length: 8 + random(4) }, () => 'ab'[random(2)]).join(''),
+      );
+      const text = Array.from({ length: 60 }, () => 'ab'[random(2)]).join('');
+      const expected = utf8(text);
+      for (const form of values.flatMap(formsOf).map((bytes) => new TextDecoder().decode(bytes)))
+        for (let at = text.indexOf(form); at >= 0; at = text.indexOf(form, at + 1))
+          expected.fill(0x2a, at, at + form.length);
+      expect(masked(text, values, 1 + random(9))).toBe(new TextDecoder().decode(expected));
+    }
+  });
+
+  it('masking: 8 MB pass in chunks without being held', () => {
+    const { take } = masker(['sk_live_12345', 'abcdefgh']);
+    const chunk = utf8('x'.repeat(65_536));
+    for (let at = 0; at < 128; at += 1) expect(take(chunk)).toHaveLength(65_536);
+  });
 });

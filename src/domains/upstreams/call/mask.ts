@@ -2,7 +2,7 @@
 // many asterisks as the form has bytes. Invariants: length and chunks before the last pending byte stay as
 // they are; a value is found across any borders of chunks; only what may begin a form is held back.
 
-import { toBase64, utf8 } from '../../../crypto/bytes';
+import { concat, toBase64, utf8 } from '../../../crypto/bytes';
 
 const hexOf = (bytes: Uint8Array): string =>
   [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
@@ -48,43 +48,31 @@ export function formsOf(value: string): Uint8Array[] {
   return [...new Set([...texts, ...jsonForms(value)])].map((text) => utf8(text));
 }
 
-interface Node {
-  next: Map<number, Node>;
-  fail: Node | null;
-  depth: number;
-  /** The length of the longest form that ends here. */
-  ends: number;
+/** Forms by their first two bytes, to skip quickly over what begins none. */
+interface Forms {
+  pairs: Map<number, Uint8Array[]>;
+  isPair: Uint8Array;
+  isFirst: Uint8Array;
 }
 
-/** The automaton of Aho and Corasick over these forms. */
-function automaton(forms: readonly Uint8Array[]): Node {
-  const root: Node = { next: new Map(), fail: null, depth: 0, ends: 0 };
+function indexed(forms: readonly Uint8Array[]): Forms {
+  const found: Forms = { pairs: new Map(), isPair: new Uint8Array(65_536), isFirst: new Uint8Array(256) };
   for (const form of forms) {
-    let node = root;
-    for (const byte of form) {
-      const next = node.next.get(byte) ?? { next: new Map(), fail: root, depth: node.depth + 1, ends: 0 };
-      node.next.set(byte, next);
-      node = next;
-    }
-    node.ends = form.length;
+    const [first = 0, second = 0] = form;
+    const pair = first * 256 + second;
+    found.pairs.set(pair, [...(found.pairs.get(pair) ?? []), form]);
+    found.isPair[pair] = 1;
+    found.isFirst[first] = 1;
   }
-  const queue = [root];
-  for (const node of queue)
-    for (const [byte, next] of node.next) {
-      next.fail = node === root ? root : step(node.fail ?? root, byte);
-      next.ends ||= next.fail.ends;
-      queue.push(next);
-    }
-  return root;
+  return found;
 }
 
-function step(from: Node, byte: number): Node {
-  for (let node: Node | null = from; node; node = node.fail) {
-    const next = node.next.get(byte);
-    if (next) return next;
-    if (node.fail === null) return node;
-  }
-  return from;
+/** How many bytes of a form stand at a place: all of them, as many as there are, or fewer. */
+function agree(form: Uint8Array, bytes: Uint8Array, at: number): number {
+  const most = Math.min(form.length, bytes.length - at);
+  let same = 0;
+  while (same < most && form[same] === bytes[at + same]) same += 1;
+  return same;
 }
 
 export interface Masker {
@@ -96,33 +84,59 @@ export interface Masker {
 
 const STAR = 0x2a;
 
+/** What forms begin at a place: up to where to mask, and whether one may go on in the next chunk. */
+function formsAt({ pairs }: Forms, bytes: Uint8Array, at: number): { to: number; isPending: boolean } {
+  const pair = (bytes[at] as number) * 256 + (bytes[at + 1] as number);
+  let to = 0;
+  let isPending = false;
+  for (const form of pairs.get(pair) ?? []) {
+    const same = agree(form, bytes, at);
+    if (same === form.length) to = Math.max(to, at + same);
+    else if (at + same === bytes.length) isPending = true;
+  }
+  return { to, isPending };
+}
+
 /** Masks these values in a stream of bytes. */
 export function masker(values: readonly string[]): Masker {
-  let node = automaton(values.flatMap(formsOf));
+  const forms = indexed(values.flatMap(formsOf));
   let held = new Uint8Array();
-  let masked = new Uint8Array();
-  return {
-    take(chunk) {
-      const raw = new Uint8Array(held.length + chunk.length);
-      raw.set(held);
-      raw.set(chunk, held.length);
-      const out = raw.slice();
-      out.set(masked);
-      for (let at = held.length; at < raw.length; at += 1) {
-        node = step(node, raw[at] as number);
-        if (node.ends) out.fill(STAR, at + 1 - node.ends, at + 1);
+  /** How many of the held bytes are masked: forms that began before them. */
+  let covered = 0;
+  const scan = (raw: Uint8Array, isEnd: boolean): Uint8Array => {
+    const out = raw.slice();
+    out.fill(STAR, 0, covered);
+    let to = covered;
+    let from = raw.length;
+    const last = raw.length - 1;
+    for (let at = 0; at < last; at += 1) {
+      if (forms.isPair[(raw[at] as number) * 256 + (raw[at + 1] as number)] === 0) continue;
+      const found = formsAt(forms, raw, at);
+      // What may begin a form stays here until it is decided, and is looked at again then.
+      if (found.isPending && !isEnd) {
+        from = at;
+        break;
       }
-      // What may begin a form stays here until it is decided.
-      const from = raw.length - node.depth;
-      held = raw.slice(from);
-      masked = out.slice(from);
-      return out.subarray(0, from);
-    },
-    end() {
-      const rest = masked;
-      held = new Uint8Array();
-      masked = new Uint8Array();
-      return rest;
-    },
+      if (found.to > to) out.fill(STAR, Math.max(at, to), found.to);
+      to = Math.max(to, found.to);
+    }
+    if (!isEnd && from === raw.length && raw.length > 0 && forms.isFirst[raw[last] as number]) from = last;
+    covered = Math.max(0, to - from);
+    held = raw.slice(from);
+    return out.subarray(0, from);
+  };
+  return {
+    take: (chunk) => scan(held.length ? concat(held, chunk) : chunk, false),
+    end: () => scan(held, true),
   };
 }
+
+/** Bytes that are here as a whole. */
+export function maskedBytes(values: readonly string[], bytes: Uint8Array): Uint8Array {
+  const { take, end } = masker(values);
+  return concat(take(bytes), end());
+}
+
+/** A text that is here as a whole. */
+export const maskedText = (values: readonly string[], text: string): string =>
+  values.length ? new TextDecoder().decode(maskedBytes(values, utf8(text))) : text;

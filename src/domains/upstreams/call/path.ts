@@ -42,8 +42,13 @@ const isAmbiguous = (path: string): boolean =>
   /[\\\x00-\x1f\x7f]/.test(path) ||
   path.split('/').some((segment) => /^\.\.?(;.*)?$/s.test(segment));
 
+/** Characters that `fetch` sends in a path as they are (https://url.spec.whatwg.org/#path-percent-encode-set). */
+const SENT_AS_IS = /^[!$-;=@-\]_a-z|~]*$/;
+
 /** Whether a path may be sent on, as far as its form decides. */
 export function isPlainPath(path: string): boolean {
+  // safety: use-path-sent-as-judged
+  if (!SENT_AS_IS.test(path)) return false;
   let current = path;
   for (let decodings = 0; ; decodings += 1) {
     if (isAmbiguous(current)) return false;
@@ -54,4 +59,36 @@ export function isPlainPath(path: string): boolean {
     if (decodings === MOST_DECODINGS) return false;
     current = next;
   }
+}
+
+/**
+ * A query as `fetch` sends it: it encodes the few characters that a URL does not hold as such
+ * (https://url.spec.whatwg.org/#special-query-percent-encode-set), and leaves the rest byte for byte.
+ */
+export const queryAsSent = (query: string): string =>
+  query.replace(/[^!$-&(-;=?-~]/gu, (char) => (char === "'" ? '%27' : encodeURIComponent(char)));
+
+/** A name of a parameter as servers decode it: null if its escapes are no UTF-8. */
+function decodedName(text: string): string | null {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return null;
+  }
+}
+
+/** A query without parameters of these names, compared decoded and without case; the rest as it is. */
+export function withoutParameters(query: string, names: readonly string[]): string {
+  if (query === '' || names.length === 0) return query;
+  const removed = new Set(names.map((name) => name.toLowerCase()));
+  const kept = query
+    .slice(1)
+    .split('&')
+    // Some servers separate parameters with semicolons too.
+    .filter((pair) =>
+      pair
+        .split(';')
+        .every((part) => !removed.has((decodedName(part.split('=', 1)[0] ?? '') ?? '').toLowerCase())),
+    );
+  return kept.length ? `?${kept.join('&')}` : '';
 }

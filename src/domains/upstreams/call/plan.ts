@@ -104,4 +104,6 @@ export interface UsePorts {
   /** A kept token of `auth[index]` that still lasts, opened; null if there is none. */
   keptToken(index: number): Promise<string | null>;
   keepToken(index: number, token: string, expires_at: number): Promise<void>;
+  /** Work that goes on after the answer began. */
+  defer(work: Promise<unknown>): void;
 }
