@@ -1,6 +1,6 @@
 // Puts secrets into a call. Pure. Invariants: `{{NAME}}` is filled once, and nothing of a caller is a
 // template; what would damage an answer when masked, or could be guessed from a masked one, is not placed.
-import { fromUtf8, toBase64, utf8 } from '../../../crypto/bytes';
+import { toBase64, utf8 } from '../../../crypto/bytes';
 import { isSecretName } from '../../../db/names';
 import { ApiError, type Refusal, refuse } from '../../../errors';
 import { queryAsSent, withoutParameters } from './path';
@@ -99,16 +99,13 @@ export function filler(plan: Pick<UsePlan, 'values'>, { guessable }: Pick<Auth, 
   };
 }
 
-/** A call with its secrets, but for a signature. */
+/** A call with its secrets, but for a signature. The platform sends the text of a header as UTF-8. */
 export interface Placed {
   url: string;
   headers: [name: string, value: string][];
   /** What answers must not show: each value, and what is made of them. */
   masked: string[];
 }
-
-/** HTTP carries bytes: a text goes as UTF-8, each byte as one character. */
-const asBytes = (text: string): string => String.fromCharCode(...utf8(text));
 
 /** The header that an entry sets, or null. */
 function headerOf(auth: Auth, { fill }: Filler, token: string | null): [string, string] | null {
@@ -164,7 +161,7 @@ export function place(
     const filling = filler(plan, entry);
     const token = tokens.get(at) ?? null;
     const header = headerOf(entry, filling, token);
-    if (header) headers.push([header[0], asBytes(header[1])]);
+    if (header) headers.push(header);
     if (entry.type === 'basic' && header) masked.add(header[1].slice('Basic '.length));
     if (entry.type === 'query')
       query += `${query ? '&' : '?'}${encodeURIComponent(entry.name)}=${encodeURIComponent(filling.fill(entry.value, false))}`;
@@ -173,7 +170,3 @@ export function place(
   }
   return { url: `${plan.upstream.base_url}${call.path}${queryAsSent(query)}`, headers, masked: [...masked] };
 }
-
-/** A header's bytes as the text that they spell, where they are UTF-8. */
-export const asText = (value: string): string =>
-  fromUtf8(Uint8Array.from(value, (char) => char.charCodeAt(0))) ?? value;
