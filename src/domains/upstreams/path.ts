@@ -37,12 +37,9 @@ function decodedOnce(path: string): string | null {
 /** Whether any server could read a path as another one. */
 const isAmbiguous = (path: string): boolean =>
   !path.startsWith('/') ||
-  // safety: use-path-leading-slashes
   path.startsWith('//') ||
-  // safety: use-path-characters
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused.
   /[\\\x00-\x1f\x7f]/.test(path) ||
-  // safety: use-path-dot-segments
   path.split('/').some((segment) => /^\.\.?(;.*)?$/s.test(segment));
 
 /** Whether a path may be sent on, as far as its form decides. */
@@ -54,7 +51,6 @@ export function isPlainPath(path: string): boolean {
     // An escape that only a later decoding shows to be invalid ends it: no server decodes further.
     if (next === null) return decodings > 0;
     if (next === current) return true;
-    // safety: use-path-decodings
     if (decodings === MOST_DECODINGS) return false;
     current = next;
   }
