@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { toBase64, utf8 } from '../../../src/crypto/bytes';
-import { formsOf, masker } from '../../../src/domains/upstreams/mask';
+import { formsOf, masker } from '../../../src/domains/upstreams/call/mask';
 
 const VALUE = 'sk_live/"é+ab ab+é\\=';
 

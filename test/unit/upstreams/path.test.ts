@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cutUsePath, isPlainPath } from '../../../src/domains/upstreams/path';
+import { cutUsePath, isPlainPath } from '../../../src/domains/upstreams/call/path';
 
 const at = 'https://vault.example.com/api/v1/orgs/org_1/use/stripe';
 

@@ -2,7 +2,7 @@
 // many asterisks as the form has bytes. Invariants: length and chunks before the last pending byte stay as
 // they are; a value is found across any borders of chunks; only what may begin a form is held back.
 
-import { toBase64, utf8 } from '../../crypto/bytes';
+import { toBase64, utf8 } from '../../../crypto/bytes';
 
 const hexOf = (bytes: Uint8Array): string =>
   [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
