@@ -34,6 +34,7 @@ export const forms = {
   delivery: isId('dlv'),
   integration: isId('int'),
   log_stream: isId('log'),
+  upstream: isId('ups'),
   share: isId('shr'),
   sync: isId('syn'),
   incident: isId('inc'),

@@ -3,7 +3,15 @@
 // approval works for exactly the request that it was given for, once, in the transaction of its effect, and
 // only while its targets, policies and approvers are unchanged.
 
-import { type Change, type Effect, effectsOf, environmentsOf, holds, readEffect } from '../../auth/effects';
+import {
+  type Change,
+  type Effect,
+  effectsOf,
+  environmentsOf,
+  holds,
+  type Placed,
+  readEffect,
+} from '../../auth/effects';
 import type { ApprovalRow, SecretRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
 import type { Core } from '../core';
@@ -13,6 +21,7 @@ import { answerKeyOf, insertion, revision } from '../journal/writes';
 import { quotaRootOf } from '../limits/quota-root';
 import { type Call, isRefusal, type OperationOutcome, type Together } from '../request/call';
 import { wants } from '../request/outcome';
+import { isPlaced } from '../rows/placed';
 import {
   approvalsFor,
   countApprovers,
@@ -55,7 +64,7 @@ export function governed(call: Call<unknown>, made: Plan, now: number): Proposal
   if (isUngoverned(call)) return made;
   const changes = changesOf(call, made);
   const effects = [
-    ...effectsOf(changes, call.caller.id, (id) => call.core.rows.get('secret', id)),
+    ...effectsOf(changes, call.caller.id, (id) => call.core.rows.get('secret', id), placedIn(call.core)),
     // Only the held ones: an approval is void once one of its targets has changed.
     ...(made.reveals ?? [])
       .filter((row) => holdingReads(call.core, row, [call.caller, ...(made.doers ?? [])]).length)
@@ -115,6 +124,13 @@ const isUngoverned = ({ caller, ask: { bearer } }: Call<unknown>) =>
   ['provider', 'scim'].includes(caller.kind) ||
   caller.id === 'bootstrap' ||
   (typeof bearer === 'object' && 'sso' in bearer);
+
+/** What upstreams place, by their rows. */
+const placedIn = ({ rows }: Core): Placed => ({
+  by: ({ environment_id, secrets }) =>
+    secrets.flatMap((name) => rows.find('secret', environment_id, name) ?? []),
+  isPlaced: ({ environment_id, name }) => isPlaced(rows, environment_id, name),
+});
 
 /** The rows that a plan writes and removes. */
 function changesOf({ core }: Call<unknown>, { writes = [], deletes = [] }: Plan): Change[] {

@@ -109,6 +109,7 @@ const ASKS: Record<HeldOperation, string> = {
   'secret.rotate': 'replace the value of',
   'secret.delete': 'delete',
   'secret.share': 'share',
+  'secret.use': 'use',
   'break_glass.create': 'issue a break-glass token',
   'provider_token.create': 'create a provider token',
   'policy.change': 'change policies',
