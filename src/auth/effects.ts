@@ -65,6 +65,14 @@ export type Change = {
   [K in RowKind]: { kind: K; before: RowTypes[K] | null; after: RowTypes[K] | null };
 }[RowKind];
 
+/** The effect of using a secret through an upstream. An approval is void once either has changed. */
+export const useEffect = (row: SecretRow, upstream: UpstreamRow): Effect => ({
+  // safety: use-held
+  operations: ['secret.use'],
+  reach: { secrets: [row] },
+  targets: [row, upstream],
+});
+
 /** The secrets that an upstream places, and whether some upstream places one of this name. */
 export interface Placed {
   by(upstream: UpstreamRow): readonly SecretRow[];

@@ -8,6 +8,9 @@ export const actions = {
   'upstream.create': { scopes: ['upstreams:write'], held: true },
   'upstream.update': { scopes: ['upstreams:write'], held: true },
   'upstream.delete': { scopes: ['upstreams:write'] },
+  'secret.use': { scopes: ['secrets:use', 'secrets:read'], held: true },
+  // What the Worker tells of a call. The entries are of the call's own actor.
+  'secret.use_end': { scopes: [], kinds: ['system'] },
 } as const satisfies Needs;
 
 declare module '../../auth/actions' {

@@ -1,7 +1,9 @@
 // Upstreams: HTTP APIs that callers use through the service, which places the secrets.
 import type { Domain } from '../domain';
 import { actions } from './actions';
+import { intents } from './gate/intents';
 import { upstreamOperations } from './gate/operations';
+import { recordLost, useOperations } from './gate/use';
 import { upstreamRoutes } from './routes';
 import { upstream } from './rows';
 
@@ -19,7 +21,10 @@ export const upstreams = {
       return [{ type: 'UPSTREAM_CHANGED', data: { upstream_id: row.id, name: row.name, change } }];
     },
   },
-  operations: upstreamOperations,
+  tasks: { uses: recordLost },
+  bringForward: (core, now) => intents(core).bringForward(now),
+  clear: (core) => intents(core).clear(),
+  operations: { ...upstreamOperations, ...useOperations },
   routes: upstreamRoutes,
   examples: {},
 } satisfies Domain;

@@ -11,8 +11,9 @@ import {
   holds,
   type Placed,
   readEffect,
+  useEffect,
 } from '../../auth/effects';
-import type { ApprovalRow, SecretRow } from '../../db/schema';
+import type { ApprovalRow, SecretRow, UpstreamRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
 import type { Core } from '../core';
 import { type Doer, isOfAgent } from '../identity/accountable';
@@ -69,15 +70,37 @@ export function governed(call: Call<unknown>, made: Plan, now: number): Proposal
     ...(made.reveals ?? [])
       .filter((row) => holdingReads(call.core, row, [call.caller, ...(made.doers ?? [])]).length)
       .map(readEffect),
+    ...usesHeld(call, made),
   ];
   const held = hold(
     call,
-    { effects, changes, describes: made.describes, shows: made.shows, doers: made.doers },
+    {
+      effects,
+      changes,
+      describes: made.describes,
+      shows: made.shows,
+      doers: made.doers,
+      isWriting: made.uses?.isWriting,
+    },
     now,
   );
   if (isRefusal(held) || 'wants' in held) return held;
   if ('waits' in held) return { ...held.waits, audit: { ...targetOf(made), ...held.waits.audit } };
-  return allowed(made, held);
+  return underApproval(call, allowed(made, held), held);
+}
+
+/** The effects of a call of an upstream, where a policy holds it. */
+const usesHeld = ({ core, caller }: Call<unknown>, { uses }: Plan): Effect[] =>
+  (uses?.secrets ?? [])
+    .map((row) => useEffect(row, uses?.upstream as UpstreamRow))
+    .filter((effect) =>
+      policiesOf(core, 'approval').some((policy) => binds(core, policy, [caller]) && holds(policy, effect)),
+    );
+
+/** A call under an approval: the Worker then sends exactly what was approved. */
+function underApproval({ core }: Call<unknown>, made: Plan, { approval }: Allowed): Plan {
+  const row = made.uses && approval !== null ? core.rows.get('approval', approval) : null;
+  return row ? { ...made, data: { ...(made.data as object), held: { approval: row.id, isRepeatable: isRepeatable(row) } } } : made;
 }
 
 /** The plan of a read under an approval: it changes only the approval that it uses. */

@@ -150,6 +150,7 @@ function carryOut(call: Call<unknown>, made: Plan, draft: Draft, now: number): O
     return {
       ...outcome,
       audit: made.audit,
+      ...(made.intent && !made.refusal && { intent: made.intent }),
       ...(made.events && { events: made.events }),
       // It may say that something has ended already.
       // safety: repeated-ending-waits

@@ -59,7 +59,7 @@ export interface UseCall {
   bytes: number | null;
   isWebSocket: boolean;
   /** Only where the gate asked for the whole body. `digest` is what an approval is bound to. */
-  whole: { digest: string; body_bytes: number } | null;
+  whole: { digest: string; body_bytes: number; shown?: string } | null;
 }
 
 /** The opened value of a secret that `auth` names. */
