@@ -2697,6 +2697,88 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/upstreams": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List upstreams
+         * @description Those that the caller may see or use.
+         *
+         *     Needs one of the scopes `upstreams:read`, `secrets:use`, `secrets:read`.
+         */
+        get: operations["upstream_list"];
+        put?: never;
+        /**
+         * Create an upstream
+         * @description Needs `upstreams:write`, and `secrets:read` on each secret that it places. Whoever holds `secrets:use` on them can then call the API without ever seeing a value. It works while its maker may read them.
+         *
+         *     Needs the scope `upstreams:write`.
+         */
+        post: operations["upstream_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/upstreams/{id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the upstream. */
+                id: components["parameters"]["id.15"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Show an upstream
+         * @description Needs one of the scopes `upstreams:read`, `secrets:use`, `secrets:read`.
+         */
+        get: operations["upstream_read"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete an upstream
+         * @description No call begins after the response.
+         *
+         *     Needs the scope `upstreams:write`.
+         */
+        delete: operations["upstream_delete"];
+        options?: never;
+        head?: never;
+        /**
+         * Change an upstream
+         * @description Needs what its creation needs. Whoever changes `name`, `base_url`, `auth` or `allow`, or anything of one that has stopped, is its maker from then on.
+         *
+         *     Needs the scope `upstreams:write`.
+         */
+        patch: operations["upstream_update"];
+        trace?: never;
+    };
     "/orgs/{org_id}/secrets/{id}/share": {
         parameters: {
             query?: never;
@@ -2858,7 +2940,7 @@ export interface paths {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the domain. */
-                id: components["parameters"]["id.15"];
+                id: components["parameters"]["id.16"];
             };
             cookie?: never;
         };
@@ -2954,7 +3036,7 @@ export interface paths {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the connection. */
-                id: components["parameters"]["id.16"];
+                id: components["parameters"]["id.17"];
             };
             cookie?: never;
         };
@@ -3086,7 +3168,7 @@ export interface paths {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the incident. */
-                id: components["parameters"]["id.18"];
+                id: components["parameters"]["id.19"];
             };
             cookie?: never;
         };
@@ -3629,7 +3711,7 @@ export interface paths {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the trust. */
-                id: components["parameters"]["id.19"];
+                id: components["parameters"]["id.20"];
             };
             cookie?: never;
         };
@@ -3826,6 +3908,8 @@ export interface components {
             environments: string[] | null;
             /** @description Patterns of secret names. null means all. */
             secrets: string[] | null;
+            /** @description Patterns of upstreams that may be used. null means all. */
+            upstreams: string[] | null;
             /** @description null means any address. */
             allowed_addresses: string[] | null;
             /**
@@ -4476,12 +4560,13 @@ export interface components {
                 id: string;
             };
             /**
-             * @description read grants secrets:list and secrets:read. write also grants secrets:write and secrets:rotate.
+             * @description read grants secrets:list and secrets:read. write also grants secrets:write and secrets:rotate. use grants secrets:list and secrets:use, through the upstreams that it names.
              * @enum {string}
              */
-            permission: "read" | "write";
+            permission: "read" | "write" | "use";
             environments: string[] | null;
             secrets: string[] | null;
+            upstreams: string[] | null;
             /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
             created_by: string;
             /** @description The credential that this grant is revoked together with. null if there is none. */
@@ -4505,10 +4590,10 @@ export interface components {
                 id: string;
             };
             /**
-             * @description read grants secrets:list and secrets:read. write also grants secrets:write and secrets:rotate.
+             * @description read grants secrets:list and secrets:read. write also grants secrets:write and secrets:rotate. use grants secrets:list and secrets:use, through the upstreams that it names.
              * @enum {string}
              */
-            permission: "read" | "write";
+            permission: "read" | "write" | "use";
             /** @description Environments by id or slug. By default, those of its creator. */
             environments?: string[];
             /**
@@ -4518,6 +4603,13 @@ export interface components {
              *     ]
              */
             secrets?: string[];
+            /**
+             * @description Upstreams that may be used, as glob patterns. Required with use.
+             * @example [
+             *       "app/*"
+             *     ]
+             */
+            upstreams?: string[];
             /**
              * Format: date-time
              * @example 2027-11-21T12:00:00.000Z
@@ -4563,6 +4655,7 @@ export interface components {
                 scopes: string[];
                 environments: string[] | null;
                 secrets: string[] | null;
+                upstreams: string[] | null;
             }[];
             environments: string[] | null;
             /**
@@ -4571,6 +4664,7 @@ export interface components {
              */
             default_environment: string | null;
             secrets: string[] | null;
+            upstreams: string[] | null;
             /** Format: date-time */
             expires_at: string | null;
             parent_id: string | null;
@@ -4618,6 +4712,13 @@ export interface components {
              *     ]
              */
             secrets?: string[];
+            /**
+             * @description Upstreams that may be used, as glob patterns. By default, those of its creator.
+             * @example [
+             *       "app/*"
+             *     ]
+             */
+            upstreams?: string[];
             /**
              * @example [
              *       "203.0.113.0/24"
@@ -4727,6 +4828,13 @@ export interface components {
              */
             secrets?: string[];
             /**
+             * @description Upstreams that may be used, as glob patterns. By default, those of its API key.
+             * @example [
+             *       "app/*"
+             *     ]
+             */
+            upstreams?: string[];
+            /**
              * @example [
              *       "203.0.113.0/24"
              *     ]
@@ -4799,6 +4907,8 @@ export interface components {
             environments: string[] | null;
             /** @description Patterns of secret names. null means all. */
             secrets: string[] | null;
+            /** @description Patterns of upstreams that may be used. null means all. */
+            upstreams: string[] | null;
             /** @description null means any address. */
             allowed_addresses: string[] | null;
             /**
@@ -4866,6 +4976,13 @@ export interface components {
              *     ]
              */
             secrets?: string[];
+            /**
+             * @description Upstreams that may be used, as glob patterns. By default, those of its creator.
+             * @example [
+             *       "app/*"
+             *     ]
+             */
+            upstreams?: string[];
             /**
              * @description Lifetime in seconds. By default 30 days, or until its creator expires if that is sooner.
              * @example 86400
@@ -4951,6 +5068,12 @@ export interface components {
              */
             secrets?: string[] | null;
             /**
+             * @example [
+             *       "app/*"
+             *     ]
+             */
+            upstreams?: string[] | null;
+            /**
              * @description A new lifetime in seconds, counted from now. null removes the lifetime.
              * @example 86400
              */
@@ -5032,6 +5155,8 @@ export interface components {
             environments: string[] | null;
             /** @description Patterns of secret names. null means all. */
             secrets: string[] | null;
+            /** @description Patterns of upstreams that may be used. null means all. */
+            upstreams: string[] | null;
             /** @description null means any address. */
             allowed_addresses: string[] | null;
             /**
@@ -7298,6 +7423,247 @@ export interface components {
             /** Format: date-time */
             finishedAt: string | null;
         };
+        Upstream: {
+            /** @example ups_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /**
+             * @description The ETag is "r" and this number.
+             * @example 1
+             */
+            revision: number;
+            /** @example stripe */
+            name: string;
+            /** @example https://api.stripe.com */
+            base_url: string;
+            /**
+             * @example [
+             *       {
+             *         "methods": [
+             *           "POST"
+             *         ],
+             *         "paths": [
+             *           "/v1/charges"
+             *         ]
+             *       }
+             *     ]
+             */
+            allow: {
+                methods: components["schemas"]["UpstreamAllowItemMethodsItem"][];
+                paths: string[];
+                headers?: {
+                    [key: string]: string;
+                };
+            }[];
+            /** @example production */
+            environment: string;
+            /**
+             * @example [
+             *       {
+             *         "type": "header",
+             *         "name": "Authorization",
+             *         "value": "Bearer {{STRIPE_KEY}}"
+             *       }
+             *     ]
+             */
+            auth: components["schemas"]["UpstreamAuthItem"][];
+            /**
+             * @description The names of the secrets that it places.
+             * @example [
+             *       "STRIPE_KEY"
+             *     ]
+             */
+            secrets: string[];
+            max_request_bytes: number;
+            max_response_bytes: number;
+            timeout_seconds: number;
+            /** @example 600 */
+            rate_limit: number | null;
+            /**
+             * @description `stopped`: whoever made it, or last changed where it sends, has ended or may not read its secrets any more. It works again once somebody who may changes it.
+             * @example active
+             * @enum {string}
+             */
+            status: "active" | "stopped";
+            /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        UpstreamIn: {
+            /** @example stripe */
+            name: string;
+            /** @example https://api.stripe.com */
+            base_url: string;
+            /** @example production */
+            environment: string;
+            /**
+             * @description How secrets are placed. `{{NAME}}` names a secret of the environment. At least one is required: other text is shown, so it must be no credential.
+             * @example [
+             *       {
+             *         "type": "header",
+             *         "name": "Authorization",
+             *         "value": "Bearer {{STRIPE_KEY}}"
+             *       }
+             *     ]
+             */
+            auth: components["schemas"]["UpstreamAuthItem"][];
+            /**
+             * @description The requests that are let through, and no others. Paths are glob patterns on the path behind the base URL.
+             * @example [
+             *       {
+             *         "methods": [
+             *           "POST"
+             *         ],
+             *         "paths": [
+             *           "/v1/charges"
+             *         ]
+             *       }
+             *     ]
+             */
+            allow: {
+                methods: components["schemas"]["UpstreamAllowItemMethodsItem"][];
+                paths: string[];
+                headers?: {
+                    [key: string]: string;
+                };
+            }[];
+            /** @description 10 MiB by default. */
+            max_request_bytes?: number;
+            /** @description 25 MiB by default. */
+            max_response_bytes?: number;
+            /** @description 30 by default. */
+            timeout_seconds?: number;
+            /**
+             * @description Calls a minute.
+             * @example 600
+             */
+            rate_limit?: number;
+        };
+        UpstreamPage: {
+            data: components["schemas"]["UpstreamShown"][];
+            /** @description null on the last page. */
+            next_cursor: string | null;
+            has_more: boolean;
+        };
+        /** @description Whole for `upstreams:read`. With `secrets:use` alone, without where secrets are placed. */
+        UpstreamShown: {
+            /** @example ups_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /**
+             * @description The ETag is "r" and this number.
+             * @example 1
+             */
+            revision: number;
+            /** @example stripe */
+            name: string;
+            /** @example https://api.stripe.com */
+            base_url: string;
+            /**
+             * @example [
+             *       {
+             *         "methods": [
+             *           "POST"
+             *         ],
+             *         "paths": [
+             *           "/v1/charges"
+             *         ]
+             *       }
+             *     ]
+             */
+            allow: {
+                methods: components["schemas"]["UpstreamAllowItemMethodsItem"][];
+                paths: string[];
+                headers?: {
+                    [key: string]: string;
+                };
+            }[];
+            /** @example production */
+            environment?: string;
+            /**
+             * @example [
+             *       {
+             *         "type": "header",
+             *         "name": "Authorization",
+             *         "value": "Bearer {{STRIPE_KEY}}"
+             *       }
+             *     ]
+             */
+            auth?: components["schemas"]["UpstreamAuthItem"][];
+            /**
+             * @description The names of the secrets that it places.
+             * @example [
+             *       "STRIPE_KEY"
+             *     ]
+             */
+            secrets?: string[];
+            max_request_bytes?: number;
+            max_response_bytes?: number;
+            timeout_seconds?: number;
+            /** @example 600 */
+            rate_limit?: number | null;
+            /**
+             * @description `stopped`: whoever made it, or last changed where it sends, has ended or may not read its secrets any more. It works again once somebody who may changes it.
+             * @example active
+             * @enum {string}
+             */
+            status?: "active" | "stopped";
+            /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
+            created_by?: string;
+            /** Format: date-time */
+            created_at?: string;
+            /** Format: date-time */
+            updated_at?: string;
+        };
+        UpstreamPatch: {
+            /** @example stripe */
+            name?: string;
+            /** @example https://api.stripe.com */
+            base_url?: string;
+            /**
+             * @description How secrets are placed. `{{NAME}}` names a secret of the environment. At least one is required: other text is shown, so it must be no credential.
+             * @example [
+             *       {
+             *         "type": "header",
+             *         "name": "Authorization",
+             *         "value": "Bearer {{STRIPE_KEY}}"
+             *       }
+             *     ]
+             */
+            auth?: components["schemas"]["UpstreamAuthItem"][];
+            /**
+             * @description The requests that are let through, and no others. Paths are glob patterns on the path behind the base URL.
+             * @example [
+             *       {
+             *         "methods": [
+             *           "POST"
+             *         ],
+             *         "paths": [
+             *           "/v1/charges"
+             *         ]
+             *       }
+             *     ]
+             */
+            allow?: {
+                methods: components["schemas"]["UpstreamAllowItemMethodsItem"][];
+                paths: string[];
+                headers?: {
+                    [key: string]: string;
+                };
+            }[];
+            /** @description 10 MiB by default. */
+            max_request_bytes?: number;
+            /** @description 25 MiB by default. */
+            max_response_bytes?: number;
+            /** @description 30 by default. */
+            timeout_seconds?: number;
+            /**
+             * @description Calls a minute; null for no bound.
+             * @example 600
+             */
+            rate_limit?: number | null;
+        };
         /**
          * @example {
          *       "id": "shr_01M9xQeKcX3vTz6nWJfQ4b",
@@ -8687,6 +9053,8 @@ export interface components {
             environments: string[] | null;
             /** @description Patterns of the secret names that its session tokens can access. null means all. */
             secrets: string[] | null;
+            /** @description Patterns of the upstreams that its session tokens can use. null means all. */
+            upstreams: string[] | null;
             /** @description IP addresses and ranges. null means any address. */
             allowed_addresses: string[] | null;
             /** @example 3600 */
@@ -8767,6 +9135,13 @@ export interface components {
              *     ]
              */
             secrets?: string[];
+            /**
+             * @description Upstreams that may be used, as glob patterns. By default, those of its creator.
+             * @example [
+             *       "app/*"
+             *     ]
+             */
+            upstreams?: string[];
             /**
              * @example [
              *       "203.0.113.0/24"
@@ -8863,6 +9238,12 @@ export interface components {
              *     ]
              */
             secrets?: string[] | null;
+            /**
+             * @example [
+             *       "app/*"
+             *     ]
+             */
+            upstreams?: string[] | null;
             /**
              * @example [
              *       "203.0.113.0/24"
@@ -8996,7 +9377,7 @@ export interface components {
          */
         PolicyConfig: components["schemas"]["NamingConfig"] | components["schemas"]["RotationConfig"] | components["schemas"]["ApprovalConfig"];
         /** @enum {string} */
-        ApprovalConfigOperationsItem: "secret.read" | "secret.update" | "secret.rotate" | "secret.delete" | "secret.share" | "break_glass.create" | "provider_token.create" | "policy.change" | "team.change" | "member.change";
+        ApprovalConfigOperationsItem: "secret.read" | "secret.update" | "secret.rotate" | "secret.delete" | "secret.share" | "secret.use" | "break_glass.create" | "provider_token.create" | "policy.change" | "team.change" | "member.change";
         ApprovalConfigApproversChoice1: {
             team_id: string;
         };
@@ -9053,7 +9434,7 @@ export interface components {
         /** @enum {string} */
         ComplianceFindingId: "secrets-rotation-overdue" | "secrets-never-rotated" | "secrets-expiring" | "secrets-unread" | "secrets-naming" | "credentials-unused" | "credentials-without-expiry" | "credentials-over-scoped" | "members-without-passkey" | "devices-unassigned" | "break-glass-use" | "approvals" | "emergency-operations" | "refused-administration" | "integrity-alarms" | "audit-chain" | "delivery-failures";
         /** @enum {string} */
-        EventType: "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "GRANT_REMOVED" | "POLICY_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "SSO_CHANGED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED" | "INCIDENT_OPENED" | "LOG_STREAM_CHANGED" | "LOG_STREAM_DISABLED";
+        EventType: "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "GRANT_REMOVED" | "POLICY_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "SSO_CHANGED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED" | "INCIDENT_OPENED" | "LOG_STREAM_CHANGED" | "LOG_STREAM_DISABLED" | "UPSTREAM_CHANGED";
         /**
          * @example [
          *       "SECRET_ROTATED"
@@ -9061,7 +9442,7 @@ export interface components {
          */
         WebhookEvents: "*" | string[];
         /** @enum {string} */
-        WebhookEventsItem: "*" | "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "GRANT_REMOVED" | "POLICY_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "SSO_CHANGED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED" | "INCIDENT_OPENED" | "LOG_STREAM_CHANGED" | "LOG_STREAM_DISABLED";
+        WebhookEventsItem: "*" | "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "GRANT_REMOVED" | "POLICY_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "SSO_CHANGED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED" | "INCIDENT_OPENED" | "LOG_STREAM_CHANGED" | "LOG_STREAM_DISABLED" | "UPSTREAM_CHANGED";
         /**
          * @description Kinds of events, or `*` for all, including future ones.
          * @example [
@@ -9093,7 +9474,7 @@ export interface components {
         NotifyPlatform: "slack" | "microsoft-teams" | "discord" | "google-chat" | "mattermost" | "telegram" | "pagerduty" | "opsgenie" | "webhook" | "email";
         NotifyConfigValue: string | number | boolean | (string | number)[] | components["schemas"]["LogStreamConfigValueChoice3"];
         /** @enum {string} */
-        IntegrationEventsItem: "SECRET_LEAKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "ORG_RECOVERED" | "INCIDENT_OPENED" | "SYNC_FAILED" | "WEBHOOK_DISABLED" | "LOG_STREAM_DISABLED" | "LOG_STREAM_CHANGED" | "POLICY_VIOLATED" | "SECRET_EXPIRING" | "CREDENTIAL_EXPIRING" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "SECRET_ROTATION_DUE" | "CREDENTIAL_REVOKED" | "DEVICE_BLOCKED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "SSO_CHANGED" | "ENROLMENT_CREATED" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_ROTATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_REMOVED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "GRANT_REMOVED" | "POLICY_CREATED" | "MEMBER_ENROLLED" | "CREDENTIAL_CREATED" | "SYNC_COMPLETED" | "AUDIT_CHECKPOINT";
+        IntegrationEventsItem: "SECRET_LEAKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "ORG_RECOVERED" | "INCIDENT_OPENED" | "SYNC_FAILED" | "WEBHOOK_DISABLED" | "LOG_STREAM_DISABLED" | "LOG_STREAM_CHANGED" | "UPSTREAM_CHANGED" | "POLICY_VIOLATED" | "SECRET_EXPIRING" | "CREDENTIAL_EXPIRING" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "SECRET_ROTATION_DUE" | "CREDENTIAL_REVOKED" | "DEVICE_BLOCKED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "SSO_CHANGED" | "ENROLMENT_CREATED" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_ROTATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_REMOVED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "GRANT_REMOVED" | "POLICY_CREATED" | "MEMBER_ENROLLED" | "CREDENTIAL_CREATED" | "SYNC_COMPLETED" | "AUDIT_CHECKPOINT";
         /**
          * @description For kind notify.
          * @example [
@@ -9173,6 +9554,70 @@ export interface components {
             events?: components["schemas"]["IntegrationEvents"];
         };
         IntegrationConfigValue: string | number | boolean | (string | number)[] | components["schemas"]["LogStreamConfigValueChoice3"] | null;
+        /** @enum {string} */
+        UpstreamAllowItemMethodsItem: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
+        UpstreamAuthItemChoice1: {
+            /** @enum {string} */
+            type: "header";
+            name: string;
+            value: string;
+            guessable?: boolean;
+        };
+        UpstreamAuthItemChoice2: {
+            /** @enum {string} */
+            type: "basic";
+            username: string;
+            password: string;
+            guessable?: boolean;
+        };
+        UpstreamAuthItemChoice3: {
+            /** @enum {string} */
+            type: "query";
+            name: string;
+            value: string;
+            guessable?: boolean;
+        };
+        UpstreamAuthItemChoice4: {
+            /** @enum {string} */
+            type: "aws_sigv4";
+            access_key_id: string;
+            secret_access_key: string;
+            session_token?: string;
+            region: string;
+            service: string;
+            guessable?: boolean;
+        };
+        UpstreamAuthItemChoice5: {
+            /** @enum {string} */
+            type: "oauth2_client_credentials";
+            token_url: string;
+            client_id: string;
+            client_secret: string;
+            scope?: string;
+            audience?: string;
+            guessable?: boolean;
+        };
+        UpstreamAuthItemChoice6: {
+            /** @enum {string} */
+            type: "google_service_account";
+            key: string;
+            /**
+             * @example [
+             *       "secrets:read"
+             *     ]
+             */
+            scopes: string[];
+            guessable?: boolean;
+        };
+        UpstreamAuthItemChoice7: {
+            /** @enum {string} */
+            type: "github_app";
+            app_id: string;
+            installation_id: string;
+            private_key: string;
+            guessable?: boolean;
+        };
+        UpstreamAuthItem: components["schemas"]["UpstreamAuthItemChoice1"] | components["schemas"]["UpstreamAuthItemChoice2"] | components["schemas"]["UpstreamAuthItemChoice3"] | components["schemas"]["UpstreamAuthItemChoice4"] | components["schemas"]["UpstreamAuthItemChoice5"] | components["schemas"]["UpstreamAuthItemChoice6"] | components["schemas"]["UpstreamAuthItemChoice7"];
         NewShareChoice1: {
             /** @example shr_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
@@ -9192,11 +9637,8 @@ export interface components {
                 /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
                 id: string;
             };
-            /**
-             * @description As in POST /orgs/:org_id/grants.
-             * @enum {string}
-             */
-            permission: "read" | "write";
+            /** @enum {string} */
+            permission: "read" | "write" | "use";
             /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
             created_by: string;
             /** Format: date-time */
@@ -9351,16 +9793,18 @@ export interface components {
         "id.13": string;
         /** @description Id of the sync. */
         "id.14": string;
-        /** @description Id of the domain. */
+        /** @description Id of the upstream. */
         "id.15": string;
-        /** @description Id of the connection. */
+        /** @description Id of the domain. */
         "id.16": string;
-        /** @description Id of the credential. */
+        /** @description Id of the connection. */
         "id.17": string;
-        /** @description Id of the incident. */
+        /** @description Id of the credential. */
         "id.18": string;
-        /** @description Id of the trust. */
+        /** @description Id of the incident. */
         "id.19": string;
+        /** @description Id of the trust. */
+        "id.20": string;
     };
     requestBodies: never;
     headers: never;
@@ -15135,6 +15579,217 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    upstream_list: {
+        parameters: {
+            query?: {
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+            };
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamPage"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    upstream_create: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "stripe",
+                 *       "base_url": "https://api.stripe.com",
+                 *       "environment": "production",
+                 *       "auth": [
+                 *         {
+                 *           "type": "header",
+                 *           "name": "Authorization",
+                 *           "value": "Bearer {{STRIPE_KEY}}"
+                 *         }
+                 *       ],
+                 *       "allow": [
+                 *         {
+                 *           "methods": [
+                 *             "POST"
+                 *           ],
+                 *           "paths": [
+                 *             "/v1/charges"
+                 *           ]
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpstreamIn"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Upstream"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    upstream_read: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the upstream. */
+                id: components["parameters"]["id.15"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamShown"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    upstream_delete: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the upstream. */
+                id: components["parameters"]["id.15"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No content. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    upstream_update: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the upstream. */
+                id: components["parameters"]["id.15"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "stripe"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpstreamPatch"];
+            };
+        };
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Upstream"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     secret_share: {
         parameters: {
             query?: never;
@@ -15438,7 +16093,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the domain. */
-                id: components["parameters"]["id.15"];
+                id: components["parameters"]["id.16"];
             };
             cookie?: never;
         };
@@ -15473,7 +16128,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the domain. */
-                id: components["parameters"]["id.15"];
+                id: components["parameters"]["id.16"];
             };
             cookie?: never;
         };
@@ -15506,7 +16161,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the domain. */
-                id: components["parameters"]["id.15"];
+                id: components["parameters"]["id.16"];
             };
             cookie?: never;
         };
@@ -15626,7 +16281,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the connection. */
-                id: components["parameters"]["id.16"];
+                id: components["parameters"]["id.17"];
             };
             cookie?: never;
         };
@@ -15661,7 +16316,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the connection. */
-                id: components["parameters"]["id.16"];
+                id: components["parameters"]["id.17"];
             };
             cookie?: never;
         };
@@ -15696,7 +16351,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the connection. */
-                id: components["parameters"]["id.16"];
+                id: components["parameters"]["id.17"];
             };
             cookie?: never;
         };
@@ -15782,7 +16437,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the credential. */
-                id: components["parameters"]["id.17"];
+                id: components["parameters"]["id.18"];
             };
             cookie?: never;
         };
@@ -15912,7 +16567,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the incident. */
-                id: components["parameters"]["id.18"];
+                id: components["parameters"]["id.19"];
             };
             cookie?: never;
         };
@@ -15947,7 +16602,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the incident. */
-                id: components["parameters"]["id.18"];
+                id: components["parameters"]["id.19"];
             };
             cookie?: never;
         };
@@ -15989,7 +16644,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the credential. */
-                id: components["parameters"]["id.17"];
+                id: components["parameters"]["id.18"];
             };
             cookie?: never;
         };
@@ -16845,7 +17500,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the trust. */
-                id: components["parameters"]["id.19"];
+                id: components["parameters"]["id.20"];
             };
             cookie?: never;
         };
@@ -16880,7 +17535,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the trust. */
-                id: components["parameters"]["id.19"];
+                id: components["parameters"]["id.20"];
             };
             cookie?: never;
         };
@@ -16913,7 +17568,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the trust. */
-                id: components["parameters"]["id.19"];
+                id: components["parameters"]["id.20"];
             };
             cookie?: never;
         };

@@ -33,6 +33,7 @@ const OMITTABLE = [
   'audiences',
   'environments',
   'secrets',
+  'upstreams',
   'allowed_addresses',
   'ttlSeconds',
   'reuse',
@@ -237,7 +238,7 @@ export const trustRoutes = [
       mustBeHttps(issuer, context);
       if (!jwks) mustBeReachable(issuer, context);
       const id = newId('trs');
-      const { environments = null, secrets = null, allowed_addresses = null } = body;
+      const { environments = null, secrets = null, upstreams = null, allowed_addresses = null } = body;
       const accepted = {
         issuer,
         claims,
@@ -253,6 +254,7 @@ export const trustRoutes = [
           scopes,
           environments,
           secrets,
+          upstreams,
           allowed_addresses,
           trust,
         },

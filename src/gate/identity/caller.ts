@@ -100,10 +100,11 @@ function rootOfLineage(lineage: readonly CredentialRow[]): string {
   return (lineage[top] as CredentialRow).id;
 }
 
-const permissionsOf = ({ scopes, environments, secrets }: CredentialRow): PermissionSet => ({
+const permissionsOf = ({ scopes, environments, secrets, upstreams }: CredentialRow): PermissionSet => ({
   scopes,
   environments,
   secrets,
+  upstreams,
   expires_at: null,
 });
 
@@ -186,6 +187,7 @@ export const permissionsOfGrant = (grant: GrantRow): PermissionSet => ({
   scopes: grantScopes[grant.permission],
   environments: grant.environments,
   secrets: grant.secrets,
+  upstreams: grant.upstreams,
   expires_at: grant.expires_at,
   grant: { id: grant.id, grantee: { type: grant.grantee_type, id: grant.grantee_id } },
 });
@@ -194,4 +196,5 @@ export const permissionsOfGrant = (grant: GrantRow): PermissionSet => ({
 export const grantScopes = {
   read: ['secrets:list', 'secrets:read'],
   write: ['secrets:list', 'secrets:read', 'secrets:write', 'secrets:rotate'],
+  use: ['secrets:list', 'secrets:use'],
 } as const;

@@ -23,6 +23,7 @@ export const createScimToken: Operation<NewInput> = {
         scopes: [],
         environments: null,
         secrets: null,
+        upstreams: null,
         allowed_addresses: null,
         expires_at,
         device_id: null,
