@@ -182,14 +182,6 @@ export const catalogue = {
       'The domain of the address is not verified for an organisation, no connection signs in its members, or the connection does not exist. The response is the same for each.',
     remedy: 'Check the address, or sign in with a passkey. Ask an owner whether single sign-on is set up.',
   },
-  USE_NOT_ALLOWED: {
-    status: 403,
-    message: 'The upstream does not allow this call.',
-    cause:
-      "No entry of the upstream's allow names this method, path and headers, the path could be read in more than one way, or whoever made the upstream may no longer read its secrets.",
-    remedy:
-      'Compare the call with allow of GET /api/v1/orgs/:org_id/upstreams. Write the path without dot segments, backslashes and characters that a URL must escape. Whoever may read the secrets can change the upstream.',
-  },
   NOT_FOUND: {
     status: 404,
     message: 'The resource does not exist.',

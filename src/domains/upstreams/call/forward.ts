@@ -124,8 +124,8 @@ function answerOf(
     isEnded = true;
     watching.stop();
     watching.end('caller_gone');
-    if (how !== 'complete' || Date.now() - began > LONG)
-      ports.defer(ports.ended({ response_bytes: counts.response, how }).catch(() => {}));
+    const isNoted = how !== 'complete' || Date.now() - began > LONG;
+    ports.defer(ports.ended({ response_bytes: counts.response, how, isNoted }).catch(() => {}));
   };
   const { status } = response;
   const init = { status, statusText: answerReason(response.statusText, masked), headers };

@@ -58,8 +58,11 @@ export interface UseCall {
   /** Of `Content-Length`; null if there is a body of unknown length. */
   bytes: number | null;
   isWebSocket: boolean;
-  /** Only where the gate asked for the whole body. `digest` is what an approval is bound to. */
-  whole: { digest: string; body_bytes: number } | null;
+  /**
+   * Only where the gate asked for the whole body. `digest` is what an approval is bound to, `shown` the body
+   * as deciders see it.
+   */
+  whole: { digest: string; body_bytes: number; shown?: string } | null;
 }
 
 /** The opened value of a secret that `auth` names. */
@@ -99,8 +102,8 @@ export interface UsePorts {
    * answer; then `code` tells why. False if the answer may no longer be given.
    */
   answered(answer: { status: number | null; code: string | null; request_bytes: number }): Promise<boolean>;
-  /** Called once after an answer began, for streams of over 60 s and what was cut off. */
-  ended(end: { response_bytes: number; how: UseEnd }): Promise<void>;
+  /** Called once after an answer began. `isNoted`: it took over 60 s, or was cut off. */
+  ended(end: { response_bytes: number; how: UseEnd; isNoted: boolean }): Promise<void>;
   /** A kept token of `auth[index]` that still lasts, opened; null if there is none. */
   keptToken(index: number): Promise<string | null>;
   keepToken(index: number, token: string, expires_at: number): Promise<void>;
