@@ -42,6 +42,7 @@ type Stored = Record<string, SqlStorageValue> & {
   answered: number;
 };
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its methods share the statements.
 export function createIntents({ storage: { sql } }: Pick<Core, 'storage'>) {
   sql.exec(
     'create table if not exists use_intents (id text primary key, upstream text not null, root text not null, caller text not null, draft text not null, at integer not null, until integer not null, answered integer not null default 0) without rowid',
@@ -87,7 +88,10 @@ export function createIntents({ storage: { sql } }: Pick<Core, 'storage'>) {
     heard: (id: string, until: number) =>
       void sql.exec('update use_intents set until = ? where id = ? and answered = 1', until, id),
     /** Milliseconds until a call may begin; 0 for now. A second where too many are under way. */
-    wait(now: number, { root, upstream, rate }: { root: string; upstream: string; rate: number | null }): number {
+    wait(
+      now: number,
+      { root, upstream, rate }: { root: string; upstream: string; rate: number | null },
+    ): number {
       const isBusy =
         // safety: uses-at-a-time-bounded
         count('until > ?', now) >= MOST_CALLS.once ||
@@ -103,7 +107,11 @@ export function createIntents({ storage: { sql } }: Pick<Core, 'storage'>) {
     /** Up to `limit` calls that ended without a word. */
     lost: (now: number, limit: number): Intent[] =>
       sql
-        .exec<Stored>('select * from use_intents where answered = 0 and until <= ? order by until limit ?', now, limit)
+        .exec<Stored>(
+          'select * from use_intents where answered = 0 and until <= ? order by until limit ?',
+          now,
+          limit,
+        )
         .toArray()
         .map(ofRow),
     /** Deletes what counts no more. Returns when there is more to do, or null. */

@@ -31,7 +31,9 @@ const upstreamOf = ({ core, ask }: Call<unknown>): UpstreamRow | null =>
 const isWithin = ({ permissions }: Caller, name: string): boolean =>
   permissions.some(
     ({ scopes, upstreams }) =>
-      (scopes.includes('*') || scopes.includes('secrets:*') || USING.some((scope) => scopes.includes(scope))) &&
+      (scopes.includes('*') ||
+        scopes.includes('secrets:*') ||
+        USING.some((scope) => scopes.includes(scope))) &&
       (upstreams === null || upstreams.some((pattern) => matches(pattern, name))),
   );
 
@@ -160,7 +162,14 @@ function planOf(call: Call<UseCall>, now: number, fetched: Map<string, VersionRo
     intent(core: Core, draft: Draft) {
       const user = { kind: caller.kind, id: caller.id, credential: caller.credential, root: caller.root };
       const until = now + row.timeout_seconds * 1000 + HEARD;
-      intents(core).begin({ id, upstream: row.id, user: { ...user, ip: ask.request.ip }, draft, at: now, until });
+      intents(core).begin({
+        id,
+        upstream: row.id,
+        user: { ...user, ip: ask.request.ip },
+        draft,
+        at: now,
+        until,
+      });
       core.schedule.at('uses', until);
     },
   };
@@ -195,7 +204,8 @@ const begin: Operation<UseCall> = {
       const body = call.input.whole?.shown ?? '';
       return call.ask.approval && body.length > MOST_SHOWN
         ? refuse('LIMIT_REACHED', {
-            message: 'The body of this request is too long to be shown to approvers, so it cannot be approved.',
+            message:
+              'The body of this request is too long to be shown to approvers, so it cannot be approved.',
           })
         : made;
     },
@@ -218,7 +228,13 @@ function isAlive(core: Core, { upstream, user }: Intent): boolean {
 }
 
 /** The audit entry of a call, in the turn in which its intent ends. */
-function settle(core: Core, { id, draft }: Intent, status: number, fields: Partial<Draft>, until: number): void {
+function settle(
+  core: Core,
+  { id, draft }: Intent,
+  status: number,
+  fields: Partial<Draft>,
+  until: number,
+): void {
   core.storage.transactionSync(() => {
     core.auditLog.append({ ...draft, ...fields }, status, core.now());
     intents(core).answered(id, until);
