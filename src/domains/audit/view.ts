@@ -61,7 +61,8 @@ const reachesAll = ({ places }: View, environment: string, named: readonly strin
 
 /** The names of the secrets of an entry: that of a call names its upstream, and the secrets in `use`. */
 const namesIn = ({ resource_name, former_name, use }: Subject): string[] =>
-  use?.secrets.map(({ name }) => name) ?? [resource_name, former_name].filter((name) => typeof name === 'string');
+  use?.secrets.map(({ name }) => name) ??
+  [resource_name, former_name].filter((name) => typeof name === 'string');
 
 /** Whether the view includes an entry. */
 export function shows(view: View | null, entry: Subject): boolean {

@@ -241,7 +241,13 @@ export async function activityOf(
     }
   const { members, made, forgotten } = tracked.all();
   const through = { used, upstreams: [...upstreams.values()] };
-  const items = { ...through, written, shared, connections: [...connections.values()], syncs: [...syncs.values()] };
+  const items = {
+    ...through,
+    written,
+    shared,
+    connections: [...connections.values()],
+    syncs: [...syncs.values()],
+  };
   return { members, made, forgotten, read, ...items, bulks: [...bulks.values()] };
 }
 

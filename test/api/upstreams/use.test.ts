@@ -1,13 +1,16 @@
 // Calls of upstreams, as the gate judges and records them: who may call what, what is durable when, and what
 // ends a call. What is sent is tested with the forwarding.
 import { beforeEach, describe, expect, it } from 'vitest';
+import { actions, routes } from '../../../src/domains';
 import { runTasks } from '../../../src/gate/tasks/run';
 import { approvalIn, newApprovalPolicy, newOffice } from '../../support/approvals';
+import { bodies } from '../../support/bodies';
+import { signIn } from '../../support/browser';
 import { contain, newAgent, newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
 import { begin, newUpstream, tell, upstreamIn } from '../../support/upstreams';
-import { type Answer, type Caller, newOrg, newSecret, useWorld, whoami } from '../../support/world';
+import { type Answer, type Caller, newOrg, newSecret, send, useWorld, whoami } from '../../support/world';
 
 useWorld();
 beforeEach(() => {
@@ -131,6 +134,112 @@ describe('use: permission', () => {
   });
 });
 
+describe('use: bounds', () => {
+  it('use: a secret that has expired is not placed', async () => {
+    const o = await newOrg();
+    await newSecret(o, { name: 'KEY', ttlSeconds: 60 });
+    const { name } = await newUpstream(o, {}, 'KEY');
+    expect((await begin(o, name)).code).toBeUndefined();
+    later(61_000);
+    expect((await begin(o, name)).code).toBe('SECRET_EXPIRED');
+  });
+
+  it('permission: an agent that is narrowed narrows what it made', async () => {
+    const o = await newOrg();
+    await newSecret(o, { name: 'KEY' });
+    const { name } = await newUpstream(o, { name: 'one' }, 'KEY');
+    const above = await newAgent(o, { scopes: ['secrets:use', 'tokens:write'] });
+    const below = await newAgent(above.o, { scopes: ['secrets:use'] });
+    expect((await begin(below.o, name)).code).toBeUndefined();
+    await o.patch(`/agent-credentials/${above.id}`, { upstreams: ['two'] });
+    expect((await begin(below.o, name)).code).toBe('NOT_FOUND');
+  });
+
+  it('permission: a limited caller is shown no upstreams beyond its own', async () => {
+    const o = await newOrg();
+    const { id } = await newKey(o, { scopes: ['secrets:use'], upstreams: ['stripe', 'hidden'] });
+    const { o: limited } = await newKey(o, { scopes: ['tokens:read'], upstreams: ['str*'] });
+    expect((await limited.get(`/api-keys/${id}`)).json.upstreams).toEqual(['stripe']);
+  });
+
+  it('permission: a grant for use gives the upstreams that it names, and no value', async () => {
+    const o = await newOrg();
+    const secret = await newSecret(o, { name: 'KEY' });
+    await newUpstream(o, { name: 'one' }, 'KEY');
+    await newUpstream(o, { name: 'two' }, 'KEY');
+    const browser = await signIn(o, 'viewer');
+    const { id } = (await whoami({ token: browser.o.token })).json;
+    const grantee = { type: 'member', id };
+    const without = await o.post('/grants', { grantee, permission: 'use' });
+    expect(without.json.error.details).toMatchObject([{ path: 'upstreams' }]);
+    const made = await o.post('/grants', { grantee, permission: 'use', upstreams: ['one'] });
+    expect(made.json).toMatchObject({ permission: 'use', upstreams: ['one'] });
+    const { data } = (await browser.o.get('/upstreams')).json;
+    expect(data.map((one: { name: string }) => one.name)).toEqual(['one']);
+    expect((await browser.o.get(`/secrets/${secret.id}`)).status).toBe(403);
+    expect((await browser.o.get(`/secrets`)).json.data).toHaveLength(1);
+  });
+
+  it('exposure: a report tells uses from reads, and names the upstreams that were made', async () => {
+    const o = await newOrg();
+    const used = await newSecret(o);
+    const read = await newSecret(o);
+    const scopes = ['secrets:use', 'secrets:read', 'upstreams:write'];
+    const key = await newKey(o, { scopes });
+    const { id, name } = await newUpstream(key.o, {}, used.name);
+    await answer(o, await intentOf(key.o, name), { status: 404 });
+    await key.o.get(`/secrets/${read.id}`);
+    const { json } = await contain(o, key.id);
+    expect(json).toMatchObject({
+      read: [{ secret_id: read.id }],
+      used: [{ secret_id: used.id, version: 1, name: used.name }],
+      upstreams: [{ id, name, action: 'upstream.create' }],
+    });
+  });
+
+  it('audit: an auditor who is limited to names sees no use of others', async () => {
+    const o = await newOrg();
+    await newSecret(o, { name: 'a/KEY' });
+    const { name } = await newUpstream(o, { name: 'b-upstream' }, 'a/KEY');
+    await answer(o, await intentOf(o, name));
+    const seen = async (secrets: string[]) => {
+      const { o: auditor } = await newKey(o, { scopes: ['audit:read'], secrets });
+      return (await entries(auditor)).length;
+    };
+    expect([await seen(['a/*']), await seen(['b*'])]).toEqual([1, 0]);
+  });
+});
+
+describe('use: the walk', () => {
+  it('permission: secrets:use alone reads no value, by any route', async () => {
+    const o = await newOrg();
+    const value = 'a-value-that-stays-4711';
+    const secret = await newSecret(o, { name: 'KEY', value });
+    await newUpstream(o, { name: 'one' }, 'KEY');
+    const { o: user } = await newKey(o, { scopes: ['secrets:use', 'secrets:list', 'upstreams:read'] });
+    const { o: agent } = await newAgent(o, { scopes: ['secrets:use'] });
+    for (const route of routes.filter(({ path, public: open }) => !open && !path.endsWith('/stream')))
+      for (const by of [user, agent]) {
+        later(1000);
+        const path = route.path
+          .replace('{org_id}', o.id)
+          .replace('{name}', 'KEY')
+          .replace('{environment}', 'production')
+          .replace(/\{\w+\}/g, secret.id);
+        const body = route.body ? bodies[`${route.method.toUpperCase()} ${route.path}`] : undefined;
+        const { text, status } = await send(route.method.toUpperCase(), `/api/v1${path}`, {
+          token: by.token,
+          body,
+        });
+        for (const form of [value, btoa(value), encodeURIComponent(value)])
+          expect(text, `${route.method} ${route.path}`).not.toContain(form);
+        if (route.need.reveals) expect([route.path, status >= 400]).toEqual([route.path, true]);
+      }
+    for (const { scopes, reveals } of Object.values(actions))
+      if (reveals) expect(scopes).not.toContain('secrets:use');
+  });
+});
+
 describe('use: intents and entries', () => {
   it('audit: an intent is there before the answer, and has one entry', async () => {
     const o = await newOrg();
@@ -210,6 +319,27 @@ describe('use: rates', () => {
     expect((await begin(o, name)).code).toBeUndefined();
   });
 
+  it('rate limit: an organisation and a root have their calls a minute', async () => {
+    const o = await newOrg();
+    const { name } = await newUpstream(o);
+    const { o: other } = await newKey(o, { scopes: ['secrets:use'] });
+    const plant = (root: string, count: number) =>
+      inCore(o, (core) => {
+        for (let n = 0; n < count; n++)
+          core.storage.sql.exec(
+            "insert into use_intents values (?, 'ups', ?, '{}', '{}', ?, 0, 1)",
+            ...[`${root} ${n}`, root, core.now()],
+          );
+      });
+    await plant(o.keyId, 600);
+    expect((await begin(o, name)).code).toBe('RATE_LIMITED');
+    expect((await begin(other, name)).code).toBeUndefined();
+    await plant('key_0', 400);
+    expect((await begin(other, name)).code).toBe('RATE_LIMITED');
+    later(60_001);
+    expect((await begin(o, name)).code).toBeUndefined();
+  });
+
   it('rate limit: one root has 25 calls at a time, and a place is free once a call has ended', async () => {
     const o = await newOrg();
     const { name } = await newUpstream(o);
@@ -252,6 +382,21 @@ describe('use: approvals', () => {
     expect(
       (await entries(o)).filter((one: { approval?: string; status: number }) => one.status === 200),
     ).toMatchObject([{ approval, resource: id }]);
+  });
+
+  it('approval: a call that writes is repeated only where the policy says so', async () => {
+    const { o, ann, asked } = await newOffice();
+    await newSecret(o, { name: 'KEY' });
+    const { name } = await newUpstream(o, {}, 'KEY');
+    await newApprovalPolicy(o, ['secret.use'], { config: { max_valid_seconds: 60 } });
+    for (const [method, most] of [
+      ['GET', 60],
+      ['POST', 0],
+    ] as const) {
+      const held = await begin(asked, name, { method }, { digest: method });
+      const id = (held.refusal as { approval?: { id: string } }).approval?.id as string;
+      expect([method, (await ann.o.get(`/approvals/${id}`)).json.max_valid_seconds]).toEqual([method, most]);
+    }
   });
 
   it('approval: it is void once the upstream has changed', async () => {
