@@ -6165,6 +6165,26 @@ export interface components {
             withheld?: string[];
             /** @description SHA-256 of these ids as compact JSON. */
             withheld_digest?: string;
+            /** @description For a call of an upstream: what was asked of whom, with which secrets. */
+            use?: {
+                /** @example api.stripe.com */
+                host: string;
+                /** @example POST */
+                method: string;
+                /** @example /v1/charges */
+                path: string;
+                secrets: {
+                    /** @example aud_01M9xQeKcX3vTz6nWJfQ4b */
+                    id: string;
+                    name: string;
+                    /** @example 1 */
+                    version: number;
+                }[];
+                request_bytes?: number;
+                response_bytes?: number;
+                /** @example complete */
+                ended?: string;
+            };
             /** @description For a rotation of an API key or a panic: the id of the new API key. */
             successor?: string;
             /** @description For a shared secret: the id of the share link or the grant. */
@@ -8149,7 +8169,7 @@ export interface components {
                         id: string;
                     };
                     /** @enum {string} */
-                    permission: "read" | "write";
+                    permission: "read" | "write" | "use";
                     /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
                     created_by: string;
                     /** Format: date-time */
@@ -8157,6 +8177,8 @@ export interface components {
                     /** Format: date-time */
                     expires_at: string | null;
                 }[];
+                /** @description Upstreams that were created or changed. Those of members have stopped. */
+                upstreams: components["schemas"]["RecentUpstream"][];
                 /** @description Log streams that were created or changed. Those of members have stopped. */
                 log_streams: components["schemas"]["RecentLogStream"][];
                 /** @description Trusts that were created or changed. They still work, unless this request revoked all API keys and with them all trusts. Their session tokens are revoked. */
@@ -8195,6 +8217,20 @@ export interface components {
              * @example 2026-11-22T12:00:00.000Z
              */
             expires_at: string;
+        };
+        RecentUpstream: {
+            /** @example ups_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /** @example stripe */
+            name: string;
+            /** @example https://api.stripe.com */
+            base_url: string;
+            /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
         };
         RecentLogStream: {
             /** @example log_01M9xQeKcX3vTz6nWJfQ4b */
@@ -8252,6 +8288,18 @@ export interface components {
                 /** Format: date-time */
                 time: string;
             }[];
+            /** @description Each version of each secret that one of them used through an upstream, without seeing it, with the time of the first use. */
+            used: {
+                secret_id: string;
+                /** @description null if it is gone or may not be listed. */
+                name: string | null;
+                /** @example 1 */
+                version: number;
+                /** Format: date-time */
+                time: string;
+            }[];
+            /** @description Upstreams that one of them created or changed, with the time of the first change, newest 10,000. They have stopped, unless somebody else changed where they send since. */
+            upstreams: components["schemas"]["MadeUpstream"][];
             written: {
                 secret_id: string;
                 /** @description null if it is gone or may not be listed. */
@@ -8307,6 +8355,16 @@ export interface components {
             }[];
             /** @description How many credentials are not revoked yet. Repeat the request. */
             remaining?: number;
+        };
+        MadeUpstream: {
+            /** @example ups_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /** @example stripe */
+            name: string | null;
+            /** @enum {string} */
+            action: "upstream.create" | "upstream.update";
+            /** Format: date-time */
+            time: string;
         };
         ConfiguredConnection: {
             /** @example int_01M9xQeKcX3vTz6nWJfQ4b */
@@ -8497,6 +8555,18 @@ export interface components {
                     /** Format: date-time */
                     time: string;
                 }[];
+                /** @description Each version of each secret that one of them used through an upstream, without seeing it, with the time of the first use. */
+                used: {
+                    secret_id: string;
+                    /** @description null if it is gone or may not be listed. */
+                    name: string | null;
+                    /** @example 1 */
+                    version: number;
+                    /** Format: date-time */
+                    time: string;
+                }[];
+                /** @description Upstreams that one of them created or changed, with the time of the first change, newest 10,000. They have stopped, unless somebody else changed where they send since. */
+                upstreams: components["schemas"]["MadeUpstream"][];
                 written: {
                     secret_id: string;
                     /** @description null if it is gone or may not be listed. */
@@ -8605,7 +8675,7 @@ export interface components {
                         id: string;
                     };
                     /** @enum {string} */
-                    permission: "read" | "write";
+                    permission: "read" | "write" | "use";
                     /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
                     created_by: string;
                     /** Format: date-time */
@@ -8613,6 +8683,8 @@ export interface components {
                     /** Format: date-time */
                     expires_at: string | null;
                 }[];
+                /** @description Upstreams that were created or changed. Those of members have stopped. */
+                upstreams: components["schemas"]["RecentUpstream"][];
                 /** @description Log streams that were created or changed. Those of members have stopped. */
                 log_streams: components["schemas"]["RecentLogStream"][];
                 /** @description Trusts that were created or changed. They still work, unless this request revoked all API keys and with them all trusts. Their session tokens are revoked. */
@@ -9715,7 +9787,7 @@ export interface components {
          * @description Identifies the error. Codes never change: use them in programs.
          * @enum {string}
          */
-        ErrorErrorCode: "MALFORMED_JSON" | "VALIDATION_FAILED" | "INVALID_CURSOR" | "AUTHORIZATION_PENDING" | "SLOW_DOWN" | "ACCESS_DENIED" | "CODE_EXPIRED" | "UNAUTHENTICATED" | "TOKEN_EXPIRED" | "DEVICE_PROOF_REQUIRED" | "DEVICE_PROOF_INVALID" | "TOKEN_REVOKED" | "INSUFFICIENT_SCOPE" | "SECRET_ACCESS_DENIED" | "SCOPE_EXCEEDS_PARENT" | "CREDENTIAL_KIND_NOT_ALLOWED" | "APPROVAL_REQUIRED" | "PASSPHRASE_WRONG" | "ADDRESS_NOT_ALLOWED" | "REAUTHENTICATION_REQUIRED" | "SSO_REQUIRED" | "SSO_NOT_FOUND" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "ENROLMENT_GONE" | "SHARE_GONE" | "EVENTS_GONE" | "EMAIL_TAKEN" | "SYNC_ENDED" | "IMPORT_CONFLICT" | "LAST_OWNER" | "LAST_PASSKEY" | "ORIGIN_NOT_ALLOWED" | "SECRET_NAME_TAKEN" | "IDEMPOTENCY_IN_PROGRESS" | "SLUG_TAKEN" | "ENVIRONMENT_NOT_EMPTY" | "ENVIRONMENT_IS_DEFAULT" | "LIMIT_REACHED" | "DOMAIN_NOT_VERIFIED" | "CONFLICT" | "APPROVAL_MISMATCH" | "VERSION_CONFLICT" | "REVISION_CONFLICT" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "POLICY_VIOLATED" | "APPROVAL_IMPOSSIBLE" | "VALUE_NOT_REPRESENTABLE" | "NAME_NOT_REPRESENTABLE" | "NAME_COLLISION" | "IMPORT_UNREADABLE" | "RESULT_TOO_LARGE" | "RATE_LIMITED" | "INTERNAL" | "TARGET_REJECTED" | "TARGET_UNREACHABLE" | "TARGET_TIMEOUT" | "UNAVAILABLE" | "OVERLOADED" | "MISCONFIGURED";
+        ErrorErrorCode: "MALFORMED_JSON" | "VALIDATION_FAILED" | "INVALID_CURSOR" | "AUTHORIZATION_PENDING" | "SLOW_DOWN" | "ACCESS_DENIED" | "CODE_EXPIRED" | "UNAUTHENTICATED" | "TOKEN_EXPIRED" | "DEVICE_PROOF_REQUIRED" | "DEVICE_PROOF_INVALID" | "TOKEN_REVOKED" | "INSUFFICIENT_SCOPE" | "SECRET_ACCESS_DENIED" | "SCOPE_EXCEEDS_PARENT" | "CREDENTIAL_KIND_NOT_ALLOWED" | "APPROVAL_REQUIRED" | "PASSPHRASE_WRONG" | "USE_NOT_ALLOWED" | "ADDRESS_NOT_ALLOWED" | "REAUTHENTICATION_REQUIRED" | "SSO_REQUIRED" | "SSO_NOT_FOUND" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "ENROLMENT_GONE" | "SHARE_GONE" | "EVENTS_GONE" | "EMAIL_TAKEN" | "SYNC_ENDED" | "IMPORT_CONFLICT" | "LAST_OWNER" | "LAST_PASSKEY" | "ORIGIN_NOT_ALLOWED" | "SECRET_NAME_TAKEN" | "IDEMPOTENCY_IN_PROGRESS" | "SLUG_TAKEN" | "ENVIRONMENT_NOT_EMPTY" | "ENVIRONMENT_IS_DEFAULT" | "LIMIT_REACHED" | "DOMAIN_NOT_VERIFIED" | "CONFLICT" | "APPROVAL_MISMATCH" | "VERSION_CONFLICT" | "REVISION_CONFLICT" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "POLICY_VIOLATED" | "APPROVAL_IMPOSSIBLE" | "VALUE_NOT_REPRESENTABLE" | "NAME_NOT_REPRESENTABLE" | "NAME_COLLISION" | "IMPORT_UNREADABLE" | "RESULT_TOO_LARGE" | "RATE_LIMITED" | "INTERNAL" | "TARGET_REJECTED" | "TARGET_UNREACHABLE" | "TARGET_TIMEOUT" | "UNAVAILABLE" | "OVERLOADED" | "MISCONFIGURED";
     };
     responses: {
         /** @description A refusal. */

@@ -100,7 +100,12 @@ const usesHeld = ({ core, caller }: Call<unknown>, { uses }: Plan): Effect[] =>
 /** A call under an approval: the Worker then sends exactly what was approved. */
 function underApproval({ core }: Call<unknown>, made: Plan, { approval }: Allowed): Plan {
   const row = made.uses && approval !== null ? core.rows.get('approval', approval) : null;
-  return row ? { ...made, data: { ...(made.data as object), held: { approval: row.id, isRepeatable: isRepeatable(row) } } } : made;
+  return row
+    ? {
+        ...made,
+        data: { ...(made.data as object), held: { approval: row.id, isRepeatable: isRepeatable(row) } },
+      }
+    : made;
 }
 
 /** The plan of a read under an approval: it changes only the approval that it uses. */

@@ -144,15 +144,20 @@ function policiesThen(policies: readonly Policy[], { changes, isWriting = false 
   // safety: only-reads-repeated
   const isRead = changes.length === 0;
   return policies
-    .map(({ row: { id, revision, name }, config: { required, max_valid_seconds, repeat_writes, approvers } }) => ({
-      id,
-      revision,
-      name,
-      required,
-      ...('accountable' in approvers && { accountable: true as const }),
-      // safety: writing-calls-repeated-if-allowed
-      ...(isRead && (!isWriting || repeat_writes) && max_valid_seconds && { max_valid_seconds }),
-    }))
+    .map(
+      ({
+        row: { id, revision, name },
+        config: { required, max_valid_seconds, repeat_writes, approvers },
+      }) => ({
+        id,
+        revision,
+        name,
+        required,
+        ...('accountable' in approvers && { accountable: true as const }),
+        // safety: writing-calls-repeated-if-allowed
+        ...(isRead && (!isWriting || repeat_writes) && max_valid_seconds && { max_valid_seconds }),
+      }),
+    )
     .sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 

@@ -1,5 +1,5 @@
-// What an attacker may have created that a panic does not revoke (passkeys, enrolments, grants, trusts and
-// log streams), and the sessions it did revoke. Invariant: each list is limited in length and bytes, because
+// What an attacker may have created that a panic does not revoke (passkeys, enrolments, grants, trusts, log
+// streams and upstreams), and the sessions it did revoke. Invariant: each list is limited in length and bytes, because
 // the response of a panic is stored with its commit; the newest items come first.
 
 import { utf8 } from '../../../crypto/bytes';
@@ -44,6 +44,23 @@ const logStreamsOf = ({ rows }: Core, isRecent: (row: { created_at: number }) =>
         id,
         name,
         kind,
+        created_by,
+        created_at: iso(created_at),
+        updated_at: iso(updated_at),
+      })),
+  );
+
+/** Upstreams that were made or changed at a recent time. */
+const upstreamsOf = ({ rows }: Core, isRecent: (row: { created_at: number }) => boolean) =>
+  bounded(
+    rows
+      .within('upstream', '')
+      .filter(({ updated_at }) => isRecent({ created_at: updated_at }))
+      .sort((a, b) => b.updated_at - a.updated_at)
+      .map(({ id, name, base_url, created_by, created_at, updated_at }) => ({
+        id,
+        name,
+        base_url,
         created_by,
         created_at: iso(created_at),
         updated_at: iso(updated_at),
@@ -105,6 +122,7 @@ export function recentOf({ core }: Call<unknown>, now: number) {
         expires_at: isoOrNull(expires_at),
       })),
     ),
+    upstreams: upstreamsOf(core, isRecent),
     log_streams: logStreamsOf(core, isRecent),
     trusts: bounded(
       trusts.map(({ id, name, trust, created_by, created_at }) => ({

@@ -42,6 +42,7 @@ type Stored = Record<string, SqlStorageValue> & {
   answered: number;
 };
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its methods share the statements.
 export function createIntents({ storage: { sql } }: Pick<Core, 'storage'>) {
   sql.exec(
     'create table if not exists use_intents (id text primary key, upstream text not null, root text not null, caller text not null, draft text not null, at integer not null, until integer not null, answered integer not null default 0) without rowid',
