@@ -221,17 +221,14 @@ export async function guardedStream(
   url: string,
   { method, headers, body, signal }: GuardedStream,
 ): Promise<Response | { unreachable: Unreachable }> {
-  // safety: egress-stream-checked
   if (checkTarget(url, egress) !== null) return { unreachable: 'target_refused' };
   try {
     const found = egress.allowPrivate ? null : await lookUp(new URL(url).hostname, signal);
-    // safety: egress-stream-name-looked-up
     if (found) return { unreachable: found };
     return await fetch(url, {
       method,
       headers,
       body: body as BodyInit | null,
-      // safety: egress-stream-redirects-not-followed
       redirect: 'manual',
       encodeResponseBody: 'manual',
       signal,

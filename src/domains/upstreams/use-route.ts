@@ -25,7 +25,7 @@ import { useDigest } from './call/digest';
 import { forward } from './call/forward';
 import { cutUsePath, isPlainPath, type UsePath } from './call/path';
 import type { PlacedValue, UseCall, UsePlan, UsePorts } from './call/plan';
-import { isLoop, isWebSocket, sendable } from './call/request-headers';
+import { covered, isLoop, isWebSocket, sendable } from './call/request-headers';
 import type { Begun } from './gate/use';
 import { keptTokens } from './kept-tokens';
 import { useAuthorization } from './use-credential';
@@ -124,7 +124,13 @@ async function asHeld(use: Use, ask: Ask): Promise<{ reply: Reply; body: Uint8Ar
       : null;
   const shown = body && (fromUtf8(body) ?? toBase64(body));
   const whole = body && { digest: digest as string, body_bytes: body.length, shown: shown as string };
-  const again: Ask = { ...ask, approval, again: true, finding, input: finding ? null : { ...call, whole } };
+  const again: Ask = {
+    ...ask,
+    approval,
+    again: true,
+    finding,
+    input: finding ? null : { ...call, headers: covered(call.headers), whole },
+  };
   return { reply: await callGate(env, again, trace, true, defer), body };
 }
 
@@ -191,7 +197,6 @@ function portsOf(use: Use, ask: Ask, { intent, ends_at }: Begun, plan: UsePlan):
       },
       () => {
         unanswered += 1;
-        // safety: use-ends-without-gate
         if (unanswered > MOST_UNANSWERED) ends.abort();
       },
     );

@@ -1,6 +1,7 @@
 // Calls of upstreams over HTTP: what reaches the upstream, what comes back, and who is refused.
 import { exports } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { approvalIn, newApprovalPolicy, newOffice } from '../../support/approvals';
 import { newKey, newSession } from '../../support/credentials';
 import { newUpstream } from '../../support/upstreams';
 import { type Caller, codeOf, newOrg, send, useWorld } from '../../support/world';
@@ -214,5 +215,54 @@ describe('calls of upstreams', () => {
     const { name } = await newUpstream(o);
     const { token } = await newSession(o, { scopes: ['secrets:use'] });
     expect((await use(o.as(token), name)).status).toBe(200);
+  });
+
+  it('approval: a held call is sent once it is approved, with what the approval covers alone', async () => {
+    const { o, ann, asked } = await newOffice();
+    const { name } = await newUpstream(o);
+    await newApprovalPolicy(o, ['secret.use']);
+    const more = (body: string, headers = {}) => ({
+      method: 'POST',
+      body,
+      headers: {
+        'X-Stainless-Retry-Count': '0',
+        'Idempotency-Key': crypto.randomUUID(),
+        'X-A': 'b',
+        ...headers,
+      },
+    });
+    const held = await use(asked, name, '/v1/charges', more('amount=5'));
+    expect([codeOf(held), held.headers.get('svc-error')]).toEqual([
+      [403, 'APPROVAL_REQUIRED'],
+      'APPROVAL_REQUIRED',
+    ]);
+    expect(sent).toEqual([]);
+    const { id } = approvalIn(held);
+    expect(JSON.stringify((await ann.o.get(`/approvals/${id}`)).json)).toContain('amount=5');
+    expect((await ann.o.post(`/approvals/${id}/approve`, {})).status).toBe(200);
+    const approved = { 'Approval-Id': id };
+    for (const other of [
+      await use(asked, name, '/v1/charges', more('amount=6', approved)),
+      await use(asked, name, '/v1/charges?a', more('amount=5', approved)),
+      await use(asked, name, '/v1/refunds', more('amount=5', approved)),
+      await use(asked, name, '/v1/charges', more('amount=5', { ...approved, 'X-A': 'c' })),
+    ])
+      expect(codeOf(other)).toEqual([409, 'APPROVAL_MISMATCH']);
+    expect(sent).toEqual([]);
+    // A repeat by an SDK has another key and another count.
+    const done = await use(
+      o,
+      name,
+      '/v1/charges',
+      more('amount=5', { ...approved, 'X-Stainless-Retry-Count': '1' }),
+    );
+    expect(done.status).toBe(200);
+    expect(sent).toHaveLength(1);
+    expect(sent[0]?.body).toBe('amount=5');
+    expect(sent[0]?.headers.get('idempotency-key')).toBe(id);
+    expect(sent[0]?.headers.get('x-stainless-retry-count')).toBeNull();
+    expect(sent[0]?.headers.get('x-a')).toBe('b');
+    expect((await use(asked, name, '/v1/charges', more('amount=5', approved))).status).not.toBe(200);
+    expect(sent).toHaveLength(1);
   });
 });

@@ -45,7 +45,6 @@ export function uploadOf(
         const { done, value } = await reader.read();
         if (done) return controller.close();
         counts.request += value.length;
-        // safety: use-request-bytes
         if (counts.request > most) {
           watching.end('request_too_large');
           void reader.cancel().catch(() => {});
@@ -125,7 +124,6 @@ export function downloadOf(body: ReadableStream<Uint8Array>, given: Download): R
             return ended('complete');
           }
           counts.response += part.length;
-          // safety: use-response-bytes
           if (counts.response > most) watching.end('too_large');
           if (watching.signal.aborted) throw new Error('the call ended');
           controller.enqueue(part);

@@ -101,7 +101,6 @@ function headOf({ plan, given: { call } }: Ongoing, response: Response) {
   if (response.status > 599) return rejected('The upstream answered with no valid status.');
   const said = response.headers.get('content-length');
   const length = said !== null && /^\d{1,15}$/.test(said) && kinds?.length === 0 ? Number(said) : null;
-  // safety: use-response-length
   if (hasBody && length !== null && length > plan.max_response_bytes)
     return rejected(`The answer has ${length} bytes, and ${plan.max_response_bytes} are allowed.`);
   return { kinds: kinds ?? [], hasBody, length };
@@ -184,7 +183,6 @@ export async function forward(plan: UsePlan, given: Forwarded, ports: UsePorts):
   if ('code' in head) return refused(ongoing, head);
   let isGiven = false;
   try {
-    // safety: use-entry-before-answer
     isGiven = await ports.answered({
       status: sent.response.status,
       code: null,

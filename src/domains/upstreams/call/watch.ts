@@ -37,7 +37,6 @@ export function watch({ timeout_seconds }: Pick<UsePlan, 'timeout_seconds'>, end
     quiet();
     silence = setTimeout(() => end('timeout'), timeout_seconds * 1000);
   };
-  // safety: use-broken-off-at-its-end
   ends.addEventListener('abort', onEnds);
   if (ends.aborted) onEnds();
   return {
