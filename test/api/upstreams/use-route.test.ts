@@ -251,7 +251,7 @@ describe('calls of upstreams', () => {
     expect(sent).toEqual([]);
     // A repeat by an SDK has another key and another count.
     const done = await use(
-      o,
+      asked,
       name,
       '/v1/charges',
       more('amount=5', { ...approved, 'X-Stainless-Retry-Count': '1' }),
