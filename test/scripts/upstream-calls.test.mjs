@@ -17,7 +17,7 @@ import { root } from '../../scripts/shared/wrangler.mjs';
 const KEY = 'sk_live_1234567890"é€';
 const MASKED = '*'.repeat(Buffer.byteLength(KEY));
 
-/** A Worker that forwards each request as the plan in `Test-Plan` says, and tells what the ports were told. */
+/** A Worker that forwards each request as the plan in `Test-Plan` says, and tells what ports were told. */
 const worker = `
 import { forward } from './domains/upstreams/call/forward';
 import { cutUsePath, isPlainPath } from './domains/upstreams/call/path';
@@ -140,7 +140,10 @@ function call(
   return { request, answer: isRead ? answered(request, body) : never };
 }
 
-/** @returns {Promise<{ status: number; reason: string; headers: http.IncomingHttpHeaders; body: Buffer; isBroken: boolean }>} */
+/**
+ * @typedef {{ status: number; reason: string; headers: http.IncomingHttpHeaders }} Head
+ * @returns {Promise<Head & { body: Buffer; isBroken: boolean }>}
+ */
 function answered(/** @type {http.ClientRequest} */ request, /** @type {any} */ body) {
   return new Promise((resolve, reject) => {
     request.on('error', reject);

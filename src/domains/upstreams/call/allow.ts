@@ -1,5 +1,5 @@
-// Which calls an upstream allows. Pure. Invariant: nothing is allowed that an entry does not name: the method,
-// the path as it is sent, and each header that the entry lists must match.
+// Which calls an upstream allows. Pure. Invariant: nothing is allowed that an entry does not name: the
+// method, the path as it is sent, and each header that the entry lists must match.
 import { matches } from '../../../auth/globs';
 import { isPlainPath } from './path';
 import type { Allow } from './plan';

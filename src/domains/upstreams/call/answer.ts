@@ -31,7 +31,8 @@ const isRenamed = (name: string): boolean => /^(request-id|ratelimit.*|x-ratelim
 
 /**
  * A reference of the upstream as its caller can use it: below the base URL it leads to this service's route,
- * elsewhere it is absolute. Null if it leads to this service itself, where the caller's credential means more.
+ * elsewhere it is absolute. Null if it leads to this service itself, where the caller's credential means
+ * more.
  */
 export function rewritten(reference: string, { base_url, url, route }: AnswerOf): string | null {
   if (!URL.canParse(reference, url)) return null;

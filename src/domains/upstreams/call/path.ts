@@ -42,7 +42,10 @@ const isAmbiguous = (path: string): boolean =>
   /[\\\x00-\x1f\x7f]/.test(path) ||
   path.split('/').some((segment) => /^\.\.?(;.*)?$/s.test(segment));
 
-/** Characters that `fetch` sends in a path as they are (https://url.spec.whatwg.org/#path-percent-encode-set). */
+/**
+ * Characters that `fetch` sends in a path as they are
+ * (https://url.spec.whatwg.org/#path-percent-encode-set).
+ */
 const SENT_AS_IS = /^[!$-;=@-\]_a-z|~]*$/;
 
 /** Whether a path may be sent on, as far as its form decides. */

@@ -50,8 +50,8 @@ export function sendable(headers: Headers): [name: string, value: string][] {
 }
 
 /**
- * Headers that an approval does not cover, since they differ from one attempt to the next. A held call is sent
- * without them.
+ * Headers that an approval does not cover, since they differ from one attempt to the next. A held call is
+ * sent without them.
  */
 const NOT_COVERED =
   /^(user-agent|accept-language|traceparent|tracestate|baggage|idempotency-key|x-amz-date|sec-websocket-(key|version|extensions)|(amz-sdk-|x-stainless-|x-stripe-client-).*)$/;
