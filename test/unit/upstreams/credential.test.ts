@@ -1,8 +1,10 @@
 // Where the credential of a call can be, as SDKs send theirs.
 import { describe, expect, it } from 'vitest';
+import { newToken } from '../../../src/auth/token';
+import { newId } from '../../../src/db/ids';
 import { useAuthorization } from '../../../src/domains/upstreams/use-credential';
 
-const TOKEN = `svc_live_${'0'.repeat(66)}`;
+const TOKEN = newToken('api_key', newId('org'), new Uint8Array(32)).token;
 const found = (headers: Record<string, string>) => useAuthorization(new Headers(headers));
 
 describe('the credential of a call', () => {
