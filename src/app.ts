@@ -8,6 +8,7 @@ import { answerVault } from './compat/vault';
 import { newId } from './db/ids';
 import { routes } from './domains';
 import { answerAcs, answerCallback, answerLogout, answerMetadata } from './domains/sso-signin/pages';
+import { answerUse } from './domains/upstreams/use-route';
 import { type Env, settingsOf } from './env';
 import { ApiError, refuse } from './errors';
 import { health } from './health';
@@ -113,6 +114,10 @@ app.all('/healthz', async (c) => {
   const found = await health(c.env, settings, running(c.env), (work) => c.executionCtx.waitUntil(work));
   return c.json(found, found.status === 'down' ? 503 : 200);
 });
+
+// Before all others: its path is the upstream's, and may look like any.
+for (const path of ['/orgs/:org_id/use/:upstream', '/orgs/:org_id/use/:upstream/*'])
+  app.all(`${API}${path}`, (c) => answerUse(incomingOf(c, {})));
 
 metricsRoute(app);
 docsRoutes(app, routes);

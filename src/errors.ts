@@ -143,6 +143,13 @@ export const catalogue = {
       'The link is protected by a passphrase, and another one was sent. After ten wrong passphrases the link no longer works.',
     remedy: 'Ask the person who sent the link for the passphrase.',
   },
+  USE_NOT_ALLOWED: {
+    status: 403,
+    message: 'This call of the upstream is not allowed.',
+    cause:
+      'The upstream allows no such method, path or header, or whoever made it may not read its secrets any more.',
+    remedy: 'Call what the upstream allows, or have somebody who may read its secrets change it.',
+  },
   ADDRESS_NOT_ALLOWED: {
     status: 403,
     message: 'This credential may not be used from this IP address.',
@@ -451,6 +458,12 @@ export const catalogue = {
     message: 'The target did not answer in time.',
     cause: 'The other service did not respond within 10 seconds.',
     remedy: 'Check the address, and repeat the request later.',
+  },
+  LOOP_DETECTED: {
+    status: 508,
+    message: 'This call came through an upstream of this service already.',
+    cause: 'The base URL of an upstream leads back to this service.',
+    remedy: 'Change the base URL of the upstream to the API itself.',
   },
   UNAVAILABLE: {
     status: 503,

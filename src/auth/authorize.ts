@@ -17,6 +17,8 @@ export interface PermissionSet {
   scopes: readonly string[];
   environments: readonly string[] | null;
   secrets: readonly string[] | null;
+  /** Patterns on the names of upstreams, through which secrets are used. */
+  upstreams: readonly string[] | null;
   expires_at: number | null;
   /** The grant that gives it; absent if the credential itself or the role does. */
   grant?: { id: string; grantee: { type: Grantee; id: string } };
@@ -233,6 +235,19 @@ export const reaches = (
   name: string,
 ): boolean => caller.permissions.some((permissionSet) => holds(permissionSet, scopes, { environment, name }));
 
+/** The scopes that let a caller use a secret: who may read it may use it. */
+export const USING = ['secrets:use', 'secrets:read'] as const;
+
+/** Whether the caller may use a name in an environment through an upstream. */
+export const usesThrough = (caller: Caller, upstream: string, environment: string, name: string): boolean =>
+  caller.permissions.some(
+    (permissionSet) =>
+      // safety: use-within-upstreams
+      (permissionSet.upstreams === null ||
+        permissionSet.upstreams.some((pattern) => matches(pattern, upstream))) &&
+      holds(permissionSet, USING, { environment, name }),
+  );
+
 /** The remaining matching steps of a request. */
 export interface Steps {
   /**
@@ -321,6 +336,10 @@ export function overlap(one: PermissionSet, other: PermissionSet): PermissionSet
     secrets: bounded(one.secrets, other.secrets, (inner, outers) =>
       outers.some((outer) => contains(outer, inner)),
     ),
+    // safety: upstreams-within-ancestors
+    upstreams: bounded(one.upstreams, other.upstreams, (inner, outers) =>
+      outers.some((outer) => contains(outer, inner)),
+    ),
     expires_at: one.expires_at,
   };
 }
@@ -333,7 +352,7 @@ export const nobody: Caller = {
   parent_id: null,
   credential: '',
   root: '',
-  permissions: [{ scopes: [], environments: null, secrets: null, expires_at: null }],
+  permissions: [{ scopes: [], environments: null, secrets: null, upstreams: null, expires_at: null }],
   addresses: [],
   member_addresses: null,
   expires_at: null,

@@ -1,5 +1,5 @@
 // Delegation: what a caller may give to a credential that it creates or changes. Pure. Invariant: nobody
-// gives more than they hold, in any respect: scope, environment, name, time, address, device and what
+// gives more than they hold, in any respect: scope, environment, name, upstream, time, address, device and what
 // `svc mcp` may do.
 
 import type { McpLimits } from '../db/mcp-limits';
@@ -37,6 +37,13 @@ export function withinPermissions(caller: Caller, wanted: Wanted): Refusal | nul
         secrets === null || wanted.secrets?.every((inner) => secrets.some((outer) => contains(outer, inner))),
     );
     if (held.length === 0) return exceeds('does not reach all of these names');
+    // safety: upstreams-within-creator
+    held = held.filter(
+      ({ upstreams }) =>
+        upstreams === null ||
+        wanted.upstreams?.every((inner) => upstreams.some((outer) => contains(outer, inner))),
+    );
+    if (held.length === 0) return exceeds('does not reach all of these upstreams');
     if (!held.some(({ expires_at }) => lasts(expires_at, wanted.expires_at)))
       return exceeds('expires before the lifetime in the request ends');
   }
@@ -75,7 +82,7 @@ export const isNarrower = (before: Wanted, after: Wanted): boolean => {
 };
 
 /**
- * The caller has no limits to environments, names, time or address, and credentials it creates do not depend
+ * The caller has no limits to environments, names, upstreams, time or address, and credentials it creates do not depend
  * on it.
  */
 export const standsAlone = (caller: Caller): boolean =>
@@ -83,4 +90,5 @@ export const standsAlone = (caller: Caller): boolean =>
   caller.expires_at === null &&
   caller.addresses.length === 0 &&
   caller.permissions[0].environments === null &&
-  caller.permissions[0].secrets === null;
+  caller.permissions[0].secrets === null &&
+  caller.permissions[0].upstreams === null;

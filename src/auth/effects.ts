@@ -16,6 +16,7 @@ import {
   type ShareRow,
   type SsoConnectionRow,
   type TeamMemberRow,
+  type UpstreamRow,
 } from '../db/schema';
 import { givenAnew } from './connections';
 import { intersects } from './globs';
@@ -64,6 +65,20 @@ export type Change = {
   [K in RowKind]: { kind: K; before: RowTypes[K] | null; after: RowTypes[K] | null };
 }[RowKind];
 
+/** The effect of using a secret through an upstream. An approval is void once either has changed. */
+export const useEffect = (row: SecretRow, upstream: UpstreamRow): Effect => ({
+  // safety: use-held
+  operations: ['secret.use'],
+  reach: { secrets: [row] },
+  targets: [row, upstream],
+});
+
+/** The secrets that an upstream places, and whether some upstream places one of this name. */
+export interface Placed {
+  by(upstream: UpstreamRow): readonly SecretRow[];
+  isPlaced(secret: SecretRow): boolean;
+}
+
 /** The effect of revealing a secret's value. */
 export const readEffect = (row: SecretRow): Effect => ({
   operations: ['secret.read'],
@@ -77,15 +92,22 @@ export const readEffect = (row: SecretRow): Effect => ({
  */
 export type Find = <K extends 'secret' | 'team' | 'sso_connection'>(kind: K, id: string) => RowTypes[K] | null;
 
-/** The effects of a change, at most one per row. `by` is the caller. */
-export function effectsOf(changes: readonly Change[], by: string, find: Find = () => null): Effect[] {
+/**
+ * The effects of a change. `by` is the caller; `placed` finds the secrets that upstreams place.
+ */
+export function effectsOf(
+  changes: readonly Change[],
+  by: string,
+  find: Find = () => null,
+  placed: Placed = { by: () => [], isPlaced: () => false },
+): Effect[] {
   const removed = new Set(
     changes.flatMap(({ kind, before, after }) => (kind === 'member' && before && !after ? [before.id] : [])),
   );
   return changes.flatMap((change): Effect[] => {
     switch (change.kind) {
       case 'secret':
-        return ofSecret(change.before, change.after);
+        return ofSecret(change.before, change.after, placed);
       case 'org':
         return ofOrg(change.before, change.after);
       case 'policy':
@@ -111,6 +133,8 @@ export function effectsOf(changes: readonly Change[], by: string, find: Find = (
         return change.after && !change.before ? [ofGrant(change.after)] : [];
       case 'share':
         return change.after && !change.before ? [ofShare(change.after, find)] : [];
+      case 'upstream':
+        return change.after ? ofUpstream(change.before, change.after, placed) : [];
       case 'credential':
         return change.after && !change.before ? ofCredential(change.after, find) : [];
       default:
@@ -122,7 +146,7 @@ export function effectsOf(changes: readonly Change[], by: string, find: Find = (
 /**
  * The effect of changing, deleting or restoring a secret. A new secret has nothing yet that needs approval.
  */
-function ofSecret(before: SecretRow | null, after: SecretRow | null): Effect[] {
+function ofSecret(before: SecretRow | null, after: SecretRow | null, { isPlaced }: Placed): Effect[] {
   if (!before) return [];
   const targets = [before];
   if (!after || (after.deleted_at !== null && before.deleted_at === null))
@@ -133,12 +157,24 @@ function ofSecret(before: SecretRow | null, after: SecretRow | null): Effect[] {
   // bypassed through the other route.
   // safety: new-value-held-either-way
   const operations = isRotated ? (['secret.update', 'secret.rotate'] as const) : (['secret.update'] as const);
+  // An upstream then sends the value to whoever may call it.
+  // safety: placed-by-name-held-as-read
+  const isRead = isNamedAnew(before, after) && isPlaced(after);
   // A new name or type could take the secret out of a policy's scope and so bypass it.
   // safety: leaving-a-policy-held
   return [
-    { operations, reach, targets, isGuarded: (policy) => policy.applies(before) && !policy.applies(after) },
+    {
+      operations: isRead ? [...operations, 'secret.read'] : operations,
+      reach,
+      targets,
+      isGuarded: (policy) => policy.applies(before) && !policy.applies(after),
+    },
   ];
 }
+
+/** Whether a live secret has a name that it did not have before. */
+export const isNamedAnew = (before: SecretRow, after: SecretRow): boolean =>
+  after.deleted_at === null && (before.name !== after.name || before.deleted_at !== null);
 
 /**
  * Whether a rotation policy may now replace the value by itself, or sooner than before. Another name or type
@@ -368,13 +404,42 @@ function ofShare({ secret_id }: ShareRow, find: Find): Effect {
   };
 }
 
+/** An upstream shows nothing, but sends values to whoever its address belongs to. */
+function ofUpstream(before: UpstreamRow | null, after: UpstreamRow, { by }: Placed): Effect[] {
+  const directs = ({ name, base_url, auth, allow, maker, taken_at }: UpstreamRow) =>
+    JSON.stringify([name, base_url, auth, allow, maker, taken_at]);
+  if (before && directs(before) === directs(after)) return [];
+  const rows = by(after);
+  const absent = after.secrets.filter((name) => !rows.some((row) => row.name === name));
+  const operations = ['secret.read', 'secret.share'] as const;
+  const targets = [...(before ? [before] : []), ...rows];
+  // safety: upstream-held-as-share
+  return [
+    { operations, reach: { secrets: rows }, targets },
+    // A name without a secret is judged as what may have it later.
+    ...(absent.length
+      ? [
+          {
+            operations,
+            reach: { area: { environments: [after.environment_id], names: absent } },
+            targets,
+          },
+        ]
+      : []),
+  ];
+}
+
+/** What a grant of each permission shares. */
+const GRANTED = {
+  use: ['secret.use', 'secret.share'],
+  read: ['secret.read', 'secret.share'],
+  write: ['secret.read', 'secret.update', 'secret.rotate', 'secret.share'],
+} as const;
+
 /** A grant shares everything in its area, whichever route creates it. */
 const ofGrant = ({ permission, environments, secrets }: GrantRow): Effect => ({
   // safety: grant-held-as-share
-  operations:
-    permission === 'read'
-      ? ['secret.read', 'secret.share']
-      : ['secret.read', 'secret.update', 'secret.rotate', 'secret.share'],
+  operations: GRANTED[permission],
   reach: { area: { environments, names: secrets } },
   targets: [],
 });

@@ -16,6 +16,7 @@ export const permissionsOfRole = ({ role, environments }: Position): PermissionS
   scopes: roleScopes[role],
   environments,
   secrets: null,
+  upstreams: null,
   expires_at: null,
 });
 

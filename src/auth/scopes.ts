@@ -6,7 +6,7 @@ export { roleScopes } from './role-scopes';
 const actions = {
   org: ['read', 'write'],
   environments: ['read', 'write'],
-  secrets: ['list', 'read', 'write', 'rotate', 'delete', 'share'],
+  secrets: ['list', 'read', 'use', 'write', 'rotate', 'delete', 'share'],
   tokens: ['read', 'write'],
   members: ['read', 'write'],
   teams: ['read', 'write'],
@@ -20,6 +20,7 @@ const actions = {
   integrations: ['read', 'sync', 'generate', 'import', 'notify', 'write'],
   scans: ['read', 'write'],
   sso: ['read', 'write'],
+  upstreams: ['read', 'write'],
 } as const;
 
 type Actions = typeof actions;

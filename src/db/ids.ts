@@ -36,6 +36,7 @@ export const idPrefixes = {
   former_member: 'fmr',
   scim: 'scm',
   log_stream: 'log',
+  upstream: 'ups',
   reserved_secret: 'rsv',
   scan: 'scn',
   incident: 'inc',

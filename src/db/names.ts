@@ -34,6 +34,9 @@ export const forms = {
   delivery: isId('dlv'),
   integration: isId('int'),
   log_stream: isId('log'),
+  upstream: isId('ups'),
+  /** The name of an upstream in the path of a call. */
+  use: isSlug,
   share: isId('shr'),
   sync: isId('syn'),
   incident: isId('inc'),

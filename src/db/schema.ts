@@ -9,6 +9,7 @@ import type { CredentialKind } from './credential-kinds';
 import type { McpLimits } from './mcp-limits';
 import type { Region, Regions } from './regions';
 import type { Trust, Workload } from './trusts';
+import type { UpstreamAllow, UpstreamAuth } from './upstreams';
 
 const tenant = () => ({ org_id: text().notNull(), id: text().notNull() });
 const decided = () => ({ revision: integer().notNull(), mac: text().notNull() });
@@ -238,9 +239,11 @@ export const grants = sqliteTable(
     ...tenant(),
     grantee_type: text().$type<Grantee>().notNull(),
     grantee_id: text().notNull(),
-    permission: text().$type<'read' | 'write'>().notNull(),
+    permission: text().$type<'read' | 'write' | 'use'>().notNull(),
     environments: strings(),
     secrets: strings(),
+    /** Patterns on the names of upstreams, which bound use; null if unlimited. */
+    upstreams: strings(),
     created_by: text().notNull(),
     /** The members who are accountable for `created_by`. Null if a release before 0.5.0 created it. */
     accountable: strings(),
@@ -320,6 +323,8 @@ export const credentials = sqliteTable(
     sso: text({ mode: 'json' }).$type<SsoSession>(),
     /** Of a SCIM token. */
     scim: text({ mode: 'json' }).$type<ScimToken>(),
+    /** Patterns on the names of upstreams, which bound use; null if unlimited. */
+    upstreams: strings(),
     ...decided(),
   },
   (t) => [
@@ -515,6 +520,7 @@ export const heldOperations = [
   'secret.rotate',
   'secret.delete',
   'secret.share',
+  'secret.use',
   'break_glass.create',
   'provider_token.create',
   'policy.change',
@@ -860,6 +866,38 @@ export const logStreams = sqliteTable(
 );
 
 /**
+ * HTTP APIs that callers use through the service, which places secrets in their requests. `secrets`: the
+ * names, in its environment, of those that `auth` places.
+ */
+export const upstreams = sqliteTable(
+  'upstreams',
+  {
+    ...tenant(),
+    name: text().notNull(),
+    base_url: text().notNull(),
+    environment_id: text().notNull(),
+    auth: text({ mode: 'json' }).$type<UpstreamAuth[]>().notNull(),
+    secrets: strings().notNull(),
+    allow: text({ mode: 'json' }).$type<UpstreamAllow[]>().notNull(),
+    max_request_bytes: integer().notNull(),
+    max_response_bytes: integer().notNull(),
+    timeout_seconds: integer().notNull(),
+    /** Calls a minute; null for no bound of its own. */
+    rate_limit: integer(),
+    created_by: text().notNull(),
+    /** The member or credential on whose behalf it places secrets: it works while they may read each. */
+    maker: text().notNull(),
+    /** When, and the number of panics then: a member's upstream stops with a later one, or a suspension. */
+    taken_at: integer().notNull(),
+    generation: integer().notNull(),
+    created_at: integer().notNull(),
+    updated_at: integer().notNull(),
+    ...decided(),
+  },
+  (t) => [primaryKey({ columns: [t.org_id, t.id] })],
+);
+
+/**
  * How far streams had come a minute ago or less: a gate that lost its storage continues from here. `mac`
  * authenticates the position under the key for rows.
  */
@@ -1115,6 +1153,7 @@ export type SsoConnectionRow = typeof ssoConnections.$inferSelect;
 export type SsoLinkRow = typeof ssoLinks.$inferSelect;
 export type FormerMemberRow = typeof formerMembers.$inferSelect;
 export type LogStreamRow = typeof logStreams.$inferSelect;
+export type UpstreamRow = typeof upstreams.$inferSelect;
 export type CheckpointRow = typeof auditCheckpoints.$inferSelect;
 export type SegmentRow = typeof auditSegments.$inferSelect;
 

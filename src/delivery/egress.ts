@@ -203,6 +203,42 @@ export async function guardedFetch(
   }
 }
 
+export interface GuardedStream {
+  method: string;
+  /** All headers to send, in addition to those of HTTP itself. */
+  headers: [name: string, value: string][];
+  body: ReadableStream<Uint8Array> | Uint8Array | null;
+  /** Ends the exchange, the body of the response included. */
+  signal: AbortSignal;
+}
+
+/**
+ * Like `guardedFetch`, but streams both ways: the caller bounds time and bytes. The body of the response is
+ * as it was sent, compressed or not. Never throws.
+ */
+export async function guardedStream(
+  egress: Egress,
+  url: string,
+  { method, headers, body, signal }: GuardedStream,
+): Promise<Response | { unreachable: Unreachable }> {
+  if (checkTarget(url, egress) !== null) return { unreachable: 'target_refused' };
+  try {
+    const found = egress.allowPrivate ? null : await lookUp(new URL(url).hostname, signal);
+    if (found) return { unreachable: found };
+    return await fetch(url, {
+      method,
+      headers,
+      body: body as BodyInit | null,
+      redirect: 'manual',
+      encodeResponseBody: 'manual',
+      signal,
+    } as RequestInit);
+  } catch {
+    // The platform's error message may contain the URL.
+    return { unreachable: signal.aborted ? 'timeout' : 'connection_failed' };
+  }
+}
+
 /** The first bytes of a response's body; the rest is not read. */
 async function startOf({ body }: Response, most: number, signal: AbortSignal): Promise<Uint8Array> {
   if (!body) return new Uint8Array();

@@ -37,6 +37,7 @@ import { syncs } from './syncs';
 import { teams } from './teams';
 import { terminals } from './terminals';
 import { trusts } from './trusts';
+import { upstreams } from './upstreams';
 import { webhooks } from './webhooks';
 
 /**
@@ -65,6 +66,7 @@ export const domains: readonly Domain[] = [
   imports,
   integrations,
   syncs,
+  upstreams,
   shares,
   scans,
   sso,

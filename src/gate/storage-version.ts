@@ -51,6 +51,8 @@ const steps: ((sql: SqlStorage) => void)[] = [
   () => {},
   // 7: suspended members and SCIM tokens, which an earlier release would ignore.
   () => {},
+  // 8: upstreams, and what bounds their use, which an earlier release would ignore.
+  () => {},
 ];
 
 export const STORAGE_VERSION = steps.length + 1;

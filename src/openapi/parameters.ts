@@ -174,6 +174,7 @@ const kinds: Record<string, IdKind> = {
   devices: 'device',
   webhooks: 'webhook',
   'log-streams': 'log_stream',
+  upstreams: 'upstream',
   deliveries: 'delivery',
   integrations: 'integration',
   syncs: 'sync',

@@ -61,6 +61,14 @@ export const bodies: Record<string, unknown> = {
   },
   'PATCH /orgs/{org_id}/log-streams/{id}': { name: 'other' },
   'POST /orgs/{org_id}/log-streams/{id}/seek': { sequence: 1 },
+  'POST /orgs/{org_id}/upstreams': {
+    name: 'stripe',
+    base_url: 'https://api.example.com',
+    environment: 'production',
+    auth: [{ type: 'header', name: 'Authorization', value: 'Bearer {{STRIPE_KEY}}' }],
+    allow: [{ methods: ['GET'], paths: ['/v1/*'] }],
+  },
+  'PATCH /orgs/{org_id}/upstreams/{id}': { timeout_seconds: 20 },
   'POST /orgs/{org_id}/integrations': {
     kind: 'notify',
     platform: 'slack',

@@ -79,6 +79,7 @@ const credential = (kind: CredentialRow['kind'], id: string, fields: Partial<Cre
   scopes: ['secrets:read'],
   environments: null,
   secrets: null,
+  upstreams: null,
   allowed_addresses: null,
   rate_limit: 600,
   created_by: '',

@@ -57,6 +57,8 @@ describe('domains', () => {
       ...['read', 'show', 'history', 'list', 'write', 'create', 'delete', 'restore', 'describe', 'label'].map(
         (call) => `secret.${call}_aws`,
       ),
+      // On the paths of calls of upstreams.
+      'secret.use',
       // What identity providers call.
       'auth.sso_logout',
     ];
@@ -77,6 +79,7 @@ describe('domains', () => {
       ...['secret.expired', 'credential.expiring', 'webhook.deliver', 'webhook.disable'],
       ...['log_stream.deliver', 'log_stream.disable'],
       ...['integration.deliver', 'integration.sync_auto', 'integration.sync_run', 'integration.sync_end'],
+      'secret.use_end',
       'domain.check',
     ]);
     for (const action of unrouted) expect(actions[action as Action].kinds).toEqual(['system']);
@@ -101,6 +104,10 @@ describe('domains', () => {
       'integration.sync_plan',
       'integration.sync_next',
       'integration.sync_end',
+      'use.begin',
+      'use.answered',
+      'use.alive',
+      'use.ended',
       'domain.held',
       'domain.check',
       'domain.checked',

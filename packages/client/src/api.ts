@@ -2697,6 +2697,88 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orgs/{org_id}/upstreams": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List upstreams
+         * @description Those that the caller may see or use.
+         *
+         *     Needs one of the scopes `upstreams:read`, `secrets:use`, `secrets:read`.
+         */
+        get: operations["upstream_list"];
+        put?: never;
+        /**
+         * Create an upstream
+         * @description Needs `upstreams:write`, and `secrets:read` on each secret that it places. Whoever holds `secrets:use` on them can then call the API without ever seeing a value. It works while its maker may read them.
+         *
+         *     Needs the scope `upstreams:write`.
+         */
+        post: operations["upstream_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/upstreams/{id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the upstream. */
+                id: components["parameters"]["id.15"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Show an upstream
+         * @description Needs one of the scopes `upstreams:read`, `secrets:use`, `secrets:read`.
+         */
+        get: operations["upstream_read"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete an upstream
+         * @description No call begins after the response.
+         *
+         *     Needs the scope `upstreams:write`.
+         */
+        delete: operations["upstream_delete"];
+        options?: never;
+        head?: never;
+        /**
+         * Change an upstream
+         * @description Needs what its creation needs. Whoever changes `name`, `base_url`, `auth` or `allow`, or anything of one that has stopped, is its maker from then on.
+         *
+         *     Needs the scope `upstreams:write`.
+         */
+        patch: operations["upstream_update"];
+        trace?: never;
+    };
     "/orgs/{org_id}/secrets/{id}/share": {
         parameters: {
             query?: never;
@@ -2858,7 +2940,7 @@ export interface paths {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the domain. */
-                id: components["parameters"]["id.15"];
+                id: components["parameters"]["id.16"];
             };
             cookie?: never;
         };
@@ -2954,7 +3036,7 @@ export interface paths {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the connection. */
-                id: components["parameters"]["id.16"];
+                id: components["parameters"]["id.17"];
             };
             cookie?: never;
         };
@@ -3086,7 +3168,7 @@ export interface paths {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the incident. */
-                id: components["parameters"]["id.18"];
+                id: components["parameters"]["id.19"];
             };
             cookie?: never;
         };
@@ -3629,7 +3711,7 @@ export interface paths {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the trust. */
-                id: components["parameters"]["id.19"];
+                id: components["parameters"]["id.20"];
             };
             cookie?: never;
         };
@@ -3826,6 +3908,8 @@ export interface components {
             environments: string[] | null;
             /** @description Patterns of secret names. null means all. */
             secrets: string[] | null;
+            /** @description Patterns of upstreams that may be used. null means all. */
+            upstreams: string[] | null;
             /** @description null means any address. */
             allowed_addresses: string[] | null;
             /**
@@ -4482,12 +4566,13 @@ export interface components {
                 id: string;
             };
             /**
-             * @description read grants secrets:list and secrets:read. write also grants secrets:write and secrets:rotate.
+             * @description read grants secrets:list and secrets:read. write also grants secrets:write and secrets:rotate. use grants secrets:list and secrets:use, through the upstreams that it names.
              * @enum {string}
              */
-            permission: "read" | "write";
+            permission: "read" | "write" | "use";
             environments: string[] | null;
             secrets: string[] | null;
+            upstreams: string[] | null;
             /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
             created_by: string;
             /** @description The credential that this grant is revoked together with. null if there is none. */
@@ -4511,10 +4596,10 @@ export interface components {
                 id: string;
             };
             /**
-             * @description read grants secrets:list and secrets:read. write also grants secrets:write and secrets:rotate.
+             * @description read grants secrets:list and secrets:read. write also grants secrets:write and secrets:rotate. use grants secrets:list and secrets:use, through the upstreams that it names.
              * @enum {string}
              */
-            permission: "read" | "write";
+            permission: "read" | "write" | "use";
             /** @description Environments by id or slug. By default, those of its creator. */
             environments?: string[];
             /**
@@ -4524,6 +4609,13 @@ export interface components {
              *     ]
              */
             secrets?: string[];
+            /**
+             * @description Upstreams that may be used, as glob patterns. Required with use.
+             * @example [
+             *       "app/*"
+             *     ]
+             */
+            upstreams?: string[];
             /**
              * Format: date-time
              * @example 2027-11-21T12:00:00.000Z
@@ -4569,6 +4661,7 @@ export interface components {
                 scopes: string[];
                 environments: string[] | null;
                 secrets: string[] | null;
+                upstreams: string[] | null;
             }[];
             environments: string[] | null;
             /**
@@ -4577,6 +4670,7 @@ export interface components {
              */
             default_environment: string | null;
             secrets: string[] | null;
+            upstreams: string[] | null;
             /** Format: date-time */
             expires_at: string | null;
             parent_id: string | null;
@@ -4629,6 +4723,13 @@ export interface components {
              *     ]
              */
             secrets?: string[];
+            /**
+             * @description Upstreams that may be used, as glob patterns. By default, those of its creator.
+             * @example [
+             *       "app/*"
+             *     ]
+             */
+            upstreams?: string[];
             /**
              * @example [
              *       "203.0.113.0/24"
@@ -4738,6 +4839,13 @@ export interface components {
              */
             secrets?: string[];
             /**
+             * @description Upstreams that may be used, as glob patterns. By default, those of its API key.
+             * @example [
+             *       "app/*"
+             *     ]
+             */
+            upstreams?: string[];
+            /**
              * @example [
              *       "203.0.113.0/24"
              *     ]
@@ -4810,6 +4918,8 @@ export interface components {
             environments: string[] | null;
             /** @description Patterns of secret names. null means all. */
             secrets: string[] | null;
+            /** @description Patterns of upstreams that may be used. null means all. */
+            upstreams: string[] | null;
             /** @description null means any address. */
             allowed_addresses: string[] | null;
             /**
@@ -4877,6 +4987,13 @@ export interface components {
              *     ]
              */
             secrets?: string[];
+            /**
+             * @description Upstreams that may be used, as glob patterns. By default, those of its creator.
+             * @example [
+             *       "app/*"
+             *     ]
+             */
+            upstreams?: string[];
             /**
              * @description Lifetime in seconds. By default 30 days, or until its creator expires if that is sooner.
              * @example 86400
@@ -4962,6 +5079,12 @@ export interface components {
              */
             secrets?: string[] | null;
             /**
+             * @example [
+             *       "app/*"
+             *     ]
+             */
+            upstreams?: string[] | null;
+            /**
              * @description A new lifetime in seconds, counted from now. null removes the lifetime.
              * @example 86400
              */
@@ -5043,6 +5166,8 @@ export interface components {
             environments: string[] | null;
             /** @description Patterns of secret names. null means all. */
             secrets: string[] | null;
+            /** @description Patterns of upstreams that may be used. null means all. */
+            upstreams: string[] | null;
             /** @description null means any address. */
             allowed_addresses: string[] | null;
             /**
@@ -6051,6 +6176,26 @@ export interface components {
             withheld?: string[];
             /** @description SHA-256 of these ids as compact JSON. */
             withheld_digest?: string;
+            /** @description For a call of an upstream: what was asked of whom, with which secrets. */
+            use?: {
+                /** @example api.stripe.com */
+                host: string;
+                /** @example POST */
+                method: string;
+                /** @example /v1/charges */
+                path: string;
+                secrets: {
+                    /** @example aud_01M9xQeKcX3vTz6nWJfQ4b */
+                    id: string;
+                    name: string;
+                    /** @example 1 */
+                    version: number;
+                }[];
+                request_bytes?: number;
+                response_bytes?: number;
+                /** @example complete */
+                ended?: string;
+            };
             /** @description For a rotation of an API key or a panic: the id of the new API key. */
             successor?: string;
             /** @description For a shared secret: the id of the share link or the grant. */
@@ -7309,6 +7454,247 @@ export interface components {
             /** Format: date-time */
             finishedAt: string | null;
         };
+        Upstream: {
+            /** @example ups_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /**
+             * @description The ETag is "r" and this number.
+             * @example 1
+             */
+            revision: number;
+            /** @example stripe */
+            name: string;
+            /** @example https://api.stripe.com */
+            base_url: string;
+            /**
+             * @example [
+             *       {
+             *         "methods": [
+             *           "POST"
+             *         ],
+             *         "paths": [
+             *           "/v1/charges"
+             *         ]
+             *       }
+             *     ]
+             */
+            allow: {
+                methods: components["schemas"]["UpstreamAllowItemMethodsItem"][];
+                paths: string[];
+                headers?: {
+                    [key: string]: string;
+                };
+            }[];
+            /** @example production */
+            environment: string;
+            /**
+             * @example [
+             *       {
+             *         "type": "header",
+             *         "name": "Authorization",
+             *         "value": "Bearer {{STRIPE_KEY}}"
+             *       }
+             *     ]
+             */
+            auth: components["schemas"]["UpstreamAuthItem"][];
+            /**
+             * @description The names of the secrets that it places.
+             * @example [
+             *       "STRIPE_KEY"
+             *     ]
+             */
+            secrets: string[];
+            max_request_bytes: number;
+            max_response_bytes: number;
+            timeout_seconds: number;
+            /** @example 600 */
+            rate_limit: number | null;
+            /**
+             * @description `stopped`: whoever made it, or last changed where it sends, has ended or may not read its secrets any more. It works again once somebody who may changes it.
+             * @example active
+             * @enum {string}
+             */
+            status: "active" | "stopped";
+            /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        UpstreamIn: {
+            /** @example stripe */
+            name: string;
+            /** @example https://api.stripe.com */
+            base_url: string;
+            /** @example production */
+            environment: string;
+            /**
+             * @description How secrets are placed. `{{NAME}}` names a secret of the environment. At least one is required: other text is shown, so it must be no credential.
+             * @example [
+             *       {
+             *         "type": "header",
+             *         "name": "Authorization",
+             *         "value": "Bearer {{STRIPE_KEY}}"
+             *       }
+             *     ]
+             */
+            auth: components["schemas"]["UpstreamAuthItem"][];
+            /**
+             * @description The requests that are let through, and no others. Paths are glob patterns on the path behind the base URL.
+             * @example [
+             *       {
+             *         "methods": [
+             *           "POST"
+             *         ],
+             *         "paths": [
+             *           "/v1/charges"
+             *         ]
+             *       }
+             *     ]
+             */
+            allow: {
+                methods: components["schemas"]["UpstreamAllowItemMethodsItem"][];
+                paths: string[];
+                headers?: {
+                    [key: string]: string;
+                };
+            }[];
+            /** @description 10 MiB by default. */
+            max_request_bytes?: number;
+            /** @description 25 MiB by default. */
+            max_response_bytes?: number;
+            /** @description 30 by default. */
+            timeout_seconds?: number;
+            /**
+             * @description Calls a minute.
+             * @example 600
+             */
+            rate_limit?: number;
+        };
+        UpstreamPage: {
+            data: components["schemas"]["UpstreamShown"][];
+            /** @description null on the last page. */
+            next_cursor: string | null;
+            has_more: boolean;
+        };
+        /** @description Whole for `upstreams:read`. With `secrets:use` alone, without where secrets are placed. */
+        UpstreamShown: {
+            /** @example ups_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /**
+             * @description The ETag is "r" and this number.
+             * @example 1
+             */
+            revision: number;
+            /** @example stripe */
+            name: string;
+            /** @example https://api.stripe.com */
+            base_url: string;
+            /**
+             * @example [
+             *       {
+             *         "methods": [
+             *           "POST"
+             *         ],
+             *         "paths": [
+             *           "/v1/charges"
+             *         ]
+             *       }
+             *     ]
+             */
+            allow: {
+                methods: components["schemas"]["UpstreamAllowItemMethodsItem"][];
+                paths: string[];
+                headers?: {
+                    [key: string]: string;
+                };
+            }[];
+            /** @example production */
+            environment?: string;
+            /**
+             * @example [
+             *       {
+             *         "type": "header",
+             *         "name": "Authorization",
+             *         "value": "Bearer {{STRIPE_KEY}}"
+             *       }
+             *     ]
+             */
+            auth?: components["schemas"]["UpstreamAuthItem"][];
+            /**
+             * @description The names of the secrets that it places.
+             * @example [
+             *       "STRIPE_KEY"
+             *     ]
+             */
+            secrets?: string[];
+            max_request_bytes?: number;
+            max_response_bytes?: number;
+            timeout_seconds?: number;
+            /** @example 600 */
+            rate_limit?: number | null;
+            /**
+             * @description `stopped`: whoever made it, or last changed where it sends, has ended or may not read its secrets any more. It works again once somebody who may changes it.
+             * @example active
+             * @enum {string}
+             */
+            status?: "active" | "stopped";
+            /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
+            created_by?: string;
+            /** Format: date-time */
+            created_at?: string;
+            /** Format: date-time */
+            updated_at?: string;
+        };
+        UpstreamPatch: {
+            /** @example stripe */
+            name?: string;
+            /** @example https://api.stripe.com */
+            base_url?: string;
+            /**
+             * @description How secrets are placed. `{{NAME}}` names a secret of the environment. At least one is required: other text is shown, so it must be no credential.
+             * @example [
+             *       {
+             *         "type": "header",
+             *         "name": "Authorization",
+             *         "value": "Bearer {{STRIPE_KEY}}"
+             *       }
+             *     ]
+             */
+            auth?: components["schemas"]["UpstreamAuthItem"][];
+            /**
+             * @description The requests that are let through, and no others. Paths are glob patterns on the path behind the base URL.
+             * @example [
+             *       {
+             *         "methods": [
+             *           "POST"
+             *         ],
+             *         "paths": [
+             *           "/v1/charges"
+             *         ]
+             *       }
+             *     ]
+             */
+            allow?: {
+                methods: components["schemas"]["UpstreamAllowItemMethodsItem"][];
+                paths: string[];
+                headers?: {
+                    [key: string]: string;
+                };
+            }[];
+            /** @description 10 MiB by default. */
+            max_request_bytes?: number;
+            /** @description 25 MiB by default. */
+            max_response_bytes?: number;
+            /** @description 30 by default. */
+            timeout_seconds?: number;
+            /**
+             * @description Calls a minute; null for no bound.
+             * @example 600
+             */
+            rate_limit?: number | null;
+        };
         /**
          * @example {
          *       "id": "shr_01M9xQeKcX3vTz6nWJfQ4b",
@@ -7799,7 +8185,7 @@ export interface components {
                         id: string;
                     };
                     /** @enum {string} */
-                    permission: "read" | "write";
+                    permission: "read" | "write" | "use";
                     /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
                     created_by: string;
                     /** Format: date-time */
@@ -7807,6 +8193,8 @@ export interface components {
                     /** Format: date-time */
                     expires_at: string | null;
                 }[];
+                /** @description Upstreams that were created or changed. Those of members have stopped. */
+                upstreams: components["schemas"]["RecentUpstream"][];
                 /** @description Log streams that were created or changed. Those of members have stopped. */
                 log_streams: components["schemas"]["RecentLogStream"][];
                 /** @description Connections to identity providers that were created or changed. */
@@ -7851,6 +8239,20 @@ export interface components {
              * @example 2026-11-22T12:00:00.000Z
              */
             expires_at: string;
+        };
+        RecentUpstream: {
+            /** @example ups_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /** @example stripe */
+            name: string;
+            /** @example https://api.stripe.com */
+            base_url: string;
+            /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
         };
         RecentLogStream: {
             /** @example log_01M9xQeKcX3vTz6nWJfQ4b */
@@ -7947,6 +8349,18 @@ export interface components {
                 /** Format: date-time */
                 time: string;
             }[];
+            /** @description Each version of each secret that one of them used through an upstream, without seeing it, with the time of the first use. */
+            used: {
+                secret_id: string;
+                /** @description null if it is gone or may not be listed. */
+                name: string | null;
+                /** @example 1 */
+                version: number;
+                /** Format: date-time */
+                time: string;
+            }[];
+            /** @description Upstreams that one of them created or changed, with the time of the first change, newest 10,000. They have stopped, unless somebody else changed where they send since. */
+            upstreams: components["schemas"]["MadeUpstream"][];
             written: {
                 secret_id: string;
                 /** @description null if it is gone or may not be listed. */
@@ -8002,6 +8416,16 @@ export interface components {
             }[];
             /** @description How many credentials are not revoked yet. Repeat the request. */
             remaining?: number;
+        };
+        MadeUpstream: {
+            /** @example ups_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /** @example stripe */
+            name: string | null;
+            /** @enum {string} */
+            action: "upstream.create" | "upstream.update";
+            /** Format: date-time */
+            time: string;
         };
         ConfiguredConnection: {
             /** @example int_01M9xQeKcX3vTz6nWJfQ4b */
@@ -8192,6 +8616,18 @@ export interface components {
                     /** Format: date-time */
                     time: string;
                 }[];
+                /** @description Each version of each secret that one of them used through an upstream, without seeing it, with the time of the first use. */
+                used: {
+                    secret_id: string;
+                    /** @description null if it is gone or may not be listed. */
+                    name: string | null;
+                    /** @example 1 */
+                    version: number;
+                    /** Format: date-time */
+                    time: string;
+                }[];
+                /** @description Upstreams that one of them created or changed, with the time of the first change, newest 10,000. They have stopped, unless somebody else changed where they send since. */
+                upstreams: components["schemas"]["MadeUpstream"][];
                 written: {
                     secret_id: string;
                     /** @description null if it is gone or may not be listed. */
@@ -8300,7 +8736,7 @@ export interface components {
                         id: string;
                     };
                     /** @enum {string} */
-                    permission: "read" | "write";
+                    permission: "read" | "write" | "use";
                     /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
                     created_by: string;
                     /** Format: date-time */
@@ -8308,6 +8744,8 @@ export interface components {
                     /** Format: date-time */
                     expires_at: string | null;
                 }[];
+                /** @description Upstreams that were created or changed. Those of members have stopped. */
+                upstreams: components["schemas"]["RecentUpstream"][];
                 /** @description Log streams that were created or changed. Those of members have stopped. */
                 log_streams: components["schemas"]["RecentLogStream"][];
                 /** @description Connections to identity providers that were created or changed. */
@@ -8761,6 +9199,8 @@ export interface components {
             environments: string[] | null;
             /** @description Patterns of the secret names that its session tokens can access. null means all. */
             secrets: string[] | null;
+            /** @description Patterns of the upstreams that its session tokens can use. null means all. */
+            upstreams: string[] | null;
             /** @description IP addresses and ranges. null means any address. */
             allowed_addresses: string[] | null;
             /** @example 3600 */
@@ -8841,6 +9281,13 @@ export interface components {
              *     ]
              */
             secrets?: string[];
+            /**
+             * @description Upstreams that may be used, as glob patterns. By default, those of its creator.
+             * @example [
+             *       "app/*"
+             *     ]
+             */
+            upstreams?: string[];
             /**
              * @example [
              *       "203.0.113.0/24"
@@ -8937,6 +9384,12 @@ export interface components {
              *     ]
              */
             secrets?: string[] | null;
+            /**
+             * @example [
+             *       "app/*"
+             *     ]
+             */
+            upstreams?: string[] | null;
             /**
              * @example [
              *       "203.0.113.0/24"
@@ -9070,7 +9523,7 @@ export interface components {
          */
         PolicyConfig: components["schemas"]["NamingConfig"] | components["schemas"]["RotationConfig"] | components["schemas"]["ApprovalConfig"];
         /** @enum {string} */
-        ApprovalConfigOperationsItem: "secret.read" | "secret.update" | "secret.rotate" | "secret.delete" | "secret.share" | "break_glass.create" | "provider_token.create" | "policy.change" | "team.change" | "member.change";
+        ApprovalConfigOperationsItem: "secret.read" | "secret.update" | "secret.rotate" | "secret.delete" | "secret.share" | "secret.use" | "break_glass.create" | "provider_token.create" | "policy.change" | "team.change" | "member.change";
         ApprovalConfigApproversChoice1: {
             team_id: string;
         };
@@ -9127,7 +9580,7 @@ export interface components {
         /** @enum {string} */
         ComplianceFindingId: "secrets-rotation-overdue" | "secrets-never-rotated" | "secrets-expiring" | "secrets-unread" | "secrets-naming" | "credentials-unused" | "credentials-without-expiry" | "credentials-over-scoped" | "members-without-passkey" | "devices-unassigned" | "break-glass-use" | "approvals" | "emergency-operations" | "refused-administration" | "integrity-alarms" | "audit-chain" | "delivery-failures";
         /** @enum {string} */
-        EventType: "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "GRANT_REMOVED" | "POLICY_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "SSO_CHANGED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED" | "INCIDENT_OPENED" | "LOG_STREAM_CHANGED" | "LOG_STREAM_DISABLED";
+        EventType: "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "GRANT_REMOVED" | "POLICY_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "SSO_CHANGED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED" | "INCIDENT_OPENED" | "LOG_STREAM_CHANGED" | "LOG_STREAM_DISABLED" | "UPSTREAM_CHANGED";
         /**
          * @example [
          *       "SECRET_ROTATED"
@@ -9135,7 +9588,7 @@ export interface components {
          */
         WebhookEvents: "*" | string[];
         /** @enum {string} */
-        WebhookEventsItem: "*" | "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "GRANT_REMOVED" | "POLICY_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "SSO_CHANGED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED" | "INCIDENT_OPENED" | "LOG_STREAM_CHANGED" | "LOG_STREAM_DISABLED";
+        WebhookEventsItem: "*" | "CREDENTIAL_CREATED" | "CREDENTIAL_REVOKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "MEMBER_ENROLLED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "GRANT_REMOVED" | "POLICY_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "SSO_CHANGED" | "ENROLMENT_CREATED" | "ORG_RECOVERED" | "SECRET_ROTATION_DUE" | "SECRET_ROTATED" | "POLICY_VIOLATED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_BLOCKED" | "DEVICE_REMOVED" | "AUDIT_CHECKPOINT" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "SECRET_REVOKED" | "SECRET_EXPIRING" | "SECRET_EXPIRED" | "SECRET_LEAKED" | "CREDENTIAL_EXPIRING" | "WEBHOOK_DISABLED" | "SYNC_COMPLETED" | "SYNC_FAILED" | "INCIDENT_OPENED" | "LOG_STREAM_CHANGED" | "LOG_STREAM_DISABLED" | "UPSTREAM_CHANGED";
         /**
          * @description Kinds of events, or `*` for all, including future ones.
          * @example [
@@ -9167,7 +9620,7 @@ export interface components {
         NotifyPlatform: "slack" | "microsoft-teams" | "discord" | "google-chat" | "mattermost" | "telegram" | "pagerduty" | "opsgenie" | "webhook" | "email";
         NotifyConfigValue: string | number | boolean | (string | number)[] | components["schemas"]["LogStreamConfigValueChoice3"];
         /** @enum {string} */
-        IntegrationEventsItem: "SECRET_LEAKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "ORG_RECOVERED" | "INCIDENT_OPENED" | "SYNC_FAILED" | "WEBHOOK_DISABLED" | "LOG_STREAM_DISABLED" | "LOG_STREAM_CHANGED" | "POLICY_VIOLATED" | "SECRET_EXPIRING" | "CREDENTIAL_EXPIRING" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "SECRET_ROTATION_DUE" | "CREDENTIAL_REVOKED" | "DEVICE_BLOCKED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "SSO_CHANGED" | "ENROLMENT_CREATED" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_ROTATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_REMOVED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "GRANT_REMOVED" | "POLICY_CREATED" | "MEMBER_ENROLLED" | "CREDENTIAL_CREATED" | "SYNC_COMPLETED" | "AUDIT_CHECKPOINT";
+        IntegrationEventsItem: "SECRET_LEAKED" | "BREAK_GLASS_ISSUED" | "BREAK_GLASS_USED" | "ORG_RECOVERED" | "INCIDENT_OPENED" | "SYNC_FAILED" | "WEBHOOK_DISABLED" | "LOG_STREAM_DISABLED" | "LOG_STREAM_CHANGED" | "UPSTREAM_CHANGED" | "POLICY_VIOLATED" | "SECRET_EXPIRING" | "CREDENTIAL_EXPIRING" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "SECRET_ROTATION_DUE" | "CREDENTIAL_REVOKED" | "DEVICE_BLOCKED" | "MEMBER_ADDED" | "MEMBER_CHANGED" | "MEMBER_REMOVED" | "GRANT_CREATED" | "POLICY_CHANGED" | "POLICY_REMOVED" | "TRUST_CHANGED" | "SSO_CHANGED" | "ENROLMENT_CREATED" | "SECRET_CREATED" | "SECRET_UPDATED" | "SECRET_ROTATED" | "SECRET_DELETED" | "SECRET_RESTORED" | "SECRET_SHARED" | "DEVICE_REGISTERED" | "DEVICE_ASSIGNED" | "DEVICE_UNASSIGNED" | "DEVICE_REMOVED" | "APPROVAL_REQUESTED" | "APPROVAL_DECIDED" | "GRANT_REMOVED" | "POLICY_CREATED" | "MEMBER_ENROLLED" | "CREDENTIAL_CREATED" | "SYNC_COMPLETED" | "AUDIT_CHECKPOINT";
         /**
          * @description For kind notify.
          * @example [
@@ -9247,6 +9700,70 @@ export interface components {
             events?: components["schemas"]["IntegrationEvents"];
         };
         IntegrationConfigValue: string | number | boolean | (string | number)[] | components["schemas"]["LogStreamConfigValueChoice3"] | null;
+        /** @enum {string} */
+        UpstreamAllowItemMethodsItem: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
+        UpstreamAuthItemChoice1: {
+            /** @enum {string} */
+            type: "header";
+            name: string;
+            value: string;
+            guessable?: boolean;
+        };
+        UpstreamAuthItemChoice2: {
+            /** @enum {string} */
+            type: "basic";
+            username: string;
+            password: string;
+            guessable?: boolean;
+        };
+        UpstreamAuthItemChoice3: {
+            /** @enum {string} */
+            type: "query";
+            name: string;
+            value: string;
+            guessable?: boolean;
+        };
+        UpstreamAuthItemChoice4: {
+            /** @enum {string} */
+            type: "aws_sigv4";
+            access_key_id: string;
+            secret_access_key: string;
+            session_token?: string;
+            region: string;
+            service: string;
+            guessable?: boolean;
+        };
+        UpstreamAuthItemChoice5: {
+            /** @enum {string} */
+            type: "oauth2_client_credentials";
+            token_url: string;
+            client_id: string;
+            client_secret: string;
+            scope?: string;
+            audience?: string;
+            guessable?: boolean;
+        };
+        UpstreamAuthItemChoice6: {
+            /** @enum {string} */
+            type: "google_service_account";
+            key: string;
+            /**
+             * @example [
+             *       "secrets:read"
+             *     ]
+             */
+            scopes: string[];
+            guessable?: boolean;
+        };
+        UpstreamAuthItemChoice7: {
+            /** @enum {string} */
+            type: "github_app";
+            app_id: string;
+            installation_id: string;
+            private_key: string;
+            guessable?: boolean;
+        };
+        UpstreamAuthItem: components["schemas"]["UpstreamAuthItemChoice1"] | components["schemas"]["UpstreamAuthItemChoice2"] | components["schemas"]["UpstreamAuthItemChoice3"] | components["schemas"]["UpstreamAuthItemChoice4"] | components["schemas"]["UpstreamAuthItemChoice5"] | components["schemas"]["UpstreamAuthItemChoice6"] | components["schemas"]["UpstreamAuthItemChoice7"];
         NewShareChoice1: {
             /** @example shr_01M9xQeKcX3vTz6nWJfQ4b */
             id: string;
@@ -9266,11 +9783,8 @@ export interface components {
                 /** @example mem_01M9xQeKcX3vTz6nWJfQ4b */
                 id: string;
             };
-            /**
-             * @description As in POST /orgs/:org_id/grants.
-             * @enum {string}
-             */
-            permission: "read" | "write";
+            /** @enum {string} */
+            permission: "read" | "write" | "use";
             /** @example key_01M9xQeKcX3vTz6nWJfQ4b */
             created_by: string;
             /** Format: date-time */
@@ -9347,7 +9861,7 @@ export interface components {
          * @description Identifies the error. Codes never change: use them in programs.
          * @enum {string}
          */
-        ErrorErrorCode: "MALFORMED_JSON" | "VALIDATION_FAILED" | "INVALID_CURSOR" | "AUTHORIZATION_PENDING" | "SLOW_DOWN" | "ACCESS_DENIED" | "CODE_EXPIRED" | "UNAUTHENTICATED" | "TOKEN_EXPIRED" | "DEVICE_PROOF_REQUIRED" | "DEVICE_PROOF_INVALID" | "TOKEN_REVOKED" | "INSUFFICIENT_SCOPE" | "SECRET_ACCESS_DENIED" | "SCOPE_EXCEEDS_PARENT" | "CREDENTIAL_KIND_NOT_ALLOWED" | "APPROVAL_REQUIRED" | "PASSPHRASE_WRONG" | "ADDRESS_NOT_ALLOWED" | "REAUTHENTICATION_REQUIRED" | "SSO_REQUIRED" | "SSO_NOT_FOUND" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "ENROLMENT_GONE" | "SHARE_GONE" | "EVENTS_GONE" | "EMAIL_TAKEN" | "SYNC_ENDED" | "IMPORT_CONFLICT" | "LAST_OWNER" | "LAST_PASSKEY" | "ORIGIN_NOT_ALLOWED" | "SECRET_NAME_TAKEN" | "IDEMPOTENCY_IN_PROGRESS" | "SLUG_TAKEN" | "ENVIRONMENT_NOT_EMPTY" | "ENVIRONMENT_IS_DEFAULT" | "LIMIT_REACHED" | "DOMAIN_NOT_VERIFIED" | "CONFLICT" | "APPROVAL_MISMATCH" | "VERSION_CONFLICT" | "REVISION_CONFLICT" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "POLICY_VIOLATED" | "APPROVAL_IMPOSSIBLE" | "VALUE_NOT_REPRESENTABLE" | "NAME_NOT_REPRESENTABLE" | "NAME_COLLISION" | "IMPORT_UNREADABLE" | "RESULT_TOO_LARGE" | "RATE_LIMITED" | "INTERNAL" | "TARGET_REJECTED" | "TARGET_UNREACHABLE" | "TARGET_TIMEOUT" | "UNAVAILABLE" | "OVERLOADED" | "MISCONFIGURED";
+        ErrorErrorCode: "MALFORMED_JSON" | "VALIDATION_FAILED" | "INVALID_CURSOR" | "AUTHORIZATION_PENDING" | "SLOW_DOWN" | "ACCESS_DENIED" | "CODE_EXPIRED" | "UNAUTHENTICATED" | "TOKEN_EXPIRED" | "DEVICE_PROOF_REQUIRED" | "DEVICE_PROOF_INVALID" | "TOKEN_REVOKED" | "INSUFFICIENT_SCOPE" | "SECRET_ACCESS_DENIED" | "SCOPE_EXCEEDS_PARENT" | "CREDENTIAL_KIND_NOT_ALLOWED" | "APPROVAL_REQUIRED" | "PASSPHRASE_WRONG" | "USE_NOT_ALLOWED" | "ADDRESS_NOT_ALLOWED" | "REAUTHENTICATION_REQUIRED" | "SSO_REQUIRED" | "SSO_NOT_FOUND" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "SECRET_EXPIRED" | "SECRET_REVOKED" | "ENROLMENT_GONE" | "SHARE_GONE" | "EVENTS_GONE" | "EMAIL_TAKEN" | "SYNC_ENDED" | "IMPORT_CONFLICT" | "LAST_OWNER" | "LAST_PASSKEY" | "ORIGIN_NOT_ALLOWED" | "SECRET_NAME_TAKEN" | "IDEMPOTENCY_IN_PROGRESS" | "SLUG_TAKEN" | "ENVIRONMENT_NOT_EMPTY" | "ENVIRONMENT_IS_DEFAULT" | "LIMIT_REACHED" | "DOMAIN_NOT_VERIFIED" | "CONFLICT" | "APPROVAL_MISMATCH" | "VERSION_CONFLICT" | "REVISION_CONFLICT" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "IDEMPOTENCY_KEY_REUSED" | "POLICY_VIOLATED" | "APPROVAL_IMPOSSIBLE" | "VALUE_NOT_REPRESENTABLE" | "NAME_NOT_REPRESENTABLE" | "NAME_COLLISION" | "IMPORT_UNREADABLE" | "RESULT_TOO_LARGE" | "RATE_LIMITED" | "INTERNAL" | "TARGET_REJECTED" | "TARGET_UNREACHABLE" | "TARGET_TIMEOUT" | "UNAVAILABLE" | "OVERLOADED" | "MISCONFIGURED";
     };
     responses: {
         /** @description A refusal. */
@@ -9425,16 +9939,18 @@ export interface components {
         "id.13": string;
         /** @description Id of the sync. */
         "id.14": string;
-        /** @description Id of the domain. */
+        /** @description Id of the upstream. */
         "id.15": string;
-        /** @description Id of the connection. */
+        /** @description Id of the domain. */
         "id.16": string;
-        /** @description Id of the credential. */
+        /** @description Id of the connection. */
         "id.17": string;
-        /** @description Id of the incident. */
+        /** @description Id of the credential. */
         "id.18": string;
-        /** @description Id of the trust. */
+        /** @description Id of the incident. */
         "id.19": string;
+        /** @description Id of the trust. */
+        "id.20": string;
     };
     requestBodies: never;
     headers: never;
@@ -15211,6 +15727,217 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    upstream_list: {
+        parameters: {
+            query?: {
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+            };
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamPage"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    upstream_create: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+                /** @description Makes the request safe to repeat. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "stripe",
+                 *       "base_url": "https://api.stripe.com",
+                 *       "environment": "production",
+                 *       "auth": [
+                 *         {
+                 *           "type": "header",
+                 *           "name": "Authorization",
+                 *           "value": "Bearer {{STRIPE_KEY}}"
+                 *         }
+                 *       ],
+                 *       "allow": [
+                 *         {
+                 *           "methods": [
+                 *             "POST"
+                 *           ],
+                 *           "paths": [
+                 *             "/v1/charges"
+                 *           ]
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpstreamIn"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Upstream"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    upstream_read: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the upstream. */
+                id: components["parameters"]["id.15"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamShown"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    upstream_delete: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the upstream. */
+                id: components["parameters"]["id.15"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No content. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    upstream_update: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+                /** @description The ETag of the resource when you read it. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description The approval for this request, if a policy requires one. */
+                "Approval-Id"?: components["parameters"]["ApprovalId"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the upstream. */
+                id: components["parameters"]["id.15"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "stripe"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpstreamPatch"];
+            };
+        };
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Upstream"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     secret_share: {
         parameters: {
             query?: never;
@@ -15514,7 +16241,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the domain. */
-                id: components["parameters"]["id.15"];
+                id: components["parameters"]["id.16"];
             };
             cookie?: never;
         };
@@ -15549,7 +16276,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the domain. */
-                id: components["parameters"]["id.15"];
+                id: components["parameters"]["id.16"];
             };
             cookie?: never;
         };
@@ -15582,7 +16309,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the domain. */
-                id: components["parameters"]["id.15"];
+                id: components["parameters"]["id.16"];
             };
             cookie?: never;
         };
@@ -15702,7 +16429,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the connection. */
-                id: components["parameters"]["id.16"];
+                id: components["parameters"]["id.17"];
             };
             cookie?: never;
         };
@@ -15737,7 +16464,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the connection. */
-                id: components["parameters"]["id.16"];
+                id: components["parameters"]["id.17"];
             };
             cookie?: never;
         };
@@ -15772,7 +16499,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the connection. */
-                id: components["parameters"]["id.16"];
+                id: components["parameters"]["id.17"];
             };
             cookie?: never;
         };
@@ -15858,7 +16585,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the credential. */
-                id: components["parameters"]["id.17"];
+                id: components["parameters"]["id.18"];
             };
             cookie?: never;
         };
@@ -15988,7 +16715,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the incident. */
-                id: components["parameters"]["id.18"];
+                id: components["parameters"]["id.19"];
             };
             cookie?: never;
         };
@@ -16023,7 +16750,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the incident. */
-                id: components["parameters"]["id.18"];
+                id: components["parameters"]["id.19"];
             };
             cookie?: never;
         };
@@ -16065,7 +16792,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the credential. */
-                id: components["parameters"]["id.17"];
+                id: components["parameters"]["id.18"];
             };
             cookie?: never;
         };
@@ -16921,7 +17648,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the trust. */
-                id: components["parameters"]["id.19"];
+                id: components["parameters"]["id.20"];
             };
             cookie?: never;
         };
@@ -16956,7 +17683,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the trust. */
-                id: components["parameters"]["id.19"];
+                id: components["parameters"]["id.20"];
             };
             cookie?: never;
         };
@@ -16989,7 +17716,7 @@ export interface operations {
                 /** @description Id of the organisation that the credential belongs to. */
                 org_id: components["parameters"]["org_id"];
                 /** @description Id of the trust. */
-                id: components["parameters"]["id.19"];
+                id: components["parameters"]["id.20"];
             };
             cookie?: never;
         };

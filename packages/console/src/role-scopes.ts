@@ -6,6 +6,7 @@ export const roleScopes = {
   developer: [
     ...[
       'secrets:*',
+      'upstreams:read',
       'tokens:read',
       'tokens:write',
       'environments:read',

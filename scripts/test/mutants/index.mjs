@@ -28,6 +28,8 @@ import { mutants as sso } from './sso.mjs';
 import { mutants as ssoSignin } from './sso-signin.mjs';
 import { mutants as syncs } from './syncs.mjs';
 import { mutants as trusts } from './trusts.mjs';
+import { mutants as upstreamCalls } from './upstream-calls.mjs';
+import { mutants as upstreams } from './upstreams.mjs';
 import { mutants as vault } from './vault.mjs';
 
 /**
@@ -59,6 +61,8 @@ export const mutants = [
   ...journal,
   ...limits,
   ...logStreams,
+  ...upstreamCalls,
+  ...upstreams,
   ...people,
   ...platforms,
   ...policies,

@@ -49,7 +49,7 @@ const isOwn = ({ own }: View, { actor }: Pick<Entry, 'actor'>) =>
   [actor.id, actor.parent_id].some((id) => id !== null && own.includes(id));
 
 /** What a view needs of an entry. */
-type Subject = Pick<Entry, 'actor' | 'environment' | 'resource_name' | 'former_name'>;
+type Subject = Pick<Entry, 'actor' | 'environment' | 'resource_name' | 'former_name' | 'use'>;
 
 /** Whether a view includes an environment and, where its names are limited, all these names. */
 const reachesAll = ({ places }: View, environment: string, named: readonly string[]): boolean =>
@@ -59,7 +59,9 @@ const reachesAll = ({ places }: View, environment: string, named: readonly strin
       (secrets === null || named.every((name) => secrets.some((pattern) => matches(pattern, name)))),
   );
 
-const namesIn = ({ resource_name, former_name }: Subject): string[] =>
+/** The names of the secrets of an entry: that of a call names its upstream, and the secrets in `use`. */
+const namesIn = ({ resource_name, former_name, use }: Subject): string[] =>
+  use?.secrets.map(({ name }) => name) ??
   [resource_name, former_name].filter((name) => typeof name === 'string');
 
 /** Whether the view includes an entry. */
@@ -98,6 +100,7 @@ export function seenIn(view: View | null, entry: Entry): Entry {
     prefixes: ____,
     patterns: _____,
     imported: ______,
+    use: _______,
     ...rest
   } = entry;
   return {

@@ -132,6 +132,18 @@ export const AuditEntry = z
         'For a bulk read that left out secrets whose reads need approval: their ids. They are written at least every twelve hours; entries in between, and those of callers with very many of them, have only withheld_digest.',
     }),
     withheld_digest: z.string().optional().openapi({ description: 'SHA-256 of these ids as compact JSON.' }),
+    use: z
+      .object({
+        host: z.string().openapi({ example: 'api.stripe.com' }),
+        method: z.string().openapi({ example: 'POST' }),
+        path: z.string().openapi({ example: '/v1/charges' }),
+        secrets: z.array(z.object({ id: z.string(), name: z.string(), version: z.int() })),
+        request_bytes: z.int().optional(),
+        response_bytes: z.int().optional(),
+        ended: z.string().optional().openapi({ example: 'complete' }),
+      })
+      .optional()
+      .openapi({ description: 'For a call of an upstream: what was asked of whom, with which secrets.' }),
     successor: z
       .string()
       .optional()

@@ -64,7 +64,13 @@ const providers = '/orgs/{org_id}/provider-tokens';
 const emergencies = '/orgs/{org_id}/break-glass-tokens';
 
 /** The fields that a new credential may omit. */
-const silent = { environments: null, secrets: null, allowed_addresses: null, expires_at: null };
+const silent = {
+  environments: null,
+  secrets: null,
+  upstreams: null,
+  allowed_addresses: null,
+  expires_at: null,
+};
 
 export const credentialRoutes = [
   route({
@@ -197,6 +203,7 @@ export const credentialRoutes = [
           scopes: body.scopes ?? null,
           environments: body.environments ?? null,
           secrets: body.secrets ?? null,
+          upstreams: body.upstreams ?? null,
           allowed_addresses: body.allowedAddresses ?? null,
           device_id: body.device_id ?? null,
         },
@@ -217,7 +224,7 @@ export const credentialRoutes = [
     refusals: ['CREDENTIAL_KIND_NOT_ALLOWED', 'SCOPE_EXCEEDS_PARENT', 'NOT_FOUND', 'LIMIT_REACHED'],
     prepare({ body: { ttlSeconds = 3600, environments = null, secrets = null } }, context) {
       const { token, once } = awsSession(ttlSeconds, context);
-      const same = { scopes: null, allowed_addresses: null, device_id: null, role: null };
+      const same = { scopes: null, upstreams: null, allowed_addresses: null, device_id: null, role: null };
       return { input: { ...same, ttlSeconds, environments, secrets, token }, once };
     },
   }),

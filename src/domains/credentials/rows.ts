@@ -41,6 +41,7 @@ export const credential = rowKind('credential', {
     'aws',
     'sso',
     'scim',
+    'upstreams',
   ],
   // An ended session token leaves the gate early; D1 keeps it.
   sweepAt({ kind, expires_at, revoked_at }) {

@@ -26,6 +26,7 @@ import {
 export const OMITTABLE = [
   'environments',
   'secrets',
+  'upstreams',
   'allowed_addresses',
   'rate_limit',
   'ttlSeconds',
@@ -73,6 +74,9 @@ export const ApiKeyIn = z
     }),
     secrets: Patterns.optional().openapi({
       description: 'Secret names as glob patterns (* and ?). By default, those of its creator.',
+    }),
+    upstreams: Patterns.optional().openapi({
+      description: 'Upstreams that may be used, as glob patterns. By default, those of its creator.',
     }),
     allowed_addresses: Addresses.optional(),
     aws: z.boolean().optional().openapi({
@@ -129,6 +133,10 @@ export const ApiKey = z
       .array(z.string())
       .nullable()
       .openapi({ description: 'Patterns of secret names. null means all.' }),
+    upstreams: z
+      .array(z.string())
+      .nullable()
+      .openapi({ description: 'Patterns of upstreams that may be used. null means all.' }),
     allowed_addresses: z.array(z.string()).nullable().openapi({ description: 'null means any address.' }),
     rate_limit: z.int().openapi({ description: 'Requests per minute.' }),
     created_by: z.string().openapi({ description: 'The credential or member that created it.' }),
@@ -170,6 +178,9 @@ export const AccessTokenIn = z
     }),
     secrets: Patterns.optional().openapi({
       description: 'Secret names as glob patterns (* and ?). By default, those of its API key.',
+    }),
+    upstreams: Patterns.optional().openapi({
+      description: 'Upstreams that may be used, as glob patterns. By default, those of its API key.',
     }),
     allowedAddresses: Addresses.optional(),
     device_id: DeviceIn,
@@ -274,6 +285,9 @@ export const AgentIn = z
     secrets: Patterns.optional().openapi({
       description: 'Secret names as glob patterns (* and ?). By default, those of its creator.',
     }),
+    upstreams: Patterns.optional().openapi({
+      description: 'Upstreams that may be used, as glob patterns. By default, those of its creator.',
+    }),
     ttlSeconds: AgentLifetime.optional().openapi({
       description: 'Lifetime in seconds. By default 30 days, or until its creator expires if that is sooner.',
     }),
@@ -294,6 +308,7 @@ export const AgentPatch = z
     scopes: Scopes.optional(),
     environments: Environments.nullable().optional(),
     secrets: Patterns.nullable().optional(),
+    upstreams: Patterns.nullable().optional(),
     ttlSeconds: AgentLifetime.nullable()
       .optional()
       .openapi({ description: 'A new lifetime in seconds, counted from now. null removes the lifetime.' }),
@@ -391,6 +406,7 @@ export const WhoAmI = z
           scopes: z.array(z.string()),
           environments: z.array(z.string()).nullable(),
           secrets: z.array(z.string()).nullable(),
+          upstreams: z.array(z.string()).nullable(),
         }),
       )
       .optional()
@@ -405,6 +421,7 @@ export const WhoAmI = z
       example: 'production',
     }),
     secrets: z.array(z.string()).nullable(),
+    upstreams: z.array(z.string()).nullable(),
     expires_at: Time.nullable(),
     parent_id: z.string().nullable(),
     rate_limit: z.int(),
@@ -441,7 +458,11 @@ const common = ({ row, used }: Shown) => ({
   use_count: used?.count ?? 0,
   last_used_place: used?.place ?? null,
 });
-const reach = ({ row, environments }: Shown) => ({ environments, secrets: row.secrets });
+const reach = ({ row, environments }: Shown) => ({
+  environments,
+  secrets: row.secrets,
+  upstreams: row.upstreams,
+});
 
 export const providerTokenOut = (shown: Shown): z.infer<typeof ProviderToken> => ({
   ...common(shown),

@@ -11,7 +11,7 @@ import { grant } from './rows';
 export const grants = {
   tags: {
     Grants:
-      'A grant gives a member or a team access to secrets in addition to roles: read or write, and optionally limited to environments, names and a lifetime.',
+      'A grant gives a member or a team access to secrets in addition to roles: read, write or use, and optionally limited to environments, names and a lifetime.',
   },
   actions,
   rows: [grant],

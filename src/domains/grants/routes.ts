@@ -25,6 +25,7 @@ export const grantRoutes = [
         permission: body.permission,
         environments: body.environments ?? null,
         secrets: body.secrets ?? null,
+        upstreams: body.upstreams ?? null,
         expires_at: body.expires_at ?? null,
       },
     }),

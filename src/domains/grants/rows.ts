@@ -13,7 +13,7 @@ export const grant = rowKind('grant', {
   table: grants,
   space: (row) => row.grantee_id,
   key: (row) => row.id,
-  added: ['accountable'],
+  added: ['accountable', 'upstreams'],
   sweepAt: (row) => row.expires_at,
   maker: ({ created_by, dies_with }) => dies_with ?? created_by,
   quota: lasting(10_000, 2500, 'grants', REMOVE),

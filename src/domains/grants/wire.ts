@@ -17,9 +17,9 @@ const anyGrantee = {
     .openapi({ description: 'A grant to an agent is created only by POST /orgs/:org_id/secrets/:id/share.' }),
   id: GranteeId,
 };
-const Permission = z.enum(['read', 'write']).openapi({
+const Permission = z.enum(['read', 'write', 'use']).openapi({
   description:
-    'read grants secrets:list and secrets:read. write also grants secrets:write and secrets:rotate.',
+    'read grants secrets:list and secrets:read. write also grants secrets:write and secrets:rotate. use grants secrets:list and secrets:use, through the upstreams that it names.',
 });
 
 export const GrantIn = z
@@ -32,7 +32,14 @@ export const GrantIn = z
     secrets: Patterns.optional().openapi({
       description: 'Secret names as glob patterns (* and ?). By default, those of its creator.',
     }),
+    upstreams: Patterns.optional().openapi({
+      description: 'Upstreams that may be used, as glob patterns. Required with use.',
+    }),
     expires_at: FutureTime.optional(),
+  })
+  .refine(({ permission, upstreams }) => permission !== 'use' || upstreams !== undefined, {
+    path: ['upstreams'],
+    message: 'is required with use',
   })
   .openapi('GrantIn');
 
@@ -48,6 +55,7 @@ export const Grant = z
     permission: Permission,
     environments: z.array(z.string()).nullable(),
     secrets: z.array(z.string()).nullable(),
+    upstreams: z.array(z.string()).nullable(),
     created_by: z.string(),
     parent_id: z.string().nullable().openapi({
       description: 'The credential that this grant is revoked together with. null if there is none.',
@@ -65,6 +73,7 @@ export const grantOut = (row: GrantRow, environments: string[] | null): z.infer<
   permission: row.permission,
   environments,
   secrets: row.secrets,
+  upstreams: row.upstreams,
   created_by: row.created_by,
   parent_id: parentIdOf(row),
   created_at: iso(row.created_at),

@@ -129,6 +129,12 @@ export interface Configured extends Started {
   action: (typeof configuring)[number];
 }
 
+/** An upstream that one of them created or changed, and how first. */
+export interface MadeUpstream extends Started {
+  name: string | null;
+  action: 'upstream.create' | 'upstream.update';
+}
+
 const isConfiguring = (action: string): action is Configured['action'] =>
   (configuring as readonly string[]).includes(action);
 
@@ -180,6 +186,8 @@ export async function activityOf(
   const { root } = descent;
   const tracked = tracker(descent);
   const read = new Map<string, Seen>();
+  const used = new Map<string, Seen>();
+  const upstreams = new Map<string, MadeUpstream>();
   const written: Written[] = [];
   const shared: Given[] = [];
   const connections = new Map<string, Configured>();
@@ -206,6 +214,10 @@ export async function activityOf(
           noteBulks(bulks, entry, lists, time);
         continue;
       }
+      // The value left whatever the upstream answered.
+      // safety: exposure-counts-uses
+      if (time >= from && action === 'secret.use')
+        for (const { id, version } of entry.use?.secrets ?? []) noteRead(used, { secret: id, version, time });
       if (!isDone(entry) || resource === null) continue;
       tracked.noteCreated(entry, time);
       sending.note(entry, time);
@@ -214,6 +226,8 @@ export async function activityOf(
       // safety: exposure-follows-links
       if (isShare && version !== null) tracked.follow(entry.share as string);
       if (time < from) continue;
+      if (action === 'upstream.create' || action === 'upstream.update')
+        noteFirst(upstreams, { id: resource, name: entry.resource_name ?? null, action, time });
       if (isConfiguring(action)) noteFirst(connections, { id: resource, action, time });
       // A dry run names no sync.
       if (action === 'integration.sync' && resource.startsWith(idStart('sync')))
@@ -226,7 +240,14 @@ export async function activityOf(
       else if (isChange(entry)) written.push({ secret: resource, version: version as number, time, action });
     }
   const { members, made, forgotten } = tracked.all();
-  const items = { written, shared, connections: [...connections.values()], syncs: [...syncs.values()] };
+  const through = { used, upstreams: [...upstreams.values()] };
+  const items = {
+    ...through,
+    written,
+    shared,
+    connections: [...connections.values()],
+    syncs: [...syncs.values()],
+  };
   return { members, made, forgotten, read, ...items, bulks: [...bulks.values()] };
 }
 

@@ -37,10 +37,10 @@ export const partsOf = (context: RenderContext, action: Action, credential: stri
 
 /** The names of all secrets in a report. */
 export const namesIn = (
-  { read, written, shared }: ExposureReport,
+  { read, used, written, shared }: ExposureReport,
   parts: Parts,
 ): Promise<Map<string, NamedSecret>> =>
-  namesOf(parts, [...new Set([...read, ...written, ...shared].map(({ secret }) => secret))]);
+  namesOf(parts, [...new Set([...read, ...used, ...written, ...shared].map(({ secret }) => secret))]);
 
 /** What is known about all connections and syncs in a report. */
 export async function connectionsIn({ connections, syncs }: ExposureReport, parts: Parts): Promise<Known> {
@@ -74,6 +74,8 @@ export function reportOut(report: ExposureReport, names: Names, known: Known) {
     credential: shown(report.credential),
     revoked: report.revoked.map(shown),
     read: report.read.map(access),
+    used: report.used.map(access),
+    upstreams: report.upstreams.map(({ id, name, action, time }) => ({ id, name, action, time: iso(time) })),
     written: report.written.map((one) => ({ ...access(one), action: one.action })),
     shared: report.shared.map(({ secret, version, time }) => ({
       ...nameIn(names, secret),

@@ -18,6 +18,7 @@ import {
   type Given,
   isChange,
   isDone,
+  type MadeUpstream,
   noteRead,
   type Seen,
   type Started,
@@ -48,6 +49,9 @@ export interface ExposureReport {
   credential: CredentialSummary;
   revoked: CredentialSummary[];
   read: Seen[];
+  /** Used through upstreams: they did not see the values. */
+  used: Seen[];
+  upstreams: MadeUpstream[];
   written: Written[];
   shared: Given[];
   credentials: CredentialSummary[];
@@ -92,6 +96,9 @@ export interface Asked {
   waits?: boolean;
 }
 
+const byTime = (a: Seen, b: Seen) =>
+  a.time - b.time || (a.secret < b.secret ? -1 : 1) || a.version - b.version;
+
 /** Creates the report. */
 export async function reportOf(
   context: Context,
@@ -118,9 +125,9 @@ export async function reportOf(
   return {
     credential: root,
     revoked: revoked.slice(0, MOST_LISTED),
-    read: [...read.values()].sort(
-      (a, b) => a.time - b.time || (a.secret < b.secret ? -1 : 1) || a.version - b.version,
-    ),
+    read: [...read.values()].sort(byTime),
+    used: [...activity.used.values()].sort(byTime),
+    upstreams: activity.upstreams,
     written: activity.written,
     shared: activity.shared,
     connections: activity.connections,

@@ -71,7 +71,7 @@ const Recent = z
         z.object({
           id: z.string().openapi({ example: exampleId('grant') }),
           grantee: z.object({ type: z.enum(['member', 'team', 'agent']), id: memberId }),
-          permission: z.enum(['read', 'write']),
+          permission: z.enum(['read', 'write', 'use']),
           created_by: z.string(),
           created_at: Time,
           expires_at: Time.nullable(),
@@ -81,6 +81,20 @@ const Recent = z
         description:
           'Grants that are still in effect. GET /orgs/:org_id/grants shows their environments and names.',
       }),
+    upstreams: z
+      .array(
+        z
+          .object({
+            id: z.string().openapi({ example: exampleId('upstream') }),
+            name: z.string().openapi({ example: 'stripe' }),
+            base_url: z.string().openapi({ example: 'https://api.stripe.com' }),
+            created_by: z.string(),
+            created_at: Time,
+            updated_at: Time,
+          })
+          .openapi('RecentUpstream'),
+      )
+      .openapi({ description: 'Upstreams that were created or changed. Those of members have stopped.' }),
     log_streams: z
       .array(
         z
@@ -238,6 +252,25 @@ const report = {
   read: z.array(Deed).openapi({
     description: 'Each version of each secret that one of them read, with the time of the first read.',
   }),
+  used: z.array(Deed).openapi({
+    description:
+      'Each version of each secret that one of them used through an upstream, without seeing it, with the time of the first use.',
+  }),
+  upstreams: z
+    .array(
+      z
+        .object({
+          id: z.string().openapi({ example: exampleId('upstream') }),
+          name: z.string().nullable().openapi({ example: 'stripe' }),
+          action: z.enum(['upstream.create', 'upstream.update']),
+          time: Time,
+        })
+        .openapi('MadeUpstream'),
+    )
+    .openapi({
+      description:
+        'Upstreams that one of them created or changed, with the time of the first change, newest 10,000. They have stopped, unless somebody else changed where they send since.',
+    }),
   written: z.array(Deed.extend({ action: z.string().openapi({ example: 'secret.update' }) })),
   shared: z.array(SecretName.extend({ version: z.int().nullable(), time: Time })).openapi({
     description:

@@ -18,6 +18,7 @@ const SUBJECTS = [
   'member_id',
   'webhook_id',
   'log_stream_id',
+  'upstream_id',
   'credential_id',
   'grant_id',
   'policy_id',

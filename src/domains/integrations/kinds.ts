@@ -14,6 +14,7 @@ const kinds = {
   WEBHOOK_DISABLED: ['error', 'Webhook disabled'],
   LOG_STREAM_DISABLED: ['error', 'Log stream disabled'],
   LOG_STREAM_CHANGED: ['warning', 'Log stream changed'],
+  UPSTREAM_CHANGED: ['warning', 'Upstream changed'],
   POLICY_VIOLATED: ['warning', 'Policy violated'],
   SECRET_EXPIRING: ['warning', 'Secret expires soon'],
   CREDENTIAL_EXPIRING: ['warning', 'Credential expires soon'],

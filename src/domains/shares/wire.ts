@@ -66,7 +66,7 @@ const Grant = z.object({
   id: z.string().openapi({ example: exampleId('grant') }),
   kind: z.literal('grant'),
   grantee: Grantee,
-  permission: Permission,
+  permission: z.enum(['read', 'write', 'use']),
   created_by: z.string(),
   created_at: Time,
   expires_at: Time.nullable(),

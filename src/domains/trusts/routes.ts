@@ -34,6 +34,7 @@ const OMITTABLE = [
   'audiences',
   'environments',
   'secrets',
+  'upstreams',
   'allowed_addresses',
   'ttlSeconds',
   'reuse',
@@ -241,7 +242,7 @@ export const trustRoutes = [
       if (!isBound) mustBeHttps(issuer, context);
       if (!jwks && !isBound) mustBeReachable(issuer, context);
       const id = newId('trs');
-      const { environments = null, secrets = null, allowed_addresses = null } = body;
+      const { environments = null, secrets = null, upstreams = null, allowed_addresses = null } = body;
       const accepted = {
         issuer,
         claims,
@@ -257,6 +258,7 @@ export const trustRoutes = [
           scopes,
           environments,
           secrets,
+          upstreams,
           allowed_addresses,
           trust,
         },

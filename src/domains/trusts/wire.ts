@@ -195,6 +195,9 @@ export const TrustIn = z
     secrets: Patterns.optional().openapi({
       description: 'Secret names as glob patterns (* and ?). By default, those of its creator.',
     }),
+    upstreams: Patterns.optional().openapi({
+      description: 'Upstreams that may be used, as glob patterns. By default, those of its creator.',
+    }),
     allowed_addresses: Addresses.optional(),
     ttlSeconds: Lifetime.optional(),
     reuse: Reuse.optional(),
@@ -215,6 +218,7 @@ export const TrustPatch = z
     scopes: Scopes.optional(),
     environments: Environments.nullable().optional(),
     secrets: Patterns.nullable().optional(),
+    upstreams: Patterns.nullable().optional(),
     allowed_addresses: Addresses.nullable().optional(),
     ttlSeconds: Lifetime.optional(),
     reuse: Reuse.optional(),
@@ -239,6 +243,9 @@ export const Trust = z
     }),
     secrets: z.array(z.string()).nullable().openapi({
       description: 'Patterns of the secret names that its session tokens can access. null means all.',
+    }),
+    upstreams: z.array(z.string()).nullable().openapi({
+      description: 'Patterns of the upstreams that its session tokens can use. null means all.',
     }),
     allowed_addresses: z
       .array(z.string())
@@ -317,6 +324,7 @@ export function trustOut({ row, environments, used }: Shown): z.infer<typeof Tru
     name,
     scopes,
     secrets,
+    upstreams,
     allowed_addresses,
     created_by,
     created_at,
@@ -333,6 +341,7 @@ export function trustOut({ row, environments, used }: Shown): z.infer<typeof Tru
     scopes,
     environments,
     secrets,
+    upstreams,
     allowed_addresses,
     ttlSeconds: trust?.ttl ?? 0,
     reuse: trust?.reuse ?? false,

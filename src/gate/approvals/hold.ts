@@ -3,8 +3,17 @@
 // approval works for exactly the request that it was given for, once, in the transaction of its effect, and
 // only while its targets, policies and approvers are unchanged.
 
-import { type Change, type Effect, effectsOf, environmentsOf, holds, readEffect } from '../../auth/effects';
-import type { ApprovalRow, SecretRow } from '../../db/schema';
+import {
+  type Change,
+  type Effect,
+  effectsOf,
+  environmentsOf,
+  holds,
+  type Placed,
+  readEffect,
+  useEffect,
+} from '../../auth/effects';
+import type { ApprovalRow, SecretRow, UpstreamRow } from '../../db/schema';
 import { type Refusal, refuse } from '../../errors';
 import type { Core } from '../core';
 import { type Doer, isOfAgent } from '../identity/accountable';
@@ -13,6 +22,7 @@ import { answerKeyOf, insertion, revision } from '../journal/writes';
 import { quotaRootOf } from '../limits/quota-root';
 import { type Call, isRefusal, type OperationOutcome, type Together } from '../request/call';
 import { wants } from '../request/outcome';
+import { isPlaced } from '../rows/placed';
 import {
   approvalsFor,
   countApprovers,
@@ -55,20 +65,47 @@ export function governed(call: Call<unknown>, made: Plan, now: number): Proposal
   if (isUngoverned(call)) return made;
   const changes = changesOf(call, made);
   const effects = [
-    ...effectsOf(changes, call.caller.id, call.core.rows.get),
+    ...effectsOf(changes, call.caller.id, call.core.rows.get, placedIn(call.core)),
     // Only the held ones: an approval is void once one of its targets has changed.
     ...(made.reveals ?? [])
       .filter((row) => holdingReads(call.core, row, [call.caller, ...(made.doers ?? [])]).length)
       .map(readEffect),
+    ...usesHeld(call, made),
   ];
   const held = hold(
     call,
-    { effects, changes, describes: made.describes, shows: made.shows, doers: made.doers },
+    {
+      effects,
+      changes,
+      describes: made.describes,
+      shows: made.shows,
+      doers: made.doers,
+      isWriting: made.uses?.isWriting,
+    },
     now,
   );
   if (isRefusal(held) || 'wants' in held) return held;
   if ('waits' in held) return { ...held.waits, audit: { ...targetOf(made), ...held.waits.audit } };
-  return allowed(made, held);
+  return underApproval(call, allowed(made, held), held);
+}
+
+/** The effects of a call of an upstream, where a policy holds it. */
+const usesHeld = ({ core, caller }: Call<unknown>, { uses }: Plan): Effect[] =>
+  (uses?.secrets ?? [])
+    .map((row) => useEffect(row, uses?.upstream as UpstreamRow))
+    .filter((effect) =>
+      policiesOf(core, 'approval').some((policy) => binds(core, policy, [caller]) && holds(policy, effect)),
+    );
+
+/** A call under an approval: the Worker then sends exactly what was approved. */
+function underApproval({ core }: Call<unknown>, made: Plan, { approval }: Allowed): Plan {
+  const row = made.uses && approval !== null ? core.rows.get('approval', approval) : null;
+  return row
+    ? {
+        ...made,
+        data: { ...(made.data as object), held: { approval: row.id, isRepeatable: isRepeatable(row) } },
+      }
+    : made;
 }
 
 /** The plan of a read under an approval: it changes only the approval that it uses. */
@@ -115,6 +152,13 @@ const isUngoverned = ({ caller, ask: { bearer } }: Call<unknown>) =>
   ['provider', 'scim'].includes(caller.kind) ||
   caller.id === 'bootstrap' ||
   (typeof bearer === 'object' && 'sso' in bearer);
+
+/** What upstreams place, by their rows. */
+const placedIn = ({ rows }: Core): Placed => ({
+  by: ({ environment_id, secrets }) =>
+    secrets.flatMap((name) => rows.find('secret', environment_id, name) ?? []),
+  isPlaced: ({ environment_id, name }) => isPlaced(rows, environment_id, name),
+});
 
 /** The rows that a plan writes and removes. */
 function changesOf({ core }: Call<unknown>, { writes = [], deletes = [] }: Plan): Change[] {

@@ -30,6 +30,8 @@ export interface Asking {
   shows?: Fact[] | undefined;
   /** Those for whom it is made, besides its caller. */
   doers?: readonly Doer[] | undefined;
+  /** A call of an upstream that can change something there. */
+  isWriting?: boolean | undefined;
 }
 
 /** The row of a new request. */
@@ -109,6 +111,7 @@ const ASKS: Record<HeldOperation, string> = {
   'secret.rotate': 'replace the value of',
   'secret.delete': 'delete',
   'secret.share': 'share',
+  'secret.use': 'use',
   'break_glass.create': 'issue a break-glass token',
   'provider_token.create': 'create a provider token',
   'policy.change': 'change policies',
@@ -136,19 +139,25 @@ function summaryOf(call: Call<unknown>, effect: Effect, name: string | null, des
   return `${who} asks to ${what}.`;
 }
 
-function policiesThen(policies: readonly Policy[], { changes }: Asking): HoldingPolicy[] {
+function policiesThen(policies: readonly Policy[], { changes, isWriting = false }: Asking): HoldingPolicy[] {
   // A sync reads too, but it is a change: it sends.
   // safety: only-reads-repeated
   const isRead = changes.length === 0;
   return policies
-    .map(({ row: { id, revision, name }, config: { required, max_valid_seconds, approvers } }) => ({
-      id,
-      revision,
-      name,
-      required,
-      ...('accountable' in approvers && { accountable: true as const }),
-      ...(isRead && max_valid_seconds && { max_valid_seconds }),
-    }))
+    .map(
+      ({
+        row: { id, revision, name },
+        config: { required, max_valid_seconds, repeat_writes, approvers },
+      }) => ({
+        id,
+        revision,
+        name,
+        required,
+        ...('accountable' in approvers && { accountable: true as const }),
+        // safety: writing-calls-repeated-if-allowed
+        ...(isRead && (!isWriting || repeat_writes) && max_valid_seconds && { max_valid_seconds }),
+      }),
+    )
     .sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 

@@ -16,6 +16,7 @@ import {
   type SecretRow,
   type ShareRow,
   type TeamMemberRow,
+  type UpstreamRow,
 } from '../../db/schema';
 import type { Core } from '../core';
 import { grantRows } from '../identity/caller';
@@ -60,10 +61,15 @@ const placesOf = (core: Core, { environments }: { environments: readonly string[
 
 const limits = (
   core: Core,
-  row: { environments: readonly string[] | null; secrets: readonly string[] | null },
+  row: {
+    environments: readonly string[] | null;
+    secrets: readonly string[] | null;
+    upstreams: readonly string[] | null;
+  },
 ) => [
   ...fact('Environments', placesOf(core, row)),
   ...fact('Names', row.secrets ? listInWords(row.secrets) : 'all'),
+  ...(row.upstreams ? fact('Upstreams', listInWords(row.upstreams)) : []),
 ];
 
 const until = (time: number | null): Fact[] =>
@@ -230,6 +236,19 @@ function ofShare(core: Core, row: ShareRow): Fact[] {
   ];
 }
 
+const UPSTREAM_FIELDS = ['name', 'base_url', 'auth', 'allow'] as const;
+
+/** All of where it sends, so that deciders approve exactly that. */
+const ofUpstream = (core: Core, before: UpstreamRow | null, after: UpstreamRow): Fact[] => [
+  ...fact('Upstream', after.name),
+  ...fact('Base URL', after.base_url),
+  ...fact('Environment', slugOf(core, after.environment_id)),
+  ...fact('Secrets', listInWords(after.secrets)),
+  ...fact('auth', JSON.stringify(after.auth)),
+  ...fact('allow', JSON.stringify(after.allow)),
+  ...(before ? differences(before, after, UPSTREAM_FIELDS) : []),
+];
+
 const ofCredential = (core: Core, row: CredentialRow): Fact[] => [
   ...fact('Credential', row.name),
   ...(row.scim ? ofScimToken(row.scim) : ofHeld(core, row)),
@@ -265,6 +284,8 @@ function ofChange(core: Core, change: Change): Fact[] {
       return ofTeamMember(core, after !== null, (change.after ?? change.before) as TeamMemberRow);
     case 'grant':
       return change.after && !before ? ofGrant(core, change.after) : [];
+    case 'upstream':
+      return change.after ? ofUpstream(core, change.before, change.after) : [];
     case 'share':
       return change.after && !before ? ofShare(core, change.after) : [];
     case 'credential':

@@ -45,6 +45,8 @@ function namedBy(change: Change): string[] {
       return change.after ? [row.id] : withMembers(row.id);
     case 'share':
       return change.after ? [change.after.secret_id] : [];
+    case 'upstream':
+      return [(change.after ?? change.before)?.environment_id ?? ''];
     case 'sync':
       return change.after ? [change.after.environment_id, change.after.integration_id ?? ''] : [];
     case 'org':
@@ -64,11 +66,13 @@ const LIMITS = 'limits:';
  */
 function limitsOf(row: GrantRow | CredentialRow | null): string[] {
   if (!row) return [];
-  const { environments, secrets, dies_with } = row;
+  const { environments, secrets, upstreams, dies_with } = row;
   const further =
     'grantee_id' in row ? [row.expires_at] : [row.allowed_addresses, row.device_id, row.mcp_limits];
   // safety: approved-limits-kept
-  return [`${LIMITS}${sha256(JSON.stringify([environments, secrets, dies_with, ...further]))}`];
+  return [
+    `${LIMITS}${sha256(JSON.stringify([environments, secrets, dies_with, ...further, ...(upstreams ? [upstreams] : [])]))}`,
+  ];
 }
 
 function namedByPolicy({ environments, kind, config }: PolicyRow): string[] {

@@ -44,6 +44,17 @@ export interface Imported {
   dry_run: boolean;
 }
 
+/** A call of an upstream. `path` is without the query. */
+export interface Use {
+  ended?: string;
+  host: string;
+  method: string;
+  path: string;
+  request_bytes?: number;
+  response_bytes?: number;
+  secrets: readonly { id: string; name: string; version: number }[];
+}
+
 /** An entry without its outcome. */
 export interface Draft {
   actor: Actor;
@@ -107,6 +118,8 @@ export interface Draft {
    * service.
    */
   missing?: readonly Missing[];
+  /** Of a call of an upstream: what was asked of whom, with which secrets; at its end, what came of it. */
+  use?: Use;
   /** The region whose replica answered. */
   region?: string;
   reason: string | null;
@@ -157,6 +170,7 @@ export type Subject = Pick<
   | 'imported'
   | 'missing'
   | 'adopted'
+  | 'use'
 > & {
   reason?: string;
   /** Another action than that of the request: for a PUT that updates an existing secret. */
@@ -209,6 +223,9 @@ const importedIn = ({ deleted, ...imported }: Imported): Imported =>
     versions: sorted(imported.versions),
     ...(deleted && { deleted: sorted(deleted) }),
   });
+
+/** The same of a call of an upstream. */
+const usedIn = (use: Use): Use => sorted({ ...use, secrets: use.secrets.map(sorted) });
 
 /** The ids of all secrets that an entry about several of them changed. */
 export const changedIn = ({ imported }: Pick<Draft, 'imported'>): string[] => [
@@ -270,6 +287,7 @@ export function entryOf(
     status,
     successor: draft.successor,
     time: new Date(at).toISOString(),
+    use: draft.use && usedIn(draft.use),
     user_agent: draft.user_agent,
     version: draft.version,
     withheld: draft.withheld,

@@ -53,6 +53,7 @@ export const eventTypes = [
   'INCIDENT_OPENED',
   'LOG_STREAM_CHANGED',
   'LOG_STREAM_DISABLED',
+  'UPSTREAM_CHANGED',
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 

@@ -106,6 +106,7 @@ const permissionsOf = (row: CredentialRow): PermissionSet => ({
   scopes: isBinding(row) ? bindingScopes(row.scopes) : row.scopes,
   environments: row.environments,
   secrets: row.secrets,
+  upstreams: row.upstreams,
   expires_at: null,
 });
 
@@ -188,6 +189,7 @@ export const permissionsOfGrant = (grant: GrantRow): PermissionSet => ({
   scopes: grantScopes[grant.permission],
   environments: grant.environments,
   secrets: grant.secrets,
+  upstreams: grant.upstreams,
   expires_at: grant.expires_at,
   grant: { id: grant.id, grantee: { type: grant.grantee_type, id: grant.grantee_id } },
 });
@@ -196,4 +198,5 @@ export const permissionsOfGrant = (grant: GrantRow): PermissionSet => ({
 export const grantScopes = {
   read: ['secrets:list', 'secrets:read'],
   write: ['secrets:list', 'secrets:read', 'secrets:write', 'secrets:rotate'],
+  use: ['secrets:list', 'secrets:use'],
 } as const;

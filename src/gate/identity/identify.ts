@@ -54,7 +54,7 @@ const bootstrap: Caller = {
   name: 'bootstrap token',
   credential: 'bootstrap',
   root: 'bootstrap',
-  permissions: [{ scopes: ['*'], environments: null, secrets: null, expires_at: null }],
+  permissions: [{ scopes: ['*'], environments: null, secrets: null, upstreams: null, expires_at: null }],
 };
 
 /** The service itself, for scheduled work and policies. */

@@ -9,13 +9,13 @@ import { slugOf } from '../request/target';
 const MOST_STEPS = 4_000_000;
 const spent = new WeakMap<Call<unknown>, { count: number }>();
 
-type Limits = Pick<PermissionSet, 'environments' | 'secrets'>;
+type Limits = Pick<PermissionSet, 'environments' | 'secrets'> & Partial<Pick<PermissionSet, 'upstreams'>>;
 
 /** Environments by slug, and name patterns, as far as the caller may know them; null for no limit. */
 export function limitsShown(
   call: Call<unknown>,
-  { environments, secrets }: Limits,
-): { environments: string[] | null; secrets: string[] | null } {
+  { environments, secrets, upstreams = null }: Limits,
+): { environments: string[] | null; secrets: string[] | null; upstreams: string[] | null } {
   const { core, caller, need } = call;
   const giving = reasons(caller.permissions, need.scopes, null);
   // A request without the scope is about the caller itself.
@@ -33,11 +33,19 @@ export function limitsShown(
         one.secrets.includes(pattern) ||
         one.secrets.some((outer) => steps.count < MOST_STEPS && contains(outer, pattern, steps)),
     );
+  const isUpstreamWithin = (pattern: string) =>
+    own.some(
+      (one) =>
+        one.upstreams === null ||
+        one.upstreams.some((outer) => steps.count < MOST_STEPS && contains(outer, pattern, steps)),
+    );
   return {
     // safety: limits-shown-within-environments
     environments:
       environments?.filter((id) => own.some((one) => enters(one, id))).map((id) => slugOf(core, id)) ?? null,
     // safety: limits-shown-within-names
     secrets: secrets?.filter(isWithin) ?? null,
+    // safety: limits-shown-within-upstreams
+    upstreams: upstreams?.filter(isUpstreamWithin) ?? null,
   };
 }

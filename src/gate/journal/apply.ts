@@ -46,9 +46,12 @@ export function takeEffect(core: Core, decided: Decided): Record<string, number>
   for (const version of versions) ciphertexts(core).keep(version, now);
   // safety: response-stored-with-effect
   if (keep) storedResponses(core).save(keep);
-  const entry = core.auditLog.append(draft, plan.status, now);
+  // Such a plan changes no secret: no environment takes its revision from the entry.
+  const entry = plan.intent ? null : core.auditLog.append(draft, plan.status, now);
+  plan.intent?.(core, draft);
   const revised: Record<string, number> = {};
   for (const id of plan.environments ?? []) {
+    if (!entry) continue;
     setEnvironmentRevision(core, id, entry.sequence);
     revised[id] = entry.sequence;
     core.rules.followSecrets(core, id, now);

@@ -17,6 +17,7 @@ import { noRoom, replayRootOf, responseToStore } from '../request/idempotency';
 import { fail, type Outcome, ok } from '../request/outcome';
 import { storedResponses } from '../request/stored-responses';
 import { inTurns } from '../request/yielding';
+import { placesUnread } from '../rows/placed';
 import { takeEffect } from './apply';
 import { isInD1 } from './batch';
 import { locks } from './locks';
@@ -85,6 +86,8 @@ function planned(
   // safety: naming-policies-enforced
   const violation = namingViolation(call, proposed);
   if (violation) return violation;
+  const unread = placesUnread(call, proposed);
+  if (unread) return fail(unread);
   const governed = change.govern?.(proposed, now) ?? proposed;
   if (!isPlan(governed)) return notPlanned(governed);
   assertDeclared(call, governed);
@@ -147,6 +150,7 @@ function carryOut(call: Call<unknown>, made: Plan, draft: Draft, now: number): O
     return {
       ...outcome,
       audit: made.audit,
+      ...(made.intent && !made.refusal && { intent: made.intent }),
       ...(made.events && { events: made.events }),
       // It may say that something has ended already.
       // safety: repeated-ending-waits

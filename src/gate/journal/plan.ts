@@ -1,11 +1,12 @@
 // What a change will do: built and carried out in one turn, by `commit.ts`.
 
 import type { RowKind, RowTypes } from '../../db/rows';
-import type { SecretRow, VersionRow } from '../../db/schema';
+import type { SecretRow, UpstreamRow, VersionRow } from '../../db/schema';
 import type { Statement } from '../../db/statements';
 import type { Refusal } from '../../errors';
 import type { ApprovalDetails } from '../approvals/details';
-import type { Subject } from '../audit/entry';
+import type { Draft, Subject } from '../audit/entry';
+import type { Core } from '../core';
 import type { Raised } from '../events/outbox';
 import type { Doer } from '../identity/accountable';
 import type { More } from '../request/outcome';
@@ -37,6 +38,10 @@ export interface Plan {
   refusal?: Refusal;
   /** Secrets whose values are sent out with it. */
   reveals?: SecretRow[];
+  /** Secrets that are used through an upstream, and whether the call can change something there. */
+  uses?: { upstream: UpstreamRow; secrets: SecretRow[]; isWriting: boolean };
+  /** Keeps what the audit entry will say, instead of writing it: its outcome is not known yet. */
+  intent?(core: Core, draft: Draft): void;
   /** Those for whom it is made, besides its caller: approval policies judge them together. */
   doers?: Doer[];
   /** The response of a read is not stored. */

@@ -218,12 +218,13 @@ function record(
   outcome: OperationOutcome,
 ): Answer {
   const credential = caller.id || null;
-  const { audited, audit, reveals: _, replay, events = [], waits, ...bare } = outcome;
+  const { audited, audit, reveals: _, replay, events = [], waits, intent, ...bare } = outcome;
   if (isFull && bare.kind === 'refused') return { outcome: full, credential };
   const status = bare.kind === 'ok' ? bare.status : bare.kind === 'refused' ? statusOf(bare.refusal) : 0;
   if (!audited && status) {
     // safety: audit-before-response
-    core.auditLog.append(draft(audit), status, core.now());
+    if (intent) intent(core, draft(audit));
+    else core.auditLog.append(draft(audit), status, core.now());
     for (const event of events) core.outbox.put(event, core.now());
     const isStored = (bare.kind === 'ok' || STORED.has(status)) && !isAboutKeys(bare);
     const payer = quotaRootOf(core, caller);

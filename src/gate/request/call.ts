@@ -13,7 +13,7 @@ import type { Subject } from '../audit/entry';
 import type { Core } from '../core';
 import type { Raised } from '../events/outbox';
 import type { SsoIdentity } from '../identity/sso';
-import type { Fact, Proposal } from '../journal/plan';
+import type { Fact, Plan, Proposal } from '../journal/plan';
 import type { Wait } from '../journal/waits';
 import type { RateLimitState } from '../limits/rate-limit';
 import type { Outcome } from './outcome';
@@ -138,6 +138,8 @@ export type OperationOutcome = Outcome & {
   events?: Raised[];
   /** What the reply waits for. */
   waits?: Wait;
+  /** Instead of the audit entry: see `Plan.intent`. */
+  intent?: Plan['intent'];
   /** It is the stored response of an earlier request, with its encrypted one-time values. */
   replay?: NonNullable<Reply['replay']>;
 };

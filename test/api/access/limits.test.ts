@@ -14,6 +14,7 @@ import { newGrant, newMember, newTeam } from '../../support/people';
 import { newPolicy } from '../../support/policies';
 import { addConnection, newDomain } from '../../support/sso';
 import { herokuConfig, syncAll, type Targets, useTargets } from '../../support/syncs';
+import { newUpstream } from '../../support/upstreams';
 import { type Answer, BOOTSTRAP, type Caller, db, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
@@ -107,6 +108,7 @@ async function furnish(byName = true) {
     'log-streams': (
       await o.post('/log-streams', { name: 'x', kind: 'https', config: { url: 'https://siem.example.com' } })
     ).json.id,
+    upstreams: (await newUpstream(o, { environment }, secret.name)).id,
     '{environment}': environment,
     '{name}': 'dev_UNKNOWN',
     '{member_id}': member,

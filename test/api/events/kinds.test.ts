@@ -17,6 +17,7 @@ import { newGrant, newMember, newTeam } from '../../support/people';
 import { newPolicy } from '../../support/policies';
 import { newDomain } from '../../support/sso';
 import { DAY, MINUTE } from '../../support/time';
+import { newUpstream } from '../../support/upstreams';
 import { BOOTSTRAP, type Caller, GENERATED, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
@@ -307,6 +308,21 @@ const steps: Record<string, [EventType[], Step]> = {
     onNew(
       (o) => newStream(o),
       (o, { id }) => o.del(`/log-streams/${id}`),
+    ),
+  ],
+  'upstream.create': [['UPSTREAM_CHANGED'], just((o) => newUpstream(o))],
+  'upstream.update': [
+    ['UPSTREAM_CHANGED'],
+    onNew(
+      (o) => newUpstream(o),
+      (o, { id }) => o.patch(`/upstreams/${id}`, { rate_limit: 1 }),
+    ),
+  ],
+  'upstream.delete': [
+    ['UPSTREAM_CHANGED'],
+    onNew(
+      (o) => newUpstream(o),
+      (o, { id }) => o.del(`/upstreams/${id}`),
     ),
   ],
   'device.create': [['DEVICE_REGISTERED'], just((o) => newDevice(o))],

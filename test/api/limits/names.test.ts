@@ -193,6 +193,7 @@ describe('limits: name patterns on many names', () => {
       scopes: ['secrets:list'],
       environments,
       secrets,
+      upstreams: null,
       expires_at: null,
     });
     const left = (most: number, ...permissions: [PermissionSet, ...PermissionSet[]]) =>

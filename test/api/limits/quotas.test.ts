@@ -32,6 +32,7 @@ import { allOf } from '../../support/quotas';
 import { newLink } from '../../support/shares';
 import { herokuConfig, syncAll, useTargets } from '../../support/syncs';
 import { DAY } from '../../support/time';
+import { upstreamIn } from '../../support/upstreams';
 import { vaultOf } from '../../support/vault';
 import { type Answer, type Caller, codeOf, db, newOrg, newSecret, useWorld } from '../../support/world';
 
@@ -108,6 +109,7 @@ describe('quotas: rows that stay until they are removed', () => {
     webhook: (o, n) => o.post('/webhooks', { url: `https://example.com/${n}`, events: '*' }),
     log_stream: (o, n) =>
       o.post('/log-streams', { name: `l ${n}`, kind: 'https', config: { url: 'https://siem.example.com' } }),
+    upstream: async (o, n) => o.post('/upstreams', upstreamIn((await newSecret(o)).name, { name: `u${n}` })),
     integration: (o, n) =>
       o.post('/integrations', {
         kind: 'sync',

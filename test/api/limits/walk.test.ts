@@ -27,6 +27,7 @@ import { newIdp } from '../../support/scim';
 import { newLink } from '../../support/shares';
 import { addConnection, newDomain } from '../../support/sso';
 import { herokuConfig, syncAll, useTargets } from '../../support/syncs';
+import { newUpstream, upstreamIn } from '../../support/upstreams';
 import { type Caller, db, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
@@ -168,6 +169,7 @@ const adds: Record<string, string[]> = {
   'POST /orgs/{org_id}/devices': ['device'],
   'POST /orgs/{org_id}/webhooks': ['webhook'],
   'POST /orgs/{org_id}/log-streams': ['log_stream', 'log_stream_states'],
+  'POST /orgs/{org_id}/upstreams': ['upstream'],
   'POST /orgs/{org_id}/integrations': ['integration'],
   'POST /orgs/{org_id}/integrations/import': ['secret', 'secret_versions'],
   'POST /orgs/{org_id}/integrations/sync': ['sync', 'sync_names', 'sync_places', 'sync_results', 'sync_runs'],
@@ -239,6 +241,7 @@ async function furnish() {
     'log-streams': (
       await o.post('/log-streams', { name: 'x', kind: 'https', config: { url: 'https://siem.example.com' } })
     ).json.id,
+    upstreams: (await newUpstream(o, {}, secret.name)).id,
     shares: (await newLink(o, secret.id)).id,
     '{environment}': 'production',
   };
@@ -271,6 +274,8 @@ const made: Record<string, (turn: Turn) => unknown> = {
     kind: 'https',
     config: { url: 'https://siem.example.com/audit' },
   }),
+  'POST /orgs/{org_id}/upstreams': ({ n, world }) =>
+    upstreamIn(world.secret.name, { name: `u-${n}`.toLowerCase() }),
   'POST /orgs/{org_id}/integrations': ({ n }) => ({
     kind: 'sync',
     platform: 'heroku',

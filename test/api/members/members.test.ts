@@ -632,6 +632,7 @@ describe('permission: the explanation for a member', () => {
       scopes: fc.subarray([...allScopes], { minLength: 1, maxLength: 4 }),
       environments: fc.option(fc.subarray(['e1', 'e2'], { minLength: 1 })),
       secrets: fc.option(fc.subarray(['app/*', '*b', 'db'], { minLength: 1 })),
+      upstreams: fc.constant(null),
       expires_at: fc.constant(null),
     });
     const target = fc.record({

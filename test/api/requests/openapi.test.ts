@@ -23,6 +23,7 @@ import { newGrant, newMember, newTeam } from '../../support/people';
 import { newIdp } from '../../support/scim';
 import { newLink } from '../../support/shares';
 import { addConnection, newDomain } from '../../support/sso';
+import { newUpstream } from '../../support/upstreams';
 import { newWebhook, useReceivers } from '../../support/webhooks';
 import { newOrg, newSecret, send, useWorld } from '../../support/world';
 
@@ -470,6 +471,7 @@ describe('OpenAPI: ids in examples', () => {
           config: { url: 'https://siem.example.com' },
         })
       ).json.id,
+      upstreams: (await newUpstream(o)).id,
       syncs: (
         await o.post('/integrations/sync', {
           platform: 'heroku',

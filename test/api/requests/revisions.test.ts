@@ -11,6 +11,7 @@ import { newIssuer, newTrust } from '../../support/issuers';
 import { addPasskey, newMember, newTeam, ownerId } from '../../support/people';
 import { newPolicy } from '../../support/policies';
 import { addConnection } from '../../support/sso';
+import { newUpstream } from '../../support/upstreams';
 import { newWebhook } from '../../support/webhooks';
 import { type Answer, type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
@@ -86,6 +87,10 @@ const resources: Record<string, Resource> = {
   '/log-streams/{id}': {
     make: made('/log-streams', { name: 'x', kind: 'https', config: { url: 'https://siem.example.com' } }),
     ...named,
+  },
+  '/upstreams/{id}': {
+    make: at('/upstreams', newUpstream),
+    bodies: [{ rate_limit: 1 }, { rate_limit: 2 }],
   },
   '/integrations/{id}': { make: made('/integrations', slack), ...named },
   '/incidents/{id}': {

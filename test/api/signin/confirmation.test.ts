@@ -613,6 +613,7 @@ describe('panic: by a member', () => {
             environments: null,
             accountable: null,
             secrets: [long],
+            upstreams: null,
             created_by: id,
             dies_with: null,
             created_at: now,

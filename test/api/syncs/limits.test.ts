@@ -326,6 +326,7 @@ describe('sync: connections outside the limits', () => {
         scopes: ['secrets:read'],
         environments: null,
         secrets: [...Array.from({ length: 99 }, (_, n) => `${n}*`.padEnd(40, 'a')), 'n*'],
+        upstreams: null,
         expires_at: null,
       },
     ];
@@ -366,7 +367,7 @@ describe('sync: connections outside the limits', () => {
           ...['there', `T${n}`, 'EXPIRED', 'digest', environment_id],
         );
       const permissions: [PermissionSet] = [
-        { scopes: ['secrets:read'], environments: null, secrets: null, expires_at: null },
+        { scopes: ['secrets:read'], environments: null, secrets: null, upstreams: null, expires_at: null },
       ];
       const later = core.now() + 3_600_000;
       return prunable(core, [{ ...nobody, permissions }], { ...sync, selected: [] }, later).length;

@@ -27,6 +27,7 @@ const holding = (fields: Partial<PermissionSet> = {}): PermissionSet => ({
   scopes: ['*'],
   environments: null,
   secrets: null,
+  upstreams: null,
   expires_at: null,
   ...fields,
 });
@@ -42,6 +43,7 @@ const wanted = (fields: Partial<Wanted> = {}): Wanted => ({
   scopes: ['secrets:read'],
   environments: ['env_1'],
   secrets: ['prod/db/*'],
+  upstreams: null,
   allowed_addresses: ['10.1.0.0/16'],
   expires_at: NOW,
   ...fields,

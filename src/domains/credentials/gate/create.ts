@@ -50,6 +50,7 @@ interface Asked {
   scopes: readonly string[];
   environments: readonly string[] | null;
   secrets: readonly string[] | null;
+  upstreams?: readonly string[] | null;
   allowed_addresses: readonly string[] | null;
   expires_at: number | null;
   /** The device to bind the credential to. */
@@ -66,7 +67,7 @@ const earliest = (...times: (number | null)[]): number | null => {
 export function wanted(
   { core, caller }: Call<unknown>,
   asked: Asked,
-): Wanted & Pick<CredentialRow, 'environments' | 'secrets' | 'device_id' | 'mcp_limits'> {
+): Wanted & Pick<CredentialRow, 'environments' | 'secrets' | 'upstreams' | 'device_id' | 'mcp_limits'> {
   const from =
     caller.permissions.find(({ scopes }) => asked.scopes.every((scope) => covers(scopes, scope))) ??
     caller.permissions[0];
@@ -76,6 +77,8 @@ export function wanted(
     environments:
       asked.environments?.map((ref) => environmentOf(core, ref)?.id ?? '') ?? copy(from.environments),
     secrets: copy(asked.secrets ?? from.secrets),
+    // safety: created-with-upstreams-of-creator
+    upstreams: copy(asked.upstreams ?? from.upstreams),
     allowed_addresses: copy(asked.allowed_addresses ?? caller.addresses[0]),
     expires_at: asked.expires_at ?? earliest(caller.expires_at, from.expires_at),
     // safety: created-bound-to-device-of-creator
@@ -156,7 +159,13 @@ export function issue(
     ...fresh(core, ask.org, token, now),
     ...(permissions as Pick<
       CredentialRow,
-      'environments' | 'secrets' | 'allowed_addresses' | 'expires_at' | 'device_id' | 'mcp_limits'
+      | 'environments'
+      | 'secrets'
+      | 'upstreams'
+      | 'allowed_addresses'
+      | 'expires_at'
+      | 'device_id'
+      | 'mcp_limits'
     >),
     ...made,
     scopes: [...made.scopes],
@@ -227,8 +236,8 @@ const lasting = ({ input }: Call<LastingInput>, now: number): Asked => ({
 /**
  * Whether an API key with these permissions would act as an owner. A member must then confirm its creation.
  */
-export const wouldOwn = (caller: Caller, { scopes, environments, secrets }: Wanted): boolean =>
-  caller.isOwner && scopes.includes('*') && environments === null && secrets === null;
+export const wouldOwn = (caller: Caller, { scopes, environments, secrets, upstreams }: Wanted): boolean =>
+  caller.isOwner && scopes.includes('*') && environments === null && secrets === null && upstreams === null;
 
 /** What a new credential would hold; 403 if that exceeds its creator's permissions. */
 export const within = <W extends Wanted>({ caller }: Call<unknown>, permissions: W): Refusal | W =>
@@ -363,6 +372,7 @@ const emergency = ({ caller, input }: Call<BreakGlassInput>, now: number): Wante
   scopes: EMERGENCY,
   environments: null,
   secrets: null,
+  upstreams: null,
   allowed_addresses: caller.addresses[0] ?? null,
   expires_at: now + input.ttlSeconds * 1000,
   device_id: caller.device,

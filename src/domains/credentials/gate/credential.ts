@@ -30,9 +30,9 @@ const outs: Record<Exclude<CredentialKind, 'browser'>, (shown: Shown) => object>
 
 /** A credential as shown to the caller: its row, environment slugs and last use. */
 export function shown(call: Call<unknown>, row: CredentialRow): object {
-  const { environments, secrets } = limitsShown(call, row);
+  const { environments, secrets, upstreams } = limitsShown(call, row);
   return outs[row.kind as keyof typeof outs]({
-    row: { ...row, secrets },
+    row: { ...row, secrets, upstreams },
     environments,
     used: lastUsed(call.core).of(row.id),
   });

@@ -24,16 +24,18 @@ interface MintInput {
   scopes: string[] | null;
   environments: string[] | null;
   secrets: string[] | null;
+  upstreams: string[] | null;
   allowed_addresses: string[] | null;
   device_id: string | null;
 }
 
 const session = (call: Call<MintInput>, now: number) => {
-  const { scopes, environments, secrets, ttlSeconds, allowed_addresses, device_id } = call.input;
+  const { scopes, environments, secrets, upstreams, ttlSeconds, allowed_addresses, device_id } = call.input;
   return wanted(call, {
     scopes: scopes ?? call.caller.permissions[0].scopes,
     environments,
     secrets,
+    upstreams,
     allowed_addresses,
     expires_at: endIn(ttlSeconds, now),
     device_id,
@@ -63,7 +65,7 @@ export const mint: Operation<MintInput> = {
   change: {
     plan(call, now, { judged }) {
       const { core, ask, input, caller } = call;
-      const { scopes, environments, secrets, allowed_addresses, expires_at, device_id } =
+      const { scopes, environments, secrets, upstreams, allowed_addresses, expires_at, device_id } =
         judged as ReturnType<typeof session>;
       const unknown = unknownEnvironment(input.environments, environments) ?? unusable(core, input.device_id);
       if (unknown) return unknown;
@@ -76,6 +78,7 @@ export const mint: Operation<MintInput> = {
         scopes: [...scopes],
         environments,
         secrets,
+        upstreams,
         expires_at,
         device_id,
         allowed_addresses: allowed_addresses && [...allowed_addresses],

@@ -39,7 +39,7 @@ function read(kind: CredentialKind): Operation<Record<string, never>> {
 const whoami: Operation<Record<string, never>> = {
   byReplica: true,
   read({ core, ask, caller }): Outcome {
-    const [{ scopes, environments, secrets }, ...granted] = caller.permissions;
+    const [{ scopes, environments, secrets, upstreams }, ...granted] = caller.permissions;
     const slugsOf = (ids: readonly string[] | null) => ids?.map((id) => slugOf(core, id)) ?? null;
     const usual = environmentOf(core, null);
     const reachesUsual = usual && caller.permissions.some((permissionSet) => enters(permissionSet, usual.id));
@@ -55,11 +55,13 @@ const whoami: Operation<Record<string, never>> = {
           scopes: one.scopes,
           environments: slugsOf(one.environments),
           secrets: one.secrets,
+          upstreams: one.upstreams,
         })),
       }),
       environments: slugsOf(environments),
       default_environment: reachesUsual ? usual.slug : null,
       secrets,
+      upstreams,
       expires_at: caller.expires_at === null ? null : new Date(caller.expires_at).toISOString(),
       parent_id: caller.parent_id,
       rate_limit: caller.rate_limit,

@@ -41,6 +41,7 @@ export const held = ({
   scopes,
   environments,
   secrets,
+  upstreams,
   allowed_addresses,
   expires_at,
   device_id,
@@ -49,6 +50,7 @@ export const held = ({
   scopes,
   environments,
   secrets,
+  upstreams,
   allowed_addresses,
   expires_at,
   device_id,
@@ -111,6 +113,7 @@ export interface UpdateInput {
   scopes?: string[];
   environments?: string[] | null;
   secrets?: string[] | null;
+  upstreams?: string[] | null;
   allowed_addresses?: string[] | null;
   ttlSeconds?: number | null;
   rate_limit?: number;
@@ -121,7 +124,8 @@ export interface UpdateInput {
 
 /** The fields of an updated credential. An environment that does not exist becomes an empty id. */
 export function changed({ core, input }: Call<UpdateInput>, now: number): Partial<CredentialRow> {
-  const { scopes, environments, secrets, allowed_addresses, ttlSeconds, rate_limit, mcp_limits, aws } = input;
+  const { scopes, environments, secrets, upstreams, allowed_addresses, ttlSeconds, rate_limit } = input;
+  const { mcp_limits, aws } = input;
   return {
     ...(input.name !== null && { name: input.name }),
     ...(scopes && { scopes }),
@@ -129,6 +133,7 @@ export function changed({ core, input }: Call<UpdateInput>, now: number): Partia
       environments: environments?.map((ref) => environmentOf(core, ref)?.id ?? '') ?? null,
     }),
     ...(secrets !== undefined && { secrets }),
+    ...(upstreams !== undefined && { upstreams }),
     ...(allowed_addresses !== undefined && { allowed_addresses }),
     ...(ttlSeconds !== undefined && { expires_at: endIn(ttlSeconds, now) }),
     ...(rate_limit !== undefined && { rate_limit }),
@@ -209,6 +214,7 @@ export const rotateKey: Operation<RotateInput> = {
         scopes,
         environments,
         secrets,
+        upstreams,
         allowed_addresses,
         rate_limit,
         expires_at,
@@ -221,6 +227,7 @@ export const rotateKey: Operation<RotateInput> = {
         scopes,
         environments,
         secrets,
+        upstreams,
         allowed_addresses,
         rate_limit,
         expires_at,

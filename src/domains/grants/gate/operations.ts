@@ -24,8 +24,8 @@ import { grantOut } from '../wire';
 const MOST_GRANTS = 100;
 
 function shown(call: Call<unknown>, row: GrantRow) {
-  const { environments, secrets } = limitsShown(call, row);
-  return grantOut({ ...row, secrets }, environments);
+  const { environments, secrets, upstreams } = limitsShown(call, row);
+  return grantOut({ ...row, secrets, upstreams }, environments);
 }
 
 function find({ core, ask }: Call<unknown>): GrantRow | null {
@@ -54,10 +54,11 @@ export interface NewInput {
   permission: GrantRow['permission'];
   environments: string[] | null;
   secrets: string[] | null;
+  upstreams?: string[] | null;
   expires_at: number | null;
 }
 
-type Granted = Wanted & Pick<GrantRow, 'environments' | 'secrets'>;
+type Granted = Wanted & Pick<GrantRow, 'environments' | 'secrets' | 'upstreams'>;
 
 /** What the grant would give, from any address: the address limits of the grantor do not bind the grantee. */
 export const permissionsToGrant = (
@@ -87,7 +88,7 @@ const create: Operation<NewInput> = {
 export function granting(
   call: Call<unknown>,
   input: NewInput,
-  { environments, secrets, expires_at }: Granted,
+  { environments, secrets, upstreams, expires_at }: Granted,
   now: number,
 ): Put | Refusal {
   const { core, ask, caller } = call;
@@ -110,6 +111,7 @@ export function granting(
     permission,
     environments,
     secrets,
+    upstreams,
     created_by: caller.id,
     accountable: accountableFor(core, caller),
     // safety: grant-ends-with-creator

@@ -1,7 +1,7 @@
 // What an attacker may have created that a panic does not revoke (passkeys, enrolments, grants, trusts, log
-// streams, connections to identity providers, domains and SCIM tokens), and the sessions it did revoke.
-// Invariant: each list is limited in length and bytes, because the response of a panic is stored with its
-// commit; the newest items come first.
+// streams, upstreams, connections to identity providers, domains and SCIM tokens), and the sessions it did
+// revoke. Invariant: each list is limited in length and bytes, because the response of a panic is stored with
+// its commit; the newest items come first.
 
 import { utf8 } from '../../../crypto/bytes';
 import { idPrefixes } from '../../../db/ids';
@@ -46,6 +46,23 @@ const logStreamsOf = ({ rows }: Core, isRecent: (row: { created_at: number }) =>
         id,
         name,
         kind,
+        created_by,
+        created_at: iso(created_at),
+        updated_at: iso(updated_at),
+      })),
+  );
+
+/** Upstreams that were made or changed at a recent time. */
+const upstreamsOf = ({ rows }: Core, isRecent: (row: { created_at: number }) => boolean) =>
+  bounded(
+    rows
+      .within('upstream', '')
+      .filter(({ updated_at }) => isRecent({ created_at: updated_at }))
+      .sort((a, b) => b.updated_at - a.updated_at)
+      .map(({ id, name, base_url, created_by, created_at, updated_at }) => ({
+        id,
+        name,
+        base_url,
         created_by,
         created_at: iso(created_at),
         updated_at: iso(updated_at),
@@ -150,6 +167,7 @@ export function recentOf({ core }: Call<unknown>, now: number) {
         expires_at: isoOrNull(expires_at),
       })),
     ),
+    upstreams: upstreamsOf(core, isRecent),
     log_streams: logStreamsOf(core, isRecent),
     ...providersOf(core, isRecent),
     trusts: bounded(

@@ -48,6 +48,8 @@ export function mayChange(
   const wanted = sends(row).map(({ environments, secrets }) => ({
     environments,
     secrets,
+    // It uses none.
+    upstreams: [],
     scopes,
     expires_at: null,
     allowed_addresses: null,

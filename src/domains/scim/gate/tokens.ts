@@ -25,6 +25,7 @@ function issued(call: Call<NewInput>, now: number) {
     scopes: [],
     environments: null,
     secrets: null,
+    upstreams: null,
     allowed_addresses: null,
     expires_at,
     device_id: null,

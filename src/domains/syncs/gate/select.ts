@@ -195,6 +195,7 @@ function readerWithin(caller: Caller, limits: readonly Limits[]): Caller {
     scopes: READ,
     environments,
     secrets,
+    upstreams: null,
     expires_at: null,
   }));
   return { ...caller, permissions: [first, ...rest] };

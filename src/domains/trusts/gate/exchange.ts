@@ -85,7 +85,7 @@ export const exchange: Operation<ExchangeInput> = {
         });
       // Recorded before a token is issued: a failed change costs one use but never gives an extra one.
       if (!row.trust.reuse) exchanged(core).note(input.spent, ask.request.id, now);
-      const [{ scopes, environments, secrets }] = caller.permissions;
+      const [{ scopes, environments, secrets, upstreams }] = caller.permissions;
       const ends = [now + row.trust.ttl * 1000, ...(caller.expires_at === null ? [] : [caller.expires_at])];
       const put = insertion(call, 'credential', {
         ...fresh(core, ask.org, input.token, now),
@@ -97,6 +97,7 @@ export const exchange: Operation<ExchangeInput> = {
         scopes: [...scopes],
         environments: environments && [...environments],
         secrets: secrets && [...secrets],
+        upstreams: upstreams && [...upstreams],
         allowed_addresses: row.allowed_addresses,
         expires_at: Math.min(...ends),
         rate_limit: RATES.session,

@@ -53,6 +53,7 @@ interface NewInput {
   scopes: string[];
   environments: string[] | null;
   secrets: string[] | null;
+  upstreams: string[] | null;
   allowed_addresses: string[] | null;
   trust: Omit<Trust, 'changed_at'>;
 }

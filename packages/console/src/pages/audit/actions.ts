@@ -4,7 +4,7 @@
 const VERBS: Record<string, [label: string, verbs: string]> = {
   secret: [
     'Secrets',
-    'auto_rotate compare create delete delete_folder expired expiring list read read_all restore rollback rotate rotation_due share share_list share_revoke share_view update versions write_folder',
+    'auto_rotate compare create delete delete_folder expired expiring list read read_all restore rollback rotate rotation_due share share_list share_revoke share_view update use use_end versions write_folder',
   ],
   api_key: ['API keys', 'create list read revoke rotate update'],
   agent: ['Agents', 'create list read revoke update'],
@@ -54,6 +54,7 @@ const VERBS: Record<string, [label: string, verbs: string]> = {
   ],
   team_member: ['Team members', 'add list remove'],
   team: ['Teams', 'create delete list read update'],
+  upstream: ['Upstreams', 'create delete list read update'],
   webhook: [
     'Webhooks',
     'create delete deliver deliveries disable list read redeliver rotate_secret test update',

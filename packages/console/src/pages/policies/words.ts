@@ -29,6 +29,7 @@ export const operationWords: Record<HeldOperation, string> = {
   'secret.rotate': 'Rotate a secret',
   'secret.delete': 'Delete a secret',
   'secret.share': 'Share a secret',
+  'secret.use': 'Use a secret through an upstream',
   'break_glass.create': 'Create a break-glass token',
   'provider_token.create': 'Create a provider token',
   'policy.change': 'Change policies',

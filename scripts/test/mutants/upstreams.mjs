@@ -1,0 +1,146 @@
+// The mutants of upstreams. index.mjs says what a mutant is.
+
+import { checks } from './checks.mjs';
+
+const UPSTREAMS = 'api/upstreams/upstreams:';
+const USE = 'api/upstreams/use:';
+
+/** @type {import('./index.mjs').Mutant[]} */
+export const mutants = [
+  ...checks({
+    'upstream-within-maker': `${UPSTREAMS} permission: making and changing one needs secrets:read on each secret that it places`,
+    'upstream-shown-by-reach': `${UPSTREAMS} upstream: it is created, listed, changed and deleted`,
+    'upstream-of-revoked-key-stops': `${UPSTREAMS} maker: it stops when its maker is contained, and works for whoever changes it`,
+    'use-allowed': `${USE} use: only what is allowed, of secrets that can be read, while the maker may read them`,
+    'use-while-maker-may-read': `${USE} use: only what is allowed, of secrets that can be read, while the maker may read them`,
+    'use-of-unknown-upstream': `${USE} permission: what is outside the bounds of a credential is refused`,
+    'use-ends-with-credential': `${USE} revocation: an answer may not begin or go on once credential, upstream or right has ended`,
+    'use-entry-once': `${USE} audit: an intent is there before the answer, and has one entry`,
+    'lost-use-recorded': `${USE} audit: a call of which nothing is heard failed for an unknown reason`,
+    'placed-by-readers': `${UPSTREAMS} permission: bringing a secret under a name that an upstream places needs secrets:read`,
+    'exposure-counts-uses': `${USE} exposure: a report tells uses from reads, and names the upstreams that were made`,
+  }),
+  {
+    name: 'a call may use an expired secret',
+    tag: 'use-of-readable-secrets',
+    change: { from: 'readable(secret, now) ?? revokedVersion', to: 'revokedVersion' },
+    notice: `${USE} use: a secret that has expired is not placed`,
+  },
+  {
+    name: 'a call uses secrets outside the bounds',
+    tag: 'use-within-secrets',
+    change: { from: 'mayUse(call.caller, row)', to: 'row.id' },
+    notice: `${USE} permission: what is outside the bounds of a credential is refused`,
+  },
+  {
+    name: 'a credential uses every upstream',
+    tag: 'use-within-upstreams',
+    change: { from: '(permissionSet.upstreams === null ||', to: '(permissionSet !== null ||' },
+    notice: `${UPSTREAMS} permission: whole rows for upstreams:read, what is needed to call for secrets:use, and nothing else`,
+  },
+  {
+    name: 'a child uses more upstreams than its creator',
+    tag: 'upstreams-within-creator',
+    change: { from: 'upstreams === null ||', to: 'scope !== null ||' },
+    notice: `${USE} permission: a child has the upstreams of its creator at most`,
+  },
+  {
+    name: 'a child without upstreams uses all',
+    tag: 'created-with-upstreams-of-creator',
+    change: { from: 'asked.upstreams ?? from.upstreams', to: 'asked.upstreams ?? null' },
+    notice: `${USE} permission: a child has the upstreams of its creator at most`,
+  },
+  {
+    name: 'an upstream sets any header',
+    tag: 'upstream-headers-own',
+    change: { from: '!SET_BY_US.test(name)', to: "name !== ''" },
+    notice: `${UPSTREAMS} validation: each wrong field is refused and named`,
+  },
+  {
+    name: 'an upstream allows paths with dots',
+    tag: 'upstream-paths-plain',
+    change: { from: 'isPathPattern,', to: '(text) => text.length > 0,' },
+    notice: `${UPSTREAMS} validation: each wrong field is refused and named`,
+  },
+  {
+    name: 'an upstream places no secret',
+    tag: 'upstream-places-a-secret',
+    change: { from: 'placedBy(auth).length > 0', to: 'placedBy(auth).length >= 0' },
+    notice: `${UPSTREAMS} validation: each wrong field is refused and named`,
+  },
+  {
+    name: 'an upstream is this service',
+    tag: 'upstream-not-this-service',
+    change: { from: 'here.publicUrl !== null &&', to: 'here.publicUrl === url &&' },
+    notice: 'unit/upstreams/config: loops: this service is no upstream refuses https://VAULT.example.com/api',
+  },
+  {
+    name: 'a token endpoint is anywhere',
+    tag: 'upstream-token-url-checked',
+    change: { from: "one.type === 'oauth2_client_credentials'", to: "one.type === ('none' as string)" },
+    notice: `${UPSTREAMS} validation: each wrong field is refused and named`,
+  },
+  {
+    name: 'the upstream of a member outlives a panic',
+    tag: 'upstream-before-panic',
+    change: { from: 'generation < (core', to: '-1 > (core' },
+    notice: `${UPSTREAMS} maker: it stops once the member who made it is ended by a panic`,
+  },
+  {
+    name: 'an upstream works for a maker who may read nothing',
+    tag: 'upstream-maker-judged-again',
+    change: { from: " && holdsEach(maker, ['secrets:read'], row)", to: '' },
+    notice: `${UPSTREAMS} maker: it stops once the member who made it may do less`,
+  },
+  {
+    name: 'a root makes any number of calls at a time',
+    tag: 'uses-at-a-time-bounded',
+    change: { from: "count('until > ?', now) >= MOST_CALLS.once ||", to: 'now < 0 &&' },
+    notice: `${USE} rate limit: one root has 25 calls at a time, and a place is free once a call has ended`,
+  },
+  {
+    name: 'an organisation makes any number of calls a minute',
+    tag: 'uses-a-minute-bounded',
+    change: { from: "wait(now, MOST_CALLS.minute, '1')", to: '0' },
+    notice: `${USE} rate limit: an organisation and a root have their calls a minute`,
+  },
+  {
+    name: 'a held call is made',
+    tag: 'use-held',
+    change: { from: "operations: ['secret.use']", to: "operations: ['secret.rotate']" },
+    notice: `${USE} approval: a held call waits for exactly this call, and is used once`,
+  },
+  {
+    name: 'an upstream is made without an approval',
+    tag: 'upstream-held-as-share',
+    change: { from: '{ operations, reach: { secrets: rows }, targets },', to: '' },
+    notice: `${USE} approval: making an upstream, and changing where it sends, is secret.read of its secrets`,
+  },
+  {
+    name: 'a rename to a placed name is no read',
+    tag: 'placed-by-name-held-as-read',
+    change: { from: 'isNamedAnew(before, after) && isPlaced(after)', to: 'isPlaced(after) && !after' },
+    notice: `${USE} approval: a rename or restore to a placed name is a read of the secret`,
+  },
+  {
+    name: 'a call that writes is repeated',
+    tag: 'writing-calls-repeated-if-allowed',
+    change: { from: '(!isWriting || repeat_writes) && ', to: '' },
+    notice: `${USE} approval: a call that writes is repeated only where the policy says so`,
+  },
+  {
+    name: 'an agent below another uses more upstreams',
+    tag: 'upstreams-within-ancestors',
+    change: {
+      from: 'upstreams: bounded(one.upstreams, other.upstreams',
+      to: 'upstreams: bounded(one.upstreams, null',
+    },
+    notice: `${USE} permission: an agent that is narrowed narrows what it made`,
+  },
+  {
+    name: 'names of upstreams are shown beyond the bounds',
+    tag: 'limits-shown-within-upstreams',
+    change: { from: 'upstreams?.filter(isUpstreamWithin) ?? null', to: '[...(upstreams ?? [])]' },
+    notice: `${USE} permission: a limited caller is shown no upstreams beyond its own`,
+  },
+];

@@ -1,0 +1,42 @@
+// Which calls an upstream allows. Pure. Invariant: nothing is allowed that an entry does not name: the
+// method, the path as it is sent, and each header that the entry lists must match.
+import { matches } from '../../../auth/globs';
+import { isPlainPath } from './path';
+import type { Allow } from './plan';
+
+/** HEAD is not GET. */
+export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
+
+/** A call, as far as `allow` judges it. */
+export interface Judged {
+  method: string;
+  path: string;
+  headers: readonly (readonly [name: string, value: string])[];
+}
+
+/** A header that is absent matches no pattern, not even `*`. */
+const hasHeader = (headers: Judged['headers'], name: string, pattern: string): boolean =>
+  headers.some(([given, value]) => given === name.toLowerCase() && matches(pattern, value));
+
+export function isAllowed(allow: readonly Allow[], { method, path, headers }: Judged): boolean {
+  // safety: use-plain-path
+  if (!isPlainPath(path)) return false;
+  return allow.some(
+    (entry) =>
+      entry.methods.includes(method) &&
+      entry.paths.some((pattern) => matches(pattern, path)) &&
+      Object.entries(entry.headers ?? {}).every(([name, pattern]) => hasHeader(headers, name, pattern)),
+  );
+}
+
+const MOST_STARS = 5;
+
+/** Whether a text is a pattern of paths: what it spells out must be sendable. */
+export const isPathPattern = (text: string): boolean =>
+  text.length <= 256 &&
+  (text.match(/\*/g)?.length ?? 0) <= MOST_STARS &&
+  isPlainPath(text.replaceAll('?', 'x').replaceAll('*', 'x'));
+
+/** Whether a text is a pattern of a header's value. */
+export const isValuePattern = (text: string): boolean =>
+  /^[\x20-\x7e]{1,256}$/.test(text) && (text.match(/\*/g)?.length ?? 0) <= MOST_STARS;

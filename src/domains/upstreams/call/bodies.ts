@@ -1,0 +1,149 @@
+// The bodies of a call, streamed both ways. Invariants: nothing is read before whoever receives it asks for
+// it; what goes past a bound, or ends before its time, arrives broken off.
+import { concat } from '../../../crypto/bytes';
+import { unpacked } from './decode';
+import { masker } from './mask';
+import type { UseEnd } from './plan';
+import type { Watch } from './watch';
+
+/** A body that must be whole first. */
+export const MOST_WHOLE = 4 * 1024 * 1024;
+
+/** All of a body; null if it has more than `most` bytes. */
+export async function wholeOf(body: ReadableStream<Uint8Array> | null, most = MOST_WHOLE) {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  if (body)
+    for await (const part of body) {
+      size += part.length;
+      if (size > most) return null;
+      parts.push(part);
+    }
+  return concat(...parts);
+}
+
+/** How many bytes went each way. */
+export interface Counts {
+  request: number;
+  response: number;
+}
+
+/** A body on its way to the upstream. `length`: as the caller said, if it did. */
+export function uploadOf(
+  body: ReadableStream<Uint8Array>,
+  {
+    length,
+    most,
+    counts,
+    watching,
+  }: { length: number | null; most: number; counts: Counts; watching: Watch },
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  const source = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await reader.read();
+        if (done) return controller.close();
+        counts.request += value.length;
+        if (counts.request > most) {
+          watching.end('request_too_large');
+          void reader.cancel().catch(() => {});
+          throw new Error('too large');
+        }
+        watching.heard();
+        controller.enqueue(value);
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+  if (length === null) return source;
+  const fixed = new FixedLengthStream(length);
+  void source.pipeTo(fixed.writable).catch(() => {});
+  return fixed.readable;
+}
+
+async function* readFrom(body: ReadableStream<Uint8Array>, watching: Watch): AsyncGenerator<Uint8Array> {
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await watching.wait(reader.read());
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    void reader.cancel().catch(() => {});
+  }
+}
+
+async function* maskedIn(
+  source: AsyncIterable<Uint8Array>,
+  values: readonly string[],
+): AsyncGenerator<Uint8Array> {
+  const { take, end } = masker(values);
+  for await (const chunk of source) yield take(chunk);
+  yield end();
+}
+
+export interface Download {
+  kinds: NonNullable<ReturnType<typeof import('./decode').codingsOf>>;
+  values: readonly string[];
+  /** As the upstream said, and true of what is passed on; null otherwise. */
+  length: number | null;
+  most: number;
+  counts: Counts;
+  watching: Watch;
+  /** Told once how it ended. */
+  ended(how: UseEnd): void;
+}
+
+/** Why a stream ended with an error. */
+const howOf = (watching: Watch): UseEnd => {
+  const cut = watching.cut();
+  return cut === null ? 'upstream_broke_off' : cut === 'request_too_large' ? 'too_large' : cut;
+};
+
+/** A body on its way to the caller: unpacked, masked and counted. */
+export function downloadOf(body: ReadableStream<Uint8Array>, given: Download): ReadableStream<Uint8Array> {
+  const { kinds, values, length, most, counts, watching, ended } = given;
+  const parts = maskedIn(unpacked(readFrom(body, watching), kinds), values);
+  const next = async (): Promise<Uint8Array | null> => {
+    for (;;) {
+      const { done, value } = await parts.next();
+      if (done) return null;
+      if (value.length > 0) return value;
+    }
+  };
+  const source = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const part = await next();
+          if (part === null) {
+            controller.close();
+            return ended('complete');
+          }
+          counts.response += part.length;
+          if (counts.response > most) watching.end('too_large');
+          if (watching.signal.aborted) throw new Error('the call ended');
+          controller.enqueue(part);
+        } catch {
+          controller.error(new Error('broken off'));
+          const how = howOf(watching);
+          // What still comes from the upstream is not waited for.
+          watching.end('caller_gone');
+          ended(how);
+        }
+      },
+      cancel() {
+        watching.end('caller_gone');
+        ended(howOf(watching));
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  if (length === null) return source;
+  const fixed = new FixedLengthStream(length);
+  void source.pipeTo(fixed.writable).catch(() => {});
+  return fixed.readable;
+}

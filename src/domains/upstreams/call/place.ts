@@ -1,0 +1,172 @@
+// Puts secrets into a call. Pure. Invariants: `{{NAME}}` is filled once, and nothing of a caller is a
+// template; what would damage an answer when masked, or could be guessed from a masked one, is not placed.
+import { toBase64, utf8 } from '../../../crypto/bytes';
+import { isSecretName } from '../../../db/names';
+import { ApiError, type Refusal, refuse } from '../../../errors';
+import { queryAsSent, withoutParameters } from './path';
+import type { Auth, PlacedValue, UsePlan } from './plan';
+import type { HeaderList } from './request-headers';
+
+const PLACE = /\{\{([^{}]*)\}\}/g;
+
+/** The texts of an entry of `auth` that can name secrets. */
+const textsOf = (auth: Auth): (string | undefined)[] => {
+  switch (auth.type) {
+    case 'header':
+    case 'query':
+      return [auth.value];
+    case 'basic':
+      return [auth.username, auth.password];
+    case 'aws_sigv4':
+      return [auth.access_key_id, auth.secret_access_key, auth.session_token];
+    case 'oauth2_client_credentials':
+      return [auth.client_id, auth.client_secret];
+    case 'google_service_account':
+      return [auth.key];
+    case 'github_app':
+      return [auth.app_id, auth.installation_id, auth.private_key];
+  }
+};
+
+const namesInText = (text: string): string[] => [...text.matchAll(PLACE)].map(([, name = '']) => name);
+
+/** The secrets that an entry of `auth` names, each once. */
+export const namesIn = (auth: Auth): string[] => [
+  ...new Set(textsOf(auth).flatMap((text) => namesInText(text ?? ''))),
+];
+
+/** Whether each `{{…}}` of a text names a secret, and no brace is left over. */
+export const isTemplate = (text: string): boolean =>
+  namesInText(text).every(isSecretName) && !/\{\{|\}\}/.test(text.replace(PLACE, ''));
+
+/** Shorter values cannot be masked without damage to answers. */
+const LEAST_BYTES = 8;
+/** A list could hold shorter ones. */
+const LEAST_UNGUESSABLE = 16;
+/** What servers take in one header. */
+const MOST_BYTES = 16_384;
+
+const problem = (name: string, what: string): Refusal =>
+  refuse('VALUE_NOT_REPRESENTABLE', { message: `The value of ${name} ${what}` });
+
+/** A value as it is sent: without blanks and line breaks at its ends. */
+export const trimmed = (value: string): string => value.replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, '');
+
+/** Why a value may not be placed. `inHeader`: as it is, in the text of a header. */
+export function valueProblem(
+  name: string,
+  { value, isChosen }: PlacedValue,
+  { guessable = false, inHeader = false },
+): Refusal | null {
+  const sent = trimmed(value);
+  const bytes = utf8(sent).length;
+  // safety: use-short-value
+  if (bytes < LEAST_BYTES)
+    return problem(name, `has under ${LEAST_BYTES} bytes, so that answers cannot be masked.`);
+  if (bytes > MOST_BYTES) return problem(name, `has over ${MOST_BYTES} bytes, and cannot be sent.`);
+  // safety: use-guessable-value
+  if (!guessable && (bytes < LEAST_UNGUESSABLE || isChosen))
+    return problem(
+      name,
+      `may be guessed from a masked answer: it has under ${LEAST_UNGUESSABLE} bytes, or a person chose it. Set guessable in auth to place it nevertheless.`,
+    );
+  // safety: use-no-line-breaks
+  if (inHeader && /[\r\n\0]/.test(sent)) return problem(name, 'has a line break or NUL, and cannot be sent.');
+  return null;
+}
+
+/** Fills texts of one entry of `auth`, and notes what was placed. */
+export interface Filler {
+  fill(text: string, inHeader?: boolean): string;
+  placed: Set<string>;
+}
+
+/** Throws a refusal for a value that may not be placed. */
+export function filler(plan: Pick<UsePlan, 'values'>, { guessable }: Pick<Auth, 'guessable'>): Filler {
+  const placed = new Set<string>();
+  return {
+    placed,
+    fill(text, inHeader = true) {
+      return text.replace(PLACE, (_, name: string) => {
+        const value = Object.hasOwn(plan.values, name) ? plan.values[name] : undefined;
+        if (value === undefined) throw new ApiError(refuse('USE_NOT_ALLOWED'));
+        const found = valueProblem(name, value, { guessable: guessable === true, inHeader });
+        if (found) throw new ApiError(found);
+        placed.add(trimmed(value.value));
+        return trimmed(value.value);
+      });
+    },
+  };
+}
+
+/** A call with its secrets, but for a signature. The platform sends the text of a header as UTF-8. */
+export interface Placed {
+  url: string;
+  headers: [name: string, value: string][];
+  /** What answers must not show: each value, and what is made of them. */
+  masked: string[];
+}
+
+/** The header that an entry sets, or null. */
+function headerOf(auth: Auth, { fill }: Filler, token: string | null): [string, string] | null {
+  switch (auth.type) {
+    case 'header':
+      return [auth.name.toLowerCase(), fill(auth.value)];
+    case 'basic': {
+      const username = fill(auth.username, false);
+      const password = fill(auth.password, false);
+      if (username.includes(':'))
+        throw new ApiError(problem('the user name', 'has a colon, and cannot be sent.'));
+      return ['authorization', `Basic ${toBase64(utf8(`${username}:${password}`))}`];
+    }
+    case 'oauth2_client_credentials':
+    case 'google_service_account':
+    case 'github_app':
+      return token === null ? null : ['authorization', `Bearer ${token}`];
+    default:
+      return null;
+  }
+}
+
+/** The headers that an upstream's `auth` sets, in lower case. */
+export const headersSet = (auth: readonly Auth[]): Set<string> =>
+  new Set(
+    auth.flatMap((entry) =>
+      entry.type === 'header'
+        ? [entry.name.toLowerCase()]
+        : entry.type === 'query'
+          ? []
+          : entry.type === 'aws_sigv4'
+            ? ['authorization', 'x-amz-date', 'x-amz-security-token']
+            : ['authorization'],
+    ),
+  );
+
+/**
+ * Puts the secrets of a plan into a call; throws a refusal if one may not be placed. `tokens`: those that the
+ * service got, by the entry of `auth`.
+ */
+export function place(
+  plan: Pick<UsePlan, 'auth' | 'values' | 'upstream'>,
+  call: { path: string; query: string; headers: HeaderList },
+  tokens: ReadonlyMap<number, string> = new Map(),
+): Placed {
+  const set = headersSet(plan.auth);
+  const headers = call.headers.filter(([name]) => !set.has(name)).map(([...pair]): [string, string] => pair);
+  const parameters = plan.auth.filter((entry) => entry.type === 'query');
+  const removed = parameters.map(({ name }) => name);
+  let query = queryAsSent(withoutParameters(call.query, removed));
+  const masked = new Set<string>();
+  for (const [at, entry] of plan.auth.entries()) {
+    const filling = filler(plan, entry);
+    const token = tokens.get(at) ?? null;
+    const header = headerOf(entry, filling, token);
+    if (header) headers.push(header);
+    if (entry.type === 'basic' && header) masked.add(header[1].slice('Basic '.length));
+    if (entry.type === 'query')
+      query += `${query ? '&' : '?'}${encodeURIComponent(entry.name)}=${encodeURIComponent(filling.fill(entry.value, false))}`;
+    if (token !== null) masked.add(token);
+    for (const value of filling.placed) masked.add(value);
+  }
+  return { url: `${plan.upstream.base_url}${call.path}${queryAsSent(query)}`, headers, masked: [...masked] };
+}

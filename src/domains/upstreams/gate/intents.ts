@@ -1,0 +1,132 @@
+// Calls of upstreams that have begun, in the gate's own storage: each is there before its request leaves, and
+// until its audit entry is written. From them follow the rates of calls, and how many there are at a time.
+// Invariant: a call has one entry, of its answer, or of its loss.
+import type { Draft } from '../../../gate/audit/entry';
+import type { Core } from '../../../gate/core';
+import { part } from '../../../gate/part';
+
+/** Who makes a call: what it takes to judge them again while it lasts. */
+export interface User {
+  kind: string;
+  /** The member, or the credential. */
+  id: string;
+  credential: string;
+  root: string;
+  ip: string;
+}
+
+export interface Intent {
+  id: string;
+  upstream: string;
+  user: User;
+  draft: Draft;
+  at: number;
+  /** It counts as under way until then, unless it is heard of. */
+  until: number;
+  isAnswered: boolean;
+}
+
+/** Calls a minute and at a time, of an organisation and of a root. */
+export const MOST_CALLS = { minute: 1000, once: 100, rootMinute: 600, rootOnce: 25 };
+export const MINUTE = 60_000;
+/** For how long an answered call counts that is not heard of: its Worker tells every five seconds. */
+export const HEARD = 15_000;
+
+type Stored = Record<string, SqlStorageValue> & {
+  id: string;
+  upstream: string;
+  caller: string;
+  draft: string;
+  at: number;
+  until: number;
+  answered: number;
+};
+
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: its methods share the statements.
+export function createIntents({ storage: { sql } }: Pick<Core, 'storage'>) {
+  sql.exec(
+    'create table if not exists use_intents (id text primary key, upstream text not null, root text not null, caller text not null, draft text not null, at integer not null, until integer not null, answered integer not null default 0) without rowid',
+  );
+  sql.exec('create index if not exists use_intents_at on use_intents (at)');
+  sql.exec('create index if not exists use_intents_until on use_intents (until)');
+  const count = (where: string, ...values: SqlStorageValue[]) =>
+    sql.exec<{ n: number }>(`select count(*) n from use_intents where ${where}`, ...values).one().n;
+  const ofRow = ({ caller, draft, answered, ...row }: Stored): Intent => ({
+    id: row.id,
+    upstream: row.upstream,
+    at: row.at,
+    until: row.until,
+    user: JSON.parse(caller),
+    draft: JSON.parse(draft),
+    isAnswered: answered === 1,
+  });
+  /** Milliseconds until fewer than so many calls of the last minute are left. */
+  const wait = (now: number, most: number, where: string, ...values: SqlStorageValue[]): number => {
+    const [oldest] = sql
+      .exec<{ at: number }>(
+        `select at from use_intents where at > ? and ${where} order by at desc limit 1 offset ?`,
+        now - MINUTE,
+        ...values,
+        most - 1,
+      )
+      .toArray();
+    return oldest ? oldest.at + MINUTE - now : 0;
+  };
+  return {
+    begin({ id, upstream, user, draft, at, until }: Omit<Intent, 'isAnswered'>): void {
+      sql.exec(
+        'insert into use_intents values (?, ?, ?, ?, ?, ?, ?, 0)',
+        ...[id, upstream, user.root, JSON.stringify(user), JSON.stringify(draft), at, until],
+      );
+    },
+    get(id: string): Intent | null {
+      const [row] = sql.exec<Stored>('select * from use_intents where id = ?', id).toArray();
+      return row ? ofRow(row) : null;
+    },
+    answered: (id: string, until: number) =>
+      void sql.exec('update use_intents set answered = 1, until = ? where id = ?', until, id),
+    heard: (id: string, until: number) =>
+      void sql.exec('update use_intents set until = ? where id = ? and answered = 1', until, id),
+    /** Milliseconds until a call may begin; 0 for now. A second where too many are under way. */
+    wait(
+      now: number,
+      { root, upstream, rate }: { root: string; upstream: string; rate: number | null },
+    ): number {
+      const isBusy =
+        // safety: uses-at-a-time-bounded
+        count('until > ?', now) >= MOST_CALLS.once ||
+        count('until > ? and root = ?', now, root) >= MOST_CALLS.rootOnce;
+      return Math.max(
+        isBusy ? 1000 : 0,
+        // safety: uses-a-minute-bounded
+        wait(now, MOST_CALLS.minute, '1'),
+        wait(now, MOST_CALLS.rootMinute, 'root = ?', root),
+        rate === null ? 0 : wait(now, rate, 'upstream = ?', upstream),
+      );
+    },
+    /** Up to `limit` calls that ended without a word. */
+    lost: (now: number, limit: number): Intent[] =>
+      sql
+        .exec<Stored>(
+          'select * from use_intents where answered = 0 and until <= ? order by until limit ?',
+          now,
+          limit,
+        )
+        .toArray()
+        .map(ofRow),
+    /** Deletes what counts no more. Returns when there is more to do, or null. */
+    sweep(now: number): number | null {
+      sql.exec('delete from use_intents where answered = 1 and until <= ?1 and at <= ?1 - ?2', now, MINUTE);
+      const { n } = sql
+        .exec<{ n: number | null }>('select min(max(until, at + ?)) n from use_intents', MINUTE)
+        .one();
+      return n === null ? null : Math.max(n, now + 1000);
+    },
+    /** The clock was ahead, and is right again. */
+    bringForward: (now: number) =>
+      void sql.exec('update use_intents set at = min(at, ?1), until = min(until, ?1 + ?2)', now, 2 * MINUTE),
+    clear: () => void sql.exec('delete from use_intents'),
+  };
+}
+
+export const intents = part(createIntents);

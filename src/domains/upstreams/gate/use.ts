@@ -1,0 +1,330 @@
+// Calls of upstreams in the gate: whether one may begin, and what became of it. Invariants: nothing is sent
+// that `allow`, the caller's bounds, the maker's right and the policies did not let through; the intent is
+// durable before the values leave the gate, and the audit entry before the answer begins.
+import { type Caller, USING } from '../../../auth/authorize';
+import { matches } from '../../../auth/globs';
+import { newId } from '../../../db/ids';
+import type { SecretRow, UpstreamRow, VersionRow } from '../../../db/schema';
+import { type Code, catalogue, type Refusal, refuse, statusOf } from '../../../errors';
+import type { Draft } from '../../../gate/audit/entry';
+import type { Core } from '../../../gate/core';
+import { callerOf, memberOf } from '../../../gate/identity/caller';
+import { endOf } from '../../../gate/identity/lifetime';
+import { lineageOf } from '../../../gate/identity/lineage';
+import type { Fact, Plan } from '../../../gate/journal/plan';
+import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
+import { ok } from '../../../gate/request/outcome';
+import { slugOf } from '../../../gate/request/target';
+import { ciphertexts } from '../../../gate/rows/ciphertexts';
+import { deliver } from '../../secrets/gate/reads';
+import { keep, keyOf, versionOf } from '../../secrets/gate/versions';
+import { readable, revokedVersion } from '../../secrets/rules';
+import { isAllowed } from '../call/allow';
+import type { UseCall, UseEnd } from '../call/plan';
+import { HEARD, type Intent, intents } from './intents';
+import { mayUse, works } from './permission';
+
+const upstreamOf = ({ core, ask }: Call<unknown>): UpstreamRow | null =>
+  core.rows.find('upstream', '', ask.named.use ?? '');
+
+/** Whether a caller may know of an upstream by what bounds its use. */
+const isWithin = ({ permissions }: Caller, name: string): boolean =>
+  permissions.some(
+    ({ scopes, upstreams }) =>
+      (scopes.includes('*') ||
+        scopes.includes('secrets:*') ||
+        USING.some((scope) => scopes.includes(scope))) &&
+      (upstreams === null || upstreams.some((pattern) => matches(pattern, name))),
+  );
+
+/** 404 for an upstream outside the caller's bounds, 403 for one whose secrets it may not use. */
+function mayCall(call: Call<unknown>): Refusal | null {
+  const row = upstreamOf(call);
+  // safety: use-of-unknown-upstream
+  if (!row || !isWithin(call.caller, row.name)) return null;
+  // safety: use-within-secrets
+  return mayUse(call.caller, row)
+    ? null
+    : refuse('SECRET_ACCESS_DENIED', {
+        message: 'This credential may not use each secret that this upstream places.',
+      });
+}
+
+const notAllowed = (message: string) => refuse('USE_NOT_ALLOWED', { message });
+
+/** Why a call may not begin, but for rates and policies; null if it may. */
+function barred(call: Call<UseCall>, row: UpstreamRow, secrets: readonly (SecretRow | null)[], now: number) {
+  const { core, input } = call;
+  // safety: use-allowed
+  if (!isAllowed(row.allow, input))
+    return notAllowed('The upstream does not allow this method, this path or a header of this request.');
+  // safety: use-while-maker-may-read
+  if (!works(core, row))
+    return notAllowed(
+      'Whoever made this upstream has ended or may not read its secrets any more. Somebody who may has to change it.',
+    );
+  for (const secret of secrets) {
+    if (!secret) return notAllowed('A secret that this upstream places does not exist.');
+    // safety: use-of-readable-secrets
+    const gone = readable(secret, now) ?? revokedVersion(secret, secret.version);
+    if (gone) return gone;
+  }
+  return (input.bytes ?? input.whole?.body_bytes ?? 0) > row.max_request_bytes
+    ? refuse('PAYLOAD_TOO_LARGE', { message: `This upstream takes ${row.max_request_bytes} bytes at most.` })
+    : null;
+}
+
+const secretsOf = ({ rows }: Core, { environment_id, secrets }: UpstreamRow) =>
+  secrets.map((name) => rows.find('secret', environment_id, name));
+
+/** The current versions, by secret and number. */
+async function versionsOf(call: Call<unknown>): Promise<Map<string, VersionRow>> {
+  const row = upstreamOf(call);
+  const found = new Map<string, VersionRow>();
+  if (!row || !mayUse(call.caller, row)) return found;
+  for (const secret of secretsOf(call.core, row)) {
+    if (!secret || readable(secret, call.core.now()) !== null) continue;
+    found.set(keyOf(secret.id, secret.version), await versionOf(call, secret.id, secret.version));
+  }
+  return found;
+}
+
+/** What deciders are shown of a call: all that is sent. */
+const factsOf = ({ input }: Call<UseCall>, row: UpstreamRow): Fact[] => [
+  { name: 'Upstream', value: row.name },
+  { name: 'Request', value: `${input.method} ${row.base_url}${input.path}${input.query}` },
+  ...input.headers.map(([name, value]) => ({ name: `Header ${name}`, value })),
+  ...bodyFacts(input.whole?.shown ?? ''),
+  ...(input.isWebSocket ? [{ name: 'Messages', value: 'not shown: they follow once it is open' }] : []),
+];
+
+/** A fact is 8,000 characters at most. */
+const PIECE = 7500;
+/** The most of a body that deciders can be shown whole, beside the rest. */
+export const MOST_SHOWN = 30_000;
+function bodyFacts(body: string): Fact[] {
+  const pieces = Array.from({ length: Math.ceil(body.length / PIECE) }, (_, n) =>
+    body.slice(n * PIECE, (n + 1) * PIECE),
+  );
+  return pieces.map((value, n) => ({ name: pieces.length > 1 ? `Body ${n + 1}` : 'Body', value }));
+}
+
+const isWriting = (method: string) => !['GET', 'HEAD', 'OPTIONS'].includes(method);
+
+function planOf(call: Call<UseCall>, now: number, fetched: Map<string, VersionRow>): Plan | Refusal {
+  const { core, ask, caller, input } = call;
+  const row = upstreamOf(call);
+  if (!row || !isWithin(caller, row.name)) return refuse('NOT_FOUND');
+  const secrets = secretsOf(core, row);
+  const refused = mayCall(call) ?? barred(call, row, secrets, now);
+  if (refused) return refused;
+  const placed = secrets as SecretRow[];
+  const found = placed.map(
+    ({ id, version }) => ciphertexts(core).get(id, version, now) ?? fetched.get(keyOf(id, version)),
+  );
+  if (found.some((version) => !version)) return refuse('UNAVAILABLE', { retry_after: 1 });
+  for (const version of fetched.values()) keep(core, version);
+  const wait = intents(core).wait(now, { root: caller.root, upstream: row.id, rate: row.rate_limit });
+  if (wait > 0) return refuse('RATE_LIMITED', { retry_after: Math.ceil(wait / 1000) });
+  const environment = slugOf(core, row.environment_id);
+  const id = newId('req', now);
+  const used = placed.map(({ id, name, version }) => ({ id, name, version }));
+  return {
+    status: 200,
+    data: {
+      intent: id,
+      upstream: { id: row.id, name: row.name, base_url: row.base_url },
+      auth: row.auth,
+      values: placed.map((secret, n) =>
+        deliver({}, { row: secret, version: found[n] as VersionRow }, environment, now),
+      ),
+      max_request_bytes: row.max_request_bytes,
+      max_response_bytes: row.max_response_bytes,
+      timeout_seconds: row.timeout_seconds,
+      held: null,
+      ends_at: caller.expires_at,
+    } satisfies Begun,
+    isRead: true,
+    uses: { upstream: row, secrets: placed, isWriting: isWriting(input.method) },
+    describes: `call ${input.method} ${input.path} of the upstream ${row.name}`,
+    shows: factsOf(call, row),
+    audit: {
+      resource: row.id,
+      resource_name: row.name,
+      environment,
+      use: {
+        host: new URL(row.base_url).host,
+        method: input.method,
+        path: `${new URL(row.base_url).pathname.replace(/\/$/, '')}${input.path}`.slice(0, MOST_PATH),
+        secrets: used,
+      },
+    },
+    intent(core: Core, draft: Draft) {
+      const user = { kind: caller.kind, id: caller.id, credential: caller.credential, root: caller.root };
+      const until = now + row.timeout_seconds * 1000 + HEARD;
+      intents(core).begin({
+        id,
+        upstream: row.id,
+        user: { ...user, ip: ask.request.ip },
+        draft,
+        at: now,
+        until,
+      });
+      core.schedule.at('uses', until);
+    },
+  };
+}
+const MOST_PATH = 2000;
+
+/** What the Worker gets to make a call. Values are ciphertexts; `held`: only what was approved is sent. */
+export interface Begun {
+  intent: string;
+  upstream: { id: string; name: string; base_url: string };
+  auth: UpstreamRow['auth'];
+  values: ReturnType<typeof deliver>[];
+  max_request_bytes: number;
+  max_response_bytes: number;
+  timeout_seconds: number;
+  held: { approval: string; isRepeatable: boolean } | null;
+  ends_at: number | null;
+}
+
+const begin: Operation<UseCall> = {
+  subject(call) {
+    const row = upstreamOf(call);
+    return row && isWithin(call.caller, row.name)
+      ? { resource: row.id, resource_name: row.name, environment: slugOf(call.core, row.environment_id) }
+      : { resource: null };
+  },
+  reach: mayCall,
+  change: {
+    before: versionsOf,
+    plan(call, now, { fetched }) {
+      const made = planOf(call, now, fetched as Map<string, VersionRow>);
+      const body = call.input.whole?.shown ?? '';
+      return call.ask.approval && body.length > MOST_SHOWN
+        ? refuse('LIMIT_REACHED', {
+            message:
+              'The body of this request is too long to be shown to approvers, so it cannot be approved.',
+          })
+        : made;
+    },
+  },
+};
+
+/** Whether whoever made a call may still make it. */
+function isAlive(core: Core, { upstream, user }: Intent): boolean {
+  const row = core.rows.get('upstream', upstream);
+  if (!row || !works(core, row)) return false;
+  const credential = core.rows.get('credential', user.credential);
+  const lineage = credential && lineageOf(core, credential);
+  // safety: use-ends-with-credential
+  if (!lineage || endOf(core, lineage) !== null) return false;
+  const caller =
+    user.kind === 'member'
+      ? memberOf(core, user.id, core.rows.get('member', user.id))
+      : callerOf(core, lineage);
+  return mayUse(caller, row);
+}
+
+/** The audit entry of a call, in the turn in which its intent ends. */
+function settle(
+  core: Core,
+  { id, draft }: Intent,
+  status: number,
+  fields: Partial<Draft>,
+  until: number,
+): void {
+  core.storage.transactionSync(() => {
+    core.auditLog.append({ ...draft, ...fields }, status, core.now());
+    intents(core).answered(id, until);
+  });
+}
+
+interface AnsweredInput {
+  intent: string;
+  status: number | null;
+  code: string | null;
+  request_bytes: number;
+}
+
+const quiet = (data: unknown): OperationOutcome => ({ ...ok(data), audited: true });
+
+const isCode = (code: string | null): code is Code => code !== null && Object.hasOwn(catalogue, code);
+
+/** The answer of an upstream has begun, or there is none. It may be given only if this says so. */
+const answered: Operation<AnsweredInput> = {
+  read({ core, input }) {
+    const found = intents(core).get(input.intent);
+    // safety: use-entry-once
+    if (!found || found.isAnswered) return quiet({ may: false });
+    const status = input.status ?? (isCode(input.code) ? statusOf(refuse(input.code)) : 502);
+    const may = isAlive(core, found);
+    const use = found.draft.use && { ...found.draft.use, request_bytes: input.request_bytes };
+    const isOver = input.status === null || !may;
+    settle(core, found, status, { use }, core.now() + (isOver ? 0 : HEARD));
+    return quiet({ may });
+  },
+};
+
+/** Whether a call may go on: asked every few seconds while its answer is streamed. */
+const alive: Operation<{ intent: string }> = {
+  read({ core, input }) {
+    const found = intents(core).get(input.intent);
+    if (!found) return quiet({ may: false });
+    const may = isAlive(core, found);
+    if (may) intents(core).heard(found.id, core.now() + HEARD);
+    return quiet({ may });
+  },
+};
+
+const ENDS: Record<UseEnd, number> = {
+  complete: 200,
+  caller_gone: 499,
+  upstream_broke_off: 502,
+  too_large: 502,
+  timeout: 504,
+  credential_ended: 403,
+};
+
+/** A stream of over a minute has ended, or an answer was broken off. */
+const ended: Operation<{ intent: string; response_bytes: number; how: UseEnd; isNoted: boolean }> = {
+  read({ core, input }) {
+    const found = intents(core).get(input.intent);
+    if (!found?.isAnswered || found.until <= found.at) return quiet({});
+    core.storage.transactionSync(() => {
+      if (input.isNoted && found.draft.use)
+        core.auditLog.append(
+          {
+            ...found.draft,
+            action: 'secret.use_end',
+            use: { ...found.draft.use, ended: input.how, response_bytes: input.response_bytes },
+          },
+          ENDS[input.how] ?? 502,
+          core.now(),
+        );
+      // It ended once: a further word says nothing new.
+      intents(core).heard(found.id, 0);
+    });
+    return quiet({});
+  },
+};
+
+/** How many lost calls one run records; it runs again at once while there are more. */
+const PER_RUN = 200;
+
+/** Records calls of which nothing was heard: no request leaves without a trace. */
+export function recordLost(core: Core, now: number): number | null {
+  const lost = intents(core).lost(now, PER_RUN);
+  // safety: lost-use-recorded
+  for (const one of lost) settle(core, one, 502, { reason: 'unknown' }, now);
+  if (lost.length === PER_RUN) return now;
+  return intents(core).sweep(now);
+}
+
+export const useOperations = {
+  'use.begin': begin,
+  'use.answered': answered,
+  'use.alive': alive,
+  'use.ended': ended,
+};

@@ -1,0 +1,30 @@
+// Upstreams: HTTP APIs that callers use through the service, which places the secrets.
+import type { Domain } from '../domain';
+import { actions } from './actions';
+import { intents } from './gate/intents';
+import { upstreamOperations } from './gate/operations';
+import { recordLost, useOperations } from './gate/use';
+import { upstreamRoutes } from './routes';
+import { upstream } from './rows';
+
+export const upstreams = {
+  tags: {
+    Upstreams: 'HTTP APIs that callers use through the service, which places secrets they never see.',
+  },
+  actions,
+  rows: [upstream],
+  raises: {
+    upstream(before, after) {
+      const row = after ?? before;
+      if (!row) return [];
+      const change = before === null ? 'created' : after === null ? 'deleted' : 'updated';
+      return [{ type: 'UPSTREAM_CHANGED', data: { upstream_id: row.id, name: row.name, change } }];
+    },
+  },
+  tasks: { uses: recordLost },
+  bringForward: (core, now) => intents(core).bringForward(now),
+  clear: (core) => intents(core).clear(),
+  operations: { ...upstreamOperations, ...useOperations },
+  routes: upstreamRoutes,
+  examples: {},
+} satisfies Domain;

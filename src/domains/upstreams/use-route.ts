@@ -1,0 +1,298 @@
+// Calls of upstreams: `/orgs/:org_id/use/:upstream/*`, with any method. Here a call is read, judged by the
+// gate and forwarded. Invariants: the path is cut once, and what the gate judged is what is sent; refusals of
+// this service carry Svc-Error, answers of the upstream Svc-Upstream.
+
+import { fullNeed } from '../../auth/actions';
+import { fromUtf8, toBase64, tuple } from '../../crypto/bytes';
+import { sha256 } from '../../crypto/digest';
+import { idBytes, newId } from '../../db/ids';
+import { forms } from '../../db/names';
+import { ApiError, invalid, type Refusal, refuse } from '../../errors';
+import type { Ask, Reply } from '../../gate/request/call';
+import { refusalOf } from '../../gate/request/outcome';
+import { authenticate } from '../../http/authenticate';
+import type { Authenticated, Incoming } from '../../http/context';
+import { refusalOfFault } from '../../http/faults';
+import { callGate } from '../../http/gate-call';
+import { errorResponse } from '../../http/responses';
+import { API, type Route, route } from '../../http/route';
+import { keyringOf, type OrgKeys } from '../../keys/keyring';
+import { decryptValue } from '../secrets/encryption';
+import { actions } from './actions';
+import { METHODS } from './call/allow';
+import { MOST_WHOLE, wholeOf } from './call/bodies';
+import { useDigest } from './call/digest';
+import { forward } from './call/forward';
+import { cutUsePath, isPlainPath, type UsePath } from './call/path';
+import type { PlacedValue, UseCall, UsePlan, UsePorts } from './call/plan';
+import { covered, isLoop, isWebSocket, sendable } from './call/request-headers';
+import type { Begun } from './gate/use';
+import { keptTokens } from './kept-tokens';
+import { useAuthorization } from './use-credential';
+
+/** What the gate knows of a call; its method, path and answer are the upstream's. */
+const USE = {
+  ...route({
+    method: 'post',
+    tag: 'Upstreams',
+    summary: '',
+    path: '',
+    answers: {},
+    action: 'secret.use',
+    operation: 'use.begin',
+  } as never),
+  need: fullNeed(actions['secret.use']),
+} as Route;
+
+/** Findings on headers that are the upstream's here. */
+const THEIRS = ['Idempotency-Key', 'If-Match', 'If-None-Match'];
+
+/** One call, as far as it is read. */
+interface Use {
+  incoming: Incoming;
+  caller: Authenticated & { genuine: NonNullable<Authenticated['genuine']> };
+  path: UsePath;
+  call: UseCall;
+  keys: OrgKeys;
+}
+
+function callOf({ request }: Incoming, { upstream, rest, query }: UsePath): UseCall {
+  const length = request.headers.get('content-length');
+  return {
+    upstream,
+    method: request.method,
+    path: rest,
+    query,
+    headers: sendable(request.headers),
+    bytes: request.body === null ? 0 : length === null ? null : Number(length),
+    isWebSocket: isWebSocket(request.method, request.headers),
+    whole: null,
+  };
+}
+
+/** What is wrong with a call, before anything is known of its upstream. */
+function findingOf({ headers, request }: Incoming, { rest }: UsePath, { method, bytes }: UseCall) {
+  const theirs = headers.finding?.details?.every(({ path }) => THEIRS.includes(path));
+  if (headers.finding && !theirs) return headers.finding;
+  // safety: use-loop
+  if (isLoop(request.headers)) return refuse('LOOP_DETECTED');
+  if (!isPlainPath(rest))
+    return refuse('USE_NOT_ALLOWED', { message: 'This path may be read as another one, and is not sent.' });
+  return ['GET', 'HEAD'].includes(method) && bytes !== 0
+    ? invalid('body', `must be absent for ${method}`)
+    : null;
+}
+
+const askOf = ({ incoming, caller, path, call, keys }: Use, finding: Refusal | null): Ask => ({
+  org: caller.genuine.org,
+  action: 'secret.use',
+  operation: 'use.begin',
+  bearer: caller.genuine,
+  ...(caller.proof && { proof: caller.proof }),
+  ...(caller.isDpop && { isDpop: true }),
+  path_org: path.org,
+  named: { use: forms.use(path.upstream) ? path.upstream : '' },
+  finding,
+  input: finding ? null : call,
+  idempotency: null,
+  one_time: null,
+  again: false,
+  repeated: false,
+  keys: { row: keys.row, answer: keys.answer },
+  request: incoming.facts,
+});
+
+/** The body of a held call, and the gate's second answer. */
+async function asHeld(use: Use, ask: Ask): Promise<{ reply: Reply; body: Uint8Array | null }> {
+  const { incoming, call, path } = use;
+  const { env, trace, defer, request, headers } = incoming;
+  const body = await wholeOf(request.body as ReadableStream<Uint8Array> | null);
+  const digest = body && useDigest({ ...call, body });
+  const method = call.method;
+  const approval = {
+    id: headers.approval_id === null || forms.approval(headers.approval_id) ? headers.approval_id : 'unknown',
+    method,
+    path: `${API}/orgs/${path.org}/use/${path.upstream}${path.rest}${path.query}`,
+    digest: sha256(tuple('use', path.upstream, digest ?? '')),
+    isFound: true as const,
+  };
+  const finding =
+    body === null
+      ? refuse('PAYLOAD_TOO_LARGE', {
+          message: `The body of a call that waits for an approval may have ${MOST_WHOLE} bytes at most.`,
+        })
+      : null;
+  const shown = body && (fromUtf8(body) ?? toBase64(body));
+  const whole = body && { digest: digest as string, body_bytes: body.length, shown: shown as string };
+  const again: Ask = {
+    ...ask,
+    approval,
+    again: true,
+    finding,
+    input: finding ? null : { ...call, headers: covered(call.headers), whole },
+  };
+  return { reply: await callGate(env, again, trace, true, defer), body };
+}
+
+/** Opens the values of a plan. What was altered is reported, as for reads. */
+async function opened({ incoming, keys, caller }: Use, ask: Ask, { values }: Begun) {
+  const { env, trace, defer } = incoming;
+  const placed: Record<string, PlacedValue> = {};
+  try {
+    for (const delivered of values) {
+      const { row, version, value } = await decryptValue(keys, caller.genuine.org, delivered);
+      placed[row.name] = { value, isChosen: row.type === 'password' && version.generated !== 1 };
+    }
+    return placed;
+  } catch (error) {
+    if (error instanceof ApiError && error.violation)
+      await callGate(
+        env,
+        { ...ask, input: null, violation: error.violation, again: true },
+        trace,
+        true,
+        defer,
+      );
+    throw error;
+  }
+}
+
+/** How often the gate is asked whether a call may go on, in milliseconds. */
+const ASKED_EVERY = 5000;
+/** After so many questions without an answer a call ends. */
+const MOST_UNANSWERED = 2;
+
+/** What forwarding needs of the gate. */
+function portsOf(use: Use, ask: Ask, { intent, ends_at }: Begun, plan: UsePlan): UsePorts & { stop(): void } {
+  const { env, trace, defer, facts } = use.incoming;
+  const ends = new AbortController();
+  const told = async (operation: string, input: object): Promise<{ may?: boolean }> => {
+    const reply = await callGate(
+      env,
+      {
+        ...ask,
+        bearer: 'system',
+        action: 'secret.use_end',
+        operation,
+        path_org: null,
+        named: {},
+        finding: null,
+        input: { intent, ...input },
+        request: { ...facts, id: newId('req') },
+      },
+      { ...trace },
+      true,
+      defer,
+    );
+    if (reply.outcome.kind !== 'ok') throw new ApiError(refusalOf(reply.outcome));
+    return reply.outcome.data as { may?: boolean };
+  };
+  let unanswered = 0;
+  const asking = setInterval(() => {
+    if (ends_at !== null && Date.now() >= ends_at) return ends.abort();
+    told('use.alive', {}).then(
+      ({ may }) => {
+        unanswered = 0;
+        if (may !== true) ends.abort();
+      },
+      () => {
+        unanswered += 1;
+        if (unanswered > MOST_UNANSWERED) ends.abort();
+      },
+    );
+  }, ASKED_EVERY);
+  const stop = () => clearInterval(asking);
+  return {
+    ends: ends.signal,
+    answered: async (answer) => {
+      if (answer.status === null) stop();
+      return (await told('use.answered', answer)).may === true;
+    },
+    ended: async (end) => {
+      stop();
+      await told('use.ended', end);
+    },
+    ...keptTokens(ask.org, plan),
+    defer,
+    stop,
+  };
+}
+
+/** Forwards a call that the gate let through. */
+async function forwarded(use: Use, ask: Ask, begun: Begun, body: Uint8Array | null) {
+  const { incoming, call, path } = use;
+  const { request, base, settings, headers } = incoming;
+  const { upstream, auth, max_request_bytes, max_response_bytes, timeout_seconds } = begun;
+  const approval = begun.held ?? (body && { approval: headers.approval_id, isRepeatable: false });
+  const plan: UsePlan = {
+    upstream,
+    auth,
+    max_request_bytes,
+    max_response_bytes,
+    timeout_seconds,
+    values: await opened(use, ask, begun),
+    held: approval && { idempotency_key: approval.isRepeatable ? null : approval.approval },
+  };
+  const ports = portsOf(use, ask, begun, plan);
+  const given = {
+    call,
+    body: body ?? (request.body as ReadableStream<Uint8Array> | null),
+    route: `${base}${API}/orgs/${path.org}/use/${upstream.name}`,
+    egress: { allowPrivate: settings.allowPrivate },
+  };
+  try {
+    const answer = await forward(plan, given, ports);
+    if (!(answer instanceof Response)) ports.stop();
+    return answer;
+  } catch (error) {
+    ports.stop();
+    throw error;
+  }
+}
+
+/** The answer to a call, or why there is none. */
+async function used(
+  incoming: Incoming,
+  path: UsePath,
+): Promise<Response | { refusal: Refusal; rate: Reply['rate_limit'] }> {
+  const { env, settings, trace, defer, request } = incoming;
+  const only = (refusal: Refusal) => ({ refusal, rate: null });
+  const authorization = useAuthorization(request.headers);
+  if (authorization !== null && typeof authorization === 'object') return only(authorization);
+  const keyring = keyringOf(env, settings.masterKeys);
+  const shown = { ...incoming, headers: { ...incoming.headers, authorization } };
+  const caller = await authenticate(USE, shown, keyring);
+  if ('code' in caller) return only(caller);
+  if (!caller.genuine) return only(refuse('UNAUTHENTICATED'));
+  const keys = idBytes('org', caller.genuine.org) ? await keyring.org(caller.genuine.org) : null;
+  if (!keys) return only(refuse('NOT_FOUND'));
+  trace.org = caller.genuine.org;
+  const call = callOf(incoming, path);
+  const use: Use = { incoming, caller: caller as Use['caller'], path, call, keys };
+  const ask = askOf(use, caller.isExpired ? refuse('TOKEN_EXPIRED') : findingOf(incoming, path, call));
+  const first = await callGate(env, ask, trace, true, defer);
+  trace.credential = first.credential;
+  const isHeld = first.outcome.kind === 'more' && first.outcome.wants === 'digest';
+  const { reply, body } = isHeld ? await asHeld(use, ask) : { reply: first, body: null };
+  if (reply.outcome.kind !== 'ok') return { refusal: refusalOf(reply.outcome), rate: first.rate_limit };
+  const answer = await forwarded(use, ask, reply.outcome.data as Begun, body);
+  return answer instanceof Response ? answer : { refusal: answer, rate: first.rate_limit };
+}
+
+/** Answers a request below `/orgs/:org_id/use/`. */
+export async function answerUse(incoming: Incoming): Promise<Response> {
+  const { request, base, trace, facts } = incoming;
+  const refused = (refusal: Refusal, rate: Reply['rate_limit'] = null, headers = {}) =>
+    errorResponse(refusal, base, trace, rate, { 'Svc-Error': refusal.code, ...headers });
+  trace.route = `${API}/orgs/{org_id}/use/{upstream}/*`;
+  const path = cutUsePath(request.url);
+  if (!path) return refused(refuse('NOT_FOUND'));
+  if (!METHODS.includes(request.method as 'GET'))
+    return refused(refuse('METHOD_NOT_ALLOWED'), null, { Allow: METHODS.join(', ') });
+  try {
+    const answer = await used(incoming, path);
+    return answer instanceof Response ? answer : refused(answer.refusal, answer.rate);
+  } catch (error) {
+    return refused(refusalOfFault(error, facts.id));
+  }
+}

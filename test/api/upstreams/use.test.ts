@@ -1,0 +1,446 @@
+// Calls of upstreams, as the gate judges and records them: who may call what, what is durable when, and what
+// ends a call. What is sent is tested with the forwarding.
+import { beforeEach, describe, expect, it } from 'vitest';
+import { actions, routes } from '../../../src/domains';
+import { runTasks } from '../../../src/gate/tasks/run';
+import { approvalIn, newApprovalPolicy, newOffice } from '../../support/approvals';
+import { bodies } from '../../support/bodies';
+import { signIn } from '../../support/browser';
+import { contain, newAgent, newKey } from '../../support/credentials';
+import { faults } from '../../support/faults';
+import { evict, inCore } from '../../support/gate';
+import { begin, newUpstream, tell, upstreamIn } from '../../support/upstreams';
+import { type Answer, type Caller, newOrg, newSecret, send, useWorld, whoami } from '../../support/world';
+
+useWorld();
+beforeEach(() => {
+  faults.clock = Date.now();
+});
+const later = (ms: number) => {
+  faults.clock = (faults.clock ?? Date.now()) + ms;
+};
+
+const entries = async (o: Caller, action = 'secret.use') =>
+  (await o.get(`/audit-log?action=${action}`)).json.data;
+const intentOf = async (o: Caller, name: string, input = {}) => {
+  const { data, code } = await begin(o, name, input);
+  if (!data) throw new Error(`no call: ${code}`);
+  return data.intent;
+};
+const answer = (o: Caller, intent: string, fields = {}) =>
+  tell(o, 'answered', { intent, status: 200, code: null, request_bytes: 12, ...fields });
+
+describe('use: permission', () => {
+  it('permission: secrets:use is enough, and gives the ciphertexts to the Worker alone', async () => {
+    const o = await newOrg();
+    await newSecret(o, { name: 'KEY', value: 'a-value-of-the-key' });
+    const { id, name } = await newUpstream(o, { name: 'stripe' }, 'KEY');
+    const { o: user, id: key } = await newKey(o, { scopes: ['secrets:use'] });
+    const { data } = await begin(user, name);
+    expect(data).toMatchObject({ upstream: { id, name }, held: null, timeout_seconds: 30 });
+    expect(JSON.stringify(data)).not.toContain('a-value-of-the-key');
+    expect(await answer(o, data?.intent as string)).toEqual({ may: true });
+    const [entry] = await entries(o);
+    expect(entry).toMatchObject({
+      actor: { id: key },
+      resource: id,
+      resource_name: 'stripe',
+      environment: 'production',
+      status: 200,
+      outcome: 'success',
+      use: {
+        host: 'api.example.com',
+        method: 'GET',
+        path: '/v1/x',
+        request_bytes: 12,
+        secrets: [{ name: 'KEY', version: 1 }],
+      },
+    });
+  });
+
+  it('permission: what is outside the bounds of a credential is refused', async () => {
+    const o = await newOrg();
+    await newSecret(o, { name: 'a/KEY' });
+    const { name } = await newUpstream(o, { name: 'stripe-live' }, 'a/KEY');
+    const codeFor = async (fields: object) => {
+      const { o: user } = await newKey(o, { name: 'k', ...fields });
+      const { code = 'ok' } = await begin(user, name);
+      return code;
+    };
+    expect(await codeFor({ scopes: ['secrets:use'], upstreams: ['stripe-*'] })).toBe('ok');
+    expect(await codeFor({ scopes: ['secrets:read'] })).toBe('ok');
+    expect(await codeFor({ scopes: ['secrets:use'], upstreams: ['stripe-test'] })).toBe('NOT_FOUND');
+    expect(await codeFor({ scopes: ['secrets:read'], upstreams: ['x'] })).toBe('NOT_FOUND');
+    expect(await codeFor({ scopes: ['secrets:use'], secrets: ['b/*'] })).toBe('SECRET_ACCESS_DENIED');
+    expect(await codeFor({ scopes: ['secrets:use'], environments: ['staging'] })).toBe(
+      'SECRET_ACCESS_DENIED',
+    );
+    expect(await codeFor({ scopes: ['secrets:list', 'upstreams:write'] })).toBe('INSUFFICIENT_SCOPE');
+    const { o: user } = await newKey(o, { scopes: ['secrets:use'] });
+    expect((await begin(user, 'unknown')).code).toBe('NOT_FOUND');
+    expect(
+      (await entries(o)).filter(({ outcome }: { outcome: string }) => outcome !== 'success'),
+    ).not.toEqual([]);
+  });
+
+  it('permission: scope, names and upstreams of different grants do not add up', async () => {
+    const o = await newOrg();
+    await newSecret(o, { name: 'KEY' });
+    await newUpstream(o, { name: 'one' }, 'KEY');
+    const { o: agent } = await newAgent(o, { scopes: ['secrets:use'], upstreams: ['two'] });
+    expect((await begin(agent, 'one')).code).toBe('NOT_FOUND');
+  });
+
+  it('permission: a child has the upstreams of its creator at most', async () => {
+    const o = await newOrg();
+    const { o: user } = await newKey(o, { scopes: ['secrets:use', 'tokens:write'], upstreams: ['a*'] });
+    const body = { name: 'c', scopes: ['secrets:use'] };
+    const wide = await user.post('/agent-credentials', { ...body, upstreams: ['*'] });
+    expect([wide.status, wide.json.error?.code]).toEqual([403, 'SCOPE_EXCEEDS_PARENT']);
+    expect((await user.post('/agent-credentials', body)).json.upstreams).toEqual(['a*']);
+    expect((await user.post('/agent-credentials', { ...body, upstreams: ['ab'] })).json.upstreams).toEqual([
+      'ab',
+    ]);
+    const { token } = (await user.post('/access-tokens', { ttlSeconds: 60 })).json;
+    expect((await whoami({ token })).json.upstreams).toEqual(['a*']);
+  });
+
+  it('use: only what is allowed, of secrets that can be read, while the maker may read them', async () => {
+    const o = await newOrg();
+    const secret = await newSecret(o, { name: 'KEY' });
+    const key = await newKey(o, { scopes: ['upstreams:write', 'secrets:read'] });
+    const allow = [{ methods: ['POST'], paths: ['/v1/*'], headers: { 'X-Target': 'Get*' } }];
+    const { name } = await newUpstream(key.o, { name: 'u', allow }, 'KEY');
+    const codeFor = async (input: object) => (await begin(o, name, input)).code ?? 'ok';
+    const fit = { method: 'POST', headers: [['x-target', 'GetItem']] as const };
+    expect(await codeFor(fit)).toBe('ok');
+    for (const other of [
+      { method: 'GET' },
+      { path: '/v2/x' },
+      { path: '/v1/../x' },
+      { path: '/v1/%2e%2e/x' },
+      { path: '/v1//..' },
+      { headers: [] },
+      { headers: [['x-target', 'PutItem']] },
+    ])
+      expect([other, await codeFor({ ...fit, ...other })]).toEqual([other, 'USE_NOT_ALLOWED']);
+    expect(await codeFor({ ...fit, bytes: 10 * 1024 ** 2 + 1 })).toBe('PAYLOAD_TOO_LARGE');
+    await contain(o, key.id);
+    expect(await codeFor(fit)).toBe('USE_NOT_ALLOWED');
+    await o.patch(`/upstreams/${(await o.get('/upstreams')).json.data[0].id}`, { rate_limit: 100 });
+    expect(await codeFor(fit)).toBe('ok');
+    await o.del(`/secrets/${secret.id}`);
+    expect(await codeFor(fit)).toBe('USE_NOT_ALLOWED');
+  });
+});
+
+describe('use: bounds', () => {
+  it('use: a secret that has expired is not placed', async () => {
+    const o = await newOrg();
+    await newSecret(o, { name: 'KEY', ttlSeconds: 60 });
+    const { name } = await newUpstream(o, {}, 'KEY');
+    expect((await begin(o, name)).code).toBeUndefined();
+    later(61_000);
+    expect((await begin(o, name)).code).toBe('SECRET_EXPIRED');
+  });
+
+  it('permission: an agent that is narrowed narrows what it made', async () => {
+    const o = await newOrg();
+    await newSecret(o, { name: 'KEY' });
+    const { name } = await newUpstream(o, { name: 'one' }, 'KEY');
+    const above = await newAgent(o, { scopes: ['secrets:use', 'tokens:write'] });
+    const below = await newAgent(above.o, { scopes: ['secrets:use'] });
+    expect((await begin(below.o, name)).code).toBeUndefined();
+    await o.patch(`/agent-credentials/${above.id}`, { upstreams: ['two'] });
+    expect((await begin(below.o, name)).code).toBe('NOT_FOUND');
+  });
+
+  it('permission: a limited caller is shown no upstreams beyond its own', async () => {
+    const o = await newOrg();
+    const { id } = await newKey(o, { scopes: ['secrets:use'], upstreams: ['stripe', 'hidden'] });
+    const { o: limited } = await newKey(o, { scopes: ['tokens:read'], upstreams: ['str*'] });
+    expect((await limited.get(`/api-keys/${id}`)).json.upstreams).toEqual(['stripe']);
+  });
+
+  it('permission: a grant for use gives the upstreams that it names, and no value', async () => {
+    const o = await newOrg();
+    const secret = await newSecret(o, { name: 'KEY' });
+    await newUpstream(o, { name: 'one' }, 'KEY');
+    await newUpstream(o, { name: 'two' }, 'KEY');
+    const browser = await signIn(o, 'viewer');
+    const { id } = (await whoami({ token: browser.o.token })).json;
+    const grantee = { type: 'member', id };
+    const without = await o.post('/grants', { grantee, permission: 'use' });
+    expect(without.json.error.details).toMatchObject([{ path: 'upstreams' }]);
+    const made = await o.post('/grants', { grantee, permission: 'use', upstreams: ['one'] });
+    expect(made.json).toMatchObject({ permission: 'use', upstreams: ['one'] });
+    const { data } = (await browser.o.get('/upstreams')).json;
+    expect(data.map((one: { name: string }) => one.name)).toEqual(['one']);
+    expect((await browser.o.get(`/secrets/${secret.id}`)).status).toBe(403);
+    expect((await browser.o.get(`/secrets`)).json.data).toHaveLength(1);
+  });
+
+  it('exposure: a report tells uses from reads, and names the upstreams that were made', async () => {
+    const o = await newOrg();
+    const used = await newSecret(o);
+    const read = await newSecret(o);
+    const scopes = ['secrets:use', 'secrets:read', 'upstreams:write'];
+    const key = await newKey(o, { scopes });
+    const { id, name } = await newUpstream(key.o, {}, used.name);
+    await answer(o, await intentOf(key.o, name), { status: 404 });
+    await key.o.get(`/secrets/${read.id}`);
+    const { json } = await contain(o, key.id);
+    expect(json).toMatchObject({
+      read: [{ secret_id: read.id }],
+      used: [{ secret_id: used.id, version: 1, name: used.name }],
+      upstreams: [{ id, name, action: 'upstream.create' }],
+    });
+  });
+
+  it('audit: an auditor who is limited to names sees no use of others', async () => {
+    const o = await newOrg();
+    await newSecret(o, { name: 'a/KEY' });
+    const { name } = await newUpstream(o, { name: 'b-upstream' }, 'a/KEY');
+    await answer(o, await intentOf(o, name));
+    const seen = async (secrets: string[]) => {
+      const { o: auditor } = await newKey(o, { scopes: ['audit:read'], secrets });
+      return (await entries(auditor)).length;
+    };
+    expect([await seen(['a/*']), await seen(['b*'])]).toEqual([1, 0]);
+  });
+});
+
+describe('use: the walk', () => {
+  it('permission: secrets:use alone reads no value, by any route', async () => {
+    const o = await newOrg();
+    const value = 'a-value-that-stays-4711';
+    const secret = await newSecret(o, { name: 'KEY', value });
+    await newUpstream(o, { name: 'one' }, 'KEY');
+    const { o: user } = await newKey(o, { scopes: ['secrets:use', 'secrets:list', 'upstreams:read'] });
+    const { o: agent } = await newAgent(o, { scopes: ['secrets:use'] });
+    for (const route of routes.filter(({ path, public: open }) => !open && !path.endsWith('/stream')))
+      for (const by of [user, agent]) {
+        later(1000);
+        const path = route.path
+          .replace('{org_id}', o.id)
+          .replace('{name}', 'KEY')
+          .replace('{environment}', 'production')
+          .replace(/\{\w+\}/g, secret.id);
+        const body = route.body ? bodies[`${route.method.toUpperCase()} ${route.path}`] : undefined;
+        const { text, status } = await send(route.method.toUpperCase(), `/api/v1${path}`, {
+          token: by.token,
+          body,
+        });
+        for (const form of [value, btoa(value), encodeURIComponent(value)])
+          expect(text, `${route.method} ${route.path}`).not.toContain(form);
+        if (route.need.reveals) expect([route.path, status >= 400]).toEqual([route.path, true]);
+      }
+    for (const { scopes, reveals } of Object.values(actions))
+      if (reveals) expect(scopes).not.toContain('secrets:use');
+  });
+});
+
+describe('use: intents and entries', () => {
+  it('audit: an intent is there before the answer, and has one entry', async () => {
+    const o = await newOrg();
+    const { name } = await newUpstream(o);
+    const intent = await intentOf(o, name);
+    expect(await entries(o)).toEqual([]);
+    await evict(o);
+    expect(await answer(o, intent, { status: 402 })).toEqual({ may: true });
+    expect(await answer(o, intent, { status: 200 })).toEqual({ may: false });
+    expect(await entries(o)).toMatchObject([{ status: 402, outcome: 'failed' }]);
+  });
+
+  it('audit: a call of which nothing is heard failed for an unknown reason', async () => {
+    const o = await newOrg();
+    const { name } = await newUpstream(o);
+    const intent = await intentOf(o, name);
+    later(30_000 + 16_000);
+    await inCore(o, (core) => runTasks(core));
+    expect(await entries(o)).toMatchObject([{ outcome: 'failed', reason: 'unknown' }]);
+    // Its answer comes too late to be given, or to be recorded again.
+    expect(await answer(o, intent)).toEqual({ may: false });
+    expect(await entries(o)).toHaveLength(1);
+  });
+
+  it('audit: an upstream without an answer has the status of our refusal', async () => {
+    const o = await newOrg();
+    const { name } = await newUpstream(o);
+    const intent = await intentOf(o, name);
+    await answer(o, intent, { status: null, code: 'TARGET_UNREACHABLE' });
+    expect(await entries(o)).toMatchObject([{ status: 502, outcome: 'failed' }]);
+  });
+
+  it('audit: the end of a long stream has an entry of its own, once', async () => {
+    const o = await newOrg();
+    const { name } = await newUpstream(o);
+    const intent = await intentOf(o, name);
+    await answer(o, intent);
+    const end = { intent, response_bytes: 7, how: 'upstream_broke_off', isNoted: true };
+    await tell(o, 'ended', end);
+    await tell(o, 'ended', end);
+    expect(await entries(o, 'secret.use_end')).toMatchObject([
+      { outcome: 'failed', use: { ended: 'upstream_broke_off', response_bytes: 7 } },
+    ]);
+  });
+});
+
+describe('use: what ends a call', () => {
+  it('revocation: an answer may not begin or go on once credential, upstream or right has ended', async () => {
+    const o = await newOrg();
+    const ends: [string, (ids: { key: string; upstream: string }) => Promise<unknown>][] = [
+      ['the credential', ({ key }) => o.del(`/api-keys/${key}`)],
+      ['the upstream', ({ upstream }) => o.del(`/upstreams/${upstream}`)],
+    ];
+    for (const [what, end] of ends) {
+      const { id: upstream, name } = await newUpstream(o);
+      const { id: key, o: user } = await newKey(o, { scopes: ['secrets:use'] });
+      const streaming = await intentOf(user, name);
+      const waiting = await intentOf(user, name);
+      await answer(o, streaming);
+      expect([what, await tell(o, 'alive', { intent: streaming })]).toEqual([what, { may: true }]);
+      await end({ key, upstream });
+      expect([what, await tell(o, 'alive', { intent: streaming })]).toEqual([what, { may: false }]);
+      expect([what, await answer(o, waiting)]).toEqual([what, { may: false }]);
+    }
+    // Each call has its entry all the same.
+    expect(await entries(o)).toHaveLength(4);
+  });
+});
+
+describe('use: rates', () => {
+  it('rate limit: an upstream has its own calls a minute', async () => {
+    const o = await newOrg();
+    const { name } = await newUpstream(o, { rate_limit: 2 });
+    for (let n = 0; n < 2; n++) await answer(o, await intentOf(o, name));
+    expect((await begin(o, name)).refusal).toMatchObject({ code: 'RATE_LIMITED', retry_after: 60 });
+    later(60_001);
+    expect((await begin(o, name)).code).toBeUndefined();
+  });
+
+  it('rate limit: an organisation and a root have their calls a minute', async () => {
+    const o = await newOrg();
+    const { name } = await newUpstream(o);
+    const { o: other } = await newKey(o, { scopes: ['secrets:use'] });
+    const plant = (root: string, count: number) =>
+      inCore(o, (core) => {
+        for (let n = 0; n < count; n++)
+          core.storage.sql.exec(
+            "insert into use_intents values (?, 'ups', ?, '{}', '{}', ?, 0, 1)",
+            ...[`${root} ${n}`, root, core.now()],
+          );
+      });
+    await plant(o.keyId, 600);
+    expect((await begin(o, name)).code).toBe('RATE_LIMITED');
+    expect((await begin(other, name)).code).toBeUndefined();
+    await plant('key_0', 400);
+    expect((await begin(other, name)).code).toBe('RATE_LIMITED');
+    later(60_001);
+    expect((await begin(o, name)).code).toBeUndefined();
+  });
+
+  it('rate limit: one root has 25 calls at a time, and a place is free once a call has ended', async () => {
+    const o = await newOrg();
+    const { name } = await newUpstream(o);
+    const { o: other } = await newKey(o, { scopes: ['secrets:use'] });
+    const all = [];
+    for (let n = 0; n < 25; n++) all.push(await intentOf(o, name));
+    expect((await begin(o, name)).code).toBe('RATE_LIMITED');
+    expect((await begin(other, name)).code).toBeUndefined();
+    const [first = ''] = all;
+    await answer(o, first);
+    expect((await begin(o, name)).code).toBe('RATE_LIMITED');
+    await tell(o, 'ended', { intent: first, response_bytes: 1, how: 'complete', isNoted: false });
+    expect((await begin(o, name)).code).toBeUndefined();
+    expect(await entries(o, 'secret.use_end')).toEqual([]);
+  });
+});
+
+describe('use: approvals', () => {
+  it('approval: a held call waits for exactly this call, and is used once', async () => {
+    const { o, ann, asked } = await newOffice();
+    await newSecret(o, { name: 'KEY' });
+    const { name, id } = await newUpstream(o, { name: 'stripe' }, 'KEY');
+    await newApprovalPolicy(o, ['secret.use']);
+    expect(await begin(asked, name)).toEqual({ wants: 'digest' });
+    const whole = { digest: 'd', body_bytes: 3, shown: 'a=b' };
+    const held = await begin(asked, name, { whole }, {});
+    expect(held.code).toBe('APPROVAL_REQUIRED');
+    const approval = (held.refusal as { approval?: { id: string } }).approval?.id as string;
+    const seen = (await ann.o.get(`/approvals/${approval}`)).json;
+    expect(JSON.stringify(seen)).toContain('GET https://api.example.com/v1/x');
+    expect(JSON.stringify(seen)).toContain('a=b');
+    expect((await ann.o.post(`/approvals/${approval}/approve`, {})).status).toBe(200);
+    expect((await begin(asked, name, { whole }, { id: approval, digest: 'e' })).code).toBe(
+      'APPROVAL_MISMATCH',
+    );
+    const used = await begin(asked, name, { whole }, { id: approval });
+    expect(used.data?.held).toEqual({ approval, isRepeatable: false });
+    expect((await begin(asked, name, { whole }, { id: approval })).code).toBe('APPROVAL_MISMATCH');
+    await answer(o, used.data?.intent as string);
+    expect(
+      (await entries(o)).filter((one: { approval?: string; status: number }) => one.status === 200),
+    ).toMatchObject([{ approval, resource: id }]);
+  });
+
+  it('approval: a call that writes is repeated only where the policy says so', async () => {
+    const { o, ann, asked } = await newOffice();
+    await newSecret(o, { name: 'KEY' });
+    const { name } = await newUpstream(o, {}, 'KEY');
+    await newApprovalPolicy(o, ['secret.use'], { config: { max_valid_seconds: 60 } });
+    for (const [method, most] of [
+      ['GET', 60],
+      ['POST', 0],
+    ] as const) {
+      const held = await begin(asked, name, { method }, { digest: method });
+      const id = (held.refusal as { approval?: { id: string } }).approval?.id as string;
+      expect([method, (await ann.o.get(`/approvals/${id}`)).json.max_valid_seconds]).toEqual([method, most]);
+    }
+  });
+
+  it('approval: it is void once the upstream has changed', async () => {
+    const { o, ann, asked } = await newOffice();
+    await newSecret(o, { name: 'KEY' });
+    const { name, id } = await newUpstream(o, {}, 'KEY');
+    await newApprovalPolicy(o, ['secret.use']);
+    const held = await begin(asked, name, {}, {});
+    const approval = (held.refusal as { approval?: { id: string } }).approval?.id as string;
+    await ann.o.post(`/approvals/${approval}/approve`, {});
+    expect((await o.patch(`/upstreams/${id}`, { base_url: 'https://evil.example.com' })).status).toBe(200);
+    expect((await begin(asked, name, {}, { id: approval })).code).toBe('APPROVAL_MISMATCH');
+  });
+
+  for (const operation of ['secret.read', 'secret.share'])
+    it(`approval: making an upstream, and changing where it sends, is ${operation} of its secrets`, async () => {
+      const { o } = await newOffice();
+      await newSecret(o, { name: 'KEY' });
+      await newSecret(o, { name: 'FREE' });
+      const { id } = await newUpstream(o, {}, 'KEY');
+      await newApprovalPolicy(o, [operation], { applies_to: { names: ['KEY'] } });
+      const held = [
+        await o.post('/upstreams', upstreamIn('KEY')),
+        await o.patch(`/upstreams/${id}`, { base_url: 'https://other.example.com' }),
+        await o.patch(`/upstreams/${id}`, { allow: [{ methods: ['GET'], paths: ['/*'] }] }),
+        await o.patch(`/upstreams/${id}`, { name: 'renamed' }),
+      ];
+      for (const answer of held) expect(approvalIn(answer).operation).toBe(operation);
+      const [made] = held;
+      const seen = JSON.stringify((await o.get(`/approvals/${approvalIn(made as Answer).id}`)).json);
+      for (const shown of ['https://api.example.com', 'Bearer {{KEY}}', '/v1/*'])
+        expect(seen).toContain(shown);
+      expect((await o.patch(`/upstreams/${id}`, { rate_limit: 5 })).status).toBe(200);
+      expect((await o.post('/upstreams', upstreamIn('FREE'))).status).toBe(201);
+    });
+
+  it('approval: a rename or restore to a placed name is a read of the secret', async () => {
+    const { o } = await newOffice();
+    const old = await newSecret(o, { name: 'KEY' });
+    await newUpstream(o, {}, 'KEY');
+    await o.patch(`/secrets/${old.id}`, { name: 'OLD' });
+    const target = await newSecret(o, { name: 'held/target' });
+    await newApprovalPolicy(o, ['secret.read'], { applies_to: { names: ['held/*', 'KEY'] } });
+    const renamed = await o.patch(`/secrets/${target.id}`, { name: 'KEY' });
+    expect(approvalIn(renamed).operation).toBe('secret.read');
+  });
+});

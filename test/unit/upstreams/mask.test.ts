@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import { toBase64, utf8 } from '../../../src/crypto/bytes';
+import { formsOf, masker } from '../../../src/domains/upstreams/call/mask';
+
+const VALUE = 'sk_live/"é+ab ab+é\\=';
+
+const masked = (text: string | Uint8Array, values: string[], cut = Number.POSITIVE_INFINITY): string => {
+  const bytes = typeof text === 'string' ? utf8(text) : text;
+  const { take, end } = masker(values);
+  const parts: number[] = [];
+  for (let at = 0; at < bytes.length; at += Math.min(cut, bytes.length))
+    parts.push(...take(bytes.slice(at, at + Math.min(cut, bytes.length))));
+  return new TextDecoder().decode(new Uint8Array([...parts, ...end()]));
+};
+
+describe('masking', () => {
+  it.each([1, 2, 3, 7, 64, 1000])('masking: each form is masked in chunks of %i bytes', (cut) => {
+    for (const form of formsOf(VALUE)) {
+      const text = new TextDecoder().decode(form);
+      expect(masked(`<${text}><${text}`, [VALUE], cut)).toBe(
+        `<${'*'.repeat(form.length)}><${'*'.repeat(form.length)}`,
+      );
+    }
+  });
+
+  it('masking: Basic credentials are masked at each alignment', () => {
+    for (const user of ['a', 'ab', 'abc', 'abcd']) {
+      const text = toBase64(utf8(`${user}:${VALUE}`));
+      const out = masked(text, [VALUE]);
+      expect(out).toHaveLength(text.length);
+      expect(out.replaceAll('*', '').length).toBeLessThan(user.length * 2 + 8);
+    }
+  });
+
+  it('masking: values that overlap are masked whole', () => {
+    expect(masked('xaaaabbbbccccy', ['aaaabbbb', 'bbbbcccc'], 1)).toBe('x************y');
+    expect(masked('aaaaaaaaaaa', ['aaaaaaaa'], 1)).toBe('***********');
+  });
+
+  it('masking: what only begins like a value is passed on as it is', () => {
+    expect(masked('sk_live sk_liv', ['sk_live_12345'], 1)).toBe('sk_live sk_liv');
+    const { take } = masker(['sk_live_12345']);
+    expect(take(utf8('event: x\n\n'))).toHaveLength(10);
+  });
+
+  it('masking: a value within what only begins another is masked at the end', () => {
+    expect(masked('aaaabbbbcccc', ['aaaabbbbccccdddd', 'bbbbcccc'], 1)).toBe('aaaa********');
+    expect(masked('aaaabbbbccccx', ['aaaabbbbccccdddd', 'bbbbcccc'], 5)).toBe('aaaa********x');
+  });
+
+  it('masking: agrees with a search of all forms, whatever the chunks', () => {
+    let seed = 7;
+    const random = (most: number) => {
+      seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+      return seed % most;
+    };
+    for (let round = 0; round < 300; round += 1) {
+      const values = Array.from({ length: 1 + random(3) }, () =>
+        Array.from({ length: 8 + random(4) }, () => 'ab'[random(2)]).join(''),
+      );
+      const text = Array.from({ length: 60 }, () => 'ab'[random(2)]).join('');
+      const expected = utf8(text);
+      for (const form of values.flatMap(formsOf).map((bytes) => new TextDecoder().decode(bytes)))
+        for (let at = text.indexOf(form); at >= 0; at = text.indexOf(form, at + 1))
+          expected.fill(0x2a, at, at + form.length);
+      expect(masked(text, values, 1 + random(9))).toBe(new TextDecoder().decode(expected));
+    }
+  });
+
+  it('masking: 8 MB pass in chunks without being held', () => {
+    const { take } = masker(['sk_live_12345', 'abcdefgh']);
+    const chunk = utf8('x'.repeat(65_536));
+    for (let at = 0; at < 128; at += 1) expect(take(chunk)).toHaveLength(65_536);
+  });
+});
