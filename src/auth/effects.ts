@@ -430,6 +430,7 @@ function ofUpstream(before: UpstreamRow | null, after: UpstreamRow, { by }: Plac
 }
 
 /** What a grant of each permission shares. */
+// safety: grant-held-as-share
 const GRANTED = {
   use: ['secret.use', 'secret.share'],
   read: ['secret.read', 'secret.share'],
@@ -438,7 +439,6 @@ const GRANTED = {
 
 /** A grant shares everything in its area, whichever route creates it. */
 const ofGrant = ({ permission, environments, secrets }: GrantRow): Effect => ({
-  // safety: grant-held-as-share
   operations: GRANTED[permission],
   reach: { area: { environments, names: secrets } },
   targets: [],

@@ -121,7 +121,7 @@ export const mutants = [
   {
     name: 'a grant passes a policy that holds shares',
     tag: 'grant-held-as-share',
-    change: { from: "? ['secret.read', 'secret.share']", to: "? ['secret.read']" },
+    change: { from: "read: ['secret.read', 'secret.share']", to: "read: ['secret.read']" },
     notice: 'api/shares/grants: secret.share holds links and grants',
   },
 ];

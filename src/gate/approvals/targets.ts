@@ -67,12 +67,12 @@ const LIMITS = 'limits:';
 function limitsOf(row: GrantRow | CredentialRow | null): string[] {
   if (!row) return [];
   const { environments, secrets, upstreams, dies_with } = row;
-  const further =
-    'grantee_id' in row ? [row.expires_at] : [row.allowed_addresses, row.device_id, row.mcp_limits];
-  // safety: approved-limits-kept
-  return [
-    `${LIMITS}${sha256(JSON.stringify([environments, secrets, dies_with, ...further, ...(upstreams ? [upstreams] : [])]))}`,
+  const further = [
+    ...('grantee_id' in row ? [row.expires_at] : [row.allowed_addresses, row.device_id, row.mcp_limits]),
+    ...(upstreams ? [upstreams] : []),
   ];
+  // safety: approved-limits-kept
+  return [`${LIMITS}${sha256(JSON.stringify([environments, secrets, dies_with, ...further]))}`];
 }
 
 function namedByPolicy({ environments, kind, config }: PolicyRow): string[] {

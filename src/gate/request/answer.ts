@@ -222,9 +222,9 @@ function record(
   if (isFull && bare.kind === 'refused') return { outcome: full, credential };
   const status = bare.kind === 'ok' ? bare.status : bare.kind === 'refused' ? statusOf(bare.refusal) : 0;
   if (!audited && status) {
+    intent?.(core, draft(audit));
     // safety: audit-before-response
-    if (intent) intent(core, draft(audit));
-    else core.auditLog.append(draft(audit), status, core.now());
+    if (!intent) core.auditLog.append(draft(audit), status, core.now());
     for (const event of events) core.outbox.put(event, core.now());
     const isStored = (bare.kind === 'ok' || STORED.has(status)) && !isAboutKeys(bare);
     const payer = quotaRootOf(core, caller);

@@ -310,7 +310,13 @@ const steps: Record<string, [EventType[], Step]> = {
       (o, { id }) => o.del(`/log-streams/${id}`),
     ),
   ],
-  'upstream.create': [['UPSTREAM_CHANGED'], just((o) => newUpstream(o))],
+  'upstream.create': [
+    ['UPSTREAM_CHANGED'],
+    onNew(
+      (o) => newSecret(o),
+      (o, { name }) => newUpstream(o, {}, name),
+    ),
+  ],
   'upstream.update': [
     ['UPSTREAM_CHANGED'],
     onNew(

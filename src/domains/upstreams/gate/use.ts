@@ -1,6 +1,7 @@
 // Calls of upstreams in the gate: whether one may begin, and what became of it. Invariants: nothing is sent
 // that `allow`, the caller's bounds, the maker's right and the policies did not let through; the intent is
 // durable before the values leave the gate, and the audit entry before the answer begins.
+import { isWithin as isWithinRange } from '../../../auth/addresses';
 import { type Caller, USING } from '../../../auth/authorize';
 import { matches } from '../../../auth/globs';
 import { newId } from '../../../db/ids';
@@ -224,7 +225,8 @@ function isAlive(core: Core, { upstream, user }: Intent): boolean {
     user.kind === 'member'
       ? memberOf(core, user.id, core.rows.get('member', user.id))
       : callerOf(core, lineage);
-  return mayUse(caller, row);
+  const ranges = caller.member_addresses ? [...caller.addresses, caller.member_addresses] : caller.addresses;
+  return ranges.every((allowed) => isWithinRange(user.ip, allowed)) && mayUse(caller, row);
 }
 
 /** The audit entry of a call, in the turn in which its intent ends. */
