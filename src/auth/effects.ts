@@ -90,7 +90,10 @@ export const readEffect = (row: SecretRow): Effect => ({
  * Finds the rows that a change names: the secret that a link shows, the team that decides for a policy, the
  * connection of a SCIM token.
  */
-export type Find = <K extends 'secret' | 'team' | 'sso_connection'>(kind: K, id: string) => RowTypes[K] | null;
+export type Find = <K extends 'secret' | 'team' | 'sso_connection'>(
+  kind: K,
+  id: string,
+) => RowTypes[K] | null;
 
 /**
  * The effects of a change. `by` is the caller; `placed` finds the secrets that upstreams place.
@@ -485,7 +488,9 @@ const ofScimToken = (find: Find): Effect => ({
 function ofTokenOf(id: string | null, find: Find): Effect[] {
   const connection = id === null ? null : find('sso_connection', id);
   // safety: scim-token-held-as-connection
-  return connection ? ofSsoConnection(null, connection).map((one) => ({ ...one, targets: [connection] })) : [];
+  return connection
+    ? ofSsoConnection(null, connection).map((one) => ({ ...one, targets: [connection] }))
+    : [];
 }
 
 /** Whether an enabled approval policy holds an effect. */

@@ -63,4 +63,5 @@ export const eventTypes = [
   'WEBHOOK_DISABLED',
   'LOG_STREAM_CHANGED',
   'LOG_STREAM_DISABLED',
+  'UPSTREAM_CHANGED',
 ] as const satisfies EventType[];
