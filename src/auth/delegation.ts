@@ -1,6 +1,6 @@
 // Delegation: what a caller may give to a credential that it creates or changes. Pure. Invariant: nobody
-// gives more than they hold, in any respect: scope, environment, name, upstream, time, address, device and what
-// `svc mcp` may do.
+// gives more than they hold, in any respect: scope, environment, name, upstream, time, address, device and
+// what `svc mcp` may do.
 
 import type { McpLimits } from '../db/mcp-limits';
 import { type Refusal, refuse } from '../errors';
@@ -82,8 +82,8 @@ export const isNarrower = (before: Wanted, after: Wanted): boolean => {
 };
 
 /**
- * The caller has no limits to environments, names, upstreams, time or address, and credentials it creates do not depend
- * on it.
+ * The caller has no limits to environments, names, upstreams, time or address, and credentials it creates do
+ * not depend on it.
  */
 export const standsAlone = (caller: Caller): boolean =>
   !caller.isDependent &&

@@ -17,6 +17,10 @@ export const BOUNDS: Record<string, OptionSpec> = {
     description: 'only these secret names, separated by commas, such as billing/*',
     parse: list,
   },
+  '--upstreams <names>': {
+    description: 'only these upstreams, separated by commas, such as stripe',
+    parse: list,
+  },
   '--ttl <duration>': { description: 'lifetime, such as 12h or 30d', parse: duration },
   '--addresses <ranges>': {
     description: 'only from these IP addresses, separated by commas, such as 203.0.113.0/24',
@@ -28,6 +32,7 @@ export interface Bounds {
   scopes?: string[];
   environments?: string[];
   secrets?: string[];
+  upstreams?: string[];
   ttl?: number;
   addresses?: string[];
 }

@@ -4,6 +4,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { beforeAll, expect, inject, it } from 'vitest';
 import { signedInTerminal } from '../../../test/packages/people.mjs';
 import { newOrg } from '../../../test/packages/vault.mjs';
+import { CATALOGUE } from '../src/upstream-catalogue.ts';
 import { Machine, signedIn, succeeding } from './harness.ts';
 
 let machine: Machine;
@@ -72,6 +73,46 @@ it('team, grant: a member gets the grants of a team, and loses them', async () =
   expect(await rows(['team', 'list'])).toEqual([]);
   const own = await json(['grant', 'create', id, '--permission', 'read']);
   expect(own.grantee).toEqual({ type: 'member', id });
+});
+
+it('upstream: made of the catalogue or from stdin, shown, changed and deleted', async () => {
+  await ok(['set', 'STRIPE_SECRET_KEY'], { stdin: 'sk_test_a-key-of-stripe' });
+  expect(await rows(['upstream', 'catalogue'])).toContainEqual(
+    expect.objectContaining({ name: 'anthropic' }),
+  );
+  expect((await machine.svc(['upstream', 'add', 'nobody'])).stderr).toContain('The catalogue has no nobody.');
+  const made = await json(['upstream', 'add', 'stripe']);
+  expect(made).toMatchObject({
+    name: 'stripe',
+    base_url: 'https://api.stripe.com',
+    secrets: ['STRIPE_SECRET_KEY'],
+    status: 'active',
+  });
+  const shown = await ok(['upstream', 'show', 'stripe']);
+  expect(shown.stdout).toContain('GET, POST /v1/charges');
+  const change = { allow: [{ methods: ['GET'], paths: ['/v1/balance'] }] };
+  expect(await json(['upstream', 'update', 'stripe'], { stdin: JSON.stringify(change) })).toMatchObject(
+    change,
+  );
+  const other = {
+    name: 'payments',
+    base_url: 'https://payments.example.com',
+    environment: made.environment,
+    auth: [{ type: 'query', name: 'key', value: '{{STRIPE_SECRET_KEY}}' }],
+    allow: [{ methods: ['GET'], paths: ['/*'] }],
+  };
+  await ok(['upstream', 'create'], { stdin: JSON.stringify(other) });
+  expect((await rows(['upstream', 'list'])).map(({ name }) => name).sort()).toEqual(['payments', 'stripe']);
+  await confirmed(['upstream', 'delete', 'payments']);
+  await confirmed(['upstream', 'delete', made.id]);
+  expect(await rows(['upstream', 'list'])).toEqual([]);
+  expect((await machine.svc(['upstream', 'show', 'stripe'])).stderr).toContain('no upstream stripe');
+});
+
+it.each(Object.keys(CATALOGUE))('upstream: the service takes %s of the catalogue', async (name) => {
+  const { secret } = CATALOGUE[name] as { secret: string };
+  await ok(['set', secret], { stdin: 'a-credential-of-the-vendor' });
+  await ok(['upstream', 'add', name]);
 });
 
 it('policy: created from stdin, changed, disabled and deleted; an error does not repeat stdin', async () => {

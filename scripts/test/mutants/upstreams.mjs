@@ -11,7 +11,6 @@ export const mutants = [
     'upstream-within-maker': `${UPSTREAMS} permission: making and changing one needs secrets:read on each secret that it places`,
     'upstream-shown-by-reach': `${UPSTREAMS} upstream: it is created, listed, changed and deleted`,
     'upstream-of-revoked-key-stops': `${UPSTREAMS} maker: it stops when its maker is contained, and works for whoever changes it`,
-    'use-plain-path': `${USE} use: only what is allowed, of secrets that can be read, while the maker may read them`,
     'use-allowed': `${USE} use: only what is allowed, of secrets that can be read, while the maker may read them`,
     'use-while-maker-may-read': `${USE} use: only what is allowed, of secrets that can be read, while the maker may read them`,
     'use-of-unknown-upstream': `${USE} permission: what is outside the bounds of a credential is refused`,

@@ -35,6 +35,8 @@ const group: Group = {
         examples: {
           "agent create triage --scopes secrets:read --environments staging --secrets 'app/*' --ttl 1d":
             'Create a credential that reads app/* in staging for a day',
+          'agent create biller --scopes secrets:use --upstreams stripe':
+            'Create an agent that calls Stripe through the vault, and reads no value',
           'agent create payments --scopes secrets:read --secrets STRIPE_KEY --bind STRIPE_KEY=api.stripe.com/v1,header=Authorization':
             'Create a credential with which svc mcp can call Stripe and do nothing else',
         },
@@ -44,7 +46,7 @@ const group: Group = {
         ],
         async run(context, { args: [name = ''], options }) {
           const { vault, org_id } = await context.vault();
-          const { environments, secrets, ttl, addresses, rateLimit } = options;
+          const { environments, secrets, upstreams, ttl, addresses, rateLimit } = options;
           const { data } = await vault.api.POST('/orgs/{org_id}/agent-credentials', {
             params: { path: { org_id } },
             body: {
@@ -52,6 +54,7 @@ const group: Group = {
               scopes: scopesOf(options),
               environments,
               secrets,
+              upstreams,
               ttlSeconds: ttl,
               allowed_addresses: addresses,
               rate_limit: rateLimit,
@@ -77,12 +80,13 @@ const group: Group = {
           'Options of svc mcp, such as --bind, replace its limits as a whole. They apply from the next start of svc mcp.',
         ],
         async run(context, { args: [id = ''], options }) {
-          const { scopes, environments, secrets, ttl, addresses, rateLimit } = options;
+          const { scopes, environments, secrets, upstreams, ttl, addresses, rateLimit } = options;
           const mcp_limits = limitsOf(options);
           const body = {
             scopes,
             environments,
             secrets,
+            upstreams,
             ttlSeconds: ttl,
             allowed_addresses: addresses,
             rate_limit: rateLimit,

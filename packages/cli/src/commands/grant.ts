@@ -6,12 +6,13 @@ import { usage } from '../errors.ts';
 import { everything } from '../secrets.ts';
 import { clean } from '../text.ts';
 
-const PERMISSIONS = ['read', 'write'] as const;
+const PERMISSIONS = ['read', 'write', 'use'] as const;
 
 interface CreateOptions extends CommonOptions {
   permission?: (typeof PERMISSIONS)[number];
   environments?: string[];
   secrets?: string[];
+  upstreams?: string[];
   ttl?: number;
 }
 
@@ -49,7 +50,8 @@ const group: Group = {
       args: { '<id>': 'id of the member or team, mem_… or team_…' },
       options: {
         '--permission <permission>': {
-          description: 'read: list and read; write: also change and rotate',
+          description:
+            'read: list and read; write: also change and rotate; use: call upstreams, without reading',
           choices: PERMISSIONS,
         },
         '--environments <slugs>': {
@@ -58,6 +60,10 @@ const group: Group = {
         },
         '--secrets <patterns>': {
           description: 'secret names, separated by commas, such as billing/*; default: all',
+          parse: list,
+        },
+        '--upstreams <names>': {
+          description: 'for use: upstreams, separated by commas, such as stripe; default: all',
           parse: list,
         },
         '--ttl <duration>': {
@@ -69,7 +75,7 @@ const group: Group = {
         "grant create team_0HrZKtC4bqXw2vJm8yNd1L --permission read --environments production --secrets 'billing/*'":
           'Let a team read billing/* in production',
       },
-      async run(context, { args: [id = ''], options: { permission, environments, secrets, ttl } }) {
+      async run(context, { args: [id = ''], options: { permission, ttl, ...area } }) {
         if (!permission) throw usage('--permission is required.');
         const type = id.startsWith('team_') ? ('team' as const) : ('member' as const);
         const expires_at = ttl === undefined ? undefined : new Date(Date.now() + ttl * 1000).toISOString();
@@ -77,7 +83,14 @@ const group: Group = {
         const { data } = await vault.api.POST('/orgs/{org_id}/grants', {
           params: { path: { org_id } },
           headers: context.approved(),
-          body: { grantee: { type, id }, permission, environments, secrets, expires_at },
+          body: {
+            grantee: { type, id },
+            permission,
+            environments: area.environments,
+            secrets: area.secrets,
+            upstreams: area.upstreams,
+            expires_at,
+          },
         });
         context.out.result(data, () => context.out.success(`Created the grant ${data.id}.`));
         return 0;

@@ -97,6 +97,11 @@ export const COMMANDS: Record<string, Entry> = {
     summary: 'Manage access of members and teams to secrets',
     load: () => import('./grant.ts'),
   },
+  upstream: {
+    section: 'Access',
+    summary: 'Manage HTTP APIs that are used without reading their secrets',
+    load: () => import('./upstream.ts'),
+  },
   domain: {
     section: 'Access',
     summary: 'Manage domains of the organisation',

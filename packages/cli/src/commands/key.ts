@@ -34,7 +34,7 @@ const group: Group = {
       notes: ['Only the token is written to stdout, so you can pipe it to its destination.'],
       async run(context, { args: [name = ''], options }) {
         const { vault, org_id } = await context.vault();
-        const { environments, secrets, ttl, addresses } = options;
+        const { environments, secrets, upstreams, ttl, addresses } = options;
         const { data } = await vault.api.POST('/orgs/{org_id}/api-keys', {
           params: { path: { org_id } },
           headers: context.approved(),
@@ -43,6 +43,7 @@ const group: Group = {
             scopes: scopesOf(options),
             environments,
             secrets,
+            upstreams,
             ttlSeconds: ttl,
             allowed_addresses: addresses,
           },

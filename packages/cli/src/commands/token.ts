@@ -50,7 +50,7 @@ const group: Group = {
       ],
       async run(context, { options }) {
         const { vault, org_id } = await context.vault();
-        const { scopes, environments, secrets, addresses } = options;
+        const { scopes, environments, secrets, upstreams, addresses } = options;
         const { data } = await vault.api.POST('/orgs/{org_id}/access-tokens', {
           params: { path: { org_id } },
           body: {
@@ -58,6 +58,7 @@ const group: Group = {
             scopes,
             environments,
             secrets,
+            upstreams,
             allowedAddresses: addresses,
           },
         });

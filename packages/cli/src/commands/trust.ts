@@ -20,12 +20,44 @@ interface CreateOptions extends CommonOptions, Bounds {
   claim?: [string, string][];
   audiences?: string[];
   jwks?: string;
+  worker?: string;
 }
 
 const spelled = (claims: Record<string, string | string[]>) =>
   Object.entries(claims)
     .map(([name, globs]) => `${name}=${[globs].flat().join('|')}`)
     .join(' ');
+
+/** The issuer of trusts for Workers that are bound to the vault. */
+const BINDING = 'cloudflare:service-binding';
+
+function platformOf({ issuer, claim }: CreateOptions) {
+  if (!issuer || !claim)
+    throw usage(
+      '--issuer and --claim are required.',
+      'For example: --issuer github --claim sub=repo:acme/app:ref:refs/heads/main',
+    );
+  return { issuer: ISSUERS[issuer] ?? issuer, claims: claimsOf(claim) };
+}
+
+function bindingOf(worker: string, { issuer, claim }: CreateOptions) {
+  if (issuer || claim) throw usage('--worker stands in place of --issuer and --claim.');
+  return { issuer: BINDING, claims: { name: worker } };
+}
+
+/** The lines of the Worker's wrangler.toml. */
+function tellBinding({ out }: Context, props: { org: string; trust: string; name: string }): void {
+  out.success(`Created trust ${props.trust}. Add this binding to the wrangler.toml of the Worker:`);
+  const written = Object.entries(props).map(([field, value]) => `${field} = ${JSON.stringify(value)}`);
+  for (const line of [
+    '[[services]]',
+    'binding = "VAULT"',
+    'service = "secrets-vault-service"',
+    'entrypoint = "Vault"',
+    `props = { ${written.join(', ')} }`,
+  ])
+    out.line(line);
+}
 
 const group: Group = {
   commands: {
@@ -55,7 +87,7 @@ const group: Group = {
         return 0;
       },
     }),
-    create: member<CreateOptions>('Create a trust for the OIDC tokens of a platform', {
+    create: member<CreateOptions>('Create a trust for the OIDC tokens of a platform, or for a Worker', {
       needs: 'vault',
       args: { '<name>': 'a name that says what it is for' },
       options: {
@@ -70,6 +102,8 @@ const group: Group = {
           description: 'accepted aud claims, separated by commas; default: the address of the vault',
           parse: list,
         },
+        '--worker <name>':
+          'a Worker of the Cloudflare account that runs the vault, in place of --issuer and --claim',
         '--jwks <file>': 'public keys of an issuer that the vault cannot reach, as a JSON Web Key Set',
         ...BOUNDS,
         '--ttl <duration>': {
@@ -80,34 +114,35 @@ const group: Group = {
       examples: {
         "trust create 'deploy job' --issuer github --claim sub=repo:acme/app:ref:refs/heads/main --scopes secrets:read --environments production":
           'Let jobs on one branch read production',
+        'trust create billing --worker billing --scopes secrets:read':
+          'Let a Worker read, and print the binding for its wrangler.toml',
       },
       notes: [
         'Set SVC_TRUST_ID, SVC_ORG_ID and SVC_URL in the job. Every svc command there exchanges the OIDC token of the platform automatically.',
       ],
       async run(context, { args: [name = ''], options }) {
-        const { issuer, claim, audiences, environments, secrets, ttl, addresses } = options;
-        if (!issuer || !claim)
-          throw usage(
-            '--issuer and --claim are required.',
-            'For example: --issuer github --claim sub=repo:acme/app:ref:refs/heads/main',
-          );
+        const { worker, audiences, environments, secrets, upstreams, ttl, addresses } = options;
+        const { issuer, claims } = worker === undefined ? platformOf(options) : bindingOf(worker, options);
         const { vault, org_id } = await context.vault();
         const { data } = await vault.api.POST('/orgs/{org_id}/trusts', {
           params: { path: { org_id } },
           body: {
             name,
-            issuer: ISSUERS[issuer] ?? issuer,
+            issuer,
             audiences,
-            claims: claimsOf(claim),
+            claims,
             scopes: scopesOf(options),
             environments,
             secrets,
+            upstreams,
             allowed_addresses: addresses,
             jwks: options.jwks === undefined ? undefined : keysIn(context, options.jwks),
             ttlSeconds: ttl,
           },
         });
         context.out.result(data, () => {
+          if (worker !== undefined)
+            return tellBinding(context, { org: org_id, trust: data.id, name: worker });
           context.out.success(`Created trust ${data.id}. Set these variables in the job:`);
           for (const line of [`SVC_URL=${context.origin}`, `SVC_ORG_ID=${org_id}`, `SVC_TRUST_ID=${data.id}`])
             context.out.line(line);

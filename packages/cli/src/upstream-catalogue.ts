@@ -1,0 +1,100 @@
+// Upstreams that are ready to be made: where each API is, how it takes a credential, and a narrow list of
+// requests to begin with. Invariant: no entry reaches an endpoint that gives out or shows credentials, since
+// whoever may call one holds what the vault was to keep.
+import type { components } from '@secrets-vault/client';
+
+type Fields = Pick<components['schemas']['UpstreamIn'], 'base_url' | 'auth' | 'allow'>;
+
+interface Ready {
+  /** What calls may do, in the words of the list. */
+  what: string;
+  /** The usual name of the secret. */
+  secret: string;
+  /** The vendor's page on its credential. */
+  source: string;
+  fields(secret: string): Fields;
+}
+
+const bearer = (secret: string): Fields['auth'] => [
+  { type: 'header', name: 'Authorization', value: `Bearer {{${secret}}}` },
+];
+
+export const CATALOGUE: Record<string, Ready> = {
+  stripe: {
+    what: 'make and read payments, customers and refunds',
+    secret: 'STRIPE_SECRET_KEY',
+    source: 'https://docs.stripe.com/api/authentication',
+    fields: (secret) => ({
+      base_url: 'https://api.stripe.com',
+      auth: bearer(secret),
+      allow: [
+        {
+          methods: ['GET', 'POST'],
+          paths: ['charges', 'customers', 'payment_intents', 'refunds'].flatMap((kind) => [
+            `/v1/${kind}`,
+            `/v1/${kind}/*`,
+          ]),
+        },
+        { methods: ['GET'], paths: ['/v1/balance', '/v1/events', '/v1/events/*'] },
+      ],
+    }),
+  },
+  openai: {
+    what: 'ask models, and make embeddings',
+    secret: 'OPENAI_API_KEY',
+    source: 'https://platform.openai.com/docs/api-reference/authentication',
+    fields: (secret) => ({
+      base_url: 'https://api.openai.com',
+      auth: bearer(secret),
+      allow: [
+        {
+          methods: ['POST'],
+          paths: ['/v1/chat/completions', '/v1/responses', '/v1/embeddings', '/v1/moderations'],
+        },
+        { methods: ['GET'], paths: ['/v1/models', '/v1/models/*'] },
+      ],
+    }),
+  },
+  anthropic: {
+    what: 'ask models',
+    secret: 'ANTHROPIC_API_KEY',
+    source: 'https://docs.anthropic.com/en/api/overview',
+    fields: (secret) => ({
+      base_url: 'https://api.anthropic.com',
+      auth: [{ type: 'header', name: 'x-api-key', value: `{{${secret}}}` }],
+      allow: [
+        { methods: ['POST'], paths: ['/v1/messages', '/v1/messages/count_tokens'] },
+        { methods: ['GET'], paths: ['/v1/models', '/v1/models/*'] },
+      ],
+    }),
+  },
+  github: {
+    what: 'read repositories, and write issues and pull requests',
+    secret: 'GITHUB_TOKEN',
+    source: 'https://docs.github.com/en/rest/authentication/authenticating-to-the-rest-api',
+    fields: (secret) => ({
+      base_url: 'https://api.github.com',
+      auth: bearer(secret),
+      allow: [
+        { methods: ['GET'], paths: ['/user', '/repos/*/*', '/search/*'] },
+        {
+          methods: ['POST', 'PATCH'],
+          paths: ['issues', 'pulls'].flatMap((kind) => [`/repos/*/*/${kind}`, `/repos/*/*/${kind}/*`]),
+        },
+      ],
+    }),
+  },
+  slack: {
+    what: 'write messages, and read channels',
+    secret: 'SLACK_BOT_TOKEN',
+    source: 'https://docs.slack.dev/authentication/tokens',
+    fields: (secret) => ({
+      base_url: 'https://slack.com',
+      auth: bearer(secret),
+      allow: [
+        { methods: ['POST'], paths: ['/api/chat.postMessage', '/api/chat.update', '/api/auth.test'] },
+        { methods: ['GET', 'POST'], paths: ['/api/conversations.list', '/api/conversations.history'] },
+      ],
+    }),
+  },
+};
