@@ -13,7 +13,7 @@ import type { Put } from './plan';
  * else while it applies a plan.
  */
 const MOST_PUTS = 1000;
-const MOST_BYTES = 750_000;
+const MOST_BYTES = 800_000;
 
 /** As many of the first rows as one plan can change and list in its response. */
 export function portion<T extends object>(rows: T[]): T[] {

@@ -759,6 +759,7 @@ describe('graph: a credential', () => {
           scopes: ['secrets:read', 'tokens:write'],
           environments: ['production'],
           secrets: ['app/*'],
+          upstreams: null,
           expires_at: null,
         },
       ],

@@ -104,6 +104,7 @@ const OF_ADMINISTRATORS = [
   'policy',
   'domain',
   'former_member',
+  'upstream',
 ];
 /** Tables whose rows belong to those of another kind, with its quota. */
 const parts: Record<string, string> = {

@@ -154,7 +154,6 @@ export const permit: Operation<PermitInput> = {
     if (stop || input.for === 'none') return unaudited({ stop, lasts: 0 } satisfies Permission);
     const reach = reachIn(core, callers);
     if (isStale(core, row, reach)) return unaudited({ stop, lasts: 0, again: true } satisfies Permission);
-    const chunk = handedOut(core, row.id);
     // safety: permit-ends-with-caller
     const left = Math.min(
       ...callers.map(({ expires_at }) => (expires_at ?? Number.POSITIVE_INFINITY) - core.now()),
@@ -164,8 +163,9 @@ export const permit: Operation<PermitInput> = {
       const now = open(call, row.id);
       if (now === null) return true;
       const { stop, callers } = standing(core, now);
+      // A permit that was given for the listing is used for the first chunk too.
       // safety: permit-ends-with-reach
-      return stop !== null || reachIn(core, callers) !== reach || chunk?.isOver === true;
+      return stop !== null || reachIn(core, callers) !== reach || handedOut(core, row.id)?.isOver === true;
     });
     return unaudited({ stop, lasts } satisfies Permission);
   },
