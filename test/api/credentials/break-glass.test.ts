@@ -72,6 +72,7 @@ describe('break-glass: create', () => {
       environments: null,
       default_environment: 'production',
       secrets: null,
+      upstreams: null,
       parent_id: null,
       rate_limit: 60,
       device_id: null,

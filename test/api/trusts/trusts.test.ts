@@ -33,6 +33,7 @@ describe('workload identity: trust', () => {
       scopes: ['secrets:read'],
       environments: ['production'],
       secrets: ['app/*'],
+      upstreams: null,
       allowed_addresses: null,
       ttlSeconds: 900,
       reuse: false,
