@@ -17,6 +17,29 @@ export const upstreamIn = (secret: string, fields: Record<string, unknown> = {})
   ...fields,
 });
 
+/** The largest body of an upstream: what deciders are shown bounds `auth` and `allow` as wholes. */
+export const largestUpstream = () => ({
+  name: 'u'.repeat(63),
+  base_url: `https://api.example.com/${'p'.repeat(2000)}`,
+  auth: Array.from({ length: 5 }, (_, n) => ({
+    type: 'header',
+    name: `X-${n}${'h'.repeat(61)}`,
+    value: `{{S${n}${'S'.repeat(250)}}}${'v'.repeat(760)}`,
+    guessable: false,
+  })),
+  allow: [
+    {
+      methods: ['GET', 'POST'],
+      paths: Array.from({ length: 25 }, (_, n) => `/${n}${'p'.repeat(250)}`),
+      headers: Object.fromEntries([[`x-${'h'.repeat(62)}`, 'g'.repeat(256)]]),
+    },
+  ],
+  max_request_bytes: 104_857_600,
+  max_response_bytes: 1_073_741_824,
+  timeout_seconds: 60,
+  rate_limit: 1000,
+});
+
 /** A new upstream, with a secret of its own if none is named. */
 export async function newUpstream(o: Caller, fields: Record<string, unknown> = {}, name?: string) {
   const secret = name ?? (await newSecret(o)).name;

@@ -15,6 +15,7 @@ import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
 import { largest, PATTERNS } from '../../support/largest';
 import { newGrant, newMember, newTeam } from '../../support/people';
+import { largestUpstream } from '../../support/upstreams';
 import { chainOf, MOST_WORK, PLANTED, plant, useComparisons, type Work, workOf } from '../../support/work';
 import { type Caller, codeOf, db, newOrg, newSecret, send, useWorld } from '../../support/world';
 
@@ -205,7 +206,9 @@ const full = new Map<Route, { query: Record<string, unknown>; body: unknown }>()
 function fullOf(route: Route) {
   const known = full.get(route) ?? {
     query: (route.query ? largest(route.query) : {}) as Record<string, unknown>,
-    body: route.body ? largest(route.body.schema) : undefined,
+    body: route.path.includes('/upstreams')
+      ? route.body && { ...largestUpstream(), ...(route.method === 'post' && { environment: 'production' }) }
+      : route.body && largest(route.body.schema),
   };
   full.set(route, known);
   return known;

@@ -2,8 +2,15 @@
 import { describe, expect, it } from 'vitest';
 import { baseUrlOf, problemsOf } from '../../../src/domains/upstreams/config';
 import { namesIn, placedBy } from '../../../src/domains/upstreams/references';
+import { UpstreamIn } from '../../../src/domains/upstreams/wire';
+import { largestUpstream } from '../../support/upstreams';
 
 const here = { allowPrivate: false, publicUrl: 'https://vault.example.com' };
+
+it('bounds: the largest upstream that the tests send is one', () => {
+  const { success, error } = UpstreamIn.safeParse({ ...largestUpstream(), environment: 'production' });
+  expect([success, error?.issues]).toEqual([true, undefined]);
+});
 
 describe('loops: this service is no upstream', () => {
   it.each([
