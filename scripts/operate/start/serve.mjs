@@ -42,18 +42,18 @@ const { saml } = values;
 const isLocal = isLocalHost(host);
 
 /**
- * Gives every request the address of its caller, as the platform does. If only this machine can reach the
- * port, a caller may name another address. Otherwise the runtime does not know callers' addresses, and the
- * header is removed: the Worker treats a missing address as outside every `allowed_addresses`. A placeholder
- * address would be inside a range such as 0.0.0.0/0.
+ * Gives every request the address of its caller, and the `cf` by which the Worker believes it, as the
+ * platform does. If only this machine can reach the port, a caller may name another address. Otherwise the
+ * runtime does not know callers' addresses, and the header is removed: the Worker treats a missing address as
+ * outside every `allowed_addresses`. A placeholder address would be inside a range such as 0.0.0.0/0.
  */
 const FRONT = `
 export default {
   fetch(request, env) {
-    if (${isLocal} && request.headers.has('CF-Connecting-IP')) return env.VAULT.fetch(request);
+    if (${isLocal} && request.headers.has('CF-Connecting-IP')) return env.VAULT.fetch(request, { cf: {} });
     const named = new Request(request);
     ${isLocal ? "named.headers.set('CF-Connecting-IP', '127.0.0.1')" : "named.headers.delete('CF-Connecting-IP')"};
-    return env.VAULT.fetch(named);
+    return env.VAULT.fetch(named, { cf: {} });
   },
 };`;
 
