@@ -1,8 +1,9 @@
 // Secrets in a call: where they go, and which are refused.
 import { describe, expect, it } from 'vitest';
 import { sha256 } from '../../../src/crypto/digest';
+import type { UpstreamAuth } from '../../../src/db/upstreams';
 import { filler, isTemplate, namesIn, place } from '../../../src/domains/upstreams/call/place';
-import type { Auth, PlacedValue } from '../../../src/domains/upstreams/call/plan';
+import type { PlacedValue } from '../../../src/domains/upstreams/call/plan';
 import { needsBody, signed } from '../../../src/domains/upstreams/call/sign';
 import { ApiError } from '../../../src/errors';
 
@@ -11,9 +12,9 @@ const KEY = 'sk_live_1234567890';
 const values = (texts: Record<string, string>, isChosen = false): Record<string, PlacedValue> =>
   Object.fromEntries(Object.entries(texts).map(([name, value]) => [name, { value, isChosen }]));
 const call = { path: '/a%2Fb', query: '?x=%2F', headers: [['accept', '*/*']] as [string, string][] };
-const put = (auth: Auth[], texts: Record<string, string> = { KEY }, more = {}, isChosen = false) =>
+const put = (auth: UpstreamAuth[], texts: Record<string, string> = { KEY }, more = {}, isChosen = false) =>
   place({ upstream, auth, values: values(texts, isChosen) }, { ...call, ...more });
-const header = (value = 'Bearer {{KEY}}', guessable?: boolean): Auth => ({
+const header = (value = 'Bearer {{KEY}}', guessable?: boolean): UpstreamAuth => ({
   type: 'header',
   name: 'Authorization',
   value,
@@ -63,7 +64,7 @@ describe('placing', () => {
   });
 
   it('placing: a header takes the place of the caller’s', () => {
-    const auth: Auth = { type: 'header', name: 'X-Token', value: '{{KEY}}' };
+    const auth: UpstreamAuth = { type: 'header', name: 'X-Token', value: '{{KEY}}' };
     const { headers } = put([auth], { KEY }, { headers: [['x-token', 'mine']] });
     expect(headers).toEqual([['x-token', KEY]]);
   });
@@ -124,7 +125,7 @@ describe('placing', () => {
 
 describe('AWS signatures', () => {
   // The example of https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
-  const s3: Auth = {
+  const s3: UpstreamAuth = {
     type: 'aws_sigv4',
     access_key_id: '{{ID}}',
     secret_access_key: '{{SECRET}}',
@@ -188,7 +189,7 @@ describe('AWS signatures', () => {
   it('signature: the caller’s session token is not sent, that of auth is', async () => {
     const given = placed([['x-amz-security-token', 'theirs']]);
     expect(given.headers).toEqual([]);
-    const auth: Auth = { ...s3, session_token: '{{TOKEN}}' };
+    const auth: UpstreamAuth = { ...s3, session_token: '{{TOKEN}}' };
     const own = {
       ...plan,
       auth: [auth],

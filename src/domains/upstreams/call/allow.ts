@@ -1,8 +1,8 @@
 // Which calls an upstream allows. Pure. Invariant: nothing is allowed that an entry does not name: the
 // method, the path as it is sent, and each header that the entry lists must match.
 import { matches } from '../../../auth/globs';
+import type { UpstreamAllow } from '../../../db/upstreams';
 import { isPlainPath } from './path';
-import type { Allow } from './plan';
 
 /** HEAD is not GET. */
 export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
@@ -18,7 +18,7 @@ export interface Judged {
 const hasHeader = (headers: Judged['headers'], name: string, pattern: string): boolean =>
   headers.some(([given, value]) => given === name.toLowerCase() && matches(pattern, value));
 
-export function isAllowed(allow: readonly Allow[], { method, path, headers }: Judged): boolean {
+export function isAllowed(allow: readonly UpstreamAllow[], { method, path, headers }: Judged): boolean {
   // safety: use-plain-path
   if (!isPlainPath(path)) return false;
   return allow.some(
@@ -36,7 +36,3 @@ export const isPathPattern = (text: string): boolean =>
   text.length <= 256 &&
   (text.match(/\*/g)?.length ?? 0) <= MOST_STARS &&
   isPlainPath(text.replaceAll('?', 'x').replaceAll('*', 'x'));
-
-/** Whether a text is a pattern of a header's value. */
-export const isValuePattern = (text: string): boolean =>
-  /^[\x20-\x7e]{1,256}$/.test(text) && (text.match(/\*/g)?.length ?? 0) <= MOST_STARS;

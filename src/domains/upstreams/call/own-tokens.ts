@@ -6,12 +6,13 @@ import { createPrivateKey } from 'node:crypto';
 import { z } from '@hono/zod-openapi';
 import { importPKCS8, SignJWT } from 'jose';
 import { toBase64, utf8 } from '../../../crypto/bytes';
+import type { UpstreamAuth } from '../../../db/upstreams';
 import { type Egress, type GuardedRequest, guardedFetch } from '../../../delivery/egress';
 import { ApiError, refuse } from '../../../errors';
 import { type Filler, filler } from './place';
-import type { Auth, OwnToken, UsePlan, UsePorts } from './plan';
+import type { OwnToken, UsePlan, UsePorts } from './plan';
 
-const isOwn = (auth: Auth): auth is OwnToken =>
+const isOwn = (auth: UpstreamAuth): auth is OwnToken =>
   ['oauth2_client_credentials', 'google_service_account', 'github_app'].includes(auth.type);
 
 interface Got {

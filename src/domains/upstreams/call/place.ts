@@ -2,15 +2,16 @@
 // template; what would damage an answer when masked, or could be guessed from a masked one, is not placed.
 import { toBase64, utf8 } from '../../../crypto/bytes';
 import { isSecretName } from '../../../db/names';
+import type { UpstreamAuth } from '../../../db/upstreams';
 import { ApiError, type Refusal, refuse } from '../../../errors';
 import { queryAsSent, withoutParameters } from './path';
-import type { Auth, PlacedValue, UsePlan } from './plan';
+import type { PlacedValue, UsePlan } from './plan';
 import type { HeaderList } from './request-headers';
 
 const PLACE = /\{\{([^{}]*)\}\}/g;
 
 /** The texts of an entry of `auth` that can name secrets. */
-const textsOf = (auth: Auth): (string | undefined)[] => {
+const textsOf = (auth: UpstreamAuth): (string | undefined)[] => {
   switch (auth.type) {
     case 'header':
     case 'query':
@@ -31,7 +32,7 @@ const textsOf = (auth: Auth): (string | undefined)[] => {
 const namesInText = (text: string): string[] => [...text.matchAll(PLACE)].map(([, name = '']) => name);
 
 /** The secrets that an entry of `auth` names, each once. */
-export const namesIn = (auth: Auth): string[] => [
+export const namesIn = (auth: UpstreamAuth): string[] => [
   ...new Set(textsOf(auth).flatMap((text) => namesInText(text ?? ''))),
 ];
 
@@ -82,7 +83,10 @@ export interface Filler {
 }
 
 /** Throws a refusal for a value that may not be placed. */
-export function filler(plan: Pick<UsePlan, 'values'>, { guessable }: Pick<Auth, 'guessable'>): Filler {
+export function filler(
+  plan: Pick<UsePlan, 'values'>,
+  { guessable }: Pick<UpstreamAuth, 'guessable'>,
+): Filler {
   const placed = new Set<string>();
   return {
     placed,
@@ -108,7 +112,7 @@ export interface Placed {
 }
 
 /** The header that an entry sets, or null. */
-function headerOf(auth: Auth, { fill }: Filler, token: string | null): [string, string] | null {
+function headerOf(auth: UpstreamAuth, { fill }: Filler, token: string | null): [string, string] | null {
   switch (auth.type) {
     case 'header':
       return [auth.name.toLowerCase(), fill(auth.value)];
@@ -129,7 +133,7 @@ function headerOf(auth: Auth, { fill }: Filler, token: string | null): [string, 
 }
 
 /** The headers that an upstream's `auth` sets, in lower case. */
-export const headersSet = (auth: readonly Auth[]): Set<string> =>
+export const headersSet = (auth: readonly UpstreamAuth[]): Set<string> =>
   new Set(
     auth.flatMap((entry) =>
       entry.type === 'header'

@@ -1,49 +1,12 @@
 // What the gate decides about one call of an upstream, and what forwarding it needs. Types alone: the gate
 // judges the call as `UseCall` describes it, the Worker opens the values of the plan, and `forward` sends it.
-
-/** Where an upstream's `auth` puts a secret. `{{NAME}}` in a text is the value of that secret. */
-export type Placement =
-  | { type: 'header'; name: string; value: string; guessable?: boolean }
-  | { type: 'basic'; username: string; password: string; guessable?: boolean }
-  | { type: 'query'; name: string; value: string; guessable?: boolean }
-  | {
-      type: 'aws_sigv4';
-      access_key_id: string;
-      secret_access_key: string;
-      session_token?: string;
-      region: string;
-      service: string;
-      guessable?: boolean;
-    };
+import type { UpstreamAuth } from '../../../db/upstreams';
 
 /** A token that the service gets itself, and sends as `Authorization: Bearer`. */
-export type OwnToken =
-  | {
-      type: 'oauth2_client_credentials';
-      token_url: string;
-      client_id: string;
-      client_secret: string;
-      scope?: string;
-      audience?: string;
-      guessable?: boolean;
-    }
-  | { type: 'google_service_account'; key: string; scopes: string[]; guessable?: boolean }
-  | {
-      type: 'github_app';
-      app_id: string;
-      installation_id: string;
-      private_key: string;
-      guessable?: boolean;
-    };
-
-export type Auth = Placement | OwnToken;
-
-/** Calls that an upstream allows: a method, a path and each header named must match. */
-export interface Allow {
-  methods: readonly string[];
-  paths: readonly string[];
-  headers?: Readonly<Record<string, string>>;
-}
+export type OwnToken = Extract<
+  UpstreamAuth,
+  { type: 'oauth2_client_credentials' | 'google_service_account' | 'github_app' }
+>;
 
 /** A call as the gate judges it: what the caller wrote, without what is not sent on. */
 export interface UseCall {
@@ -74,7 +37,7 @@ export interface PlacedValue {
 
 export interface UsePlan {
   upstream: { id: string; name: string; base_url: string };
-  auth: readonly Auth[];
+  auth: readonly UpstreamAuth[];
   /** By the name in `{{NAME}}`. */
   values: Readonly<Record<string, PlacedValue>>;
   max_request_bytes: number;

@@ -2,11 +2,12 @@
 // Invariant: headers that a platform between may change are not signed, all x-amz-* are.
 import { AwsV4Signer } from 'aws4fetch';
 import { sha256 } from '../../../crypto/digest';
+import type { UpstreamAuth } from '../../../db/upstreams';
 import { ApiError, invalid } from '../../../errors';
 import { filler, type Placed } from './place';
-import type { Auth, UsePlan } from './plan';
+import type { UsePlan } from './plan';
 
-export type AwsAuth = Extract<Auth, { type: 'aws_sigv4' }>;
+export type AwsAuth = Extract<UpstreamAuth, { type: 'aws_sigv4' }>;
 
 export const awsAuthOf = ({ auth }: Pick<UsePlan, 'auth'>): AwsAuth | undefined =>
   auth.find((entry) => entry.type === 'aws_sigv4');
