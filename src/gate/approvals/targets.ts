@@ -98,9 +98,9 @@ const namedByConnection = ({
   role_mappings,
   team_mappings,
 }: SsoConnectionRow): string[] => [
-  // safety: approved-connection-kept
   ...(default_environments ?? []),
   ...role_mappings.flatMap(({ environments }) => environments ?? []),
+  // safety: approved-connection-kept
   ...team_mappings.flatMap(({ team_id }) => [team_id, ...withGrants(team_id)]),
 ];
 
