@@ -182,6 +182,20 @@ export const mutants = [
       'api/approvals/targets: approval: one of a place in a team, and of a role, is void once that gives more',
   },
   {
+    name: 'an approval of a default environment serves for another with its slug',
+    tag: 'approved-default-kept',
+    change: { from: '...(change.after ? [change.after.default_environment] : [])', to: '' },
+    notice:
+      'api/approvals/targets: approval: one of the default environment is void once that is another with its slug',
+  },
+  {
+    name: 'an approval of a connection gives what its environments and teams give since',
+    tag: 'approved-connection-kept',
+    change: { from: '[team_id, ...withGrants(team_id)]', to: '[]' },
+    notice:
+      'api/approvals/targets: approval: one of a connection is void once an environment or a team that it names gives more',
+  },
+  {
     name: 'an approval counts again once a member has returned to a team',
     tag: 'approved-memberships-kept',
     change: { from: 'revision: row.created_at', to: 'revision: row.revision' },

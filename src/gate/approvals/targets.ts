@@ -6,7 +6,14 @@ import type { Change, Effect } from '../../auth/effects';
 import { sha256 } from '../../crypto/digest';
 import { credentialKindOf, type IdKind, idPrefixes } from '../../db/ids';
 import type { RowKind } from '../../db/rows';
-import type { ApprovalConfig, ApprovalRow, CredentialRow, GrantRow, PolicyRow } from '../../db/schema';
+import type {
+  ApprovalConfig,
+  ApprovalRow,
+  CredentialRow,
+  GrantRow,
+  PolicyRow,
+  SsoConnectionRow,
+} from '../../db/schema';
 import type { Core } from '../core';
 import { grantRows } from '../identity/caller';
 import { membershipId, membersOfTeam } from '../rows/team-members';
@@ -50,7 +57,11 @@ function namedBy(change: Change): string[] {
     case 'sync':
       return change.after ? [change.after.environment_id, change.after.integration_id ?? ''] : [];
     case 'org':
-      return [row.id];
+      // A new environment may have the slug that the request names.
+      // safety: approved-default-kept
+      return [row.id, ...(change.after ? [change.after.default_environment] : [])];
+    case 'sso_connection':
+      return [change.before, change.after].flatMap((one) => (one ? namedByConnection(one) : []));
     default:
       return [];
   }
@@ -80,6 +91,18 @@ function namedByPolicy({ environments, kind, config }: PolicyRow): string[] {
   const team = kind === 'approval' && 'team_id' in approvers ? approvers.team_id : undefined;
   return [...(environments ?? []), ...withMembers(team)];
 }
+
+/** Where a connection to an identity provider gives roles, and what its teams give. */
+const namedByConnection = ({
+  default_environments,
+  role_mappings,
+  team_mappings,
+}: SsoConnectionRow): string[] => [
+  ...(default_environments ?? []),
+  ...role_mappings.flatMap(({ environments }) => environments ?? []),
+  // safety: approved-connection-kept
+  ...team_mappings.flatMap(({ team_id }) => [team_id, ...withGrants(team_id)]),
+];
 
 /** A grantee or a team; with a team also who is in it, under an id of their own. */
 const withMembers = (id: string | undefined): string[] =>

@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { approvalIn, newApprovalPolicy, newOffice, plantApproval, under } from '../../support/approvals';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { newGrant, newMember, newTeam } from '../../support/people';
+import { addConnection } from '../../support/sso';
 import { type Answer, type Caller, codeOf, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -243,6 +244,57 @@ it('approval: one of a share with an agent is void once the agent has changed', 
     (await o.patch(`/agent-credentials/${agent.id}`, { scopes: ['secrets:list', 'audit:read'] })).status,
   ).toBe(200);
   expect(codeOf(await ask(under(id)))).toEqual([409, 'APPROVAL_MISMATCH']);
+});
+
+it('approval: one of the default environment is void once that is another with its slug', async () => {
+  const { o } = await newOffice();
+  await o.post('/environments', { name: 'Live', slug: 'live' });
+  await newApprovalPolicy(o, ['secret.read'], { applies_to: { environments: ['production'] } });
+  const ask = (headers = {}) => o.patch('', { default_environment: 'live' }, headers);
+  const { id } = approvalIn(await ask());
+  await plantApproval(o, id);
+  expect((await o.del('/environments/live')).status).toBe(204);
+  expect((await o.post('/environments', { name: 'Live', slug: 'live' })).status).toBe(201);
+  expect((await o.get(`/approvals/${id}`)).json.status).toBe('void');
+  expect(codeOf(await ask(under(id)))).toEqual([409, 'APPROVAL_MISMATCH']);
+  const again = approvalIn(await ask()).id;
+  await plantApproval(o, again);
+  expect((await ask(under(again))).json.default_environment).toBe('live');
+});
+
+it('approval: one of a connection is void once an environment or a team that it names gives more', async () => {
+  const { o, ann } = await newOffice();
+  const team = await newTeam(o);
+  const connection = await addConnection(o);
+  await o.post('/environments', { name: 'Live', slug: 'live' });
+  await newApprovalPolicy(o, ['member.change']);
+  const ask = (headers = {}) =>
+    ann.o.patch(
+      `/sso-connections/${connection}`,
+      {
+        role_mappings: [{ group: 'g', role: 'developer', environments: ['live'] }],
+        team_mappings: [{ group: 't', team_id: team }],
+      },
+      headers,
+    );
+  const changes = [
+    async () => {
+      expect((await o.del('/environments/live')).status).toBe(204);
+      return o.post('/environments', { name: 'Live', slug: 'live' });
+    },
+    () => o.post('/grants', { grantee: { type: 'team', id: team }, permission: 'read' }),
+    () => o.patch(`/teams/${team}`, { name: 'Changed' }),
+  ];
+  for (const change of changes) {
+    const { id } = approvalIn(await ask());
+    await plantApproval(o, id);
+    expect((await change()).status).toBeLessThan(300);
+    expect((await o.get(`/approvals/${id}`)).json.status).toBe('void');
+    expect(codeOf(await ask(under(id)))).toEqual([409, 'APPROVAL_MISMATCH']);
+  }
+  const { id } = approvalIn(await ask());
+  await plantApproval(o, id);
+  expect((await ask(under(id))).status).toBe(200);
 });
 
 it('approval: one of a grant is void once its maker holds more than deciders were shown', async () => {
