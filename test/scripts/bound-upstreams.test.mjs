@@ -138,7 +138,7 @@ it('upstream: a Worker without a key calls the API, and the answer shows asteris
   assert.deepEqual([authorization, via], [`Bearer ${'*'.repeat(KEY.length)}`, '1.1 svc-use']);
   const { json } = await call('GET', '/audit-log?action=secret.use');
   const [{ actor, ip }] = json.data;
-  assert.deepEqual([actor.kind, actor.id, actor.name, ip], ['workload', trust.id, 'chat', 'unknown']);
+  assert.deepEqual([actor.kind, actor.id, actor.name, ip], ['workload', trust.id, 'chat', null]);
 });
 
 it('attack: a request that a Worker passes on, and URLs elsewhere, are not sent', async () => {

@@ -90,7 +90,7 @@ it('upstream: a Worker calls the API by its URL, and the audit log names the Wor
   expect(data).toMatchObject([
     {
       actor: { kind: 'workload', id: trust, name: 'billing' },
-      ip: 'unknown',
+      ip: null,
       use: { host: 'api.example.com', method: 'POST', path: '/v1/charges' },
     },
   ]);
