@@ -1,6 +1,7 @@
 // The entrypoints `Vault` and `Upstream`: what other Workers of the account call through a service binding.
-// They are thin: props say who calls, and the pipeline of the API does the rest. Invariants: a caller reaches its own organisation
-// alone; nothing given is called; a method of this class is reachable by RPC, so helpers are functions.
+// They are thin: props say who calls, and the pipeline of the API does the rest. Invariants: a caller reaches
+// its own organisation alone; nothing given is called; a method of these classes is reachable by RPC, so
+// helpers are functions.
 import { WorkerEntrypoint } from 'cloudflare:workers';
 import { z } from '@hono/zod-openapi';
 import { app } from './app';

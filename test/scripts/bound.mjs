@@ -44,11 +44,12 @@ async function built() {
 
 /**
  * Starts the service and a caller for each binding: what wrangler's `[[services]]` says of it.
- * @param {Record<string, object>} bindings by name of the caller; `rebind` changes them. `as` is the binding's
- * own name, and `script` other code of the caller
+ * @param {Record<string, object>} bindings by name of the caller; `rebind` changes them. `as` is the
+ * binding's own name, and `script` other code of the caller
  * @param {Record<string, string>} [variables] of the service
+ * @param {object} [further] options of the service's Worker
  */
-export async function startBound(bindings, variables = {}) {
+export async function startBound(bindings, variables = {}, further = {}) {
   const bundle = await built();
   const state = fs.mkdtempSync(path.join(os.tmpdir(), 'state-'));
   await applyMigrations(state);
@@ -61,6 +62,7 @@ export async function startBound(bindings, variables = {}) {
     modulesRoot: bundle,
     modules: [{ type: 'ESModule', path: path.join(bundle, 'index.js') }],
     ...assetsBinding(declared),
+    ...further,
     bindings: {
       MASTER_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
       BOOTSTRAP_TOKEN: BOOTSTRAP,

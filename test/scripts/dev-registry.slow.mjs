@@ -1,5 +1,5 @@
-// `npm start -- --dev-registry` and `wrangler dev` of a Worker in a directory of its own: it has a few lines of
-// configuration and no secret, reads a value, and uses an API whose key it never sees.
+// `npm start -- --dev-registry` and `wrangler dev` of a Worker in a directory of its own: it has a few lines
+// of configuration and no secret, reads a value, and uses an API whose key it never sees.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

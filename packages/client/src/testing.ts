@@ -1,6 +1,6 @@
-// `@secrets-vault/client/testing`: a vault for tests of Workers. It holds the values that a test gives it, and
-// refuses as a vault does. Invariants: it sends nothing; `respond` and what it calls use nothing from outside,
-// since their source text also becomes a Worker.
+// `@secrets-vault/client/testing`: a vault for tests of Workers. It holds the values that a test gives it,
+// and refuses as a vault does. Invariants: it sends nothing; `respond` and what it calls use nothing from
+// outside, since their source text also becomes a Worker.
 
 /**
  * What a fake vault holds.

@@ -1,5 +1,5 @@
-// Where wrangler finds Workers of other processes on this machine: its dev registry, a directory with one file
-// for each. Pure but for `isDirectory`.
+// Where wrangler finds Workers of other processes on this machine: its dev registry, a directory with one
+// file for each. Pure but for `isDirectory`.
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
