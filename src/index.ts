@@ -15,7 +15,7 @@ export { Metrics } from './objects/metrics';
 export { Replica } from './objects/replica';
 export { DeviceLogin } from './objects/terminal-login';
 export { Throttle } from './objects/throttle';
-export { Vault } from './vault-binding';
+export { Upstream, Vault } from './vault-binding';
 
 const failed = (error: unknown) =>
   console.error(

@@ -1,11 +1,13 @@
-// The entrypoint `Vault`: what other Workers of the account call through a service binding. It is thin: props
-// say who calls, and the pipeline of the API does the rest. Invariants: a caller reaches its own organisation
-// alone; nothing given is called; a method of this class is reachable by RPC, so helpers are functions.
+// The entrypoints `Vault` and `Upstream`: what other Workers of the account call through a service binding.
+// They are thin: props say who calls, and the pipeline of the API does the rest. Invariants: a caller reaches
+// its own organisation alone; nothing given is called; a method of these classes is reachable by RPC, so
+// helpers are functions.
 import { WorkerEntrypoint } from 'cloudflare:workers';
 import { z } from '@hono/zod-openapi';
 import { app } from './app';
 import { isBindingName } from './auth/bindings';
 import { forms } from './db/names';
+import { CREDENTIAL_HEADERS } from './domains/upstreams/call/request-headers';
 import type { DeployedEnv } from './env';
 import { invalid, type Refusal, refuse } from './errors';
 import type { Bound } from './gate/request/call';
@@ -21,7 +23,7 @@ const MOST_PROPS = 4096;
 const ORIGIN = 'http://vault';
 /** Headers in which this service, or one that it is compatible with, reads a credential. */
 const CREDENTIALS = [
-  ...['authorization', 'dpop', 'cookie', 'x-vault-token', 'x-amz-security-token'],
+  ...[...CREDENTIAL_HEADERS, 'dpop', 'cookie', 'x-vault-token', 'x-amz-security-token'],
   ...['proxy-authorization', 'cf-access-jwt-assertion', 'cf-access-client-id', 'cf-access-client-secret'],
 ];
 
@@ -30,26 +32,46 @@ const PLAIN: unknown[] = [Object.prototype, null];
 const isPlain = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && PLAIN.includes(Object.getPrototypeOf(value));
 
-const FIELDS: Record<string, { is(value: string): boolean; must: string }> = {
+const isRefusal = (found: object): found is Refusal => 'code' in found;
+
+type Fields = Record<string, { is(value: string): boolean; must: string }>;
+const FIELDS: Fields = {
   org: { is: forms.org, must: 'must be the id of an organisation' },
   trust: { is: forms.trust, must: 'must be the id of a trust' },
   name: { is: isBindingName, must: 'must be 1 to 64 of the characters A-Z a-z 0-9 _ . -' },
 };
 
-/** The caller in the props of a binding, or what is wrong with them. */
-export function callerIn(props: unknown): Bound | Refusal {
-  if (!isPlain(props)) return invalid('props', 'must be an object with org, trust and name');
-  const further = Reflect.ownKeys(props).find((field) => !Object.hasOwn(FIELDS, field));
+const UPSTREAM: Fields = { ...FIELDS, upstream: { is: forms.use, must: 'must be the name of an upstream' } };
+
+const listed = (names: readonly string[]) => `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+
+/** The fields of the props of a binding, each well formed, or what is wrong with them. */
+function fieldsIn<Name extends string>(props: unknown, fields: Fields): Record<Name, string> | Refusal {
+  if (!isPlain(props)) return invalid('props', `must be an object with ${listed(Object.keys(fields))}`);
+  const further = Reflect.ownKeys(props).find((field) => !Object.hasOwn(fields, field));
   // safety: props-strict
   if (further !== undefined) return invalid(`props.${String(further).slice(0, 64)}`, 'is not known');
-  for (const [field, { is, must }] of Object.entries(FIELDS)) {
+  for (const [field, { is, must }] of Object.entries(fields)) {
     const value = Object.hasOwn(props, field) ? props[field] : undefined;
     // safety: props-well-formed
     if (typeof value !== 'string' || value.length > MOST_PROPS || !is(value))
       return invalid(`props.${field}`, must);
   }
-  const { org, trust, name } = props as Record<string, string>;
-  return { org: org as string, workload: trust as string, name: name as string };
+  return props as Record<Name, string>;
+}
+
+/** The caller in the props of a binding, or what is wrong with them. */
+export function callerIn(props: unknown): Bound | Refusal {
+  const found = fieldsIn<'org' | 'trust' | 'name'>(props, FIELDS);
+  return isRefusal(found) ? found : { org: found.org, workload: found.trust, name: found.name };
+}
+
+/** The caller and the upstream in the props of a binding, or what is wrong with them. */
+function upstreamIn(props: unknown): { caller: Bound; upstream: string } | Refusal {
+  const found = fieldsIn<'org' | 'trust' | 'name' | 'upstream'>(props, UPSTREAM);
+  if (isRefusal(found)) return found;
+  const { org, trust, name, upstream } = found;
+  return { caller: { org, workload: trust, name }, upstream };
 }
 
 /** Whether a path belongs to what a bound Worker may reach. */
@@ -181,5 +203,20 @@ export class Vault extends WorkerEntrypoint<DeployedEnv> {
       (await read<{ default_environment: string | null }>(from, '/whoami')).default_environment;
     if (slug === null) throw new Error('SECRET_ACCESS_DENIED: name an environment that the trust reaches');
     return read(from, `${at}/environments/${encodeURIComponent(slug)}/values${queryOf({ prefix })}`);
+  }
+}
+
+/**
+ * An upstream, by the URLs of the API itself: `env.STRIPE.fetch('https://api.stripe.com/v1/charges', …)`. The
+ * credentials that SDKs always send identify nobody, and stay here.
+ */
+export class Upstream extends WorkerEntrypoint<DeployedEnv> {
+  override async fetch(request: Request): Promise<Response> {
+    const found = upstreamIn((this.ctx as { props?: unknown }).props);
+    if ('code' in found) return errorResponse(found, ORIGIN, trace(), null, { 'Svc-Error': found.code });
+    const { caller, upstream } = found;
+    const call = new Request(`${ORIGIN}${API}/orgs/${caller.org}/use/${upstream}`, request);
+    bind(call, caller, request.url);
+    return app.fetch(call, withMetrics(await withStoredSecrets(this.env)), this.ctx);
   }
 }

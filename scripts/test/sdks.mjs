@@ -21,7 +21,7 @@ const PACKAGES = [
   ],
   ...['@azure/keyvault-secrets@4.11.2', '@azure/core-rest-pipeline@1.24.0'],
   ...['@google-cloud/secret-manager@6.3.0', 'google-auth-library@10.5.0'],
-  ...['dots-wrapper@3.12.12', 'heroku-client@3.1.4', 'supabase-management-js@2.0.2'],
+  ...['dots-wrapper@3.12.12', 'heroku-client@3.1.4', 'openai@7.59.0', 'supabase-management-js@2.0.2'],
 ];
 
 const folder = path.join(root, '.sdks');
@@ -54,7 +54,9 @@ const vitest = [
   'test/vendors/sdks',
 ];
 const tested = run(process.execPath, vitest, root);
-process.exitCode = [installed, built, python, moto, tested].some(
+const temporary = ['--import', './scripts/shared/temporary-files.mjs'];
+const bound = run(process.execPath, [...temporary, '--test', 'test/scripts/bound-upstreams.test.mjs'], root);
+process.exitCode = [installed, built, python, moto, tested, bound].some(
   ({ status, error }) => !error && status !== 0,
 )
   ? 1

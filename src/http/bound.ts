@@ -7,13 +7,17 @@ import type { Bound } from '../gate/request/call';
 import type { Keyring } from '../keys/keyring';
 import type { Authenticated } from './context';
 
-const callers = new WeakMap<Request, Bound>();
+const callers = new WeakMap<Request, { caller: Bound; target?: string }>();
 
-/** Notes the Worker that sends a request. */
-export const bind = (request: Request, caller: Bound): void => void callers.set(request, caller);
+/** Notes the Worker that sends a request; `target`: the URL of an upstream that it asks for. */
+export const bind = (request: Request, caller: Bound, target?: string): void =>
+  void callers.set(request, { caller, ...(target !== undefined && { target }) });
 
 /** The Worker that sends a request; undefined for any other request. */
-export const boundOf = (request: Request): Bound | undefined => callers.get(request);
+export const boundOf = (request: Request): Bound | undefined => callers.get(request)?.caller;
+
+/** The URL that a bound Worker asks an upstream for, if it does so by the whole URL. */
+export const targetOf = (request: Request): string | undefined => callers.get(request)?.target;
 
 /** The caller, for the gate to judge. Props may name an organisation that does not exist. */
 export async function authenticateBound(caller: Bound, keyring: Keyring): Promise<Authenticated | Refusal> {

@@ -17,7 +17,7 @@ const ORIGIN = 'http://vault.example';
  * A Worker that calls its binding `env.VAULT` with code of a test: `run(code, ...args)` evaluates to what the
  * code returns, or `{ thrown }` with the message of what it throws.
  */
-const CALLER = `
+export const CALLER = `
 import { RpcTarget } from 'cloudflare:workers';
 export default {
   async fetch(request, env) {
@@ -44,9 +44,12 @@ async function built() {
 
 /**
  * Starts the service and a caller for each binding: what wrangler's `[[services]]` says of it.
- * @param {Record<string, object>} bindings by name of the caller; `rebind` changes them
+ * @param {Record<string, object>} bindings by name of the caller; `rebind` changes them. `as` is the
+ * binding's own name, and `script` other code of the caller
+ * @param {Record<string, string>} [variables] of the service
+ * @param {object} [further] options of the service's Worker
  */
-export async function startBound(bindings) {
+export async function startBound(bindings, variables = {}, further = {}) {
   const bundle = await built();
   const state = fs.mkdtempSync(path.join(os.tmpdir(), 'state-'));
   await applyMigrations(state);
@@ -59,29 +62,31 @@ export async function startBound(bindings) {
     modulesRoot: bundle,
     modules: [{ type: 'ESModule', path: path.join(bundle, 'index.js') }],
     ...assetsBinding(declared),
+    ...further,
     bindings: {
       MASTER_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
       BOOTSTRAP_TOKEN: BOOTSTRAP,
       PUBLIC_URL: ORIGIN,
       LOCAL_QUEUE: 'true',
+      ...variables,
     },
   };
   /** @type {string[]} */
   const lines = [];
-  const options = (/** @type {Record<string, object>} */ to) =>
+  const options = (/** @type {Record<string, any>} */ to) =>
     convertV4MiniflareOptions({
       log: new Log(LogLevel.NONE),
       handleStructuredLogs: ({ message }) => void lines.push(message),
       resourcePersistencePath: path.join(state, 'v3'),
       workers: [
         service,
-        ...Object.entries(to).map(([name, binding]) => ({
+        ...Object.entries(to).map(([name, { as = 'VAULT', script = CALLER, ...binding }]) => ({
           name,
           modules: true,
-          script: CALLER,
+          script,
           compatibilityDate,
           unsafeEvalBinding: 'EVAL',
-          serviceBindings: { VAULT: { name: 'vault', ...binding } },
+          serviceBindings: { [as]: { name: 'vault', ...binding } },
         })),
       ],
     });
@@ -107,7 +112,7 @@ export async function startBound(bindings) {
     run,
     lines,
     miniflare,
-    rebind: (/** @type {Record<string, object>} */ to) => miniflare.setOptions(options(to)),
+    rebind: (/** @type {Record<string, any>} */ to) => miniflare.setOptions(options(to)),
     stop: () => miniflare.dispose(),
   };
 }

@@ -183,7 +183,7 @@ test('imports: commands of scripts share code by libraries, and never import fro
   assert.deepEqual(wrong, []);
 });
 
-test('imports: from the service and its tests, scripts import only a constant, the configuration of migrations, stand-ins of platforms and, to wrap it, the Worker', () => {
+test('imports: from the service and its tests, scripts import only a constant, the configuration of migrations, stand-ins of platforms, bound Workers and, to wrap it, the Worker', () => {
   const scripts = sourcesIn('scripts');
   const reached = new Set(
     scripts.files.flatMap((file) => scripts.outside(file).map((to) => `${path.posix.dirname(file)}: ${to}`)),
@@ -191,6 +191,7 @@ test('imports: from the service and its tests, scripts import only a constant, t
   assert.deepEqual([...reached].sort(), [
     'bench: ../src/index.ts',
     'bench: ../test/packages/vault.mjs',
+    'bench: ../test/scripts/bound.mjs',
     'bench: ../test/vendors/fakes/all.ts',
     'build: ../drizzle.config.ts',
     'operate/vault: ../src/gate/storage-version.ts',

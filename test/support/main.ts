@@ -15,7 +15,7 @@ export { IssuerKeys } from '../../src/objects/issuer-keys';
 export { Metrics } from '../../src/objects/metrics';
 export { Replica } from '../../src/objects/replica';
 export { Throttle } from '../../src/objects/throttle';
-export { Vault } from '../../src/vault-binding';
+export { Upstream, Vault } from '../../src/vault-binding';
 
 const { DB } = outer as unknown as Env;
 

@@ -5921,7 +5921,7 @@ export interface components {
                 /** @description Keyed digest of the method, path, query, body and X-Access-Call. */
                 digest: string;
                 /** @example 203.0.113.7 */
-                ip: string;
+                ip: string | null;
                 place: string | null;
                 user_agent: string | null;
                 /** @description The X-Access-Reason of the request. */
@@ -6162,8 +6162,11 @@ export interface components {
             reason: string | null;
             /** @example req_01M9xQeKcX3vTz6nWJfQ4b */
             request_id: string;
-            /** @example 203.0.113.7 */
-            ip: string;
+            /**
+             * @description `unknown` if the platform does not tell it; null for a bound Worker, which has none.
+             * @example 203.0.113.7
+             */
+            ip: string | null;
             user_agent: string | null;
             prefix?: string;
             /** @description For a bulk read with several prefixes: all of them, in their order. prefix is what they all begin with. */

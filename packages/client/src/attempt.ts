@@ -21,7 +21,7 @@ export interface Outgoing {
  * The platform's `fetch`, or a replacement for it.
  *
  * @example
- * createVault({ url, org, credential, fetch: (input, init) => env.VAULT.fetch(input, init) });
+ * createVault({ url, org, credential, fetch: (input, init) => proxied(input, init) });
  */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 

@@ -1,6 +1,6 @@
 // What callers pass, for programs without types. Invariant: an option is used as it was given, or refused by
 // its name.
-import type { VaultOptions } from './options.js';
+import type { BoundOptions, VaultBinding, VaultOptions } from './options.js';
 import { Secret } from './secret.js';
 
 type Test = (value: unknown) => boolean;
@@ -55,9 +55,27 @@ function check(given: object, tests: Record<string, Test | undefined>): void {
  * Refuses an option of {@link createVault} that is of another kind. Others are ignored: programs pass a whole
  * `.svc.json`.
  */
-export function checkOptions(options: VaultOptions): void {
+export function checkOptions(options: VaultOptions | BoundOptions): void {
   if (!options) throw new TypeError('createVault takes an object of options.');
   check(options, OPTIONS);
+}
+
+/**
+ * The binding that the options name. Refuses one that is none, such as one that the Worker's configuration
+ * lacks, and options that belong to a vault with an address.
+ */
+export function bindingOf(options: VaultOptions | BoundOptions): VaultBinding | null {
+  if (!('binding' in options)) return null;
+  const { binding } = options;
+  if (typeof binding?.fetch !== 'function')
+    throw new TypeError(
+      'binding must be a service binding to the entrypoint Vault: check [[services]] in the configuration of this Worker.',
+    );
+  const other = ['url', 'credential', 'fetch'].find(
+    (name) => (options as unknown as Record<string, unknown>)[name] !== undefined,
+  );
+  if (other) throw new TypeError(`${other} is not an option of a vault with a binding.`);
+  return binding;
 }
 
 /** Refuses an option of a method that is of another kind, or that it does not know. */

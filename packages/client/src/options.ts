@@ -53,9 +53,34 @@ export interface VaultOptions {
   /** The reason for every call, sent as `X-Access-Reason` and recorded in the audit log. */
   reason?: string;
   /**
-   * A replacement for the global `fetch`, for example a Worker's service binding, a proxy agent or a test.
+   * A replacement for the global `fetch`, for example a proxy agent or a test.
    */
   fetch?: Fetch;
+}
+
+/**
+ * A service binding to the entrypoint `Vault` of a vault on the same Cloudflare account, such as `env.VAULT`.
+ *
+ * @example
+ * const vault = createVault({ binding: env.VAULT });
+ */
+export interface VaultBinding {
+  /** Sends a request to the vault, in the name that the binding's `props` give. */
+  fetch(url: string, init?: object): Promise<unknown>;
+}
+
+/**
+ * Options of {@link createVault} in a Worker with a service binding, which needs neither an address nor a
+ * credential.
+ *
+ * @example
+ * const vault = createVault({ binding: env.VAULT, environment: 'production' });
+ */
+export interface BoundOptions extends Omit<VaultOptions, 'url' | 'org' | 'credential' | 'fetch'> {
+  /** The binding to the entrypoint `Vault`. */
+  binding: VaultBinding;
+  /** The organisation's id, `org_…`. Without it, the first call asks the vault once for each isolate. */
+  org?: string;
 }
 
 /**

@@ -1,6 +1,7 @@
 // `createVault`: one organisation's vault, for one credential. Invariant: values are returned only as
 // `Secret`.
 /// <reference lib="esnext.disposable" preserve="true" />
+import { BOUND_URL, type Bound, boundBy, withOrg } from './binding.js';
 import { bulkRead } from './bulk.js';
 import { Cache, isUnreachable, type Loaded } from './cache.js';
 import { checkCall, checkOptions, checkValue } from './checks.js';
@@ -10,6 +11,7 @@ import { documented } from './documented.js';
 import { AuthenticationError, InvalidRequestError, NotFoundError, VaultError } from './errors.js';
 import { Listeners, type ListenOptions } from './listeners.js';
 import type {
+  BoundOptions,
   CallOptions,
   FindOptions,
   Rotated,
@@ -40,14 +42,14 @@ const DEFAULT_KEPT = 60_000;
  * const secret = await vault.get('DATABASE_URL');
  */
 export class Vault {
-  /** The organisation's id. */
-  readonly org: string;
   /** Every operation of the vault, typed. */
   readonly api: Api;
-  readonly #options: VaultOptions;
+  readonly #options: Omit<VaultOptions, 'url' | 'org' | 'credential'>;
   readonly #url: string;
+  readonly #org: () => string;
+  readonly #bound: Bound | null;
   readonly #transport: Transport;
-  readonly #tokens: Tokens;
+  readonly #tokens: Tokens | null;
   readonly #quick: Api;
   readonly #cache: Cache;
   readonly #watcher: Watcher;
@@ -56,24 +58,26 @@ export class Vault {
   #isClosed = false;
 
   /** @internal */
-  constructor(options: VaultOptions, tokensFor: (credential: Credential, home: Home) => Tokens) {
+  constructor(
+    options: VaultOptions | BoundOptions,
+    tokensFor: (credential: Credential, home: Home) => Tokens,
+  ) {
     this.#options = options;
-    this.#url = originOf(options.url);
-    this.org = options.org;
-    const {
-      retries = 3,
-      maxRetryAfter = LONGEST_WAIT,
-      timeout = 30_000,
-      concurrency = 6,
-      reason,
-      fetch,
-    } = options;
-    this.#transport = new Transport({ retries, maxRetryAfter, timeout, concurrency, reason, fetch });
-    this.#tokens = tokensFor(options.credential, {
-      url: this.#url,
-      org: options.org,
-      transport: this.#transport,
-    });
+    this.#bound = boundBy(options);
+    const { retries = 3, maxRetryAfter = LONGEST_WAIT, timeout = 30_000, concurrency = 6, reason } = options;
+    const limits = { retries, maxRetryAfter, timeout, concurrency, reason };
+    if (this.#bound) {
+      this.#url = BOUND_URL;
+      this.#org = this.#bound.org;
+      this.#transport = new Transport({ ...limits, fetch: this.#bound.fetch });
+      this.#tokens = null;
+    } else {
+      const { url, org, credential, fetch } = options as VaultOptions;
+      this.#url = originOf(url);
+      this.#org = () => org;
+      this.#transport = new Transport({ ...limits, fetch });
+      this.#tokens = tokensFor(credential, { url: this.#url, org, transport: this.#transport });
+    }
     this.api = apiOf(this.#url, (request, limits) => this.#send(request, limits));
     this.#quick = apiOf(this.#url, (request, limits) => this.#send(request, { ...QUICK, ...limits }));
     this.#cache = new Cache({
@@ -98,6 +102,11 @@ export class Vault {
         this.#listeners.fail(error);
       },
     });
+  }
+
+  /** The organisation's id. Of a vault with a binding and without `org`, it is empty until the first call. */
+  get org(): string {
+    return this.#org();
   }
 
   /**
@@ -235,6 +244,7 @@ export class Vault {
     });
     if (!answer) return stale as string;
     const { data } = answer;
+    if (this.#bound && this.org === '') this.#learn(data);
     const { default_environment: slug } = documented(data, { default_environment: 'string?' });
     if (slug === null) {
       const message = 'This credential cannot reach the default environment. Name the environment to use.';
@@ -381,7 +391,8 @@ export class Vault {
   async #send(request: Request, limits: Omit<Limits, 'tokens'> = {}): Promise<Response> {
     this.#assertOpen();
     try {
-      return await this.#transport.send(request, { tokens: this.#tokens, ...limits });
+      const known = await this.#withOrg(request);
+      return await this.#transport.send(known, { tokens: this.#tokens, ...limits });
     } catch (error) {
       if (error instanceof AuthenticationError) this.#cache.clear();
       throw error;
@@ -390,7 +401,20 @@ export class Vault {
     }
   }
 
-  #open(query: string, lastEventId: string | null, signal: AbortSignal): Promise<Response> {
+  /** The request, for the organisation of the binding if it named none. */
+  async #withOrg(request: Request): Promise<Request> {
+    if (!this.#bound || this.org !== '' || request.url.endsWith('/whoami')) return request;
+    const { data } = await this.api.GET('/whoami', { signal: request.signal });
+    this.#learn(data);
+    return withOrg(request, this.org);
+  }
+
+  #learn(data: { org_id: string | null; default_environment: string | null }): void {
+    const { org_id } = documented(data, { org_id: 'string' });
+    this.#bound?.learn(org_id as string);
+  }
+
+  async #open(query: string, lastEventId: string | null, signal: AbortSignal): Promise<Response> {
     const headers = {
       Accept: 'text/event-stream',
       ...(lastEventId !== null && { 'Last-Event-ID': lastEventId }),
@@ -399,7 +423,11 @@ export class Vault {
       headers,
       signal,
     });
-    return this.#transport.send(request, { tokens: this.#tokens, retries: 0, isStream: true });
+    return this.#transport.send(await this.#withOrg(request), {
+      tokens: this.#tokens,
+      retries: 0,
+      isStream: true,
+    });
   }
 }
 
@@ -413,8 +441,12 @@ export class Vault {
  *   credential: process.env.VAULT_KEY,
  * });
  * const secret = await vault.get('DATABASE_URL');
+ * @example
+ * const vault = createVault({ binding: env.VAULT }); // in a Worker of the same Cloudflare account
  */
-export function createVault(options: VaultOptions): Vault {
+export function createVault(options: BoundOptions): Vault;
+export function createVault(options: VaultOptions): Vault;
+export function createVault(options: VaultOptions | BoundOptions): Vault {
   checkOptions(options);
   return new Vault(options, tokensOf);
 }

@@ -14,6 +14,7 @@ import { commitHere } from '../vault/checkout.mjs';
 import { applyMigrations } from '../vault/migrate.mjs';
 import { isLocalHost } from '../vault/settings.mjs';
 import { LOCAL_WORKER } from '../vault/state-dir.mjs';
+import { devRegistry } from './dev-registry.mjs';
 
 const VAULT = LOCAL_WORKER;
 const VARIABLES = [
@@ -32,6 +33,7 @@ const options = /** @type {const} */ ({
   state: { type: 'string' },
   bundle: { type: 'string' },
   saml: { type: 'string' },
+  'dev-registry': { type: 'boolean' },
 });
 const { values } = parseArgs({ options });
 const host = String(values.host);
@@ -40,6 +42,8 @@ const state = String(values.state);
 const bundle = String(values.bundle);
 const { saml } = values;
 const isLocal = isLocalHost(host);
+// Who reaches the registered port needs no credential, so it is for this machine alone.
+const isRegistered = isLocal && values['dev-registry'] === true;
 
 /**
  * Gives every request the address of its caller, and the `cf` by which the Worker believes it, as the
@@ -85,6 +89,7 @@ const miniflare = new Miniflare(
     handleStructuredLogs: ({ message }) => process.stdout.write(`${message}\n`),
     unsafeHandleRuntimeRestart: () => process.send?.('restarted'),
     resourcePersistencePath: path.join(state, 'v3'),
+    ...(isRegistered && { unsafeDevRegistryPath: devRegistry(process.env) }),
     workers: [
       {
         name: 'front',
@@ -92,6 +97,7 @@ const miniflare = new Miniflare(
         script: FRONT,
         compatibilityDate: declared.compatibilityDate,
         serviceBindings: { VAULT },
+        unsafeRegisterWorker: false,
         unsafeDirectSockets: [{ host, port }],
       },
       {
@@ -143,6 +149,7 @@ function samlWorker(dir) {
   return {
     ...options,
     name: 'saml',
+    unsafeRegisterWorker: false,
     modulesRules: undefined,
     modulesRoot: dir,
     modules: [{ type: 'ESModule', path: path.join(dir, 'index.js') }],

@@ -17,7 +17,7 @@ import { harmless } from '../../shared/terminal.mjs';
 import { root, wranglerArgs, wranglerEnv } from '../../shared/wrangler.mjs';
 import { bootstrapTokenCommand, createDevVars, freshSecrets, readDevVars } from '../vault/dev-vars.mjs';
 import { isLocalHost, originAt, reachedAt, readSettings } from '../vault/settings.mjs';
-import { claimState, inspectState, lostDatabase, setVaultAside } from '../vault/state-dir.mjs';
+import { claimState, inspectState, LOCAL_WORKER, lostDatabase, setVaultAside } from '../vault/state-dir.mjs';
 import { isHealthPoll, isHealthy, lineReader } from './log-lines.mjs';
 import { readiness } from './readiness.mjs';
 
@@ -26,6 +26,7 @@ const USAGE = `npm start -- [options]
   --log FORMAT   short (one line per request, the default) or json (the lines of the Worker, as a deployment logs them)
   --new          begin a new vault where the database of the old one is lost; what is left of that is set aside
   --saml         also run the SAML Worker, for sign-in by SAML
+  --dev-registry register in wrangler's dev registry, so that "wrangler dev" of Workers on this machine can bind to it
   --help         print this
 
 Its settings are variables of the shell or of .dev.vars: see docs/reference/environment-variables.md.
@@ -53,7 +54,7 @@ process.stderr.on('error', () => {});
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, onSignal);
 endWithParent();
 
-const { log, new: isNew, saml: withSaml } = readOptions();
+const { log, new: isNew, saml: withSaml, 'dev-registry': isRegistered } = readOptions();
 const devVarsFile = path.join(root, '.dev.vars');
 const { host, port, stateDir, worker } = await prepare();
 // The state belongs only to this process, including what an earlier one left here.
@@ -80,8 +81,15 @@ function readOptions() {
   const flag = { type: /** @type {const} */ ('boolean'), default: false };
   const parsed = orFail(
     () =>
-      parseArgs({ options: { log: { type: 'string', default: 'short' }, new: flag, saml: flag, help: flag } })
-        .values,
+      parseArgs({
+        options: {
+          log: { type: 'string', default: 'short' },
+          new: flag,
+          saml: flag,
+          'dev-registry': flag,
+          help: flag,
+        },
+      }).values,
     `Unknown option: npm start -- --help lists them`,
   );
   if (parsed.help) {
@@ -103,6 +111,10 @@ async function prepare() {
     return settings ? { ...settings, stateDir: path.resolve(root, settings.stateDir) } : fail(problem);
   };
   let settings = checked(devVars?.vars ?? fresh);
+  if (isRegistered && !isLocalHost(settings.host))
+    fail(
+      '--dev-registry gives programs of this machine access without a credential: unset HOST, or leave the option out',
+    );
   const taken = await portProblem(settings);
   if (taken) fail(taken);
   const unusable = claimState(settings.stateDir);
@@ -241,6 +253,7 @@ async function serve() {
     '--bundle',
     bundle,
     ...(saml ? ['--saml', saml] : []),
+    ...(isRegistered ? ['--dev-registry'] : []),
   ];
   const print = printer();
   const { untilReady, untilSilent } = readiness(host, port);
@@ -331,6 +344,11 @@ function announce() {
     process.stdout.write(`
 HOST is ${host}: other machines reach this service, over plain HTTP. It cannot verify their addresses, so credentials that are limited
 to addresses are refused. Set PUBLIC_URL to the origin that they use.
+`);
+  if (isRegistered)
+    process.stdout.write(`
+Registered in wrangler's dev registry as ${LOCAL_WORKER}: any program on this machine can call this service as any bound Worker, and
+reach its storage, without a credential. Use it for development alone.
 `);
   process.stdout.write(`
 Secrets Vault Service is ready at ${worker.PUBLIC_URL}${worker.PUBLIC_URL === at ? '' : ` (here ${at})`}; Ctrl-C ends it.

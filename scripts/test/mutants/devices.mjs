@@ -91,8 +91,8 @@ export const mutants = [
     name: 'who widens an agent is not accountable for it',
     tag: 'widener-accountable',
     change: {
-      from: 'isNarrower(held(row), after) ? null',
-      to: 'isNarrower(held(row), after) || true ? null',
+      from: 'isLess(row, after) ? null',
+      to: 'isLess(row, after) || true ? null',
     },
     notice:
       'api/approvals/widened: attack: who widens an agent becomes accountable for it; who narrows it does not',

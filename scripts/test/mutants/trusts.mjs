@@ -48,6 +48,15 @@ export const mutants = [
       'api/bindings/vault: bindings: a trust that is none, of another kind, name or organisation is one refusal',
     'names-of-binding-bounded':
       'api/bindings/vault: rate limit: 600 a minute for a name, and 20 names a trust',
+    'rate-limit-of-binding-restored':
+      'api/bindings/vault: rate limit: 600 a minute for a name, and 20 names a trust',
+    'names-of-binding-restored':
+      'api/bindings/vault: rate limit: 600 a minute for a name, and 20 names a trust',
+    'bound-call-by-its-binding':
+      'api/bindings/upstream: attack: a credential of any kind is dropped, and identifies nobody',
+    'use-behind-base-url': 'api/bindings/upstream: attack: https://evil.example/v1/chat/x is not sent',
+    'use-ends-with-name-of-binding':
+      'api/bindings/upstream: revocation: no answer arrives once the trust has ended, or no longer takes the name',
     'binding-exchanges-nothing':
       'api/bindings/vault: trusts: of bound Workers exchange no token, and look unknown there',
   }),
@@ -64,6 +73,13 @@ export const mutants = [
     change: { from: '!NAMED_ALONE.has(scope)', to: 'true' },
     notice:
       'api/bindings/vault: trusts: a wildcard of bound Workers gives no power over people, credentials and policies',
+  },
+  {
+    name: 'bindings: a trust that a wildcard gives no power is narrowed to that power',
+    tag: 'binding-narrowed-by-what-it-gives',
+    change: { from: 'isBinding(row) ? { ...of, scopes: bindingScopes(of.scopes) } : of', to: 'of' },
+    notice:
+      'api/bindings/ends: attack: a Worker that may change trusts gives its own trust no more than it holds',
   },
   {
     name: 'bindings: a Worker acts by a trust that does not take its name',

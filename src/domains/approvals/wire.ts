@@ -90,7 +90,7 @@ export const Approval = z
       digest: z
         .string()
         .openapi({ description: 'Keyed digest of the method, path, query, body and X-Access-Call.' }),
-      ip: z.string(),
+      ip: z.string().nullable(),
       place: z.string().nullable(),
       user_agent: z.string().nullable(),
       reason: z.string().nullable().openapi({ description: 'The X-Access-Reason of the request.' }),

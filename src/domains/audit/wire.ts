@@ -112,7 +112,9 @@ export const AuditEntry = z
     }),
     reason: z.string().nullable(),
     request_id: z.string(),
-    ip: z.string(),
+    ip: z.string().nullable().openapi({
+      description: '`unknown` if the platform does not tell it; null for a bound Worker, which has none.',
+    }),
     user_agent: z.string().nullable(),
     prefix: z.string().optional(),
     prefixes: z.array(z.string()).optional().openapi({

@@ -11,19 +11,20 @@ import { ApiError, invalid, type Refusal, refuse } from '../../errors';
 import type { Ask, Reply } from '../../gate/request/call';
 import { refusalOf } from '../../gate/request/outcome';
 import { authenticate } from '../../http/authenticate';
+import { authenticateBound, targetOf } from '../../http/bound';
 import type { Authenticated, Incoming } from '../../http/context';
 import { refusalOfFault } from '../../http/faults';
 import { callGate } from '../../http/gate-call';
 import { errorResponse } from '../../http/responses';
 import { API, type Route, route } from '../../http/route';
-import { keyringOf, type OrgKeys } from '../../keys/keyring';
+import { type Keyring, keyringOf, type OrgKeys } from '../../keys/keyring';
 import { decryptValue } from '../secrets/encryption';
 import { actions } from './actions';
 import { METHODS } from './call/allow';
 import { MOST_WHOLE, wholeOf } from './call/bodies';
 import { useDigest } from './call/digest';
 import { forward } from './call/forward';
-import { cutUsePath, isPlainPath, type UsePath } from './call/path';
+import { behindBase, cutTarget, cutUsePath, isPlainPath, type UsePath } from './call/path';
 import type { PlacedValue, UseCall, UsePlan, UsePorts } from './call/plan';
 import { covered, isLoop, isWebSocket, sendable } from './call/request-headers';
 import type { Begun } from './gate/use';
@@ -56,12 +57,13 @@ interface Use {
   keys: OrgKeys;
 }
 
-function callOf({ request }: Incoming, { upstream, rest, query }: UsePath): UseCall {
+function callOf({ request }: Incoming, { upstream, rest, query, origin }: UsePath): UseCall {
   const length = request.headers.get('content-length');
   return {
     upstream,
     method: request.method,
     path: rest,
+    ...(origin !== undefined && { origin }),
     query,
     headers: sendable(request.headers),
     bytes: request.body === null ? 0 : length === null ? null : Number(length),
@@ -107,12 +109,13 @@ async function asHeld(use: Use, ask: Ask): Promise<{ reply: Reply; body: Uint8Ar
   const { incoming, call, path } = use;
   const { env, trace, defer, request, headers } = incoming;
   const body = await wholeOf(request.body as ReadableStream<Uint8Array> | null);
-  const digest = body && useDigest({ ...call, body });
+  const at = path.origin ?? '';
+  const digest = body && useDigest({ ...call, path: `${at}${call.path}`, body });
   const method = call.method;
   const approval = {
     id: headers.approval_id === null || forms.approval(headers.approval_id) ? headers.approval_id : 'unknown',
     method,
-    path: `${API}/orgs/${path.org}/use/${path.upstream}${path.rest}${path.query}`,
+    path: `${at || `${API}/orgs/${path.org}/use/${path.upstream}`}${path.rest}${path.query}`,
     digest: sha256(tuple('use', path.upstream, digest ?? '')),
     isFound: true as const,
   };
@@ -235,9 +238,11 @@ async function forwarded(use: Use, ask: Ask, begun: Begun, body: Uint8Array | nu
   };
   const ports = portsOf(use, ask, begun, plan);
   const given = {
-    call,
+    call: { ...call, path: behindBase(upstream.base_url, call) ?? call.path },
     body: body ?? (request.body as ReadableStream<Uint8Array> | null),
-    route: `${base}${API}/orgs/${path.org}/use/${upstream.name}`,
+    // Who asks by the whole URL follows references in the same way.
+    route:
+      call.origin === undefined ? `${base}${API}/orgs/${path.org}/use/${upstream.name}` : upstream.base_url,
     egress: { allowPrivate: settings.allowPrivate },
   };
   try {
@@ -250,18 +255,35 @@ async function forwarded(use: Use, ask: Ask, begun: Begun, body: Uint8Array | nu
   }
 }
 
+/** Who calls: a bound Worker by its binding, whatever credential an SDK in it sends, others by theirs. */
+async function callerOf(incoming: Incoming, keyring: Keyring): Promise<Authenticated | Refusal> {
+  // safety: bound-call-by-its-binding
+  if (incoming.bound) return authenticateBound(incoming.bound, keyring);
+  const authorization = useAuthorization(incoming.request.headers);
+  if (authorization !== null && typeof authorization === 'object') return authorization;
+  return authenticate(USE, { ...incoming, headers: { ...incoming.headers, authorization } }, keyring);
+}
+
+/** The path of a call; of one by its whole URL, the one that it asks for. */
+function pathOf(request: Request): UsePath | Refusal | null {
+  const path = cutUsePath(request.url);
+  const target = targetOf(request);
+  if (!path || target === undefined) return path;
+  const cut = cutTarget(target);
+  return cut
+    ? { ...path, ...cut }
+    : refuse('USE_NOT_ALLOWED', { message: 'The URL of this call is not one that can be sent.' });
+}
+
 /** The answer to a call, or why there is none. */
 async function used(
   incoming: Incoming,
   path: UsePath,
 ): Promise<Response | { refusal: Refusal; rate: Reply['rate_limit'] }> {
-  const { env, settings, trace, defer, request } = incoming;
+  const { env, settings, trace, defer } = incoming;
   const only = (refusal: Refusal) => ({ refusal, rate: null });
-  const authorization = useAuthorization(request.headers);
-  if (authorization !== null && typeof authorization === 'object') return only(authorization);
   const keyring = keyringOf(env, settings.masterKeys);
-  const shown = { ...incoming, headers: { ...incoming.headers, authorization } };
-  const caller = await authenticate(USE, shown, keyring);
+  const caller = await callerOf(incoming, keyring);
   if ('code' in caller) return only(caller);
   if (!caller.genuine) return only(refuse('UNAUTHENTICATED'));
   const keys = idBytes('org', caller.genuine.org) ? await keyring.org(caller.genuine.org) : null;
@@ -285,8 +307,9 @@ export async function answerUse(incoming: Incoming): Promise<Response> {
   const refused = (refusal: Refusal, rate: Reply['rate_limit'] = null, headers = {}) =>
     errorResponse(refusal, base, trace, rate, { 'Svc-Error': refusal.code, ...headers });
   trace.route = `${API}/orgs/{org_id}/use/{upstream}/*`;
-  const path = cutUsePath(request.url);
+  const path = pathOf(request);
   if (!path) return refused(refuse('NOT_FOUND'));
+  if ('code' in path) return refused(path);
   if (!METHODS.includes(request.method as 'GET'))
     return refused(refuse('METHOD_NOT_ALLOWED'), null, { Allow: METHODS.join(', ') });
   try {

@@ -124,7 +124,7 @@ export interface Draft {
   region?: string;
   reason: string | null;
   request_id: string;
-  ip: string;
+  ip: string | null;
   user_agent: string | null;
 }
 
@@ -233,6 +233,10 @@ export const changedIn = ({ imported }: Pick<Draft, 'imported'>): string[] => [
   ...Object.keys(imported?.deleted ?? {}),
 ];
 
+/** The address that an entry shows: a bound Worker has none. */
+const addressIn = ({ actor, ip }: Draft): string | null =>
+  actor.kind === 'workload' && ip === 'unknown' ? null : ip;
+
 /**
  * An entry and its text. The fields are in the order of canonical JSON, so that the hashed text is created
  * only once.
@@ -266,7 +270,7 @@ export function entryOf(
     id: newId('aud', at),
     imported: draft.imported && importedIn(draft.imported),
     incident: draft.incident && { id: draft.incident.id, status: draft.incident.status },
-    ip: draft.ip,
+    ip: addressIn(draft),
     missing: draft.missing?.map(({ from, reason, to }) => ({ from, reason, to })),
     names: draft.names,
     outcome: outcomeOf(status),

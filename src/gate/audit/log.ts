@@ -38,8 +38,14 @@ export interface AuditLog {
   oldest(): number;
   /** How many entries have not moved to D1. */
   size(): number;
-  /** Requests since a time, newest first, for rate limits. */
-  since(time: number, now: number): Iterable<{ actor: string; parent: string | null; at: number }>;
+  /**
+   * Requests since a time, newest first, for rate limits. `worker`: the name of a bound Worker, unless it was
+   * refused for its rate.
+   */
+  since(
+    time: number,
+    now: number,
+  ): Iterable<{ actor: string; parent: string | null; at: number; worker: string | null }>;
   /**
    * Records that entries up to a sequence are in D1. They are deleted here; those of the last minute later,
    * because rate limits are counted from them.
@@ -61,6 +67,9 @@ export interface AuditLog {
  */
 export const MOST_ENTRIES = 100_000;
 export const RESERVE = 10_000;
+
+/** The name of the bound Worker of an entry. Other actors' entries are not parsed. */
+const WORKER = `case when actor like 'trs\\_%' escape '\\' and json_extract(body, '$.actor.kind') = 'workload' and json_extract(body, '$.status') != 429 then json_extract(body, '$.actor.name') end`;
 
 /** The maximum size of one page of entries in bytes: an RPC carries up to 32 MiB. */
 const MOST_PAGE = 4 * 1024 * 1024;
@@ -155,17 +164,18 @@ export function createAuditLog(sql: SqlStorage, meta: Meta): AuditLog {
       // An entry is not younger than those after it, which tells of those that were made while the clock was
       // ahead.
       let latest = now;
-      for (const { actor, parent, ...row } of sql.exec<{
+      for (const { actor, parent, worker, ...row } of sql.exec<{
         actor: string;
         parent: string | null;
+        worker: string | null;
         at: number;
         made: number | null;
       }>(
-        `select actor, parent, at, ${isLate ? 'made from audit left join late_entries using (sequence)' : 'null made from audit'} order by sequence desc`,
+        `select actor, parent, ${WORKER} worker, at, ${isLate ? 'made from audit left join late_entries using (sequence)' : 'null made from audit'} order by sequence desc`,
       )) {
         latest = Math.min(latest, row.made ?? row.at);
         if (latest < time) return;
-        yield { actor, parent, at: latest };
+        yield { actor, parent, at: latest, worker };
       }
     },
     moved(upTo, now) {

@@ -240,7 +240,18 @@ function exchanging(core: Core, bearer: { trust: string; refused?: true }): Iden
 }
 
 /** The names of each trust with requests in the last minute, and when the last was. */
-const namesOfTrusts = part(() => new Map<string, Map<string, number>>());
+const namesOfTrusts = part(({ auditLog }) => {
+  const all = new Map<string, Map<string, number>>();
+  const now = Date.now();
+  // Newest first: the last request of each name.
+  for (const { actor, at, worker } of auditLog.since(now - WINDOW, now)) {
+    if (worker === null) continue;
+    const names = all.get(actor) ?? new Map<string, number>();
+    // safety: names-of-binding-restored
+    if (!names.has(worker)) all.set(actor, names.set(worker, at));
+  }
+  return all;
+});
 
 /** Whether a trust has no room for requests of another name in this minute. */
 function hasTooManyNames(core: Core, trust: string, name: string): boolean {

@@ -3,6 +3,7 @@
 // counting needs no writes. Requests over the limit are counted per credential and minute, and become one
 // audit entry when the minute is over. What a lineage may use, sub-agents included, is in
 // lineage-rate-limits.ts.
+import { bindingRoot } from '../../auth/bindings';
 import type { Draft } from '../audit/entry';
 import type { Core } from '../core';
 import { linksOf } from '../identity/lineage';
@@ -86,8 +87,11 @@ function createRateLimit({ storage: { sql }, rows, auditLog }: Core): RateLimit 
 
   const now = Date.now();
   // safety: rate-limit-restored
-  for (const { actor, parent, at } of auditLog.since(now - WINDOW, now))
+  for (const { actor, parent, at, worker } of auditLog.since(now - WINDOW, now)) {
     for (const id of linksOf(rows, actor, parent)) timesOf(id).unshift(at);
+    // safety: rate-limit-of-binding-restored
+    if (worker !== null) timesOf(bindingRoot(actor, worker)).unshift(at);
+  }
 
   function timesOf(id: string): number[] {
     const times = log.get(id) ?? [];

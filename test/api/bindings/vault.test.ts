@@ -1,54 +1,16 @@
 // The entrypoint `Vault`, and trusts of Workers that are bound to the service. test/scripts/bindings.test.mjs
 // calls it from a second Worker, by RPC.
-import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
-import { env } from 'cloudflare:workers';
 import { expect, it } from 'vitest';
-import type { Env } from '../../../src/env';
-import { Vault } from '../../../src/vault-binding';
+import type { Vault } from '../../../src/vault-binding';
 import { newApprovalPolicy } from '../../support/approvals';
+import { bound, ISSUER, newTrust, trustIn as sent } from '../../support/bindings';
 import { faults } from '../../support/faults';
-import { type Caller, codeOf, newOrg, newSecret, send, useWorld } from '../../support/world';
+import { evict } from '../../support/gate';
+import { codeOf, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
 
-const ISSUER = 'cloudflare:service-binding';
-const sent = { name: 'workers', issuer: ISSUER, claims: { name: 'billing' }, scopes: ['secrets:read'] };
 const bad = [400, 'VALIDATION_FAILED'];
-
-async function newTrust(o: Caller, fields: Record<string, unknown> = {}): Promise<string> {
-  const { json, status, text } = await o.post('/trusts', { ...sent, ...fields });
-  if (status !== 201) throw new Error(`no trust: ${status} ${text}`);
-  return json.id;
-}
-
-/** Calls the entrypoint as a Worker with these props does. */
-function bound(props: unknown) {
-  const use = async <T>(call: (vault: Vault) => Promise<T>): Promise<T> => {
-    const context = createExecutionContext();
-    Object.defineProperty(context, 'props', { value: props });
-    try {
-      return await call(new Vault(context, env as unknown as Env));
-    } finally {
-      await waitOnExecutionContext(context);
-    }
-  };
-  const thrown = (call: (vault: Vault) => Promise<unknown>): Promise<string> =>
-    use(call).then(
-      () => 'nothing',
-      (error: Error) => error.message,
-    );
-  const request = async (path: string, init: RequestInit = {}) => {
-    const response = await use((vault) => vault.fetch(new Request(`http://any.example${path}`, init)));
-    const text = await response.text();
-    // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
-    let json: any;
-    try {
-      json = JSON.parse(text);
-    } catch {}
-    return { status: response.status, json, text, headers: response.headers };
-  };
-  return { use, thrown, request, get: (name: string) => thrown((vault) => vault.get(name)) };
-}
 
 it('bindings: a Worker reads, and the audit log names it', async () => {
   const o = await newOrg();
@@ -72,7 +34,7 @@ it('bindings: a Worker reads, and the audit log names it', async () => {
   const { data } = (await o.get('/audit-log?action=secret.list')).json;
   expect(data[0]).toMatchObject({
     actor: { kind: 'workload', id: trust, name: 'billing', parent_id: null },
-    ip: 'unknown',
+    ip: null,
   });
 });
 
@@ -216,15 +178,22 @@ it('trusts: a wildcard of bound Workers gives no power over people, credentials 
 it('rate limit: 600 a minute for a name, and 20 names a trust', async () => {
   const o = await newOrg();
   const trust = await newTrust(o, { claims: { name: 'w*' } });
-  const at = Date.now();
+  // Ahead, so that a gate that starts anew meanwhile still counts these requests.
+  const at = Date.now() + 50_000;
   faults.clock = at;
   const ask = (name: string) => bound({ org: o.id, trust, name }).request('/api/v1/whoami');
   for (let n = 0; n < 20; n++) expect((await ask(`w${n}`)).status).toBe(200);
   expect(codeOf(await ask('w20'))).toEqual([429, 'RATE_LIMITED']);
   const answers = await Promise.all(Array.from({ length: 599 }, () => ask('w0')));
   expect(answers.filter(({ status }) => status === 200).length).toBe(599);
-  expect(codeOf(await ask('w0'))).toEqual([429, 'RATE_LIMITED']);
-  expect((await ask('w1')).status).toBe(200);
+  const over = async () => {
+    expect(codeOf(await ask('w0'))).toEqual([429, 'RATE_LIMITED']);
+    expect(codeOf(await ask('w20'))).toEqual([429, 'RATE_LIMITED']);
+    expect((await ask('w1')).status).toBe(200);
+  };
+  await over();
+  await evict(o);
+  await over();
   faults.clock = at + 61_000;
   expect((await ask('w20')).status).toBe(200);
 });

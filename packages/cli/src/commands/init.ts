@@ -13,10 +13,12 @@ import { canAsk, choose } from '../prompts.ts';
 import { leftOut } from '../run/variables.ts';
 import { everything } from '../secrets.ts';
 import { counted } from '../text.ts';
+import { initWorker, type WorkerOptions } from '../worker-init.ts';
 
-interface Options extends CommonOptions {
+interface Options extends CommonOptions, WorkerOptions {
   prefix?: string[];
   force?: boolean;
+  worker?: boolean;
 }
 
 export default command<Options>({
@@ -27,17 +29,29 @@ export default command<Options>({
       repeat: true,
     },
     '--force': 'replace an existing file',
+    '--worker':
+      'bind the Cloudflare Worker of this directory to the vault instead: adds to wrangler.jsonc or wrangler.toml',
+    '--trust <id>': 'with --worker: the trust to act by; default: the one that takes the name of the Worker',
+    '--upstream <name>': {
+      description: 'with --worker: also bind this upstream; may be repeated',
+      repeat: true,
+    },
+    '--service <name>': "with --worker: the name of the vault's own Worker; default: secrets-vault-service",
   },
   examples: {
     init: 'Choose the environment at a prompt',
     'init --env development': 'Configure this directory and its subdirectories',
     'init --env development --prefix shared/ --prefix billing/': 'Use the secrets shared/* and billing/*',
+    'init --worker --upstream stripe': 'Bind a Worker to the vault, and to the upstream stripe',
   },
   notes: [
     'You can commit the file: it contains the vault address, the organisation, the environment and names of secrets, but no value and no credential.',
     'The field secrets lists the secrets that the project expects: svc check compares it with the vault. Of names that can steer programs, svc run sets only listed ones. svc init does not list those: add them yourself.',
   ],
   async run(context, { options }) {
+    if (options.worker) return initWorker(context, options);
+    const only = (['trust', 'upstream', 'service'] as const).find((name) => options[name] !== undefined);
+    if (only) throw usage(`--${only} goes with --worker.`);
     const file = path.join(context.host.cwd, PROJECT_FILE);
     if (!options.force && fs.existsSync(file)) throw exists();
     const before = options.force ? projectBefore(context, file) : undefined;

@@ -7,6 +7,8 @@ import { BOUNDS, type Bounds, scopesOf, time } from '../credentials.ts';
 import { usage } from '../errors.ts';
 import { pages } from '../secrets.ts';
 import { clean, counted } from '../text.ts';
+import { tomlOf } from '../worker-config.ts';
+import { BINDING, SERVICE } from '../worker-init.ts';
 
 /** Short names for common issuers. */
 const ISSUERS: Record<string, string> = {
@@ -28,9 +30,6 @@ const spelled = (claims: Record<string, string | string[]>) =>
     .map(([name, globs]) => `${name}=${[globs].flat().join('|')}`)
     .join(' ');
 
-/** The issuer of trusts for Workers that are bound to the vault. */
-const BINDING = 'cloudflare:service-binding';
-
 function platformOf({ issuer, claim }: CreateOptions) {
   if (!issuer || !claim)
     throw usage(
@@ -48,15 +47,9 @@ function bindingOf(worker: string, { issuer, claim }: CreateOptions) {
 /** The lines of the Worker's wrangler.toml. */
 function tellBinding({ out }: Context, props: { org: string; trust: string; name: string }): void {
   out.success(`Created trust ${props.trust}. Add this binding to the wrangler.toml of the Worker:`);
-  const written = Object.entries(props).map(([field, value]) => `${field} = ${JSON.stringify(value)}`);
-  for (const line of [
-    '[[services]]',
-    'binding = "VAULT"',
-    'service = "secrets-vault-service"',
-    'entrypoint = "Vault"',
-    `props = { ${written.join(', ')} }`,
-  ])
-    out.line(line);
+  const written = tomlOf({ binding: 'VAULT', service: SERVICE, entrypoint: 'Vault', props });
+  for (const line of written.trimEnd().split('\n')) out.line(line);
+  out.note('In the directory of the Worker, svc init --worker adds it');
 }
 
 const group: Group = {

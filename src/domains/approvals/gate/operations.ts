@@ -62,8 +62,9 @@ function shown(call: Call<unknown>, row: ApprovalRow): object {
   const now = core.now();
   const nameOf = (id: string) => (core.rows.get('member', id) as MemberRow | null)?.name ?? null;
   const { required, approvals } = approvalShown(row);
-  const { id, operation, action, summary, method, path, digest, ip, place, user_agent, reason } = row;
+  const { id, operation, action, summary, method, path, digest, place, user_agent, reason } = row;
   const { credential: _, device_id: __, passkey_id: ___, for_agent: ____, ...requester } = row.requester;
+  const ip = requester.kind === 'workload' && row.ip === 'unknown' ? null : row.ip;
   const status = statusNow(core, row);
   const isOpen = status === 'pending' || status === 'approved';
   const mayDecide = isOpen && barred(call, row, now) === null;

@@ -3,6 +3,7 @@
 // credential and all its descendants are refused from the turn in which its row changes.
 
 import { type Caller, mustBeConfirmed } from '../../../auth/authorize';
+import { bindingScopes, isBinding } from '../../../auth/bindings';
 import { isNarrower, type Wanted, withinPermissions } from '../../../auth/delegation';
 import type { CredentialKind } from '../../../db/credential-kinds';
 import type { McpLimits } from '../../../db/mcp-limits';
@@ -69,13 +70,20 @@ export function mayOutlive({ core, caller }: Call<unknown>, row: CredentialRow):
   });
 }
 
+/** Whether a credential would hold nothing more than its row gives it now. */
+function isLess(row: CredentialRow, after: Wanted): boolean {
+  // safety: binding-narrowed-by-what-it-gives
+  const given = (of: Wanted) => (isBinding(row) ? { ...of, scopes: bindingScopes(of.scopes) } : of);
+  return isNarrower(given(held(row)), given(after));
+}
+
 /**
  * 403 unless the caller may give a credential these permissions. Narrowing needs no more than the permission
  * to update.
  */
 export const mayGive = (call: Call<unknown>, row: CredentialRow, after: Wanted): Refusal | null =>
   // safety: widening-within-lifetime, widening-within-permissions
-  isNarrower(held(row), after) ? null : (mayOutlive(call, row) ?? withinPermissions(call.caller, after));
+  isLess(row, after) ? null : (mayOutlive(call, row) ?? withinPermissions(call.caller, after));
 
 /**
  * The members accountable for a credential once this caller has changed it: who gives it more is accountable
@@ -87,7 +95,7 @@ export const accountableAfter = (
   row: CredentialRow,
   after: Wanted,
 ): Pick<CredentialRow, 'accountable'> | null =>
-  isNarrower(held(row), after) ? null : { accountable: withCaller(core, caller, accountableOf(core, row)) };
+  isLess(row, after) ? null : { accountable: withCaller(core, caller, accountableOf(core, row)) };
 
 /** The same for an updated row: a higher rate limit is more, too. */
 const mayUpdate = (call: Call<UpdateInput>, row: CredentialRow, after: CredentialRow): Refusal | null =>

@@ -7,6 +7,8 @@ export interface UsePath {
   upstream: string;
   rest: string;
   query: string;
+  /** Of a call by its whole URL: where that leads. `rest` is then all of its path. */
+  origin?: string;
 }
 
 /**
@@ -21,6 +23,28 @@ export function cutUsePath(url: string): UsePath | null {
   if (!found) return null;
   const [, org = '', upstream = '', rest = '/', query = ''] = found;
   return { org, upstream, rest, query };
+}
+
+/** Cuts the whole URL of a call. Null if it names credentials, or is no URL of the web. */
+export function cutTarget(url: string): (Pick<UsePath, 'rest' | 'query'> & { origin: string }) | null {
+  const found = /^(https?:\/\/[^/?#@\\]+)(\/[^?#]*)?(\?[^#]*)?(?:#.*)?$/i.exec(url);
+  const [, origin = '', rest = '/', query = ''] = found ?? [];
+  return found && URL.canParse(origin) ? { origin: new URL(origin).origin, rest, query } : null;
+}
+
+/**
+ * What the path of a call has behind the base URL of its upstream, as `allow` judges it. Null if the call is
+ * by its whole URL, and that does not begin with the base URL.
+ */
+export function behindBase(
+  base_url: string,
+  { origin, path }: { origin?: string; path: string },
+): string | null {
+  if (origin === undefined) return path;
+  const base = new URL(base_url);
+  const at = base.pathname.replace(/\/$/, '');
+  if (origin !== base.origin || !`${path}/`.startsWith(`${at}/`)) return null;
+  return path.slice(at.length) || '/';
 }
 
 /** A path that still changes after so many decodings is refused. */

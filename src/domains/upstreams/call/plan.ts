@@ -14,6 +14,8 @@ export interface UseCall {
   method: string;
   /** Behind the upstream's name, as the caller wrote it. It may be sent: see `isPlainPath`. */
   path: string;
+  /** Of a call by its whole URL: where that leads. `path` then begins with the path of the base URL. */
+  origin?: string;
   /** As the caller wrote it: empty, or beginning with `?`. */
   query: string;
   /** What would be sent on, in lower case and sorted, without what `auth` sets. */

@@ -3,6 +3,7 @@
 // durable before the values leave the gate, and the audit entry before the answer begins.
 import { isWithin as isWithinRange } from '../../../auth/addresses';
 import { type Caller, USING } from '../../../auth/authorize';
+import { takesStill } from '../../../auth/bindings';
 import { matches } from '../../../auth/globs';
 import { newId } from '../../../db/ids';
 import type { SecretRow, UpstreamRow, VersionRow } from '../../../db/schema';
@@ -21,6 +22,7 @@ import { deliver } from '../../secrets/gate/reads';
 import { keep, keyOf, versionOf } from '../../secrets/gate/versions';
 import { readable, revokedVersion } from '../../secrets/rules';
 import { isAllowed } from '../call/allow';
+import { behindBase } from '../call/path';
 import type { UseCall, UseEnd } from '../call/plan';
 import { HEARD, type Intent, intents } from './intents';
 import { mayUse, works } from './permission';
@@ -112,10 +114,16 @@ function bodyFacts(body: string): Fact[] {
 
 const isWriting = (method: string) => !['GET', 'HEAD', 'OPTIONS'].includes(method);
 
-function planOf(call: Call<UseCall>, now: number, fetched: Map<string, VersionRow>): Plan | Refusal {
-  const { core, ask, caller, input } = call;
-  const row = upstreamOf(call);
-  if (!row || !isWithin(caller, row.name)) return refuse('NOT_FOUND');
+function planOf(given: Call<UseCall>, now: number, fetched: Map<string, VersionRow>): Plan | Refusal {
+  const row = upstreamOf(given);
+  if (!row || !isWithin(given.caller, row.name)) return refuse('NOT_FOUND');
+  const path = behindBase(row.base_url, given.input);
+  // safety: use-behind-base-url
+  if (path === null)
+    return mayCall(given) ?? notAllowed('The URL does not begin with the base URL of the upstream.');
+  const input: UseCall = { ...given.input, path };
+  const call: Call<UseCall> = { ...given, input };
+  const { core, ask, caller } = call;
   const secrets = secretsOf(core, row);
   const refused = mayCall(call) ?? barred(call, row, secrets, now);
   if (refused) return refused;
@@ -221,6 +229,8 @@ function isAlive(core: Core, { upstream, user }: Intent): boolean {
   const lineage = credential && lineageOf(core, credential);
   // safety: use-ends-with-credential
   if (!lineage || endOf(core, lineage) !== null) return false;
+  // safety: use-ends-with-name-of-binding
+  if (user.kind === 'workload' && !takesStill(lineage[0]?.trust ?? null, user.root)) return false;
   const caller =
     user.kind === 'member'
       ? memberOf(core, user.id, core.rows.get('member', user.id))

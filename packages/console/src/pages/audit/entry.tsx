@@ -87,7 +87,7 @@ function factsOf(entry: Entry): [string, ComponentChildren][] {
     ...rest.map(([name, value]): [string, ComponentChildren] => [wordsOf(name), shownAs(value)]),
     ['Status', entry.status],
     ...(entry.count > 1 ? [['Requests', entry.count] as [string, ComponentChildren]] : []),
-    ['IP address', <span class="mono">{entry.ip}</span>],
+    ['IP address', <span class="mono">{entry.ip ?? 'none'}</span>],
     ['User agent', entry.user_agent ?? <None />],
     ['Request ID', <Id id={entry.request_id} />],
     ['Sequence', entry.sequence.toLocaleString()],
