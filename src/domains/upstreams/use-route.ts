@@ -23,6 +23,7 @@ import { METHODS } from './call/allow';
 import { MOST_WHOLE, wholeOf } from './call/bodies';
 import { useDigest } from './call/digest';
 import { forward } from './call/forward';
+import { LEASE, ROUND } from './call/lease';
 import { cutUsePath, isPlainPath, type UsePath } from './call/path';
 import type { PlacedValue, UseCall, UsePlan, UsePorts } from './call/plan';
 import { covered, isLoop, isWebSocket, sendable } from './call/request-headers';
@@ -102,8 +103,15 @@ const askOf = ({ incoming, caller, path, call, keys }: Use, finding: Refusal | n
   request: incoming.facts,
 });
 
+/** What the gate answered, and when it was asked. `body`: of a held call. */
+interface Judged {
+  reply: Reply;
+  body: Uint8Array | null;
+  asked: number;
+}
+
 /** The body of a held call, and the gate's second answer. */
-async function asHeld(use: Use, ask: Ask): Promise<{ reply: Reply; body: Uint8Array | null }> {
+async function asHeld(use: Use, ask: Ask): Promise<Judged> {
   const { incoming, call, path } = use;
   const { env, trace, defer, request, headers } = incoming;
   const body = await wholeOf(request.body as ReadableStream<Uint8Array> | null);
@@ -131,7 +139,8 @@ async function asHeld(use: Use, ask: Ask): Promise<{ reply: Reply; body: Uint8Ar
     finding,
     input: finding ? null : { ...call, headers: covered(call.headers), whole },
   };
-  return { reply: await callGate(env, again, trace, true, defer), body };
+  const asked = Date.now();
+  return { reply: await callGate(env, again, trace, true, defer), body, asked };
 }
 
 /** Opens the values of a plan. What was altered is reported, as for reads. */
@@ -157,16 +166,19 @@ async function opened({ incoming, keys, caller }: Use, ask: Ask, { values }: Beg
   }
 }
 
-/** How often the gate is asked whether a call may go on, in milliseconds. */
-const ASKED_EVERY = 5000;
-/** After so many questions without an answer a call ends. */
-const MOST_UNANSWERED = 2;
+/** When the gate is first asked whether a call may go on: most have ended by then. In milliseconds. */
+const FIRST_ASKED = 1000;
+/** Between a question that got no answer and the next. */
+const AGAIN = 500;
+/** The longest timer. */
+const MOST_MILLISECONDS = 3_600_000;
 
-/** What forwarding needs of the gate. */
-function portsOf(use: Use, ask: Ask, { intent, ends_at }: Begun, plan: UsePlan): UsePorts & { stop(): void } {
+/** Asks the gate a question about a call, or tells it something. */
+type Told = (operation: string, input: object) => Promise<{ may?: boolean }>;
+
+function toldOf(use: Use, ask: Ask, { intent }: Begun): Told {
   const { env, trace, defer, facts } = use.incoming;
-  const ends = new AbortController();
-  const told = async (operation: string, input: object): Promise<{ may?: boolean }> => {
+  return async (operation, input) => {
     const reply = await callGate(
       env,
       {
@@ -181,28 +193,63 @@ function portsOf(use: Use, ask: Ask, { intent, ends_at }: Begun, plan: UsePlan):
         request: { ...facts, id: newId('req') },
       },
       { ...trace },
-      true,
+      operation !== 'use.alive',
       defer,
     );
     if (reply.outcome.kind !== 'ok') throw new ApiError(refusalOf(reply.outcome));
     return reply.outcome.data as { may?: boolean };
   };
-  let unanswered = 0;
-  const asking = setInterval(() => {
-    if (ends_at !== null && Date.now() >= ends_at) return ends.abort();
-    told('use.alive', {}).then(
+}
+
+/**
+ * Ends a call with its lease, which began when the gate was asked, or as soon as the gate says so. Returns
+ * what stops that.
+ */
+function leased(told: Told, { ends_at }: Pick<Begun, 'ends_at'>, asked: number, ends: AbortController) {
+  let isOver = false;
+  let lease: ReturnType<typeof setTimeout>;
+  const stop = () => {
+    isOver = true;
+    for (const timer of [lease, next, last]) clearTimeout(timer);
+  };
+  const end = () => {
+    stop();
+    ends.abort();
+  };
+  const renewed = (from: number) => {
+    clearTimeout(lease);
+    // safety: use-ends-without-gate
+    lease = setTimeout(end, Math.max(0, from + LEASE - Date.now()));
+  };
+  const question = () => {
+    const from = Date.now();
+    told('use.alive', { wait: ROUND }).then(
       ({ may }) => {
-        unanswered = 0;
-        if (may !== true) ends.abort();
+        if (isOver) return;
+        if (may !== true) return end();
+        renewed(from);
+        next = setTimeout(question, 0);
       },
       () => {
-        unanswered += 1;
-        if (unanswered > MOST_UNANSWERED) ends.abort();
+        if (!isOver) next = setTimeout(question, AGAIN);
       },
     );
-  }, ASKED_EVERY);
-  const stop = () => clearInterval(asking);
-  return {
+  };
+  let next = setTimeout(question, FIRST_ASKED);
+  const last = setTimeout(
+    end,
+    ends_at === null ? MOST_MILLISECONDS : Math.min(MOST_MILLISECONDS, Math.max(0, ends_at - Date.now())),
+  );
+  renewed(asked);
+  return stop;
+}
+
+/** What forwarding needs of the gate. */
+function portsOf(use: Use, ask: Ask, begun: Begun, plan: UsePlan, asked: number) {
+  const ends = new AbortController();
+  const told = toldOf(use, ask, begun);
+  const stop = leased(told, begun, asked, ends);
+  const ports: UsePorts = {
     ends: ends.signal,
     answered: async (answer) => {
       if (answer.status === null) stop();
@@ -213,13 +260,13 @@ function portsOf(use: Use, ask: Ask, { intent, ends_at }: Begun, plan: UsePlan):
       await told('use.ended', end);
     },
     ...keptTokens(ask.org, plan),
-    defer,
-    stop,
+    defer: use.incoming.defer,
   };
+  return { ports, stop };
 }
 
 /** Forwards a call that the gate let through. */
-async function forwarded(use: Use, ask: Ask, begun: Begun, body: Uint8Array | null) {
+async function forwarded(use: Use, ask: Ask, begun: Begun, { body, asked }: Judged) {
   const { incoming, call, path } = use;
   const { request, base, settings, headers } = incoming;
   const { upstream, auth, max_request_bytes, max_response_bytes, timeout_seconds } = begun;
@@ -233,7 +280,7 @@ async function forwarded(use: Use, ask: Ask, begun: Begun, body: Uint8Array | nu
     values: await opened(use, ask, begun),
     held: approval && { idempotency_key: approval.isRepeatable ? null : approval.approval },
   };
-  const ports = portsOf(use, ask, begun, plan);
+  const { ports, stop } = portsOf(use, ask, begun, plan, asked);
   const given = {
     call,
     body: body ?? (request.body as ReadableStream<Uint8Array> | null),
@@ -242,10 +289,10 @@ async function forwarded(use: Use, ask: Ask, begun: Begun, body: Uint8Array | nu
   };
   try {
     const answer = await forward(plan, given, ports);
-    if (!(answer instanceof Response)) ports.stop();
+    if (!(answer instanceof Response)) stop();
     return answer;
   } catch (error) {
-    ports.stop();
+    stop();
     throw error;
   }
 }
@@ -270,12 +317,14 @@ async function used(
   const call = callOf(incoming, path);
   const use: Use = { incoming, caller: caller as Use['caller'], path, call, keys };
   const ask = askOf(use, caller.isExpired ? refuse('TOKEN_EXPIRED') : findingOf(incoming, path, call));
+  const asked = Date.now();
   const first = await callGate(env, ask, trace, true, defer);
   trace.credential = first.credential;
   const isHeld = first.outcome.kind === 'more' && first.outcome.wants === 'digest';
-  const { reply, body } = isHeld ? await asHeld(use, ask) : { reply: first, body: null };
-  if (reply.outcome.kind !== 'ok') return { refusal: refusalOf(reply.outcome), rate: first.rate_limit };
-  const answer = await forwarded(use, ask, reply.outcome.data as Begun, body);
+  const judged: Judged = isHeld ? await asHeld(use, ask) : { reply: first, body: null, asked };
+  const { outcome } = judged.reply;
+  if (outcome.kind !== 'ok') return { refusal: refusalOf(outcome), rate: first.rate_limit };
+  const answer = await forwarded(use, ask, outcome.data as Begun, judged);
   return answer instanceof Response ? answer : { refusal: answer, rate: first.rate_limit };
 }
 
