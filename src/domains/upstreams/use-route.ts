@@ -23,7 +23,7 @@ import { METHODS } from './call/allow';
 import { MOST_WHOLE, wholeOf } from './call/bodies';
 import { useDigest } from './call/digest';
 import { forward } from './call/forward';
-import { LEASE, ROUND } from './call/lease';
+import { leased, ROUND } from './call/lease';
 import { cutUsePath, isPlainPath, type UsePath } from './call/path';
 import type { PlacedValue, UseCall, UsePlan, UsePorts } from './call/plan';
 import { covered, isLoop, isWebSocket, sendable } from './call/request-headers';
@@ -166,13 +166,6 @@ async function opened({ incoming, keys, caller }: Use, ask: Ask, { values }: Beg
   }
 }
 
-/** When the gate is first asked whether a call may go on: most have ended by then. In milliseconds. */
-const FIRST_ASKED = 1000;
-/** Between a question that got no answer and the next. */
-const AGAIN = 500;
-/** The longest timer. */
-const MOST_MILLISECONDS = 3_600_000;
-
 /** Asks the gate a question about a call, or tells it something. */
 type Told = (operation: string, input: object) => Promise<{ may?: boolean }>;
 
@@ -201,54 +194,12 @@ function toldOf(use: Use, ask: Ask, { intent }: Begun): Told {
   };
 }
 
-/**
- * Ends a call with its lease, which began when the gate was asked, or as soon as the gate says so. Returns
- * what stops that.
- */
-function leased(told: Told, { ends_at }: Pick<Begun, 'ends_at'>, asked: number, ends: AbortController) {
-  let isOver = false;
-  let lease: ReturnType<typeof setTimeout>;
-  const stop = () => {
-    isOver = true;
-    for (const timer of [lease, next, last]) clearTimeout(timer);
-  };
-  const end = () => {
-    stop();
-    ends.abort();
-  };
-  const renewed = (from: number) => {
-    clearTimeout(lease);
-    // safety: use-ends-without-gate
-    lease = setTimeout(end, Math.max(0, from + LEASE - Date.now()));
-  };
-  const question = () => {
-    const from = Date.now();
-    told('use.alive', { wait: ROUND }).then(
-      ({ may }) => {
-        if (isOver) return;
-        if (may !== true) return end();
-        renewed(from);
-        next = setTimeout(question, 0);
-      },
-      () => {
-        if (!isOver) next = setTimeout(question, AGAIN);
-      },
-    );
-  };
-  let next = setTimeout(question, FIRST_ASKED);
-  const last = setTimeout(
-    end,
-    ends_at === null ? MOST_MILLISECONDS : Math.min(MOST_MILLISECONDS, Math.max(0, ends_at - Date.now())),
-  );
-  renewed(asked);
-  return stop;
-}
-
 /** What forwarding needs of the gate. */
 function portsOf(use: Use, ask: Ask, begun: Begun, plan: UsePlan, asked: number) {
   const ends = new AbortController();
   const told = toldOf(use, ask, begun);
-  const stop = leased(told, begun, asked, ends);
+  const may = async () => (await told('use.alive', { wait: ROUND })).may === true;
+  const stop = leased(may, { asked, ends_at: begun.ends_at }, () => ends.abort());
   const ports: UsePorts = {
     ends: ends.signal,
     answered: async (answer) => {

@@ -123,11 +123,13 @@ function planOf(call: Call<UseCall>, now: number, fetched: Map<string, VersionRo
   );
   if (found.some((version) => !version)) return refuse('UNAVAILABLE', { retry_after: 1 });
   for (const version of fetched.values()) keep(core, version);
-  const wait = intents(core).wait(now, { root: caller.root, upstream: row.id, rate: row.rate_limit });
-  if (wait > 0) return refuse('RATE_LIMITED', { retry_after: Math.ceil(wait / 1000) });
-  const environment = slugOf(core, row.environment_id);
   // One request is one call, also where its first reply was lost.
   const { id } = ask.request;
+  const wait = intents(core).get(id)
+    ? 0
+    : intents(core).wait(now, { root: caller.root, upstream: row.id, rate: row.rate_limit });
+  if (wait > 0) return refuse('RATE_LIMITED', { retry_after: Math.ceil(wait / 1000) });
+  const environment = slugOf(core, row.environment_id);
   const used = placed.map(({ id, name, version }) => ({ id, name, version }));
   return {
     status: 200,
@@ -205,6 +207,7 @@ const begin: Operation<UseCall> = {
       : { resource: null };
   },
   reach: mayCall,
+  endsNothing: true,
   change: {
     before: versionsOf,
     plan(call, now, { fetched }) {
