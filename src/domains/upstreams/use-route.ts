@@ -28,7 +28,7 @@ import { cutUsePath, isPlainPath, type UsePath } from './call/path';
 import type { PlacedValue, UseCall, UsePlan, UsePorts } from './call/plan';
 import { covered, isLoop, isWebSocket, sendable } from './call/request-headers';
 import type { Begun } from './gate/use';
-import { keptTokens } from './kept-tokens';
+import { ownToken } from './kept-tokens';
 import { useAuthorization } from './use-credential';
 
 /** What the gate knows of a call; its method, path and answer are the upstream's. */
@@ -210,7 +210,7 @@ function portsOf(use: Use, ask: Ask, begun: Begun, plan: UsePlan, asked: number)
       stop();
       await told('use.ended', end);
     },
-    ...keptTokens(ask.org, plan),
+    ownToken: ownToken(told, use.keys, ask.org, plan),
     defer: use.incoming.defer,
   };
   return { ports, stop };

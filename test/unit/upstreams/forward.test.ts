@@ -54,8 +54,7 @@ function forwarded(
       return true;
     },
     ended: async ({ how }) => void told.push(how),
-    keptToken: async () => null,
-    keepToken: async () => {},
+    ownToken: async (_, get) => (await get()).token,
     defer: () => {},
     ...ports,
   });

@@ -22,6 +22,7 @@ import type { UseCall, UseEnd } from '../call/plan';
 import { HEARD, type Intent, intents } from './intents';
 import { directionOf, isAlive, leases } from './leases';
 import { makerOf, mayUse, works } from './permission';
+import { tokens } from './tokens';
 
 const upstreamOf = ({ core, ask }: Call<unknown>): UpstreamRow | null =>
   core.rows.find('upstream', '', ask.named.use ?? '');
@@ -262,6 +263,9 @@ const answered: Operation<AnsweredInput> = {
     const isOver = input.status === null || !may;
     settle(core, found, status, { use }, core.now() + (isOver ? 0 : HEARD));
     if (isOver) leases(core).over(found.id);
+    // The token was revoked there: the next call gets another one.
+    // safety: refused-token-dropped
+    if (input.status === 401) tokens(core).drop(found.upstream);
     return quiet({ may });
   },
 };
@@ -284,6 +288,26 @@ const alive: Operation<{ intent: string; wait?: number }> = {
     }
   },
 };
+
+/** A kept token of the upstream for a call; null if this call gets one. */
+const token: Operation<{ intent: string; index: number }> = {
+  async read({ core, input: { intent, index } }) {
+    const found = intents(core).get(intent);
+    if (!found || isOver(found) || !isAlive(core, found)) return quiet({ failed: 'TOKEN_REVOKED' });
+    return quiet(await tokens(core).take(found, index, core.now()));
+  },
+};
+
+/** What came of getting a token. */
+const keepToken: Operation<{ intent: string; index: number; got: Parameters<Tokens['put']>[2] }> = {
+  read({ core, input: { intent, index, got } }) {
+    const found = intents(core).get(intent);
+    if (found) tokens(core).put(found, index, got, core.now());
+    return quiet({});
+  },
+};
+
+type Tokens = ReturnType<typeof tokens>;
 
 /** Whether a call has been told to have ended. */
 const isOver = ({ isAnswered, until, at }: Intent): boolean => isAnswered && until <= at;
@@ -341,4 +365,6 @@ export const useOperations = {
   'use.answered': answered,
   'use.alive': alive,
   'use.ended': ended,
+  'use.token': token,
+  'use.keep_token': keepToken,
 };
