@@ -2,10 +2,9 @@
 // name the organisation, the trust and the Worker. Pure. Invariant: such a trust takes no tokens, and gives
 // what makes people and credentials only where it names that itself.
 import type { CredentialRow } from '../db/schema';
-import type { Trust, Workload } from '../db/trusts';
+import type { Workload } from '../db/trusts';
 import { covers } from './covers';
 import { allScopes } from './scopes';
-import { refusedBy } from './trusts';
 
 /** The issuer of such a trust, which issues no tokens. */
 export const BINDING = 'cloudflare:service-binding';
@@ -42,10 +41,6 @@ export const bindingRoot = (trust: string, name: string): string => `${trust}:${
 
 /** The credential of a root. */
 export const credentialOfRoot = (root: string): string => root.split(':', 1)[0] as string;
-
-/** Whether a trust takes the Worker of a root now. */
-export const takesStill = (trust: Trust | null, root: string): boolean =>
-  trust !== null && refusedBy(trust, boundWorkload(root.slice(root.indexOf(':') + 1))) === null;
 
 /** Scopes that a wildcard of such a trust does not give. */
 const NAMED_ALONE = new Set(['tokens:write', 'members:write', 'sso:write', 'policies:write']);

@@ -27,7 +27,8 @@ export type Purpose =
   | 'log stream'
   | 'client secret'
   | 'approval'
-  | 'sign-in';
+  | 'sign-in'
+  | 'upstream token';
 
 function derive(root: Uint8Array, salt: Uint8Array, purpose: Purpose) {
   const bytes = hkdf(root, salt, `svc/v1/seal/${purpose}`, 44);

@@ -221,14 +221,17 @@ export async function guardedStream(
   url: string,
   { method, headers, body, signal }: GuardedStream,
 ): Promise<Response | { unreachable: Unreachable }> {
+  // safety: stream-checked-before-request
   if (checkTarget(url, egress) !== null) return { unreachable: 'target_refused' };
   try {
     const found = egress.allowPrivate ? null : await lookUp(new URL(url).hostname, signal);
+    // safety: stream-name-looked-up
     if (found) return { unreachable: found };
     return await fetch(url, {
       method,
       headers,
       body: body as BodyInit | null,
+      // safety: stream-redirects-not-followed
       redirect: 'manual',
       encodeResponseBody: 'manual',
       signal,

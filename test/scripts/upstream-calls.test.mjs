@@ -45,8 +45,7 @@ export default {
       ends: ends.signal,
       answered: async (answer) => { told.push(answer); return !plan.gone; },
       ended: async (end) => { clearInterval(asking); told.push(end); },
-      keptToken: async () => null,
-      keepToken: async (...kept) => { told.push({ kept }); },
+      ownToken: async (_, get) => (await get()).token,
       defer: (work) => ctx.waitUntil(work),
     });
     return done instanceof Response ? done

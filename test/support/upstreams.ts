@@ -80,6 +80,7 @@ export const begin = (
   name: string,
   input: Partial<UseCall> = {},
   approval?: Partial<NonNullable<Ask['approval']>>,
+  fields: Partial<Ask> = {},
 ): Promise<Used> => {
   const { kind, org, hash } = readToken(o.token) as NonNullable<ReturnType<typeof readToken>>;
   return asked(
@@ -92,12 +93,23 @@ export const begin = (
         approval: { id: null, method: 'GET', path: '/use', digest: 'd', isFound: true, ...approval },
         again: true,
       }),
+      ...fields,
     },
     { kind, org, hash },
   );
 };
 
 /** What the Worker tells of a call. */
-export const tell = async (o: Caller, what: 'answered' | 'alive' | 'ended', input: object) =>
-  (await asked(o, { action: 'secret.use_end', operation: `use.${what}`, input, path_org: null }, 'system'))
-    .data as { may?: boolean };
+export const tell = async (
+  o: Caller,
+  what: 'answered' | 'alive' | 'ended',
+  input: object,
+  fields: Partial<Ask> = {},
+) =>
+  (
+    await asked(
+      o,
+      { action: 'secret.use_end', operation: `use.${what}`, input, path_org: null, ...fields },
+      'system',
+    )
+  ).data as { may?: boolean };

@@ -55,8 +55,6 @@ export const mutants = [
     'bound-call-by-its-binding':
       'api/bindings/upstream: attack: a credential of any kind is dropped, and identifies nobody',
     'use-behind-base-url': 'api/bindings/upstream: attack: https://evil.example/v1/chat/x is not sent',
-    'use-ends-with-name-of-binding':
-      'api/bindings/upstream: revocation: no answer arrives once the trust has ended, or no longer takes the name',
     'binding-exchanges-nothing':
       'api/bindings/vault: trusts: of bound Workers exchange no token, and look unknown there',
   }),

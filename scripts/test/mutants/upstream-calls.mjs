@@ -4,6 +4,9 @@ import { checks } from './checks.mjs';
 
 const ROUTE = 'api/upstreams/use-route:';
 const PLACE = 'unit/upstreams/place:';
+const FORWARD = 'unit/upstreams/forward:';
+const LEASE = 'unit/upstreams/lease:';
+const EGRESS = 'unit/delivery/egress:';
 const HEADERS = 'unit/upstreams/headers:';
 
 /** @type {import('./index.mjs').Mutant[]} */
@@ -15,8 +18,25 @@ export const mutants = [
     'use-guessable-value': `${PLACE} placing: short values are refused, guessable ones unless auth says so`,
     'use-no-line-breaks': `${PLACE} placing: a value with a line feed in it is refused in a header`,
     'use-one-credential': 'unit/upstreams/credential: credential: several are refused',
+    'use-request-bytes': `${FORWARD} bounds: an upload past its bound is refused, and is not sent to its end`,
+    'use-response-bytes': `${FORWARD} bounds: an answer past its bound is broken off`,
+    'use-known-length': `${FORWARD} bounds: an answer whose length is known to be past its bound is refused`,
+    'use-entry-before-answer': `${FORWARD} audit: no answer begins before its entry is durable, nor if it may not`,
+    'use-cut-with-credential': `${FORWARD} revocation: an answer that nobody reads just then is broken off at once`,
+    'use-answer-ends': `${FORWARD} revocation: an answer that nobody reads just then is broken off at once`,
+    'use-upload-ends': `${FORWARD} bounds: an upload past its bound is refused, and is not sent to its end`,
+    'use-ends-without-gate': `${LEASE} lease: a call ends without the gate, where it is silent`,
+    'use-ends-by-time': `${LEASE} lease: a call ends by its time, to the millisecond`,
+    'stream-checked-before-request': `${EGRESS} egress: a stream to https://127.0.0.1/ is refused`,
+    'stream-name-looked-up': `${EGRESS} egress: a stream to a name that leads to a private address is refused`,
     'use-loop': `${ROUTE} use: an unknown upstream, a loop and an unknown method are refused`,
   }),
+  {
+    name: 'redirects of an upstream are followed',
+    tag: 'stream-redirects-not-followed',
+    change: { from: "'manual'", to: "'follow'" },
+    notice: `${EGRESS} egress: a stream has the headers given alone, and its redirects are not followed`,
+  },
   {
     name: 'every header of a caller is sent on',
     tag: 'use-headers-kept-here',

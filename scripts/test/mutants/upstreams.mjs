@@ -4,6 +4,7 @@ import { checks } from './checks.mjs';
 
 const UPSTREAMS = 'api/upstreams/upstreams:';
 const USE = 'api/upstreams/use:';
+const TOKENS = 'api/upstreams/own-tokens:';
 
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
@@ -15,6 +16,12 @@ export const mutants = [
     'use-while-maker-may-read': `${USE} use: only what is allowed, of secrets that can be read, while the maker may read them`,
     'use-of-unknown-upstream': `${USE} permission: what is outside the bounds of a credential is refused`,
     'use-ends-with-credential': `${USE} revocation: an answer may not begin or go on once credential, upstream or right has ended`,
+    'use-ends-with-upstream': `${USE} revocation: an answer may not begin or go on once credential, upstream or right has ended`,
+    'call-begins-under-lease': `${USE} revocation: its reply waits until the Worker has broken the call off`,
+    'leases-survive-restart': `${USE} revocation: its reply waits for calls that began before the gate did`,
+    'refused-token-dropped': `${TOKENS} own tokens: one that the API refuses is not used again`,
+    'token-ends-with-upstream': `${TOKENS} own tokens: one ends with the upstream, a change of it, and its secrets`,
+    'one-call-gets-token': `${TOKENS} own tokens: calls at the same time get one`,
     'use-entry-once': `${USE} audit: an intent is there before the answer, and has one entry`,
     'lost-use-recorded': `${USE} audit: a call of which nothing is heard failed for an unknown reason`,
     'placed-by-readers': `${UPSTREAMS} permission: bringing a secret under a name that an upstream places needs secrets:read`,

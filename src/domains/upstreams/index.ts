@@ -2,7 +2,9 @@
 import type { Domain } from '../domain';
 import { actions } from './actions';
 import { intents } from './gate/intents';
+import { directionOf } from './gate/leases';
 import { upstreamOperations } from './gate/operations';
+import { tokens } from './gate/tokens';
 import { recordLost, useOperations } from './gate/use';
 import { upstreamRoutes } from './routes';
 import { upstream } from './rows';
@@ -21,9 +23,22 @@ export const upstreams = {
       return [{ type: 'UPSTREAM_CHANGED', data: { upstream_id: row.id, name: row.name, change } }];
     },
   },
+  follows: {
+    // safety: token-ends-with-upstream
+    upstream: (core, { before, after }) => {
+      if (before && (!after || directionOf(before) !== directionOf(after))) tokens(core).drop(before.id);
+    },
+  },
   tasks: { uses: recordLost },
+  sweep(core, now) {
+    tokens(core).sweep(now);
+    return false;
+  },
   bringForward: (core, now) => intents(core).bringForward(now),
-  clear: (core) => intents(core).clear(),
+  clear(core) {
+    intents(core).clear();
+    tokens(core).clear();
+  },
   operations: { ...upstreamOperations, ...useOperations },
   routes: upstreamRoutes,
   examples: {},

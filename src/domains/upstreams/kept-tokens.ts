@@ -1,28 +1,33 @@
-// Tokens that the service got for upstreams, kept in this isolate alone. Invariant: a token serves the very
-// `auth` and values that it was got with.
-import QuickLRU from 'quick-lru';
-import { tuple } from '../../crypto/bytes';
-import { sha256 } from '../../crypto/digest';
-import { namesIn } from './call/place';
+// Tokens that the service gets for upstreams, as the Worker opens and seals them. The gate keeps them.
+import { fromUtf8, utf8 } from '../../crypto/bytes';
+import { decrypt, encrypt } from '../../crypto/envelope';
+import { ApiError, type Code, catalogue, refuse } from '../../errors';
+import type { OrgKeys } from '../../keys/keyring';
 import type { UsePlan, UsePorts } from './call/plan';
+import type { Kept } from './gate/tokens';
 
-/** A token that ends sooner is not used any more, in milliseconds. */
-const MARGIN = 60_000;
+type Told = (operation: string, input: object) => Promise<unknown>;
 
-const kept = new QuickLRU<string, { token: string; expires_at: number }>({ maxSize: 500 });
+const isCode = (code: string): code is Code => Object.hasOwn(catalogue, code);
 
-function keyOf(org: string, { upstream, auth, values }: UsePlan, index: number): string {
-  const entry = auth[index];
-  const used = entry ? namesIn(entry).map((name) => values[name]?.value ?? '') : [];
-  return sha256(tuple(org, upstream.id, upstream.base_url, JSON.stringify(entry), ...used));
-}
-
-export const keptTokens = (org: string, plan: UsePlan): Pick<UsePorts, 'keptToken' | 'keepToken'> => ({
-  async keptToken(index) {
-    const found = kept.get(keyOf(org, plan, index));
-    return found && found.expires_at - MARGIN > Date.now() ? found.token : null;
-  },
-  async keepToken(index, token, expires_at) {
-    kept.set(keyOf(org, plan, index), { token, expires_at });
-  },
-});
+export const ownToken =
+  (told: Told, { value }: OrgKeys, org: string, { upstream }: UsePlan): UsePorts['ownToken'] =>
+  async (index, get) => {
+    const context = [org, upstream.id, String(index)];
+    const kept = (await told('use.token', { index })) as Kept;
+    if (kept && 'failed' in kept)
+      throw new ApiError(refuse(isCode(kept.failed) ? kept.failed : 'TARGET_REJECTED'));
+    const opened = kept && decrypt(value, 'upstream token', context, kept.sealed);
+    const token = opened && fromUtf8(opened);
+    if (token) return token;
+    try {
+      const got = await get();
+      const sealed = encrypt(value, 'upstream token', context, utf8(got.token));
+      await told('use.keep_token', { index, got: { sealed, until: got.expires_at } });
+      return got.token;
+    } catch (error) {
+      const failed = error instanceof ApiError ? error.refusal.code : 'TARGET_UNREACHABLE';
+      await told('use.keep_token', { index, got: { failed } }).catch(() => {});
+      throw error;
+    }
+  };

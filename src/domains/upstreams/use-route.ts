@@ -24,11 +24,12 @@ import { METHODS } from './call/allow';
 import { MOST_WHOLE, wholeOf } from './call/bodies';
 import { useDigest } from './call/digest';
 import { forward } from './call/forward';
+import { leased, ROUND } from './call/lease';
 import { behindBase, cutTarget, cutUsePath, isPlainPath, type UsePath } from './call/path';
 import type { PlacedValue, UseCall, UsePlan, UsePorts } from './call/plan';
 import { covered, isLoop, isWebSocket, sendable } from './call/request-headers';
 import type { Begun } from './gate/use';
-import { keptTokens } from './kept-tokens';
+import { ownToken } from './kept-tokens';
 import { useAuthorization } from './use-credential';
 
 /** What the gate knows of a call; its method, path and answer are the upstream's. */
@@ -104,8 +105,15 @@ const askOf = ({ incoming, caller, path, call, keys }: Use, finding: Refusal | n
   request: incoming.facts,
 });
 
+/** What the gate answered, and when it was asked. `body`: of a held call. */
+interface Judged {
+  reply: Reply;
+  body: Uint8Array | null;
+  asked: number;
+}
+
 /** The body of a held call, and the gate's second answer. */
-async function asHeld(use: Use, ask: Ask): Promise<{ reply: Reply; body: Uint8Array | null }> {
+async function asHeld(use: Use, ask: Ask): Promise<Judged> {
   const { incoming, call, path } = use;
   const { env, trace, defer, request, headers } = incoming;
   const body = await wholeOf(request.body as ReadableStream<Uint8Array> | null);
@@ -134,7 +142,8 @@ async function asHeld(use: Use, ask: Ask): Promise<{ reply: Reply; body: Uint8Ar
     finding,
     input: finding ? null : { ...call, headers: covered(call.headers), whole },
   };
-  return { reply: await callGate(env, again, trace, true, defer), body };
+  const asked = Date.now();
+  return { reply: await callGate(env, again, trace, true, defer), body, asked };
 }
 
 /** Opens the values of a plan. What was altered is reported, as for reads. */
@@ -160,16 +169,12 @@ async function opened({ incoming, keys, caller }: Use, ask: Ask, { values }: Beg
   }
 }
 
-/** How often the gate is asked whether a call may go on, in milliseconds. */
-const ASKED_EVERY = 5000;
-/** After so many questions without an answer a call ends. */
-const MOST_UNANSWERED = 2;
+/** Asks the gate a question about a call, or tells it something. */
+type Told = (operation: string, input: object) => Promise<{ may?: boolean }>;
 
-/** What forwarding needs of the gate. */
-function portsOf(use: Use, ask: Ask, { intent, ends_at }: Begun, plan: UsePlan): UsePorts & { stop(): void } {
+function toldOf(use: Use, ask: Ask, { intent }: Begun): Told {
   const { env, trace, defer, facts } = use.incoming;
-  const ends = new AbortController();
-  const told = async (operation: string, input: object): Promise<{ may?: boolean }> => {
+  return async (operation, input) => {
     const reply = await callGate(
       env,
       {
@@ -184,28 +189,21 @@ function portsOf(use: Use, ask: Ask, { intent, ends_at }: Begun, plan: UsePlan):
         request: { ...facts, id: newId('req') },
       },
       { ...trace },
-      true,
+      operation !== 'use.alive',
       defer,
     );
     if (reply.outcome.kind !== 'ok') throw new ApiError(refusalOf(reply.outcome));
     return reply.outcome.data as { may?: boolean };
   };
-  let unanswered = 0;
-  const asking = setInterval(() => {
-    if (ends_at !== null && Date.now() >= ends_at) return ends.abort();
-    told('use.alive', {}).then(
-      ({ may }) => {
-        unanswered = 0;
-        if (may !== true) ends.abort();
-      },
-      () => {
-        unanswered += 1;
-        if (unanswered > MOST_UNANSWERED) ends.abort();
-      },
-    );
-  }, ASKED_EVERY);
-  const stop = () => clearInterval(asking);
-  return {
+}
+
+/** What forwarding needs of the gate. */
+function portsOf(use: Use, ask: Ask, begun: Begun, plan: UsePlan, asked: number) {
+  const ends = new AbortController();
+  const told = toldOf(use, ask, begun);
+  const may = async () => (await told('use.alive', { wait: ROUND })).may === true;
+  const stop = leased(may, { asked, ends_at: begun.ends_at }, () => ends.abort());
+  const ports: UsePorts = {
     ends: ends.signal,
     answered: async (answer) => {
       if (answer.status === null) stop();
@@ -215,14 +213,14 @@ function portsOf(use: Use, ask: Ask, { intent, ends_at }: Begun, plan: UsePlan):
       stop();
       await told('use.ended', end);
     },
-    ...keptTokens(ask.org, plan),
-    defer,
-    stop,
+    ownToken: ownToken(told, use.keys, ask.org, plan),
+    defer: use.incoming.defer,
   };
+  return { ports, stop };
 }
 
 /** Forwards a call that the gate let through. */
-async function forwarded(use: Use, ask: Ask, begun: Begun, body: Uint8Array | null) {
+async function forwarded(use: Use, ask: Ask, begun: Begun, { body, asked }: Judged) {
   const { incoming, call, path } = use;
   const { request, base, settings, headers } = incoming;
   const { upstream, auth, max_request_bytes, max_response_bytes, timeout_seconds } = begun;
@@ -236,7 +234,7 @@ async function forwarded(use: Use, ask: Ask, begun: Begun, body: Uint8Array | nu
     values: await opened(use, ask, begun),
     held: approval && { idempotency_key: approval.isRepeatable ? null : approval.approval },
   };
-  const ports = portsOf(use, ask, begun, plan);
+  const { ports, stop } = portsOf(use, ask, begun, plan, asked);
   const given = {
     call: { ...call, path: behindBase(upstream.base_url, call) ?? call.path },
     body: body ?? (request.body as ReadableStream<Uint8Array> | null),
@@ -247,10 +245,10 @@ async function forwarded(use: Use, ask: Ask, begun: Begun, body: Uint8Array | nu
   };
   try {
     const answer = await forward(plan, given, ports);
-    if (!(answer instanceof Response)) ports.stop();
+    if (!(answer instanceof Response)) stop();
     return answer;
   } catch (error) {
-    ports.stop();
+    stop();
     throw error;
   }
 }
@@ -292,12 +290,14 @@ async function used(
   const call = callOf(incoming, path);
   const use: Use = { incoming, caller: caller as Use['caller'], path, call, keys };
   const ask = askOf(use, caller.isExpired ? refuse('TOKEN_EXPIRED') : findingOf(incoming, path, call));
+  const asked = Date.now();
   const first = await callGate(env, ask, trace, true, defer);
   trace.credential = first.credential;
   const isHeld = first.outcome.kind === 'more' && first.outcome.wants === 'digest';
-  const { reply, body } = isHeld ? await asHeld(use, ask) : { reply: first, body: null };
-  if (reply.outcome.kind !== 'ok') return { refusal: refusalOf(reply.outcome), rate: first.rate_limit };
-  const answer = await forwarded(use, ask, reply.outcome.data as Begun, body);
+  const judged: Judged = isHeld ? await asHeld(use, ask) : { reply: first, body: null, asked };
+  const { outcome } = judged.reply;
+  if (outcome.kind !== 'ok') return { refusal: refusalOf(outcome), rate: first.rate_limit };
+  const answer = await forwarded(use, ask, outcome.data as Begun, judged);
   return answer instanceof Response ? answer : { refusal: answer, rate: first.rate_limit };
 }
 

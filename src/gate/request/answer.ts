@@ -51,7 +51,9 @@ export async function answer(shared: Core, { operations, actions }: Abilities, a
     waits ? arrived(core, waits) : true,
     // A job must not wait for itself.
     // safety: no-reply-before-permits-end
-    operation.change && ask.bearer !== 'system' ? permits(core).settled() : undefined,
+    operation.change && !operation.endsNothing && ask.bearer !== 'system'
+      ? permits(core).settled()
+      : undefined,
   ]);
   if (!isInD1 && waits?.must) answered.outcome = notInD1;
   else if (!isInD1 && waits?.isOwn) noteLate(core, ask);

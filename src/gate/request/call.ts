@@ -222,6 +222,8 @@ export interface Operation<I = unknown> {
    */
   authorize?(call: Call<I>, now: number): Refusal | object | null;
   read?(call: Call<I>): OperationOutcome | Promise<OperationOutcome>;
+  /** Its change ends nothing, so it waits for no permits that another one has ended. */
+  endsNothing?: true;
   change?: {
     /** Fetches data for the plan. */
     before?(call: Call<I>): Promise<unknown>;

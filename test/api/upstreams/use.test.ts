@@ -1,16 +1,17 @@
 // Calls of upstreams, as the gate judges and records them: who may call what, what is durable when, and what
 // ends a call. What is sent is tested with the forwarding.
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { newId } from '../../../src/db/ids';
 import { actions, routes } from '../../../src/domains';
 import { runTasks } from '../../../src/gate/tasks/run';
 import { approvalIn, newApprovalPolicy, newOffice } from '../../support/approvals';
 import { bodies } from '../../support/bodies';
 import { signIn } from '../../support/browser';
 import { contain, newAgent, newKey } from '../../support/credentials';
-import { faults } from '../../support/faults';
+import { faults, until } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
 import { begin, newUpstream, tell, upstreamIn } from '../../support/upstreams';
-import { type Answer, type Caller, newOrg, newSecret, send, useWorld, whoami } from '../../support/world';
+import { type Answer, type Caller, db, newOrg, newSecret, send, useWorld, whoami } from '../../support/world';
 
 useWorld();
 beforeEach(() => {
@@ -306,6 +307,93 @@ describe('use: what ends a call', () => {
     }
     // Each call has its entry all the same.
     expect(await entries(o)).toHaveLength(4);
+  });
+});
+
+describe('use: leases', () => {
+  // No lease runs out meanwhile, however slow the machine is.
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** The end of a key, and whether its reply is there. */
+  async function ending(o: Caller, user: Caller, key: string, name: string) {
+    const state = { isReplied: false };
+    const reply = o.del(`/api-keys/${key}`).then((answer) => {
+      state.isReplied = true;
+      return answer;
+    });
+    // The reply waits for D1 too.
+    const stored = db.prepare('select id from credentials where id = ? and revoked_at is not null').bind(key);
+    await until(async () => (await stored.first()) !== null);
+    for (let n = 0; n < 5; n++) await begin(user, name);
+    return { state, reply };
+  }
+
+  it('revocation: its reply waits until the Worker has broken the call off', async () => {
+    const o = await newOrg();
+    const { name } = await newUpstream(o);
+    const { id: key, o: user } = await newKey(o, { scopes: ['secrets:use'] });
+    const intent = await intentOf(user, name);
+    const { state, reply } = await ending(o, user, key, name);
+    expect(state.isReplied).toBe(false);
+    expect(await answer(o, intent, { status: null, code: 'TOKEN_REVOKED' })).toEqual({ may: false });
+    expect((await reply).status).toBe(204);
+  });
+
+  it('revocation: its reply waits for calls that began before the gate did', async () => {
+    const o = await newOrg();
+    const { name } = await newUpstream(o);
+    const { id: key, o: user } = await newKey(o, { scopes: ['secrets:use'] });
+    const intent = await intentOf(user, name);
+    await evict(o);
+    const { state, reply } = await ending(o, user, key, name);
+    expect(state.isReplied).toBe(false);
+    await answer(o, intent, { status: null, code: 'TOKEN_REVOKED' });
+    expect((await reply).status).toBe(204);
+  });
+
+  it('revocation: a question that the gate holds is answered in the turn of the end', async () => {
+    const o = await newOrg();
+    const { name } = await newUpstream(o);
+    const { id: key, o: user } = await newKey(o, { scopes: ['secrets:use'] });
+    const intent = await intentOf(user, name);
+    const held = tell(o, 'alive', { intent, wait: 3_600_000 });
+    const reply = o.del(`/api-keys/${key}`);
+    expect(await held).toEqual({ may: false });
+    await answer(o, intent, { status: null, code: 'TOKEN_REVOKED' });
+    await reply;
+  });
+
+  it('audit: an upload that takes longer than the answer may is not lost while its Worker asks', async () => {
+    const o = await newOrg();
+    const { name } = await newUpstream(o, { timeout_seconds: 1 });
+    const intent = await intentOf(o, name);
+    for (let n = 0; n < 5; n++) {
+      later(10_000);
+      expect(await tell(o, 'alive', { intent })).toEqual({ may: true });
+      await inCore(o, (core) => runTasks(core));
+    }
+    expect(await entries(o)).toEqual([]);
+    expect(await answer(o, intent)).toEqual({ may: true });
+  });
+
+  it('audit: what the gate is told or asked twice, since a reply was lost, counts once', async () => {
+    const o = await newOrg();
+    const { name } = await newUpstream(o, { rate_limit: 1 });
+    const facts = { ip: '203.0.113.7', user_agent: null, reason: null, place: null };
+    const request = { id: newId('req'), ...facts };
+    const first = await begin(o, name, {}, undefined, { request });
+    const second = await begin(o, name, {}, undefined, { request, repeated: true });
+    expect(second.data?.intent).toBe(first.data?.intent);
+    const intent = first.data?.intent as string;
+    const told = { intent, status: 200, code: null, request_bytes: 1 };
+    expect(await tell(o, 'answered', told)).toEqual({ may: true });
+    expect(await tell(o, 'answered', told, { repeated: true })).toEqual({ may: true });
+    expect(await entries(o)).toHaveLength(1);
   });
 });
 

@@ -1,6 +1,6 @@
 // The egress guard: which targets are allowed, and how requests are sent.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { checkTarget, guardedFetch, isPublicAddress } from '../../../src/delivery/egress';
+import { checkTarget, guardedFetch, guardedStream, isPublicAddress } from '../../../src/delivery/egress';
 import { hostileTargets, publicTargets } from './targets';
 
 const strict = { allowPrivate: false };
@@ -173,5 +173,42 @@ describe('egress: requests', () => {
     answer = () => Promise.reject(new Error('connect to http://127.0.0.1:9999/token failed'));
     const got = await guardedFetch(open, 'http://127.0.0.1:9999/token');
     expect(got).toEqual({ unreachable: 'connection_failed', ms: expect.any(Number) });
+  });
+});
+
+describe('egress: streams', () => {
+  const stream = (url: string, method = 'GET') =>
+    guardedStream(strict, url, {
+      method,
+      headers: [['x-a', 'b']],
+      body: null,
+      signal: new AbortController().signal,
+    });
+
+  it.each(['https://127.0.0.1/', 'https://user@hooks.example.com/', 'http://hooks.example.com/'])(
+    'egress: a stream to %s is refused',
+    async (url) => {
+      expect(await stream(url)).toEqual({ unreachable: 'target_refused' });
+      expect(sent).toEqual([]);
+    },
+  );
+
+  it('egress: a stream to a name that leads to a private address is refused', async () => {
+    names['stream-private.example.com'] = { A: ['10.0.0.1'] };
+    expect(await stream('https://stream-private.example.com/')).toEqual({ unreachable: 'private_address' });
+    expect(await stream('https://stream-unknown.example.com/')).toEqual({ unreachable: 'name_not_found' });
+    expect(sent).toEqual([]);
+  });
+
+  it('egress: a stream has the headers given alone, and its redirects are not followed', async () => {
+    names['stream.example.com'] = { A: ['93.184.215.14'] };
+    answer = () => new Response(null, { status: 302, headers: { Location: 'https://10.0.0.1/' } });
+    expect(await stream('https://stream.example.com/a', 'PUT')).toMatchObject({ status: 302 });
+    expect(sent).toMatchObject([
+      {
+        url: 'https://stream.example.com/a',
+        init: { method: 'PUT', redirect: 'manual', headers: [['x-a', 'b']] },
+      },
+    ]);
   });
 });

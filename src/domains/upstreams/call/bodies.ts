@@ -45,10 +45,12 @@ export function uploadOf(
         const { done, value } = await reader.read();
         if (done) return controller.close();
         counts.request += value.length;
-        if (counts.request > most) {
-          watching.end('request_too_large');
+        // safety: use-request-bytes
+        if (counts.request > most) watching.end('request_too_large');
+        // safety: use-upload-ends
+        if (watching.signal.aborted) {
           void reader.cancel().catch(() => {});
-          throw new Error('too large');
+          throw new Error('the call ended');
         }
         watching.heard();
         controller.enqueue(value);
@@ -114,30 +116,39 @@ export function downloadOf(body: ReadableStream<Uint8Array>, given: Download): R
       if (value.length > 0) return value;
     }
   };
+  let isOver = false;
+  /** At its end, whether or not somebody reads just then. */
+  const over = (how: UseEnd, act: () => void) => {
+    if (isOver) return;
+    isOver = true;
+    act();
+    // What still comes from the upstream is not waited for.
+    watching.end('caller_gone');
+    void parts.return(undefined).catch(() => {});
+    ended(how);
+  };
   const source = new ReadableStream<Uint8Array>(
     {
+      start(controller) {
+        const cut = () => over(howOf(watching), () => controller.error(new Error('broken off')));
+        // safety: use-answer-ends
+        watching.signal.addEventListener('abort', cut);
+        if (watching.signal.aborted) cut();
+      },
       async pull(controller) {
         try {
           const part = await next();
-          if (part === null) {
-            controller.close();
-            return ended('complete');
-          }
+          if (part === null) return over('complete', () => controller.close());
           counts.response += part.length;
+          // safety: use-response-bytes
           if (counts.response > most) watching.end('too_large');
-          if (watching.signal.aborted) throw new Error('the call ended');
-          controller.enqueue(part);
+          if (!isOver) controller.enqueue(part);
         } catch {
-          controller.error(new Error('broken off'));
-          const how = howOf(watching);
-          // What still comes from the upstream is not waited for.
-          watching.end('caller_gone');
-          ended(how);
+          over(howOf(watching), () => controller.error(new Error('broken off')));
         }
       },
       cancel() {
         watching.end('caller_gone');
-        ended(howOf(watching));
       },
     },
     { highWaterMark: 0 },

@@ -101,6 +101,7 @@ function headOf({ plan, given: { call } }: Ongoing, response: Response) {
   if (response.status > 599) return rejected('The upstream answered with no valid status.');
   const said = response.headers.get('content-length');
   const length = said !== null && /^\d{1,15}$/.test(said) && kinds?.length === 0 ? Number(said) : null;
+  // safety: use-known-length
   if (hasBody && length !== null && length > plan.max_response_bytes)
     return rejected(`The answer has ${length} bytes, and ${plan.max_response_bytes} are allowed.`);
   return { kinds: kinds ?? [], hasBody, length };
@@ -194,6 +195,7 @@ export async function forward(plan: UsePlan, given: Forwarded, ports: UsePorts):
       watching.end('credential_ended');
     }
   }
+  // safety: use-entry-before-answer
   if (!isGiven) return refuse('TOKEN_REVOKED');
   return answerOf(ongoing, sent.response, head, sent.placed);
 }

@@ -25,11 +25,15 @@ const rejected = (message: string) => new ApiError(refuse('TARGET_REJECTED', { m
 
 const Token = z.object({
   access_token: z.string().regex(/^[\x21-\x7e]{8,8192}$/),
-  expires_in: z.union([z.number(), z.string().regex(/^\d{1,9}$/)]).optional(),
+  expires_in: z.union([z.number().min(0).max(1e9), z.string().regex(/^\d{1,9}$/)]).optional(),
+  token_type: z
+    .string()
+    .regex(/^bearer$/i)
+    .optional(),
 });
 const Installation = z.object({
   token: z.string().regex(/^[\x21-\x7e]{8,8192}$/),
-  expires_at: z.string(),
+  expires_at: z.string().refine((text) => !Number.isNaN(Date.parse(text))),
 });
 const ServiceAccount = z.object({
   private_key: z.string(),
@@ -161,16 +165,13 @@ function tokenOf(auth: OwnToken, plan: UsePlan, egress: Egress, now: number): Pr
 export async function ownTokens(
   plan: UsePlan,
   egress: Egress,
-  ports: Pick<UsePorts, 'keptToken' | 'keepToken'>,
+  ports: Pick<UsePorts, 'ownToken'>,
   now = Date.now(),
 ): Promise<Map<number, string>> {
   const tokens = new Map<number, string>();
   for (const [at, auth] of plan.auth.entries()) {
     if (!isOwn(auth)) continue;
-    const kept = await ports.keptToken(at);
-    const got = kept === null ? await tokenOf(auth, plan, egress, now) : null;
-    if (got) await ports.keepToken(at, got.token, got.expires_at);
-    tokens.set(at, kept ?? (got as Got).token);
+    tokens.set(at, await ports.ownToken(at, () => tokenOf(auth, plan, egress, now)));
   }
   return tokens;
 }

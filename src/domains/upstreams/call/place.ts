@@ -146,6 +146,25 @@ export const headersSet = (auth: readonly UpstreamAuth[]): Set<string> =>
     ),
   );
 
+/** What a token was got with: an API may show the credentials of its clients. */
+function gotWith(entry: UpstreamAuth, { values }: Pick<UsePlan, 'values'>): string[] {
+  const given = namesIn(entry).flatMap((name) => {
+    const value = Object.hasOwn(values, name) ? values[name] : undefined;
+    return value ? [trimmed(value.value)] : [];
+  });
+  const keys = entry.type === 'google_service_account' ? given.flatMap(privateKeyIn) : [];
+  return [...given, ...keys].filter((text) => utf8(text).length >= LEAST_BYTES);
+}
+
+function privateKeyIn(text: string): string[] {
+  try {
+    const { private_key: key } = JSON.parse(text) as { private_key?: unknown };
+    return typeof key === 'string' ? [trimmed(key)] : [];
+  } catch {
+    return [];
+  }
+}
+
 /**
  * Puts the secrets of a plan into a call; throws a refusal if one may not be placed. `tokens`: those that the
  * service got, by the entry of `auth`.
@@ -169,7 +188,7 @@ export function place(
     if (entry.type === 'basic' && header) masked.add(header[1].slice('Basic '.length));
     if (entry.type === 'query')
       query += `${query ? '&' : '?'}${encodeURIComponent(entry.name)}=${encodeURIComponent(filling.fill(entry.value, false))}`;
-    if (token !== null) masked.add(token);
+    if (token !== null) for (const text of [token, ...gotWith(entry, plan)]) masked.add(text);
     for (const value of filling.placed) masked.add(value);
   }
   return { url: `${plan.upstream.base_url}${call.path}${queryAsSent(query)}`, headers, masked: [...masked] };

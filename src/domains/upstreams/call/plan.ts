@@ -69,9 +69,8 @@ export interface UsePorts {
   answered(answer: { status: number | null; code: string | null; request_bytes: number }): Promise<boolean>;
   /** Called once after an answer began. `isNoted`: it took over 60 s, or was cut off. */
   ended(end: { response_bytes: number; how: UseEnd; isNoted: boolean }): Promise<void>;
-  /** A kept token of `auth[index]` that still lasts, opened; null if there is none. */
-  keptToken(index: number): Promise<string | null>;
-  keepToken(index: number, token: string, expires_at: number): Promise<void>;
+  /** The token of `auth[index]`: one that is kept and still lasts, or what `get` gets, which is kept. */
+  ownToken(index: number, get: () => Promise<{ token: string; expires_at: number }>): Promise<string>;
   /** Work that goes on after the answer began. */
   defer(work: Promise<unknown>): void;
 }

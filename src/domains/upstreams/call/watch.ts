@@ -37,6 +37,7 @@ export function watch({ timeout_seconds }: Pick<UsePlan, 'timeout_seconds'>, end
     quiet();
     silence = setTimeout(() => end('timeout'), timeout_seconds * 1000);
   };
+  // safety: use-cut-with-credential
   ends.addEventListener('abort', onEnds);
   if (ends.aborted) onEnds();
   return {

@@ -4,15 +4,16 @@
 import type { Draft } from '../../../gate/audit/entry';
 import type { Core } from '../../../gate/core';
 import { part } from '../../../gate/part';
+import type { Ask } from '../../../gate/request/call';
 
 /** Who makes a call: what it takes to judge them again while it lasts. */
 export interface User {
-  kind: string;
-  /** The member, or the credential. */
-  id: string;
+  bearer: Ask['bearer'];
   credential: string;
   root: string;
   ip: string;
+  /** The upstream as it was then: see `directionOf`. */
+  direction: string;
 }
 
 export interface Intent {
@@ -29,7 +30,7 @@ export interface Intent {
 /** Calls a minute and at a time, of an organisation and of a root. */
 export const MOST_CALLS = { minute: 1000, once: 100, rootMinute: 600, rootOnce: 25 };
 export const MINUTE = 60_000;
-/** For how long an answered call counts that is not heard of: its Worker tells every five seconds. */
+/** For how long an answered call counts that is not heard of: its Worker asks every five seconds. */
 export const HEARD = 15_000;
 
 type Stored = Record<string, SqlStorageValue> & {
@@ -75,7 +76,8 @@ export function createIntents({ storage: { sql } }: Pick<Core, 'storage'>) {
   return {
     begin({ id, upstream, user, draft, at, until }: Omit<Intent, 'isAnswered'>): void {
       sql.exec(
-        'insert into use_intents values (?, ?, ?, ?, ?, ?, ?, 0)',
+        // A call whose first reply was lost is the same call.
+        'insert into use_intents values (?, ?, ?, ?, ?, ?, ?, 0) on conflict do nothing',
         ...[id, upstream, user.root, JSON.stringify(user), JSON.stringify(draft), at, until],
       );
     },
@@ -86,7 +88,9 @@ export function createIntents({ storage: { sql } }: Pick<Core, 'storage'>) {
     answered: (id: string, until: number) =>
       void sql.exec('update use_intents set answered = 1, until = ? where id = ?', until, id),
     heard: (id: string, until: number) =>
-      void sql.exec('update use_intents set until = ? where id = ? and answered = 1', until, id),
+      void sql.exec('update use_intents set until = max(until, ?) where id = ?', until, id),
+    /** It has ended, as its Worker says. */
+    over: (id: string) => void sql.exec('update use_intents set until = 0 where id = ?', id),
     /** Milliseconds until a call may begin; 0 for now. A second where too many are under way. */
     wait(
       now: number,
@@ -104,6 +108,11 @@ export function createIntents({ storage: { sql } }: Pick<Core, 'storage'>) {
         rate === null ? 0 : wait(now, rate, 'upstream = ?', upstream),
       );
     },
+    underWay: (now: number): string[] =>
+      sql
+        .exec<{ id: string }>('select id from use_intents where until > ?', now)
+        .toArray()
+        .map(({ id }) => id),
     /** Up to `limit` calls that ended without a word. */
     lost: (now: number, limit: number): Intent[] =>
       sql

@@ -55,7 +55,7 @@ function standingFor(core: Core, row: CredentialRow): CredentialRow | null {
 }
 
 /** The maker as a caller; null if it has ended. */
-function makerOf(core: Core, { maker, generation, taken_at }: UpstreamRow): Caller | null {
+export function makerOf(core: Core, { maker, generation, taken_at }: UpstreamRow): Caller | null {
   const member = core.rows.get('member', maker);
   if (member) {
     // A panic ends a member's sessions but not the member.

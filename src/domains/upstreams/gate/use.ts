@@ -1,17 +1,12 @@
 // Calls of upstreams in the gate: whether one may begin, and what became of it. Invariants: nothing is sent
 // that `allow`, the caller's bounds, the maker's right and the policies did not let through; the intent is
 // durable before the values leave the gate, and the audit entry before the answer begins.
-import { isWithin as isWithinRange } from '../../../auth/addresses';
 import { type Caller, USING } from '../../../auth/authorize';
-import { takesStill } from '../../../auth/bindings';
 import { matches } from '../../../auth/globs';
-import { newId } from '../../../db/ids';
 import type { SecretRow, UpstreamRow, VersionRow } from '../../../db/schema';
 import { type Code, catalogue, type Refusal, refuse, statusOf } from '../../../errors';
 import type { Draft } from '../../../gate/audit/entry';
 import type { Core } from '../../../gate/core';
-import { callerOf, memberOf } from '../../../gate/identity/caller';
-import { endOf } from '../../../gate/identity/lifetime';
 import { lineageOf } from '../../../gate/identity/lineage';
 import type { Fact, Plan } from '../../../gate/journal/plan';
 import type { Call, Operation, OperationOutcome } from '../../../gate/request/call';
@@ -22,10 +17,13 @@ import { deliver } from '../../secrets/gate/reads';
 import { keep, keyOf, versionOf } from '../../secrets/gate/versions';
 import { readable, revokedVersion } from '../../secrets/rules';
 import { isAllowed } from '../call/allow';
+import { ROUND } from '../call/lease';
 import { behindBase } from '../call/path';
 import type { UseCall, UseEnd } from '../call/plan';
 import { HEARD, type Intent, intents } from './intents';
-import { mayUse, works } from './permission';
+import { directionOf, isAlive, leases } from './leases';
+import { makerOf, mayUse, works } from './permission';
+import { tokens } from './tokens';
 
 const upstreamOf = ({ core, ask }: Call<unknown>): UpstreamRow | null =>
   core.rows.find('upstream', '', ask.named.use ?? '');
@@ -133,10 +131,13 @@ function planOf(given: Call<UseCall>, now: number, fetched: Map<string, VersionR
   );
   if (found.some((version) => !version)) return refuse('UNAVAILABLE', { retry_after: 1 });
   for (const version of fetched.values()) keep(core, version);
-  const wait = intents(core).wait(now, { root: caller.root, upstream: row.id, rate: row.rate_limit });
+  // One request is one call, also where its first reply was lost.
+  const { id } = ask.request;
+  const wait = intents(core).get(id)
+    ? 0
+    : intents(core).wait(now, { root: caller.root, upstream: row.id, rate: row.rate_limit });
   if (wait > 0) return refuse('RATE_LIMITED', { retry_after: Math.ceil(wait / 1000) });
   const environment = slugOf(core, row.environment_id);
-  const id = newId('req', now);
   const used = placed.map(({ id, name, version }) => ({ id, name, version }));
   return {
     status: 200,
@@ -151,7 +152,7 @@ function planOf(given: Call<UseCall>, now: number, fetched: Map<string, VersionR
       max_response_bytes: row.max_response_bytes,
       timeout_seconds: row.timeout_seconds,
       held: null,
-      ends_at: caller.expires_at,
+      ends_at: endsAt(call, row),
     } satisfies Begun,
     isRead: true,
     uses: { upstream: row, secrets: placed, isWriting: isWriting(input.method) },
@@ -169,21 +170,29 @@ function planOf(given: Call<UseCall>, now: number, fetched: Map<string, VersionR
       },
     },
     intent(core: Core, draft: Draft) {
-      const user = { kind: caller.kind, id: caller.id, credential: caller.credential, root: caller.root };
+      const { credential, root } = caller;
+      const user = { bearer: ask.bearer, credential, root, ip: ask.request.ip, direction: directionOf(row) };
       const until = now + row.timeout_seconds * 1000 + HEARD;
-      intents(core).begin({
-        id,
-        upstream: row.id,
-        user: { ...user, ip: ask.request.ip },
-        draft,
-        at: now,
-        until,
-      });
+      intents(core).begin({ id, upstream: row.id, user, draft, at: now, until });
+      // safety: call-begins-under-lease
+      leases(core).give(id);
       core.schedule.at('uses', until);
     },
   };
 }
 const MOST_PATH = 2000;
+
+/** When a call ends by its time: with the caller's lineage, the JWT that a member sent, or the maker. */
+function endsAt({ core, ask: { bearer }, caller }: Call<unknown>, row: UpstreamRow): number | null {
+  const credential = core.rows.get('credential', caller.credential);
+  const times = [
+    caller.expires_at,
+    ...(credential ? lineageOf(core, credential).map(({ expires_at }) => expires_at) : []),
+    typeof bearer === 'object' && 'kind' in bearer ? bearer.until : null,
+    makerOf(core, row)?.expires_at,
+  ].filter((time) => time != null);
+  return times.length ? Math.min(...times) : null;
+}
 
 /** What the Worker gets to make a call. Values are ciphertexts; `held`: only what was approved is sent. */
 export interface Begun {
@@ -206,6 +215,7 @@ const begin: Operation<UseCall> = {
       : { resource: null };
   },
   reach: mayCall,
+  endsNothing: true,
   change: {
     before: versionsOf,
     plan(call, now, { fetched }) {
@@ -220,24 +230,6 @@ const begin: Operation<UseCall> = {
     },
   },
 };
-
-/** Whether whoever made a call may still make it. */
-function isAlive(core: Core, { upstream, user }: Intent): boolean {
-  const row = core.rows.get('upstream', upstream);
-  if (!row || !works(core, row)) return false;
-  const credential = core.rows.get('credential', user.credential);
-  const lineage = credential && lineageOf(core, credential);
-  // safety: use-ends-with-credential
-  if (!lineage || endOf(core, lineage) !== null) return false;
-  // safety: use-ends-with-name-of-binding
-  if (user.kind === 'workload' && !takesStill(lineage[0]?.trust ?? null, user.root)) return false;
-  const caller =
-    user.kind === 'member'
-      ? memberOf(core, user.id, core.rows.get('member', user.id))
-      : callerOf(core, lineage);
-  const ranges = caller.member_addresses ? [...caller.addresses, caller.member_addresses] : caller.addresses;
-  return ranges.every((allowed) => isWithinRange(user.ip, allowed)) && mayUse(caller, row);
-}
 
 /** The audit entry of a call, in the turn in which its intent ends. */
 function settle(
@@ -266,29 +258,66 @@ const isCode = (code: string | null): code is Code => code !== null && Object.ha
 
 /** The answer of an upstream has begun, or there is none. It may be given only if this says so. */
 const answered: Operation<AnsweredInput> = {
-  read({ core, input }) {
+  read({ core, ask, input }) {
     const found = intents(core).get(input.intent);
+    if (!found) return quiet({ may: false });
+    // The reply may have been lost: what it said is said again.
     // safety: use-entry-once
-    if (!found || found.isAnswered) return quiet({ may: false });
+    if (found.isAnswered) return quiet({ may: ask.repeated && isAlive(core, found) });
     const status = input.status ?? (isCode(input.code) ? statusOf(refuse(input.code)) : 502);
     const may = isAlive(core, found);
     const use = found.draft.use && { ...found.draft.use, request_bytes: input.request_bytes };
     const isOver = input.status === null || !may;
     settle(core, found, status, { use }, core.now() + (isOver ? 0 : HEARD));
+    if (isOver) leases(core).over(found.id);
+    // The token was revoked there: the next call gets another one.
+    // safety: refused-token-dropped
+    if (input.status === 401) tokens(core).drop(found.upstream);
     return quiet({ may });
   },
 };
 
-/** Whether a call may go on: asked every few seconds while its answer is streamed. */
-const alive: Operation<{ intent: string }> = {
-  read({ core, input }) {
-    const found = intents(core).get(input.intent);
-    if (!found) return quiet({ may: false });
-    const may = isAlive(core, found);
-    if (may) intents(core).heard(found.id, core.now() + HEARD);
-    return quiet({ may });
+/**
+ * Whether a call may go on. The Worker asks all the time, and the gate holds each question until the call has
+ * ended, or for a while.
+ */
+const alive: Operation<{ intent: string; wait?: number }> = {
+  async read({ core, input: { intent, wait = 0 } }) {
+    const until = Date.now() + Math.min(wait, ROUND);
+    for (;;) {
+      const found = intents(core).get(intent);
+      if (!found || isOver(found) || !isAlive(core, found)) return quiet({ may: false });
+      intents(core).heard(intent, core.now() + HEARD);
+      leases(core).give(intent);
+      const left = until - Date.now();
+      if (left <= 0) return quiet({ may: true });
+      await leases(core).wait(intent, left);
+    }
   },
 };
+
+/** A kept token of the upstream for a call; null if this call gets one. */
+const token: Operation<{ intent: string; index: number }> = {
+  async read({ core, input: { intent, index } }) {
+    const found = intents(core).get(intent);
+    if (!found || isOver(found) || !isAlive(core, found)) return quiet({ failed: 'TOKEN_REVOKED' });
+    return quiet(await tokens(core).take(found, index, core.now()));
+  },
+};
+
+/** What came of getting a token. */
+const keepToken: Operation<{ intent: string; index: number; got: Parameters<Tokens['put']>[2] }> = {
+  read({ core, input: { intent, index, got } }) {
+    const found = intents(core).get(intent);
+    if (found) tokens(core).put(found, index, got, core.now());
+    return quiet({});
+  },
+};
+
+type Tokens = ReturnType<typeof tokens>;
+
+/** Whether a call has been told to have ended. */
+const isOver = ({ isAnswered, until, at }: Intent): boolean => isAnswered && until <= at;
 
 const ENDS: Record<UseEnd, number> = {
   complete: 200,
@@ -303,7 +332,7 @@ const ENDS: Record<UseEnd, number> = {
 const ended: Operation<{ intent: string; response_bytes: number; how: UseEnd; isNoted: boolean }> = {
   read({ core, input }) {
     const found = intents(core).get(input.intent);
-    if (!found?.isAnswered || found.until <= found.at) return quiet({});
+    if (!found?.isAnswered || isOver(found)) return quiet({});
     core.storage.transactionSync(() => {
       if (input.isNoted && found.draft.use)
         core.auditLog.append(
@@ -316,8 +345,9 @@ const ended: Operation<{ intent: string; response_bytes: number; how: UseEnd; is
           core.now(),
         );
       // It ended once: a further word says nothing new.
-      intents(core).heard(found.id, 0);
+      intents(core).over(found.id);
     });
+    leases(core).over(found.id);
     return quiet({});
   },
 };
@@ -329,7 +359,10 @@ const PER_RUN = 200;
 export function recordLost(core: Core, now: number): number | null {
   const lost = intents(core).lost(now, PER_RUN);
   // safety: lost-use-recorded
-  for (const one of lost) settle(core, one, 502, { reason: 'unknown' }, now);
+  for (const one of lost) {
+    settle(core, one, 502, { reason: 'unknown' }, now);
+    leases(core).over(one.id);
+  }
   if (lost.length === PER_RUN) return now;
   return intents(core).sweep(now);
 }
@@ -339,4 +372,6 @@ export const useOperations = {
   'use.answered': answered,
   'use.alive': alive,
   'use.ended': ended,
+  'use.token': token,
+  'use.keep_token': keepToken,
 };
