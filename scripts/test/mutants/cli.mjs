@@ -173,6 +173,12 @@ export const mutants = [
   ...checks({
     'mcp-no-key': 'packages/cli/mcp: credential: an API key, a session token and a member',
     'mcp-agent-only': 'packages/cli/mcp: credential: an API key, a session token and a member',
+    'mcp-keeps-values-out':
+      'packages/cli/mcp-upstreams: credential: one that gets values is refused, unless options allow where they go',
+    'mcp-use-path': 'packages/cli/mcp-upstreams: attack: the path "/v1/%2e%2e/secrets" is not sent',
+    'mcp-use-headers': 'packages/cli/mcp-upstreams: attack: the header "X-Access-Reason" is not sent',
+    'mcp-upstreams-alone':
+      'packages/cli/mcp-upstreams: tools: upstreams and approvals, and nothing that concerns values',
     'mcp-own-token':
       'packages/cli/mcp-attacks: credential: a program gets no setting of svc, and the token of the server is masked in every output',
     'mcp-approvals-together':

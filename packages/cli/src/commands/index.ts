@@ -119,7 +119,7 @@ export const COMMANDS: Record<string, Entry> = {
   },
   mcp: {
     section: 'Access',
-    summary: 'Let an AI agent send HTTP requests with secrets',
+    summary: 'Let an AI agent call APIs without their secrets',
     load: () => import('./mcp.ts'),
   },
   approval: {
