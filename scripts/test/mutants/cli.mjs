@@ -169,6 +169,26 @@ export const mutants = [
     notice: 'packages/cli/run: fallback: the copy is not used if the vault responds, even with a 404',
   },
 
+  // ---------------------------------------------------------------- svc proxy
+  ...checks({
+    'proxy-page': 'packages/cli/proxy: access: Origin is 403',
+    'proxy-host': 'packages/cli/proxy: access: a rebound Host is 403',
+    'proxy-token': 'packages/cli/proxy: access: no key is 403',
+    'proxy-path': 'packages/cli/proxy: access: the path /../other/v1/x does not reach the API',
+    'proxy-inner-host': 'packages/cli/proxy: proxy: within a tunnel, another Host',
+    'proxy-connect-token': 'packages/cli/proxy: proxy: a tunnel without the token',
+    'proxy-own-credential': 'packages/cli/proxy: base URL: the token is taken in X-Api-Key',
+  }),
+  {
+    name: 'svc proxy: its certificates are good for every host',
+    tag: 'proxy-authority-hosts',
+    change: {
+      from: 'new x509.Extension(id_ce_nameConstraints, true, constraints(hosts)),',
+      to: '',
+    },
+    notice: 'packages/cli/proxy: authority: its certificates are good for hosts of upstreams, and for no other',
+  },
+
   // ---------------------------------------------------------------- svc mcp
   ...checks({
     'mcp-no-key': 'packages/cli/mcp: credential: an API key, a session token and a member',

@@ -2,6 +2,7 @@
 // masks the answer, so no value reaches this machine; the agent chooses neither the credential of the call nor
 // its approval; what is sent is the path that the agent wrote.
 import { CliError, usage } from '../errors.ts';
+import { staysBelow } from '../proxy/targets.ts';
 import { everything } from '../secrets.ts';
 import { clean } from '../text.ts';
 import { VERSION } from '../version.ts';
@@ -72,7 +73,13 @@ export async function useUpstream(session: Session, ask: Ask, signal: AbortSigna
 function addressOf(session: Session, { upstream, path, query = {} }: Ask): URL {
   const whole = `${session.origin}/api/v1/orgs/${session.vault.org}/use/${upstream}${path}`;
   // safety: mcp-use-path
-  if (!path.startsWith('/') || !URL.canParse(whole) || new URL(whole).href !== whole || path.includes('#'))
+  if (
+    !path.startsWith('/') ||
+    path.includes('#') ||
+    !staysBelow(path) ||
+    !URL.canParse(whole) ||
+    new URL(whole).href !== whole
+  )
     throw usage(
       'path must begin with / and be written as URLs are: percent-encoded, without . and .. as segments.',
     );
