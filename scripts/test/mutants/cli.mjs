@@ -186,7 +186,8 @@ export const mutants = [
       from: 'new x509.Extension(id_ce_nameConstraints, true, constraints(hosts)),',
       to: '',
     },
-    notice: 'packages/cli/proxy: authority: its certificates are good for hosts of upstreams, and for no other',
+    notice:
+      'packages/cli/proxy: authority: its certificates are good for hosts of upstreams, and for no other',
   },
 
   // ---------------------------------------------------------------- svc mcp

@@ -1,8 +1,8 @@
-// http_request and list_upstreams: HTTP APIs that the vault calls. Invariants: the vault places the secrets and
-// masks the answer, so no value reaches this machine; the agent chooses neither the credential of the call nor
-// its approval; what is sent is the path that the agent wrote.
+// http_request and list_upstreams: HTTP APIs that the vault calls. Invariants: the vault places the secrets
+// and masks the answer, so no value reaches this machine; the agent chooses neither the credential of the
+// call nor its approval; what is sent is the path that the agent wrote.
+import { staysBelow } from '@secrets-vault/client';
 import { CliError, usage } from '../errors.ts';
-import { staysBelow } from '../proxy/targets.ts';
 import { everything } from '../secrets.ts';
 import { clean } from '../text.ts';
 import { VERSION } from '../version.ts';
@@ -106,8 +106,8 @@ function headersOf(session: Session, { method, path, upstream, headers = {}, bod
 }
 
 /**
- * The answer of the upstream. A call that an approval covers is repeated with it: the vault compares the whole
- * call with what deciders were shown.
+ * The answer of the upstream. A call that an approval covers is repeated with it: the vault compares the
+ * whole call with what deciders were shown.
  */
 async function afterApproval(
   session: Session,

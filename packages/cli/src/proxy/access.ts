@@ -1,5 +1,5 @@
-// What a program must bring to use svc proxy. Invariant: a request without the token of its run, one that a web
-// page sent, and one that was meant for another address are refused before the vault is asked anything.
+// What a program must bring to use svc proxy. Invariant: a request without the token of its run, one that a
+// web page sent, and one that was meant for another address are refused before the vault is asked anything.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 

@@ -1,6 +1,6 @@
 // Sends requests of a program to the vault, and its answers back, as they come. Invariants: the program's own
-// credential is not sent on, and the vault's does not reach the program; what one side breaks off is broken off
-// on the other.
+// credential is not sent on, and the vault's does not reach the program; what one side breaks off is broken
+// off on the other.
 import http from 'node:http';
 import https from 'node:https';
 import type { Duplex } from 'node:stream';

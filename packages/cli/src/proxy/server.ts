@@ -1,14 +1,15 @@
 // The servers of one run of svc proxy, all on 127.0.0.1: a port for each upstream, and an HTTPS proxy that
-// serves the hosts of upstreams itself and tunnels the rest. Invariant: each request is judged before the vault
-// is asked anything.
+// serves the hosts of upstreams itself and tunnels the rest. Invariant: each request is judged before the
+// vault is asked anything.
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import tls from 'node:tls';
+import { staysBelow } from '@secrets-vault/client';
 import { hasKey, hasProxyKey, isOfPage } from './access.ts';
 import type { Authority } from './authority.ts';
 import { forward, type Gateway, type Incoming, refuse, upgrade } from './forward.ts';
-import { cut, placeOf, staysBelow, type Target } from './targets.ts';
+import { cut, placeOf, type Target } from './targets.ts';
 
 const ADDRESS = '127.0.0.1';
 

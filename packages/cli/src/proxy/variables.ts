@@ -1,5 +1,5 @@
-// The environment of a program of svc proxy. Invariant: it holds the token of the run in place of every key that
-// it names, and no credential of svc.
+// The environment of a program of svc proxy. Invariant: it holds the token of the run in place of every key
+// that it names, and no credential of svc.
 import fs from 'node:fs';
 import path from 'node:path';
 import tls from 'node:tls';
