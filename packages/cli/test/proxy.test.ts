@@ -1,5 +1,5 @@
-// svc proxy against a real vault: what programs get, what reaches the API, and what is refused before the vault
-// is asked anything.
+// svc proxy against a real vault: what programs get, what reaches the API, and what is refused before the
+// vault is asked anything.
 import { execFile } from 'node:child_process';
 import crypto from 'node:crypto';
 import { once } from 'node:events';

@@ -74,7 +74,7 @@ export function sdkVariables(
   return { ...set, SVC_PROXY_TOKEN: token };
 }
 
-/** Files of certificates: the authority's with those that a program adds, and with all that it would trust. */
+/** Files of certificates: the authority's beside those that a program adds, and beside all that it trusts. */
 export interface Certificates {
   added: string;
   all: string;
