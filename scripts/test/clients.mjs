@@ -1,4 +1,4 @@
-// `npm run test:runtimes` and `npm run test:generated-clients`: tools too large to be dependencies are
+// `npm run test:runtimes`, `test:generated-clients` and `test:upstream-sdks`: tools too large to be dependencies are
 // installed once into .sdks; then the packages' tests that need them are run. Tools that cannot be installed
 // are named, and their tests are skipped.
 import { spawnSync } from 'node:child_process';
@@ -25,6 +25,12 @@ function run(command, args, env = {}) {
 if (which === 'runtimes') {
   const prefix = path.join(folder, 'runtimes');
   run('npm', ['install', '--no-save', '--prefix', prefix, 'bun@1.4.5', 'deno@2.9.6', 'node@20.20.2']);
+} else if (which === 'sdks') {
+  const prefix = path.join(folder, 'upstreams');
+  const sdks = ['openai@7.59.0', '@anthropic-ai/sdk@1.14.0', 'stripe@23.1.0', '@octokit/rest@22.0.1'];
+  run('npm', ['install', '--no-save', '--ignore-scripts', '--prefix', prefix, ...sdks]);
+  run('python3', ['-m', 'venv', path.join(prefix, 'venv')]);
+  run(path.join(prefix, 'venv/bin/pip'), ['install', '--quiet', 'boto3==1.44.8']);
 } else {
   const venv = path.join(folder, 'generators');
   run('python3', ['-m', 'venv', venv]);
@@ -39,7 +45,7 @@ const args = [
   'run',
   '--config',
   'vitest.packages.config.ts',
-  `packages/client/test/${which}.test.ts`,
+  `packages/${which === 'sdks' ? 'cli' : 'client'}/test/${which}.test.ts`,
   ...(which === 'runtimes' ? ['packages/client/test/restart.test.ts'] : []),
 ];
 process.exitCode =

@@ -9,6 +9,8 @@ export type Approval = components['schemas']['Approval'];
 export interface OpenVault {
   vault: Vault;
   org_id: string;
+  /** The credential as a bearer token, or another one after the vault refused it. */
+  bearer(refused?: string): Promise<string | null>;
 }
 
 /** What asking for a decision needs of the context of a command. */

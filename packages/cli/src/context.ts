@@ -196,9 +196,11 @@ export class Context {
     const org = this.setting('org')?.value;
     if (!org && identity.kind === 'ci') throw usage('No organisation is set.', 'Set SVC_ORG_ID');
     const org_id = org ?? (await this.ownOrg(() => createVault({ ...base, org: '' })));
+    const vault = createVault({ ...base, org: org_id, environment: this.setting('environment')?.value });
     return {
-      vault: createVault({ ...base, org: org_id, environment: this.setting('environment')?.value }),
+      vault,
       org_id,
+      bearer: async (refused) => (key ? (refused === undefined ? key : null) : vault.token(refused)),
     };
   }
 

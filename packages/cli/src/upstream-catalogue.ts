@@ -5,6 +5,13 @@ import type { components } from '@secrets-vault/client';
 
 type Fields = Pick<components['schemas']['UpstreamIn'], 'base_url' | 'auth' | 'allow'>;
 
+/** What programs read from their environment. */
+export interface Sdk {
+  /** Variables of base URLs, each with the path that it has at the vendor. */
+  urls: Record<string, string>;
+  keys: readonly string[];
+}
+
 interface Ready {
   /** What calls may do, in the words of the list. */
   what: string;
@@ -13,6 +20,8 @@ interface Ready {
   /** The vendor's page on its credential. */
   source: string;
   fields(secret: string): Fields;
+  /** For svc proxy. */
+  sdk: Sdk;
 }
 
 const bearer = (secret: string): Fields['auth'] => [
@@ -24,6 +33,7 @@ export const CATALOGUE: Record<string, Ready> = {
     what: 'make and read payments, customers and refunds',
     secret: 'STRIPE_SECRET_KEY',
     source: 'https://docs.stripe.com/api/authentication',
+    sdk: { urls: { STRIPE_API_BASE: '' }, keys: ['STRIPE_SECRET_KEY', 'STRIPE_API_KEY'] },
     fields: (secret) => ({
       base_url: 'https://api.stripe.com',
       auth: bearer(secret),
@@ -43,6 +53,7 @@ export const CATALOGUE: Record<string, Ready> = {
     what: 'ask models, and make embeddings',
     secret: 'OPENAI_API_KEY',
     source: 'https://platform.openai.com/docs/api-reference/authentication',
+    sdk: { urls: { OPENAI_BASE_URL: '/v1', OPENAI_API_BASE: '/v1' }, keys: ['OPENAI_API_KEY'] },
     fields: (secret) => ({
       base_url: 'https://api.openai.com',
       auth: bearer(secret),
@@ -59,6 +70,7 @@ export const CATALOGUE: Record<string, Ready> = {
     what: 'ask models',
     secret: 'ANTHROPIC_API_KEY',
     source: 'https://docs.anthropic.com/en/api/overview',
+    sdk: { urls: { ANTHROPIC_BASE_URL: '' }, keys: ['ANTHROPIC_API_KEY'] },
     fields: (secret) => ({
       base_url: 'https://api.anthropic.com',
       auth: [{ type: 'header', name: 'x-api-key', value: `{{${secret}}}` }],
@@ -72,6 +84,7 @@ export const CATALOGUE: Record<string, Ready> = {
     what: 'read repositories, and write issues and pull requests',
     secret: 'GITHUB_TOKEN',
     source: 'https://docs.github.com/en/rest/authentication/authenticating-to-the-rest-api',
+    sdk: { urls: { GITHUB_API_URL: '' }, keys: ['GITHUB_TOKEN', 'GH_TOKEN'] },
     fields: (secret) => ({
       base_url: 'https://api.github.com',
       auth: bearer(secret),
@@ -88,6 +101,7 @@ export const CATALOGUE: Record<string, Ready> = {
     what: 'write messages, and read channels',
     secret: 'SLACK_BOT_TOKEN',
     source: 'https://docs.slack.dev/authentication/tokens',
+    sdk: { urls: {}, keys: ['SLACK_BOT_TOKEN', 'SLACK_TOKEN'] },
     fields: (secret) => ({
       base_url: 'https://slack.com',
       auth: bearer(secret),

@@ -58,6 +58,7 @@ describe('tools', () => {
       'check_secret',
       'http_request',
       'list_secrets',
+      'list_upstreams',
       'rotate_secret',
       'run_command',
       'wait_for_approval',
@@ -83,8 +84,9 @@ describe('tools', () => {
     expect(names).toContain('http_request');
     expect(names).not.toContain('run_command');
     expect(await plain.run(['echo', 'ran'])).toMatchObject({ isError: true });
-    expect(plain.stderr()).toContain(`http_request: ${echo.host}\n`);
-    expect(plain.stderr()).not.toContain('WARNING');
+    expect(plain.stderr()).toContain(`http_request: upstreams, ${echo.host}\n`);
+    expect(plain.stderr()).toContain('WARNING: values come to this machine');
+    expect(plain.stderr()).not.toContain('--allow-run');
     await plain.close();
     const gives = 'can print it in any encoding, so the agent can read every value that it can use';
     expect(agent.stderr()).toContain(gives);
@@ -349,7 +351,7 @@ describe('credential', () => {
       value: VALUE,
     });
     expect((await reader.call('read_secret', { name: 'OTHER' })).isError).toBe(true);
-    expect((await reader.client.listTools()).tools.map(({ name }) => name)).not.toContain('http_request');
+    expect((await reader.call('http_request', { url: echo.url })).isError).toBe(true);
     await reader.close();
   });
 

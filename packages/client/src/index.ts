@@ -19,6 +19,7 @@ export {
 export { type EventType, eventTypes } from './event-types.js';
 export type { ListenOptions } from './listeners.js';
 export type * from './options.js';
+export { staysBelow } from './paths.js';
 export { covers } from './scopes.js';
 export { Secret } from './secret.js';
 export { secretTypes } from './secret-types.js';

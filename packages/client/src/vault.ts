@@ -358,6 +358,16 @@ export class Vault {
     this.close();
   }
 
+  /**
+   * The token of a request that {@link Vault.api} does not send, or another one after the vault refused it.
+   *
+   * @internal
+   */
+  async token(refused?: string, signal?: AbortSignal): Promise<string | null> {
+    this.#assertOpen();
+    return refused === undefined ? this.#tokens.current(signal) : this.#tokens.after(refused, signal);
+  }
+
   #environmentOf(call: CallOptions): string | undefined {
     return call.environment ?? this.#options.environment;
   }

@@ -40,6 +40,7 @@ const readers: Record<string, (id: string) => Promise<{ data: Resource | undefin
   pol: (id) => vault().api.GET('/orgs/{org_id}/policies/{id}', at(id)),
   whk: (id) => vault().api.GET('/orgs/{org_id}/webhooks/{id}', at(id)),
   log: (id) => vault().api.GET('/orgs/{org_id}/log-streams/{id}', at(id)),
+  ups: (id) => vault().api.GET('/orgs/{org_id}/upstreams/{id}', at(id)) as never,
   dom: (id) => vault().api.GET('/orgs/{org_id}/domains/{id}', at(id)),
   sso: (id) => vault().api.GET('/orgs/{org_id}/sso-connections/{id}', at(id)),
   int: (id) => vault().api.GET('/orgs/{org_id}/integrations/{id}', at(id)),

@@ -129,7 +129,21 @@ async function withIntegrations({ api }: Person): Promise<Record<string, string>
     config: { url: 'https://siem.example.com/audit' },
     enabled: false,
   });
-  return { webhook: webhook.id, logStream: logStream.id, connection: connection.id, run: run.syncId };
+  await api('POST', '/secrets', { name: 'UPSTREAM_KEY', type: 'api_key', value: 'x'.repeat(40) });
+  const upstream = await api('POST', '/upstreams', {
+    name: 'w'.repeat(63),
+    base_url: `https://${'w'.repeat(60)}.example.com`,
+    environment: 'production',
+    auth: [{ type: 'header', name: 'Authorization', value: 'Bearer {{UPSTREAM_KEY}}' }],
+    allow: [{ methods: ['GET', 'POST'], paths: [`/${'w'.repeat(120)}`, '/v1/*'] }],
+  });
+  return {
+    upstream: upstream.id,
+    webhook: webhook.id,
+    logStream: logStream.id,
+    connection: connection.id,
+    run: run.syncId,
+  };
 }
 
 /** A contained key, whose session read a secret. */
@@ -183,6 +197,7 @@ export async function fill(person: Person): Promise<string[]> {
     '/syncs/connections/:id': integrations.connection ?? '',
     '/notifications/:id': integrations.connection ?? '',
     '/webhooks/:id': integrations.webhook ?? '',
+    '/upstreams/:id': integrations.upstream ?? '',
     '/log-streams/:id': integrations.logStream ?? '',
   };
   return [...paths.map((path) => addressOf(path, ids)), ...tabsOf(ids)];

@@ -58,6 +58,52 @@ describe.skipIf(!executablePath)('console: integrations', () => {
     expectQuiet(ann);
   });
 
+  it('an upstream is made from the catalogue, changed as it was seen, and deleted', async () => {
+    const { page, go, api } = ann;
+    await go('/upstreams', 'Upstreams');
+    await page.getByText('No upstreams yet').waitFor();
+    await page.getByRole('button', { name: 'Create an upstream' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('API', { exact: true }).selectOption('openai');
+    await dialog.getByLabel('Secret', { exact: true }).fill('app/JWT');
+    await dialog.getByLabel('Environment').selectOption('production');
+    expect(await dialog.getByLabel('Requests').inputValue()).toContain('"Bearer {{app/JWT}}"');
+    await dialog.getByRole('button', { name: 'Create upstream' }).click();
+    await page.waitForSelector('h1:text-is("openai")');
+    const [made] = (await api('GET', '/upstreams')).data;
+    expect(made).toMatchObject({
+      base_url: 'https://api.openai.com',
+      secrets: ['app/JWT'],
+      status: 'active',
+    });
+    await page.getByText('POST /v1/chat/completions').waitFor();
+    await page.getByText('Never').waitFor();
+
+    await page.getByRole('button', { name: 'Change', exact: true }).click();
+    await api('PATCH', `/upstreams/${made.id}`, { rate_limit: 5 });
+    const requests = dialog.getByLabel('Requests');
+    await requests.fill('{');
+    await dialog.getByText('Not a JSON object.').waitFor();
+    await requests.fill(JSON.stringify({ allow: [{ methods: ['GET'], paths: ['/v1/models'] }] }));
+    await dialog.getByRole('button', { name: 'Save upstream' }).click();
+    // Somebody else changed it meanwhile.
+    await dialog.getByText('Someone else changed this in the meantime.').waitFor();
+    expect((await api('GET', `/upstreams/${made.id}`)).allow).toHaveLength(2);
+    await page.keyboard.press('Escape');
+    const discard = page.getByRole('button', { name: /discard/i });
+    if (await discard.isVisible()) await discard.click();
+
+    await go(`/upstreams/${made.id}`, 'openai');
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await dialog.getByRole('button', { name: 'Delete upstream' }).click();
+    await page.waitForSelector('h1:text-is("Upstreams")');
+    await page.getByText('No upstreams yet').waitFor();
+    expect((await api('GET', '/upstreams')).data).toEqual([]);
+    expect(ann.said.filter((line) => !line.includes('412'))).toEqual([]);
+    ann.said.length = 0;
+  });
+
   it('a running sync shows its status, and can be cancelled', async () => {
     const { page, go, api } = ann;
     const { id } = await cluster('Slow cluster');

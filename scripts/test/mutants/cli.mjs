@@ -169,10 +169,37 @@ export const mutants = [
     notice: 'packages/cli/run: fallback: the copy is not used if the vault responds, even with a 404',
   },
 
+  // ---------------------------------------------------------------- svc proxy
+  ...checks({
+    'proxy-page': 'packages/cli/proxy: access: Origin is 403',
+    'proxy-host': 'packages/cli/proxy: access: a rebound Host is 403',
+    'proxy-token': 'packages/cli/proxy: access: no key is 403',
+    'proxy-path': 'packages/cli/proxy: access: the path /../other/v1/x does not reach the API',
+    'proxy-inner-host': 'packages/cli/proxy: proxy: within a tunnel, another Host',
+    'proxy-connect-token': 'packages/cli/proxy: proxy: a tunnel without the token',
+    'proxy-own-credential': 'packages/cli/proxy: base URL: the token is taken in X-Api-Key',
+  }),
+  {
+    name: 'svc proxy: its certificates are good for every host',
+    tag: 'proxy-authority-hosts',
+    change: {
+      from: 'new x509.Extension(id_ce_nameConstraints, true, constraints(hosts)),',
+      to: '',
+    },
+    notice:
+      'packages/cli/proxy: authority: its certificates are good for hosts of upstreams, and for no other',
+  },
+
   // ---------------------------------------------------------------- svc mcp
   ...checks({
     'mcp-no-key': 'packages/cli/mcp: credential: an API key, a session token and a member',
     'mcp-agent-only': 'packages/cli/mcp: credential: an API key, a session token and a member',
+    'mcp-keeps-values-out':
+      'packages/cli/mcp-upstreams: credential: one that gets values is refused, unless options allow where they go',
+    'mcp-use-path': 'packages/cli/mcp-upstreams: attack: the path "/v1/%2e%2e/secrets" is not sent',
+    'mcp-use-headers': 'packages/cli/mcp-upstreams: attack: the header "X-Access-Reason" is not sent',
+    'mcp-upstreams-alone':
+      'packages/cli/mcp-upstreams: tools: upstreams and approvals, and nothing that concerns values',
     'mcp-own-token':
       'packages/cli/mcp-attacks: credential: a program gets no setting of svc, and the token of the server is masked in every output',
     'mcp-approvals-together':

@@ -39,6 +39,11 @@ export const COMMANDS: Record<string, Entry> = {
     summary: 'Run a command with secrets in its environment',
     load: () => import('./run.ts'),
   },
+  proxy: {
+    section: 'Secrets',
+    summary: 'Run a command that uses APIs without their keys',
+    load: () => import('./proxy.ts'),
+  },
   get: { section: 'Secrets', summary: 'Print the value of a secret', load: () => import('./get.ts') },
   set: { section: 'Secrets', summary: 'Create a secret or change its value', load: () => import('./set.ts') },
   list: {
@@ -119,7 +124,7 @@ export const COMMANDS: Record<string, Entry> = {
   },
   mcp: {
     section: 'Access',
-    summary: 'Let an AI agent send HTTP requests with secrets',
+    summary: 'Let an AI agent call APIs without their secrets',
     load: () => import('./mcp.ts'),
   },
   approval: {

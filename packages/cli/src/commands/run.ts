@@ -87,7 +87,7 @@ export default command<Options>({
     for (const warning of warningsOf(first)) context.out.warn(warning);
     if (first.missing.length > 0) throw await notThere(context, first.missing);
     try {
-      if (!options.watch) return await runOnce(context, rest, first);
+      if (!options.watch) return await runOnce(context, rest, first.env);
       const { vault } = await context.vault();
       const subscribe = (onChange: () => void, onRefused: (error: unknown) => void) =>
         vault.onChange((change) => concerns(change) && onChange(), {
@@ -221,7 +221,8 @@ async function fallbackOf(
   );
 }
 
-async function runOnce(context: Context, line: string[], { env }: Variables): Promise<number> {
+/** Runs a command to its end. Returns its exit code. */
+export async function runOnce(context: Context, line: string[], env: NodeJS.ProcessEnv): Promise<number> {
   const child = new Child(line, env, context.host.cwd);
   const stop = forwardSignals(Boolean(context.host.stdin.isTTY), () => child);
   try {

@@ -36,7 +36,7 @@ export interface Answer {
 const NOT_SET =
   /^(host|content-length|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|via|alt-used|destination|base-url|request-uri|proxy(-.*)?|sec-.*|forwarded|(x-)?(.*-)?(forwarded|original|rewrite|unencoded|override|accel)-.*|x-(http-)?(method|host|path|url|uri|destinationurl|script-name|proxy-.*)(-override)?|range|if-range|accept-encoding)$/i;
 /** Characters allowed in a header value: no line break, which would start another header. */
-const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+export const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** Sends a request. */
 export async function httpRequest(session: Session, ask: Ask, signal: AbortSignal): Promise<Answer> {
@@ -166,29 +166,40 @@ async function send(
   try {
     // safety: mcp-no-redirect
     const response = await fetch(url, { ...init, redirect: 'manual', signal: ends });
-    const body = new Gathered();
-    if (response.body) for await (const chunk of response.body) if (!body.push(chunk)) break;
-    const headers: Record<string, string> = {};
-    for (const [name, text] of response.headers) {
-      const key = session.mask(name);
-      const shown = session.mask(Buffer.from(text, 'latin1')).slice(0, 2_000);
-      headers[key] = key in headers ? `${headers[key]}\n${shown}` : shown;
-    }
-    return {
-      status: response.status,
-      status_text: session.mask(response.statusText),
-      headers,
-      body: body.shown(session, characters),
-    };
+    return await answerOf(session, response, characters);
   } catch (error) {
     signal.throwIfAborted();
-    const why = (error as { cause?: { code?: unknown } }).cause?.code;
-    const what = ends.aborted
-      ? `did not respond within ${timeout} s`
-      : `cannot be reached${typeof why === 'string' ? ` (${why})` : ''}`;
-    throw new CliError(`${url.host} ${what}. The request may have taken effect.`, {
-      exit: 'unreachable',
-      code: 'REQUEST_FAILED',
-    });
+    throw failed(url.host, error, ends.aborted ? timeout : undefined);
   }
+}
+
+/** A response, read up to a limit and masked. */
+export async function answerOf(session: Session, response: Response, characters: number): Promise<Answer> {
+  const body = new Gathered();
+  if (response.body) for await (const chunk of response.body) if (!body.push(chunk)) break;
+  const headers: Record<string, string> = {};
+  for (const [name, text] of response.headers) {
+    const key = session.mask(name);
+    const shown = session.mask(Buffer.from(text, 'latin1')).slice(0, 2_000);
+    headers[key] = key in headers ? `${headers[key]}\n${shown}` : shown;
+  }
+  return {
+    status: response.status,
+    status_text: session.mask(response.statusText),
+    headers,
+    body: body.shown(session, characters),
+  };
+}
+
+/** That there is no response. @param waited in seconds, if the time is up */
+export function failed(who: string, error: unknown, waited: number | undefined): CliError {
+  const why = (error as { cause?: { code?: unknown } }).cause?.code;
+  const what =
+    waited === undefined
+      ? `cannot be reached${typeof why === 'string' ? ` (${why})` : ''}`
+      : `did not respond within ${waited} s`;
+  return new CliError(`${who} ${what}. The request may have taken effect.`, {
+    exit: 'unreachable',
+    code: 'REQUEST_FAILED',
+  });
 }

@@ -42,17 +42,27 @@ export class Session {
 
   constructor(
     readonly vault: Vault,
+    /** Where the vault is. */
+    readonly origin: string,
+    /** Its secrets are used; empty if only upstreams are. */
     readonly environment: string,
     readonly policy: Policy,
     /** Directory in which commands run. */
     readonly root: string,
     readonly env: NodeJS.ProcessEnv,
     private readonly reason: string | undefined,
-    token: string,
+    /** The agent credential, which calls of upstreams bring themselves. */
+    readonly token: string,
   ) {
     // Programs of the same user can read the server's own token from its environment or a file.
     // safety: mcp-own-token
     this.masker.add('credential of this server', token);
+  }
+
+  /** Whether values may come to this machine. Otherwise http_request calls upstreams alone. */
+  get placesValues(): boolean {
+    const { programs, allowRead } = this.policy;
+    return this.reachable.length > 0 || programs !== undefined || allowRead;
   }
 
   /** Every host that http_request may call. */
@@ -182,12 +192,13 @@ export function heldBy(error: unknown): { id: string; status: string } | undefin
 }
 
 /** The error for a call that needs approval. It says how to get one. */
-export function notYet(held: Held[], call?: Call): CliError {
+export function notYet(held: Held[], call?: Call, link?: string): CliError {
   const list = held.map(({ name, id, status }) => `${clean(name)}: ${id} (${clean(status)})`).join(', ');
   const asked = call
     ? ` The approval is for this call alone: ${call.tool} ${clean(call.shown.slice(0, MOST_SHOWN))}; sha256 ${call.digest}.`
     : '';
-  return new CliError(`A person must approve this first: ${list}. Nothing was done.${asked}`, {
+  const where = link ? ` They decide at ${link}, where they see the whole call.` : '';
+  return new CliError(`A person must approve this first: ${list}. Nothing was done.${asked}${where}`, {
     exit: 'approval',
     code: 'APPROVAL_REQUIRED',
     next: 'Tell the person, call wait_for_approval with the id, then repeat the same call',
