@@ -27,6 +27,7 @@ import type { Person } from '../rules';
 import { type Decision, decide } from './decide';
 import { bringing, changed, places, positionOf } from './given';
 import { logout } from './logout';
+import { testOperations } from './tests';
 
 /** What the Worker has verified of a sign-in. */
 export interface SsoInput {
@@ -355,4 +356,5 @@ export const ssoSigninOperations = {
   'auth.sso_confirm': confirm,
   'auth.sso_logout': logout,
   'member.unlink': unlink,
+  ...testOperations,
 };

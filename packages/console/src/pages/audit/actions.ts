@@ -28,7 +28,7 @@ const VERBS: Record<string, [label: string, verbs: string]> = {
     'Integrations',
     'create delete deliver generate import list notify platforms read sync sync_auto sync_cancel sync_end sync_run sync_status syncs update',
   ],
-  sso_connection: ['Single sign-on', 'create delete list read update'],
+  sso_connection: ['Single sign-on', 'create delete list read test update'],
   incident: ['Incidents', 'list read update'],
   integrity: ['Integrity', 'alarm'],
   scan: ['Leak scans', 'create'],
