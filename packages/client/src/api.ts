@@ -3555,11 +3555,27 @@ export interface paths {
     "/orgs/{org_id}/members/{id}/links": {
         parameters: {
             query?: never;
-            header?: never;
-            path?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the member. */
+                id: components["parameters"]["id.2"];
+            };
             cookie?: never;
         };
-        get?: never;
+        /**
+         * List a member's links to identity providers
+         * @description Needs the scope `members:read`.
+         */
+        get: operations["member_links"];
         put?: never;
         post?: never;
         /**
@@ -9127,6 +9143,29 @@ export interface components {
         SsoLinkOptionsIn: Record<string, never>;
         SsoLinkIn: {
             response: components["schemas"]["PasskeyAssertion"];
+        };
+        SsoLinkPage: {
+            data: components["schemas"]["SsoLink"][];
+            /** @description null on the last page. */
+            next_cursor: string | null;
+            has_more: boolean;
+        };
+        SsoLink: {
+            /** @example lnk_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /** @example sso_01M9xQeKcX3vTz6nWJfQ4b */
+            connection_id: string;
+            /** @example https://login.example.com */
+            issuer: string;
+            /**
+             * @description The id of the person at the provider. Of Entra: tenant, slash, object.
+             * @example 00u1b2c3d4
+             */
+            subject: string;
+            /** @description Whether the connection is there. A link of a deleted one lets nobody in. */
+            live: boolean;
+            /** Format: date-time */
+            created_at: string;
         };
         DeviceLogin: {
             /**
@@ -17415,6 +17454,44 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SsoStarted"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    member_links: {
+        parameters: {
+            query?: {
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+            };
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the member. */
+                id: components["parameters"]["id.2"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SsoLinkPage"];
                 };
             };
             default: components["responses"]["Refused"];

@@ -1,5 +1,5 @@
-// Beginning a sign-in at a connection's provider: where the browser goes, and the cookie that binds what comes
-// back to it.
+// Beginning a sign-in at a connection's provider: where the browser goes, and the cookie that binds what
+// comes back to it.
 import { generateRandomCodeVerifier, generateRandomNonce } from 'oauth4webapi';
 import type { BaseContext } from '../../http/context';
 import { SSO_CALLBACK } from '../sso/wire';

@@ -7,6 +7,7 @@ import { ApiError, refuse, statusOf } from '../../errors';
 import type { Ask } from '../../gate/request/call';
 import { refusalOf } from '../../gate/request/outcome';
 import type { PublicAnswer, PublicContext } from '../../http/context';
+import { listRoute } from '../../http/list';
 import { by, route } from '../../http/route';
 import { isJwt, readSession } from '../../keys/jwt';
 import { signingKeysOf } from '../../keys/signing';
@@ -204,6 +205,15 @@ export const ssoSigninRoutes = [
       const { json, headers } = await begin(context, found, { tests });
       return { json, headers };
     },
+  }),
+  listRoute({
+    path: '/orgs/{org_id}/members/{id}/links',
+    action: 'member.links',
+    tag,
+    summary: "List a member's links to identity providers",
+    answers: { 200: wire.SsoLinkPage },
+    refusals: ['NOT_FOUND'],
+    named: by('member'),
   }),
   route({
     method: 'delete',

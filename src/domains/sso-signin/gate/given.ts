@@ -80,8 +80,8 @@ function held(call: Call<unknown>, row: TeamMemberRow, isWanted: boolean): Put |
 }
 
 /**
- * What a connection loses with teams that it no longer maps: the places that the claim or SCIM holds there for
- * its people. SCIM keeps its hold on a team that it made.
+ * What a connection loses with teams that it no longer maps: the places that the claim or SCIM holds there
+ * for its people. SCIM keeps its hold on a team that it made.
  */
 export function leftPlaces(call: Call<unknown>, before: SsoConnectionRow, after: SsoConnectionRow): Rows {
   const { core } = call;

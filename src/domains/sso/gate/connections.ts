@@ -217,12 +217,14 @@ const update: Operation<Partial<Gives> & { configures: boolean; made?: Made }> =
       const left = row.domains.filter((id) => !after.domains.includes(id));
       const places = leftPlaces(call, row, after);
       if (places.writes.length + places.deletes.length > MOST_LEFT) return tooManyLeave;
+      const what = gives ? inWords(call, row, after) : `change the connection ${row.name}`;
+      const ending = places.deletes.length;
       return {
         status: 200,
         data: shown(call, after),
         writes: [put, ...lapsing(call, [row], left, now), ...places.writes],
         deletes: places.deletes,
-        describes: gives ? inWords(call, row, after) : `change the connection ${row.name}`,
+        describes: ending ? `${what}, and end ${ending} of the memberships that it gave` : what,
       };
     },
   },

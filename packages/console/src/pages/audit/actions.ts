@@ -38,7 +38,7 @@ const VERBS: Record<string, [label: string, verbs: string]> = {
   ],
   scim_token: ['SCIM tokens', 'create list revoke'],
   log_stream: ['Log streams', 'create delete deliver disable list read seek test update'],
-  member: ['Members', 'access create delete enrol list read readmit resume suspend unlink update'],
+  member: ['Members', 'access create delete enrol links list read readmit resume suspend unlink update'],
   org: ['Organisation', 'accept_clock adopt create delete list panic read recover reset_gate update'],
   passkey: ['Passkeys', 'create delete list update'],
   policy: ['Policies', 'create delete list read update violations'],

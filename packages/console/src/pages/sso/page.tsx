@@ -72,8 +72,9 @@ function Connections() {
           {
             label: 'Members',
             width: '14rem',
-            cell: ({ jit, enforce }) => (
+            cell: ({ jit, enforce, stopped_at }) => (
               <span class="chips">
+                {stopped_at && <Badge tone="bad">Stopped by a panic</Badge>}
                 {enforce && <Badge tone="accent">Required</Badge>}
                 {jit && <Badge>Makes members</Badge>}
               </span>
