@@ -1,5 +1,5 @@
-// What a contained credential and its descendants set up besides secrets and credentials: log streams, domains
-// and connections to identity providers, with names for those who may list them.
+// What a contained credential and its descendants set up besides secrets and credentials: log streams,
+// domains and connections to identity providers, with names for those who may list them.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { append } from '../../support/audit';
 import { contain, newKey } from '../../support/credentials';

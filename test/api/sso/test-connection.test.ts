@@ -1,5 +1,6 @@
-// The test of a connection: an owner sees what a provider says and what a sign-in would do, and nobody is signed
-// in. What comes back counts only in the browser that began it, once, and while the owner's session is alive.
+// The test of a connection: an owner sees what a provider says and what a sign-in would do, and nobody is
+// signed in. What comes back counts only in the browser that began it, once, and while the owner's session is
+// alive.
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Browser } from '../../support/browser';
 import { signIn } from '../../support/browser';
