@@ -79,7 +79,8 @@ describe('connection test: a sign-in that shows what it would do', () => {
     expect((await o.get(`/sso-connections/${connection}`)).json.revision).toBe(revision);
     expect((await o.get('/audit-log?action=auth.sso')).json.data).toEqual([]);
     const [done, begun] = await entriesOf(o);
-    expect(done).toMatchObject({ resource: connection, outcome: 'success', actor: { kind: 'member' } });
+    const reason = 'a member would be made';
+    expect(done).toMatchObject({ resource: connection, outcome: 'success', reason, actor: { kind: 'member' } });
     expect(begun).toMatchObject({ resource: connection, outcome: 'success' });
     expect(JSON.stringify([done, begun])).not.toMatch(/Payments|bea@/);
     // The person signs in afterwards as if there had been no test.

@@ -102,13 +102,20 @@ function resultOf(call: Call<TestInput>, decision: Decision): TestResult {
   };
 }
 
+/** What the audit entry says of a sign-in that would be let in. */
+const WOULD = {
+  member: 'a member would be signed in',
+  asked: 'a member would be asked for a passkey',
+  new: 'a member would be made',
+} as const;
+
 const finish: Operation<TestInput> = {
   subject(call) {
     const decision = decided(call);
     return {
       resource: call.input.connection,
       action: 'sso_connection.test',
-      reason: decision.is === 'refused' ? decision.reason : `a sign-in would be let in: ${decision.is}`,
+      reason: decision.is === 'refused' ? decision.reason : WOULD[decision.is],
     };
   },
   read(call): Outcome {
