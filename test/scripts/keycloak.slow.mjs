@@ -103,7 +103,7 @@ describe('single sign-on with Keycloak', { skip }, () => {
     await dialog.getByRole('button', { name: 'Create connection' }).waitFor();
     await dialog.getByLabel('Protocol').selectOption('saml');
     await dialog.getByLabel('Name', { exact: true }).fill('Keycloak by SAML');
-    await dialog.getByLabel('Metadata').fill(await (await fetch(keycloak.metadataUrl(REALM))).text());
+    await dialog.getByLabel('Metadata URL').fill(keycloak.metadataUrl(REALM));
     await dialog.getByLabel(DOMAIN).check();
     await dialog.getByLabel('Make members at their first sign-in').check();
     for (const [fieldset, choice] of [
@@ -131,6 +131,17 @@ describe('single sign-on with Keycloak', { skip }, () => {
     const [team] = (await api('GET', '/teams')).data;
     const members = (await api('GET', `/teams/${team.id}/members`)).data;
     assert.equal(members.length, 1);
+
+    // The owner sees what eve would get, and nobody is made.
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('button', { name: 'Actions for Keycloak by SAML' }).click();
+    await page.getByRole('menuitem', { name: 'Test sign-in' }).click();
+    await page.waitForURL((url) => !url.href.startsWith(at));
+    await owner.atProvider('eve');
+    assert.match((await page.textContent('h1')) ?? '', /new member would be made/);
+    assert.match((await page.textContent('main')) ?? '', /eve@acme-people[.]com.*viewer/s);
+    const people = (await api('GET', '/members')).data;
+    assert.equal(people.length, 2);
   });
 
   it('SAML: no response begins a session twice, elsewhere, unasked or for another audience', async () => {

@@ -122,6 +122,23 @@ describe('single sign-on with a real provider', { skip }, () => {
     assert.equal(await bea.page.locator('#email').textContent(), `bea@${DOMAIN}`);
     assert.equal(await bea.page.locator('#role').textContent(), 'admin');
 
+    // The owner tests the connection as somebody who is not there, and nobody is made or signed in.
+    const url = await owner.page.evaluate(
+      async ([path, jwt]) => {
+        const answer = await fetch(path, { method: 'POST', headers: { Authorization: `Bearer ${jwt}` } });
+        return (await answer.json()).url;
+      },
+      [`/api/v1/orgs/${id}/sso-connections/${connection}/test`, await owner.token()],
+    );
+    await owner.page.goto(url);
+    await owner.atProvider('cy');
+    assert.match((await owner.page.locator('h1').textContent()) ?? '', /new member would be made/);
+    assert.match((await owner.page.locator('main').textContent()) ?? '', /cy@acme-people[.]com.*viewer/s);
+    await owner.page.click('a.button');
+    await owner.page.waitForURL(`${at}/console/sso`);
+    const people = (await service.call('GET', `/orgs/${id}/members`, key)).json.data;
+    assert.deepEqual(people.map((/** @type {{ name: string }} */ one) => one.name).sort(), ['Ann', 'bea']);
+
     // A terminal, which she confirms at the provider: she has no passkey.
     const codes = (await service.call('POST', '/auth/device', '', { client_name: 'svc on a laptop' })).json;
     await bea.page.goto(codes.verification_uri_complete);

@@ -115,6 +115,7 @@ describe('domains', () => {
       'auth.sso_refused',
       'auth.sso_confirm_start',
       'auth.sso_confirm',
+      'auth.sso_test',
       'auth.exchange_refused',
     ]);
   });

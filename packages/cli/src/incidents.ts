@@ -19,8 +19,25 @@ const row = (what: string, name: string | null, ...more: (string | number | unde
 const named = ({ name, id }: { name: string | null; id: string }) => name ?? id;
 const secret = ({ name, secret_id }: { name: string | null; secret_id: string }) => name ?? secret_id;
 
+const SET_UP = {
+  'log_stream.create': 'created log stream',
+  'log_stream.update': 'changed log stream',
+  'domain.create': 'added domain',
+  'domain.verify': 'verified domain',
+  'sso_connection.create': 'connected identity provider',
+  'sso_connection.update': 'changed identity provider',
+} as const;
+
 /** What the credential and everything below it did. */
-export const deeds = ({ credentials, read, written, shared, connections, syncs }: Report): Row[] => [
+export const deeds = ({
+  credentials,
+  read,
+  written,
+  shared,
+  connections,
+  syncs,
+  ...report
+}: Report): Row[] => [
   ...credentials.map((one) => row('created', named(one), one.kind, one.created_at)),
   ...read.map((one) => row('read', secret(one), `version ${one.version}`, one.time)),
   ...written.map((one) => row('wrote', secret(one), `version ${one.version}`, one.time)),
@@ -42,6 +59,9 @@ export const deeds = ({ credentials, read, written, shared, connections, syncs }
       one.status ?? undefined,
       one.time,
     ),
+  ),
+  ...[...report.log_streams, ...report.domains, ...report.sso_connections].map((one) =>
+    row(SET_UP[one.action], named(one), one.time),
   ),
 ];
 

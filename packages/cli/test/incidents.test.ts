@@ -77,8 +77,10 @@ it('contain: begins with a token in a log, whose credential scan names', async (
   await ok(['whoami'], { env: { SVC_TOKEN: key.token } });
 });
 
-it('contain: lists the connections that it created', async () => {
-  const key = await json(['key', 'create', 'connects', '--scopes', 'integrations:*,secrets:read']);
+it('contain: lists the connections and domains that it created', async () => {
+  const scopes = 'integrations:*,secrets:read,sso:write';
+  const key = await json(['key', 'create', 'connects', '--scopes', scopes]);
+  await ok(['domain', 'add', 'theirs.example.com'], { env: { SVC_TOKEN: key.token } });
   const config = JSON.stringify({ token: 'HRKU-x', appName: 'demo-app' });
   await ok(['sync', 'connect', 'heroku', '--name', 'theirs'], {
     env: { SVC_TOKEN: key.token },
@@ -86,6 +88,7 @@ it('contain: lists the connections that it created', async () => {
   });
   const { stdout } = await ok(['contain', key.id, '--yes']);
   expect(stdout).toMatch(/connected\ttheirs\theroku /);
+  expect(stdout).toMatch(/added domain\ttheirs\.example\.com\t/);
 });
 
 it('incident: listed and shown with what is left to rotate, closed and opened again', async () => {

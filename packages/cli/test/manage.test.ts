@@ -195,6 +195,21 @@ it('domain, sso: added with the record to create, looked up, deleted; connection
   expect((await machine.svc(['sso', 'show', 'sso_0HrZKtC4bqXw2vJm8yNd1L'])).code).toBe(5);
 });
 
+it('scim, links: only the token is on stdout; listed, revoked; identities of a member are listed', async () => {
+  const { stdout, stderr } = await ok(['scim', 'create', 'Okta', '--end-credentials', '--ttl', '90d']);
+  expect(stdout).toMatch(/^svcscim_\S+\n$/);
+  expect(stderr).toMatch(/tenant URL is http\S+\/scim\/v2\/org_\w+\./);
+  const [row] = await rows(['scim', 'list']);
+  expect(row).toMatchObject({ name: 'Okta', connection_id: null, end_credentials: true });
+  expect((await ok(['scim', 'list'])).stdout).toContain('Okta');
+  const unknown = ['scim', 'create', 'x', '--connection', 'sso_0HrZKtC4bqXw2vJm8yNd1L'];
+  expect((await machine.svc(unknown)).code).toBe(2);
+  expect(await confirmed(['scim', 'revoke', row?.id as string])).toEqual({ id: row?.id, revoked: true });
+  const { id } = await invite('linked@example.com');
+  expect(await rows(['member', 'links', id])).toEqual([]);
+  expect((await machine.svc(['member', 'links', 'mem_0HrZKtC4bqXw2vJm8yNd1L'])).code).toBe(5);
+});
+
 it('webhook: only the signing secret is on stdout; tested, rotated, disabled and deleted', async () => {
   const { stdout, stderr } = await ok(
     ['webhook', 'create', '-', '--events', 'SECRET_ROTATED,SECRET_DELETED', '--description', 'Deploys'],

@@ -3058,7 +3058,7 @@ export interface paths {
         head?: never;
         /**
          * Change a connection to an identity provider
-         * @description Lists are replaced as a whole. Another issuer needs its own client_secret in the same request.
+         * @description Lists are replaced as a whole. Whom a removed team mapping put into its team leaves it. Another issuer needs its own client_secret in the same request.
          *
          *     Accepts a browser session of an owner. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
          */
@@ -3530,7 +3530,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/orgs/{org_id}/members/{id}/links": {
+    "/orgs/{org_id}/sso-connections/{id}/test": {
         parameters: {
             query?: never;
             header?: never;
@@ -3538,6 +3538,44 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
+        put?: never;
+        /**
+         * Test a connection to an identity provider
+         * @description Send this browser to url. The provider sends it back, within ten minutes, to a page with the claims and what they would give. Nobody is signed in, and nothing is changed. For an owner in a confirmed browser session, which must still be signed in then.
+         *
+         *     Accepts a browser session of an owner. A browser session must have been confirmed with a passkey in the last five minutes (`POST /auth/confirm`).
+         */
+        post: operations["sso_connection_test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/members/{id}/links": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the member. */
+                id: components["parameters"]["id.2"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List a member's links to identity providers
+         * @description Needs the scope `members:read`.
+         */
+        get: operations["member_links"];
         put?: never;
         post?: never;
         /**
@@ -4581,6 +4619,8 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             expires_at: string | null;
+            /** @description Of a new grant: that an identity provider decides who is in the team. */
+            warning?: string;
         };
         GrantIn: {
             /**
@@ -8397,6 +8437,12 @@ export interface components {
             connections: components["schemas"]["ConfiguredConnection"][];
             /** @description Syncs that one of them started, newest 10,000. Those that had not ended stop, unless this is a dry run. */
             syncs: components["schemas"]["StartedSync"][];
+            /** @description Log streams that one of them created or changed. Those of a revoked key have stopped, unless somebody else took them over. */
+            log_streams: components["schemas"]["MadeResource"][];
+            /** @description Domains that one of them added or verified. They are not deleted: look through them. */
+            domains: components["schemas"]["MadeResource"][];
+            /** @description Connections to identity providers that one of them created or changed. They still let people in: look through them. */
+            sso_connections: components["schemas"]["MadeResource"][];
             /** @description How many credentials the lists revoked and credentials omit. Each list has at most 10,000 items. */
             omitted?: number;
             /** @description Ranges of audit log entries that are lost or cannot be read. The report does not include what happened in them. */
@@ -8476,6 +8522,19 @@ export interface components {
              * @enum {string|null}
              */
             status: "queued" | "running" | "completed" | "partial" | "failed" | null;
+            /** Format: date-time */
+            time: string;
+        };
+        MadeResource: {
+            /** @example log_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /**
+             * @description null if it is gone or the caller may not see it.
+             * @example SIEM
+             */
+            name: string | null;
+            /** @enum {string} */
+            action: "log_stream.create" | "log_stream.update" | "domain.create" | "domain.verify" | "sso_connection.create" | "sso_connection.update";
             /** Format: date-time */
             time: string;
         };
@@ -8664,6 +8723,12 @@ export interface components {
                 connections: components["schemas"]["ConfiguredConnection"][];
                 /** @description Syncs that one of them started, newest 10,000. Those that had not ended stop, unless this is a dry run. */
                 syncs: components["schemas"]["StartedSync"][];
+                /** @description Log streams that one of them created or changed. Those of a revoked key have stopped, unless somebody else took them over. */
+                log_streams: components["schemas"]["MadeResource"][];
+                /** @description Domains that one of them added or verified. They are not deleted: look through them. */
+                domains: components["schemas"]["MadeResource"][];
+                /** @description Connections to identity providers that one of them created or changed. They still let people in: look through them. */
+                sso_connections: components["schemas"]["MadeResource"][];
                 /** @description How many credentials the lists revoked and credentials omit. Each list has at most 10,000 items. */
                 omitted?: number;
                 /** @description Ranges of audit log entries that are lost or cannot be read. The report does not include what happened in them. */
@@ -9081,6 +9146,29 @@ export interface components {
         SsoLinkOptionsIn: Record<string, never>;
         SsoLinkIn: {
             response: components["schemas"]["PasskeyAssertion"];
+        };
+        SsoLinkPage: {
+            data: components["schemas"]["SsoLink"][];
+            /** @description null on the last page. */
+            next_cursor: string | null;
+            has_more: boolean;
+        };
+        SsoLink: {
+            /** @example lnk_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /** @example sso_01M9xQeKcX3vTz6nWJfQ4b */
+            connection_id: string;
+            /** @example https://login.example.com */
+            issuer: string;
+            /**
+             * @description The id of the person at the provider. Of Entra: tenant, slash, object.
+             * @example 00u1b2c3d4
+             */
+            subject: string;
+            /** @description Whether the connection is there. A link of a deleted one lets nobody in. */
+            live: boolean;
+            /** Format: date-time */
+            created_at: string;
         };
         DeviceLogin: {
             /**
@@ -9794,6 +9882,8 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             expires_at: string | null;
+            /** @description Of a new grant: that an identity provider decides who is in the team. */
+            warning?: string;
         };
         ShareInLink: {
             /** @enum {string} */
@@ -17334,6 +17424,77 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SignedIn"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    sso_connection_test: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the connection. */
+                id: components["parameters"]["id.17"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SsoStarted"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    member_links: {
+        parameters: {
+            query?: {
+                /** @description How many items to return, 50 by default. */
+                limit?: components["parameters"]["limit"];
+                /** @description next_cursor of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+            };
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+                /** @description Id of the member. */
+                id: components["parameters"]["id.2"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SsoLinkPage"];
                 };
             };
             default: components["responses"]["Refused"];

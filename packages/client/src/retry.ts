@@ -10,7 +10,7 @@ export const LONGEST_WAIT = 61_000;
 
 /** Operations that run each time regardless of the key: messages, tests, scans, files, challenges. */
 const UNKEPT =
-  /\/(integrations\/(notify|generate)|(webhooks|log-streams)\/[^/]+\/test|scans|passkeys\/options)$/;
+  /\/(integrations\/(notify|generate)|(webhooks|log-streams|sso-connections)\/[^/]+\/test|scans|passkeys\/options)$/;
 
 /**
  * Whether the vault keeps the response of a POST under its Idempotency-Key. Sign-in, exchange and share pages

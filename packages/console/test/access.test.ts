@@ -446,6 +446,7 @@ describe.skipIf(!executablePath)('console: access', () => {
     await dialog.getByLabel('Client ID').fill('svc');
     await dialog.getByLabel('Client secret').fill('a-client-secret');
     await dialog.getByLabel('acme-people.example').check();
+    await dialog.getByLabel('The default role holds in all environments').uncheck();
     const roles = dialog.getByRole('group', { name: 'Roles by group' });
     await roles.getByRole('button', { name: 'Add group' }).click();
     await roles.getByLabel('Group', { exact: true }).fill('ops');
@@ -456,7 +457,11 @@ describe.skipIf(!executablePath)('console: access', () => {
     await page.getByRole('heading', { name: 'Register at Okta' }).waitFor();
     provider.close();
     const [made] = (await api('GET', '/sso-connections')).data;
-    expect(made).toMatchObject({ enforce: false, role_mappings: [{ group: 'ops', role: 'admin' }] });
+    expect(made).toMatchObject({
+      enforce: false,
+      default_environments: [expect.any(String)],
+      role_mappings: [{ group: 'ops', role: 'admin' }],
+    });
     await dialog.getByText(`${url}/sso/callback`, { exact: true }).waitFor();
     await dialog.getByText(`${url}/sso/${made.id}/logout`, { exact: true }).waitFor();
     expect(await page.content()).not.toContain('a-client-secret');
@@ -472,6 +477,11 @@ describe.skipIf(!executablePath)('console: access', () => {
     await dialog.getByRole('button', { name: 'Save and require' }).click();
     await page.getByText('Required', { exact: true }).waitFor();
     expect((await api('GET', '/sso-connections')).data[0].enforce).toBe(true);
+    await page.route(`${made.issuer}/**`, (route) => route.fulfill({ body: 'the provider' }));
+    await choose('Test sign-in');
+    await page.getByText('the provider').waitFor();
+    expect(new URL(page.url()).searchParams.get('redirect_uri')).toBe(`${url}/sso/callback`);
+    await go('/sso', 'Single sign-on');
     await choose('Delete');
     await dialog.getByRole('button', { name: 'Delete connection' }).click();
     await page.getByText('No connections yet').waitFor();

@@ -8,6 +8,8 @@ export interface SamlProvider {
   signInUrl: string;
   /** PEM, one to ten. */
   certificates: string[];
+  /** The formats of NameID that it supports, as far as it says. */
+  nameIdFormats?: string[];
 }
 
 /** A sign-in that begins. */

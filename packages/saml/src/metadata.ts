@@ -6,6 +6,7 @@ import { attributeOf, childrenOf, METADATA, only, parse, Refused, SIGNATURE, tex
 
 const REDIRECT = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect';
 const MOST_CERTIFICATES = 10;
+const MOST_FORMATS = 20;
 
 /** Reads metadata of at most 256 KiB that describes one identity provider. Throws `Refused`. */
 export function readMetadata(xml: string): SamlProvider {
@@ -25,7 +26,9 @@ export function readMetadata(xml: string): SamlProvider {
   const certificates = [...new Set(keys.flatMap((key) => certificatesOf(only(key, SIGNATURE, 'KeyInfo'))))];
   if (!certificates.length || certificates.length > MOST_CERTIFICATES)
     throw new Refused(`it needs one to ${MOST_CERTIFICATES} certificates for signatures`);
-  return { entityId, signInUrl, certificates };
+  const formats = childrenOf(descriptor, METADATA, 'NameIDFormat').map((one) => textOf(one).trim());
+  const nameIdFormats = [...new Set(formats)].filter(({ length }) => length <= 256).slice(0, MOST_FORMATS);
+  return { entityId, signInUrl, certificates, nameIdFormats };
 }
 
 const certificatesOf = (info: Parameters<typeof childrenOf>[0]): string[] =>

@@ -16,6 +16,16 @@ it('saml: metadata without `use`, with two certificates, gives both', async () =
   expect(readMetadata(xml).certificates).toHaveLength(2);
 });
 
+it('saml: metadata names the formats of NameID, each once and in a limit', () => {
+  const format = (name: string) => `<md:NameIDFormat> ${name} </md:NameIDFormat>`;
+  const before = '<md:SingleSignOnService';
+  const withFormats = (...names: string[]) =>
+    readMetadata(idp.metadata.replace(before, names.map(format).join('') + before)).nameIdFormats;
+  expect(withFormats()).toEqual([]);
+  expect(withFormats('a', 'b', 'a', 'x'.repeat(257))).toEqual(['a', 'b']);
+  expect(withFormats(...Array.from({ length: 30 }, (_, n) => `f${n}`))).toHaveLength(20);
+});
+
 it.each<[string, string | RegExp, string, string]>([
   [
     'an entity',

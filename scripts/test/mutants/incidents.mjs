@@ -148,6 +148,12 @@ export const mutants = [
     notice: 'api/incidents/preview: a dry run answers what the containment answers, and changes nothing',
   },
   {
+    name: 'a report names log streams, domains and connections to callers that may not list them',
+    tag: 'report-set-up-as-listed',
+    change: 'remove',
+    notice: 'api/incidents/set-up: contain: what the caller may not list has no name',
+  },
+  {
     name: 'a report names connections to callers that may not list them',
     tag: 'report-connections-as-listed',
     change: { from: 'mayList ? ids.connections : []', to: 'ids.connections' },

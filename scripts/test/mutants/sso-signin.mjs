@@ -21,6 +21,12 @@ export const mutants = [
       'api/sso/signin: of a just-in-time member begins a session like that of a passkey, marked sso',
     'sso-nonce':
       'api/sso/signin: of a just-in-time member begins a session like that of a passkey, marked sso',
+    'sso-test-shown-to-owner':
+      'api/sso/test-connection: the result is not shown once the session of the owner ended, or they are no owner',
+    'sso-test-once':
+      'api/sso/test-connection: in another browser, a second time and after the connection is gone it is refused',
+    'sso-test-signs-nobody-in':
+      'api/sso/test-connection: shows the claims, the member that would be made, role and teams, and does nothing',
     'sso-authorized-party': 'api/sso/attacks: with wrong claims is refused',
     'sso-confirms-same-identity': 'api/sso/ends: by another person, an old authentication or none is refused',
     'sso-flow-of-this-browser':

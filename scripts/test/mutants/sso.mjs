@@ -20,6 +20,10 @@ export const mutants = [
     'new-issuer-takes-its-own-secret': 'api/sso/connections: another issuer takes its own client secret',
     'approver-by-connection-held':
       'api/sso/connections: giving a deciding role is held by every approval policy',
+    'unmapped-team-keeps-others':
+      'api/sso/provider-teams: ends the places that the claim and SCIM hold, and keeps those of people',
+    'saml-name-id-no-address':
+      'api/sso/saml: a provider that names people by addresses needs subject_attribute, at creation and later',
     'connection-changer-tied':
       'api/sso/connections: whoever made or changed it is tied to those who belong to it',
   }),

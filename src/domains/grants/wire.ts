@@ -48,6 +48,12 @@ export const GrantQuery = z.strictObject({
   grantee: GranteeId.optional().openapi({ description: 'Only the grants of this member, team or agent.' }),
 });
 
+/** In the response to a new grant to a team. */
+export const ProviderWarning = z
+  .string()
+  .openapi({ description: 'Of a new grant: that an identity provider decides who is in the team.' })
+  .optional();
+
 export const Grant = z
   .object({
     id: z.string().openapi({ example: exampleId('grant') }),
@@ -62,6 +68,7 @@ export const Grant = z
     }),
     created_at: Time,
     expires_at: Time.nullable(),
+    warning: ProviderWarning,
   })
   .openapi('Grant');
 export const GrantPage = pageOf(Grant, 'GrantPage');

@@ -8,7 +8,7 @@ import { BULK_READS, type Entry } from '../../gate/audit/entry';
 import type { Context } from '../../http/context';
 import type { Bulk } from './exposure';
 import { type Gap, type Parts, walk } from './log';
-import { type CredentialSummary, configuring, type RootPart } from './payloads';
+import { type CredentialSummary, configuring, type RootPart, type SetUp, settingUp } from './payloads';
 
 /** Actions that create a credential, the audit entry's resource. Browser sessions are listed apart. */
 const makingOf: Record<CredentialKind, readonly string[]> = {
@@ -135,6 +135,33 @@ export interface MadeUpstream extends Started {
   action: 'upstream.create' | 'upstream.update';
 }
 
+/** A log stream, a domain or a connection to an identity provider that one of them created or changed. */
+export interface MadeResource extends Started {
+  action: (typeof settingUp)[SetUp][number];
+}
+export type SettingUp<T> = Record<SetUp, T>;
+
+/** What they set up, by kind. */
+function newSetUp() {
+  const found: SettingUp<Map<string, MadeResource>> = {
+    log_streams: new Map(),
+    domains: new Map(),
+    sso_connections: new Map(),
+  };
+  const kinds = Object.entries(settingUp) as [SetUp, readonly string[]][];
+  return {
+    note({ action }: Entry, id: string, time: number) {
+      const kind = kinds.find(([, actions]) => actions.includes(action))?.[0];
+      if (kind) noteFirst(found[kind], { id, action: action as MadeResource['action'], time });
+    },
+    all: (): SettingUp<MadeResource[]> => ({
+      log_streams: [...found.log_streams.values()],
+      domains: [...found.domains.values()],
+      sso_connections: [...found.sso_connections.values()],
+    }),
+  };
+}
+
 const isConfiguring = (action: string): action is Configured['action'] =>
   (configuring as readonly string[]).includes(action);
 
@@ -192,6 +219,7 @@ export async function activityOf(
   const shared: Given[] = [];
   const connections = new Map<string, Configured>();
   const syncs = new Map<string, Started>();
+  const setUp = newSetUp();
   const sending = newSending();
   const bulks = new Map<string, Bulk>();
   const lists: Lists = { patterns: new Map(), withheld: new Map(), ids: 0 };
@@ -228,6 +256,7 @@ export async function activityOf(
       if (time < from) continue;
       if (action === 'upstream.create' || action === 'upstream.update')
         noteFirst(upstreams, { id: resource, name: entry.resource_name ?? null, action, time });
+      setUp.note(entry, resource, time);
       if (isConfiguring(action)) noteFirst(connections, { id: resource, action, time });
       // A dry run names no sync.
       if (action === 'integration.sync' && resource.startsWith(idStart('sync')))
@@ -247,6 +276,7 @@ export async function activityOf(
     shared,
     connections: [...connections.values()],
     syncs: [...syncs.values()],
+    setUp: setUp.all(),
   };
   return { members, made, forgotten, read, ...items, bulks: [...bulks.values()] };
 }

@@ -6,6 +6,14 @@ import type { Missing } from '../../gate/audit/gaps';
 /** Actions that create or change a connection. */
 export const configuring = ['integration.create', 'integration.update'] as const;
 
+/** Actions that create or change what lets people in, or sends the log elsewhere. */
+export const settingUp = {
+  log_streams: ['log_stream.create', 'log_stream.update'],
+  domains: ['domain.create', 'domain.verify'],
+  sso_connections: ['sso_connection.create', 'sso_connection.update'],
+} as const;
+export type SetUp = keyof typeof settingUp;
+
 /** What the Worker can ask for. */
 export type Part =
   | { part: 'root' }
@@ -15,6 +23,7 @@ export type Part =
   | { part: 'secrets'; environments: string[]; after: string }
   | { part: 'named'; ids: string[] }
   | { part: 'connections'; connections: string[]; syncs: string[] }
+  | { part: 'set_up'; kind: SetUp; ids: string[] }
   | { part: 'due'; ids: string[] };
 
 /** What is known about a credential. `alive`: it can be used now, as far as the gate knows it. */
@@ -82,6 +91,9 @@ export interface NamedSecret {
   /** Whether the caller may not rotate it, or only with an approval. An earlier release does not say. */
   isBarred?: boolean;
 }
+
+/** Log streams, domains or connections to identity providers that the caller may list. */
+export type SetUpPart = { id: string; name: string }[];
 
 /** Connections and syncs that are there and that the caller may see. */
 export interface ConnectionsPart {

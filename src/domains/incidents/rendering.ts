@@ -7,10 +7,10 @@ import type { Entry } from '../../gate/audit/entry';
 import { unwrap } from '../../gate/request/outcome';
 import type { RenderContext } from '../../http/context';
 import { iso, isoOrNull } from '../../http/wire';
-import { isDone } from './activity';
+import { isDone, type MadeResource } from './activity';
 import type { ShownIncident } from './gate/incidents';
 import { type Parts, walk } from './log';
-import type { ConnectionsPart, CredentialSummary, NamedSecret, Part } from './payloads';
+import type { ConnectionsPart, CredentialSummary, NamedSecret, Part, SetUp, SetUpPart } from './payloads';
 import { containedAt, type ExposureReport, namesOf, type Replaced, replacedSince, reportOf } from './report';
 import { seenBy } from './rotation';
 import type * as wire from './wire';
@@ -20,6 +20,8 @@ type Names = ReadonlyMap<string, NamedSecret>;
 interface Known {
   connections: Map<string, ConnectionsPart['connections'][number]>;
   syncs: Map<string, ConnectionsPart['syncs'][number]>;
+  /** Names of what was set up. */
+  setUp: Map<string, string>;
 }
 type Timeline = z.infer<typeof wire.IncidentReport>['timeline'];
 
@@ -43,8 +45,17 @@ export const namesIn = (
   namesOf(parts, [...new Set([...read, ...used, ...written, ...shared].map(({ secret }) => secret))]);
 
 /** What is known about all connections and syncs in a report. */
-export async function connectionsIn({ connections, syncs }: ExposureReport, parts: Parts): Promise<Known> {
-  const known: Known = { connections: new Map(), syncs: new Map() };
+export async function connectionsIn(
+  { connections, syncs, setUp }: ExposureReport,
+  parts: Parts,
+): Promise<Known> {
+  const known: Known = { connections: new Map(), syncs: new Map(), setUp: new Map() };
+  for (const [kind, made] of Object.entries(setUp) as [SetUp, MadeResource[]][])
+    for (let at = 0; at < made.length; at += AT_ONCE) {
+      const ids = made.slice(at, at + AT_ONCE).map(({ id }) => id);
+      const part = await parts<SetUpPart>({ part: 'set_up', kind, ids });
+      for (const { id, name } of part) known.setUp.set(id, name);
+    }
   const ids = { connections: connections.map(({ id }) => id), syncs: syncs.map(({ id }) => id) };
   for (let at = 0; at < Math.max(connections.length, syncs.length); at += AT_ONCE) {
     const some = ids.connections.slice(at, at + AT_ONCE);
@@ -62,6 +73,13 @@ export const nameIn = (names: Names, secret_id: string) => ({
 });
 
 const shown = ({ kind, id, name }: CredentialSummary) => ({ kind, id, name });
+
+const madeOut = ({ id, action, time }: MadeResource, { setUp }: Known) => ({
+  id,
+  name: setUp.get(id) ?? null,
+  action,
+  time: iso(time),
+});
 
 /** A report, with the names that the caller may list. */
 export function reportOut(report: ExposureReport, names: Names, known: Known) {
@@ -98,6 +116,9 @@ export function reportOut(report: ExposureReport, names: Names, known: Known) {
       }),
       time: iso(time),
     })),
+    log_streams: report.setUp.log_streams.map((one) => madeOut(one, known)),
+    domains: report.setUp.domains.map((one) => madeOut(one, known)),
+    sso_connections: report.setUp.sso_connections.map((one) => madeOut(one, known)),
     ...(report.omitted && { omitted: report.omitted }),
     ...(report.gaps.length && { gaps: report.gaps }),
   };

@@ -18,9 +18,11 @@ import {
   type Given,
   isChange,
   isDone,
+  type MadeResource,
   type MadeUpstream,
   noteRead,
   type Seen,
+  type SettingUp,
   type Started,
   TELLING,
   type Written,
@@ -57,6 +59,7 @@ export interface ExposureReport {
   credentials: CredentialSummary[];
   connections: Configured[];
   syncs: Started[];
+  setUp: SettingUp<MadeResource[]>;
   /** Credentials beyond the limit of the lists. */
   omitted: number;
   gaps: Gap[];
@@ -132,6 +135,7 @@ export async function reportOf(
     shared: activity.shared,
     connections: activity.connections,
     syncs: activity.syncs,
+    setUp: activity.setUp,
     credentials: made.slice(0, MOST_LISTED),
     omitted:
       activity.forgotten +

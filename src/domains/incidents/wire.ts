@@ -12,7 +12,7 @@ import {
 } from '../../db/schema';
 import { Instant, iso, isoOrNull, pageOf, pageQuery, Revision, Time, text } from '../../http/wire';
 import { ApiKey } from '../credentials/wire';
-import { configuring } from './payloads';
+import { configuring, settingUp } from './payloads';
 
 export const PanicIn = z
   .strictObject({
@@ -242,6 +242,15 @@ const StartedSync = z
   })
   .openapi('StartedSync');
 
+const MadeResource = z
+  .object({
+    id: z.string().openapi({ example: exampleId('log_stream') }),
+    name: z.string().nullable().openapi({ description: unknown, example: 'SIEM' }),
+    action: z.enum([...settingUp.log_streams, ...settingUp.domains, ...settingUp.sso_connections]),
+    time: Time,
+  })
+  .openapi('MadeResource');
+
 /** What a contained credential and its descendants did. */
 const report = {
   credential: CredentialName.openapi({ description: 'The contained credential.' }),
@@ -286,6 +295,17 @@ const report = {
   syncs: z.array(StartedSync).openapi({
     description:
       'Syncs that one of them started, newest 10,000. Those that had not ended stop, unless this is a dry run.',
+  }),
+  log_streams: z.array(MadeResource).openapi({
+    description:
+      'Log streams that one of them created or changed. Those of a revoked key have stopped, unless somebody else took them over.',
+  }),
+  domains: z.array(MadeResource).openapi({
+    description: 'Domains that one of them added or verified. They are not deleted: look through them.',
+  }),
+  sso_connections: z.array(MadeResource).openapi({
+    description:
+      'Connections to identity providers that one of them created or changed. They still let people in: look through them.',
   }),
   omitted: z.int().optional().openapi({
     description:

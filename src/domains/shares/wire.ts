@@ -3,6 +3,7 @@ import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
 import type { GrantRow, ShareRow } from '../../db/schema';
 import { FutureTime, iso, isoOrNull, pageOf, Time } from '../../http/wire';
+import { ProviderWarning } from '../grants/wire';
 
 const Passphrase = z.string().min(1).max(256);
 
@@ -70,6 +71,7 @@ const Grant = z.object({
   created_by: z.string(),
   created_at: Time,
   expires_at: Time.nullable(),
+  warning: ProviderWarning,
 });
 
 const url = `https://vault.example.com/s/${exampleId('share')}#svcshare_…`;

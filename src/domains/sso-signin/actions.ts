@@ -4,6 +4,8 @@ import { type Needs, publicCall } from '../../auth/actions';
 export const actions = {
   'auth.sso': { ...publicCall, makes: true },
   'auth.sso_logout': { ...publicCall, urgent: true },
+  'sso_connection.test': { scopes: [], kinds: ['member'], owner: true, fresh: true },
+  'member.links': { scopes: ['members:read'] },
   'member.unlink': { scopes: [], kinds: ['member'], owner: true, fresh: true },
 } as const satisfies Needs;
 

@@ -5,6 +5,7 @@
 import { generateCookie } from 'hono/cookie';
 import { parse } from 'hono/utils/cookie';
 import { newChallenge, readChallenge } from '../../auth/proofs';
+import type { TokenRef } from '../../auth/token';
 import { fromBase64, fromUtf8, toBase64Url, utf8 } from '../../crypto/bytes';
 import { decrypt, encrypt } from '../../crypto/envelope';
 import type { SsoConnectionRow } from '../../db/schema';
@@ -29,6 +30,8 @@ export interface Flow {
   until: number;
   /** The session that a sign-in confirms, if it begins none. */
   confirms?: string;
+  /** The owner's session that tests the connection: nobody signs in. */
+  tests?: TokenRef;
   /** Of a link that waits for a passkey: whom the provider named, and whom that may be. */
   link?: { person: Person; member: string; session: string };
 }
@@ -86,15 +89,17 @@ const base64Of = (text: string): string => {
   return body + '='.repeat((4 - (body.length % 4)) % 4);
 };
 
-const purpose = (org: string, connection: string) => ['sso', org, connection];
+type Begun = Pick<Flow, 'org' | 'connection' | 'tests'>;
+
+const purpose = ({ org, connection, tests }: Begun) => [tests ? 'sso-test' : 'sso', org, connection];
 
 /** A new state. It has a tag, and the id of the session that it may begin follows from it. */
-export const newState = (keys: DeploymentKeys, org: string, connection: string, now = Date.now()): string =>
-  toBase64Url(newChallenge(keys.proof, purpose(org, connection), now));
+export const newState = (keys: DeploymentKeys, begun: Begun, now = Date.now()): string =>
+  toBase64Url(newChallenge(keys.proof, purpose(begun), now));
 
 /** The id of the session that a state may begin; null for one that is not ours or too old. */
 export const sessionOf = (
   keys: DeploymentKeys,
-  { org, connection, state }: Pick<Flow, 'org' | 'connection' | 'state'>,
+  flow: Begun & Pick<Flow, 'state'>,
   now = Date.now(),
-): string | null => readChallenge(keys.proof, purpose(org, connection), state, 'ses', now, 2 * FLOW_LIVES);
+): string | null => readChallenge(keys.proof, purpose(flow), flow.state, 'ses', now, 2 * FLOW_LIVES);

@@ -21,10 +21,12 @@ import { entityIdOf, type OidcConfig, SSO_ACS, SSO_CALLBACK } from '../sso/wire'
 import { cleared, FLOW_LIVES, type Flow, linkCookie, readFlow, sessionOf } from './flow';
 import type { LogoutInput } from './gate/logout';
 import type { RefusedInput, SignedIn, SsoInput } from './gate/operations';
+import type { TestInput, TestResult } from './gate/tests';
 import { connectionOf, type Found } from './lookup';
-import { claimsOf, unsigned } from './provider';
+import { claimsOf, type Problem, unsigned } from './provider';
 import { type Person, personOf, personOfSaml, subjectOf } from './rules';
 import { assertionOf } from './saml';
+import { testPage } from './test-page';
 
 const refusedPage = page(
   'Not signed in',
@@ -97,25 +99,29 @@ async function secretOf(context: PublicContext, flow: Flow, { row, keys }: Found
   }
 }
 
-/** Whom the provider has sent back, or why nobody. */
+/** Whom the provider has sent back, and what it said of them; or why nobody. */
+interface Back {
+  said: object | null;
+  who: Person | { problem: string };
+}
+const nobody = (problem: string): Back => ({ said: null, who: { problem } });
+
 async function personBack(
   context: PublicContext,
   flow: Flow,
   found: Found,
   query: URLSearchParams,
-): Promise<Person | { problem: string }> {
+): Promise<Back> {
   const { row, config } = found;
   // safety: sso-issuer-of-the-start
-  if (config.issuer !== flow.issuer)
-    return { problem: 'the connection has another issuer than at the start' };
+  if (config.issuer !== flow.issuer) return nobody('the connection has another issuer than at the start');
   if (found.kind === 'saml') {
     const asserted = await assertionOf(context, row.id, found.config, query, flow.state);
-    if ('problem' in asserted) return asserted;
-    return (
-      personOfSaml(found.config, asserted, row) ?? {
-        problem: 'the assertion has no lasting id of the person: a persistent NameID, or subject_attribute',
-      }
-    );
+    if ('problem' in asserted) return nobody(asserted.problem);
+    const who = personOfSaml(found.config, asserted, row) ?? {
+      problem: 'the assertion has no lasting id of the person: a persistent NameID, or subject_attribute',
+    };
+    return { said: asserted, who };
   }
   const secret = await secretOf(context, flow, found);
   const { state, nonce, verifier } = flow;
@@ -127,15 +133,19 @@ async function personBack(
     redirect_uri: context.base + SSO_CALLBACK,
     confirms: flow.confirms !== undefined,
   });
-  if ('problem' in claims) return claims as { problem: string };
-  return (
-    personOf(config.issuer, claims, row, config.groups_claim) ?? {
-      problem: 'the ID token identifies nobody of this issuer',
-    }
-  );
+  if ('problem' in claims) return nobody((claims as Problem).problem);
+  const who = personOf(config.issuer, claims, row, config.groups_claim) ?? {
+    problem: 'the ID token identifies nobody of this issuer',
+  };
+  return { said: claims, who };
 }
 
-async function signIn(context: PublicContext, kind: Flow['kind'], query: URLSearchParams): Promise<Response> {
+/** What a provider sent back to the browser that began a sign-in, or the test of a connection. */
+async function answered(
+  context: PublicContext,
+  kind: Flow['kind'],
+  query: URLSearchParams,
+): Promise<Response> {
   const flow = readFlow(context.deployment, context.headers);
   const session = flow?.kind === kind && !flow.link ? sessionOf(context.deployment, flow) : null;
   // Another browser's, or none: it names no organisation to tell.
@@ -144,8 +154,47 @@ async function signIn(context: PublicContext, kind: Flow['kind'], query: URLSear
   const found = await connectionOf(context, flow.connection);
   if (found?.org !== flow.org || found.kind !== kind)
     return refusedFor(context, flow, 'the connection was deleted');
-  const person = await personBack(context, flow, found, query);
-  if ('problem' in person) return refusedFor(context, flow, person.problem);
+  const back = await personBack(context, flow, found, query);
+  // safety: sso-test-signs-nobody-in
+  if (flow.tests) return tested(context, { ...flow, tests: flow.tests }, found, back);
+  return 'problem' in back.who
+    ? refusedFor(context, flow, back.who.problem)
+    : signIn(context, flow, found, back.who, session);
+}
+
+/** Shows an owner what the provider said, and what a sign-in would have done. */
+async function tested(
+  context: PublicContext,
+  flow: Flow & Required<Pick<Flow, 'tests'>>,
+  found: Found,
+  { said, who }: Back,
+): Promise<Response> {
+  const isNobody = 'problem' in who;
+  const input: TestInput = {
+    connection: flow.connection,
+    revision: found.row.revision,
+    person: isNobody ? null : who,
+    problem: isNobody ? who.problem : null,
+    spent: spentBy(flow),
+  };
+  const how = { operation: 'auth.sso_test' };
+  const { outcome, rate_limit } = await context.ask(flow.org, found.keys, flow.tests, input, how);
+  if (outcome.kind !== 'ok') {
+    const refusal = refusalOf(outcome);
+    if (statusOf(refusal) >= 500) return errorResponse(refusal, context.base, context.trace, rate_limit);
+    return shown(await context.count(refusal), context.trace);
+  }
+  const { body, headers } = testPage(found.row.name, input.person, said, outcome.data as TestResult);
+  return new Response(body, { headers: { ...headers, 'Set-Cookie': cleared } });
+}
+
+async function signIn(
+  context: PublicContext,
+  flow: Flow,
+  found: Found,
+  person: Person,
+  session: string,
+): Promise<Response> {
   // The key is fetched first, so no session begins whose tokens cannot be signed.
   const key = await signer(context);
   const bearer: Ask['bearer'] = {
@@ -184,7 +233,7 @@ function answerBack(
 ): Promise<Response> {
   const wait = waitOf(incoming.facts.ip);
   if (wait) return Promise.resolve(shown(refuse('RATE_LIMITED', { retry_after: wait }), incoming.trace));
-  return withContext('auth.sso', incoming, async (context) => signIn(context, kind, await read()));
+  return withContext('auth.sso', incoming, async (context) => answered(context, kind, await read()));
 }
 
 /** `GET /sso/callback`. */

@@ -1,13 +1,13 @@
 // HTTP routes of single sign-on that our own pages call; what a provider calls is in pages.ts. Invariants: an
 // unknown domain has the same answer as one without a connection; a sign-in is bound to the browser that
 // began it; a link takes the passkey of the member whom the provider named.
-import { generateRandomCodeVerifier, generateRandomNonce } from 'oauth4webapi';
 import { newChallenge, readChallenge, readHandle } from '../../auth/proofs';
 import { newId } from '../../db/ids';
-import { refuse, statusOf } from '../../errors';
+import { ApiError, refuse, statusOf } from '../../errors';
 import type { Ask } from '../../gate/request/call';
 import { refusalOf } from '../../gate/request/outcome';
 import type { PublicAnswer, PublicContext } from '../../http/context';
+import { listRoute } from '../../http/list';
 import { by, route } from '../../http/route';
 import { isJwt, readSession } from '../../keys/jwt';
 import { signingKeysOf } from '../../keys/signing';
@@ -16,18 +16,14 @@ import { RequestOptions } from '../passkeys/wire';
 import { passkeyOf } from '../signin/lookup';
 import { browserTokens, signedIn, signer } from '../signin/tokens';
 import { SignedIn as SignedInOut } from '../signin/wire';
-import { SSO_CALLBACK } from '../sso/wire';
-import { FLOW_LIVES, type Flow, flowCookie, newState, readFlow } from './flow';
+import { begin } from './begin';
+import { type Flow, readFlow } from './flow';
 import type { Confirmable, SignedIn, SsoInput } from './gate/operations';
-import { connectionFor, connectionOf, type Found } from './lookup';
-import { authorizationUrl } from './provider';
-import { samlUrl } from './saml';
+import type { Testable } from './gate/tests';
+import { connectionFor, connectionOf } from './lookup';
 import * as wire from './wire';
 
 const tag = 'Single sign-on';
-
-/** Where a browser goes that named no page. */
-const HOME = '/console';
 
 /** Whether another site asks. Programs send no Origin. */
 const isElsewhere = ({ headers, base }: PublicContext) => ![null, base].includes(headers.get('origin'));
@@ -38,46 +34,6 @@ async function callerOf({ env, deployment, base, headers }: PublicContext) {
   return token !== undefined && isJwt(token)
     ? readSession(signingKeysOf(env.DB, deployment), base, token)
     : null;
-}
-
-/** Begins a sign-in at a connection's provider. */
-async function begin(
-  context: PublicContext,
-  found: Found,
-  {
-    return_to = HOME,
-    hint = null,
-    confirms,
-  }: { return_to?: string; hint?: string | null; confirms?: string },
-): Promise<PublicAnswer> {
-  const { base, deployment } = context;
-  const { org, row } = found;
-  const flow: Flow = {
-    org,
-    connection: row.id,
-    kind: found.kind,
-    issuer: found.config.issuer,
-    state: newState(deployment, org, row.id),
-    nonce: generateRandomNonce(),
-    verifier: generateRandomCodeVerifier(),
-    return_to,
-    until: Date.now() + FLOW_LIVES,
-    ...(confirms !== undefined && { confirms }),
-  };
-  const { state } = flow;
-  if (found.kind === 'saml') {
-    const url = await samlUrl(context, row.id, found.config, { state, confirms: confirms !== undefined });
-    return { status: 200, json: { url }, headers: { 'Set-Cookie': flowCookie(deployment, flow) } };
-  }
-  const url = await authorizationUrl(found.config, {
-    redirect_uri: base + SSO_CALLBACK,
-    state,
-    nonce: flow.nonce,
-    verifier: flow.verifier,
-    hint,
-    confirms: confirms !== undefined,
-  });
-  return { status: 200, json: { url }, headers: { 'Set-Cookie': flowCookie(deployment, flow) } };
 }
 
 /** The same response for every address and connection that nobody signs in by. */
@@ -229,6 +185,35 @@ export const ssoSigninRoutes = [
     async public({ body: { response } }, context) {
       return isElsewhere(context) ? { refusal: refuse('ORIGIN_NOT_ALLOWED') } : link(context, response);
     },
+  }),
+  route({
+    method: 'post',
+    path: '/orgs/{org_id}/sso-connections/{id}/test',
+    action: 'sso_connection.test',
+    tag,
+    summary: 'Test a connection to an identity provider',
+    description:
+      'Send this browser to url. The provider sends it back, within ten minutes, to a page with the claims and what they would give. Nobody is signed in, and nothing is changed. For an owner in a confirmed browser session, which must still be signed in then.',
+    answers: { 200: wire.Started },
+    refusals: ['NOT_FOUND', 'REAUTHENTICATION_REQUIRED'],
+    named: by('sso_connection'),
+    unkept: true,
+    async render({ tests, connection }: Testable, _, context) {
+      const found = await connectionOf(context, connection);
+      // The gate has the connection, and D1 has not yet heard of it.
+      if (found?.org !== context.org) throw new ApiError(refuse('UNAVAILABLE', { retry_after: 1 }));
+      const { json, headers } = await begin(context, found, { tests });
+      return { json, headers };
+    },
+  }),
+  listRoute({
+    path: '/orgs/{org_id}/members/{id}/links',
+    action: 'member.links',
+    tag,
+    summary: "List a member's links to identity providers",
+    answers: { 200: wire.SsoLinkPage },
+    refusals: ['NOT_FOUND'],
+    named: by('member'),
   }),
   route({
     method: 'delete',

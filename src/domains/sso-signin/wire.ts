@@ -1,6 +1,8 @@
 // Request and response schemas of sign-in by single sign-on.
 import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
+import type { SsoLinkRow } from '../../db/schema';
+import { iso, pageOf, Time } from '../../http/wire';
 import { Email } from '../members/wire';
 import { Assertion } from '../passkeys/wire';
 import { isReturnPath } from './rules';
@@ -29,6 +31,32 @@ export const StartIn = z
     'must have exactly one of email, connection_id and confirm',
   )
   .openapi('SsoStartIn');
+
+export const SsoLink = z
+  .object({
+    id: z.string().openapi({ example: exampleId('sso_link') }),
+    connection_id: z.string().openapi({ example: exampleId('sso_connection') }),
+    issuer: z.string().openapi({ example: 'https://login.example.com' }),
+    subject: z.string().openapi({
+      description: 'The id of the person at the provider. Of Entra: tenant, slash, object.',
+      example: '00u1b2c3d4',
+    }),
+    live: z.boolean().openapi({
+      description: 'Whether the connection is there. A link of a deleted one lets nobody in.',
+    }),
+    created_at: Time,
+  })
+  .openapi('SsoLink');
+export const SsoLinkPage = pageOf(SsoLink, 'SsoLinkPage');
+
+export const linkOut = (row: SsoLinkRow, live: boolean): z.infer<typeof SsoLink> => ({
+  id: row.id,
+  connection_id: row.connection_id,
+  issuer: row.issuer,
+  subject: row.subject,
+  live,
+  created_at: iso(row.created_at),
+});
 
 export const Started = z
   .object({ url: z.string().openapi({ example: 'https://login.example.com/authorize?…' }) })

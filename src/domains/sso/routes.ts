@@ -219,10 +219,16 @@ const connectionRoutes = [
     tag,
     summary: 'Change a connection to an identity provider',
     description:
-      'Lists are replaced as a whole. Another issuer needs its own client_secret in the same request.',
+      'Lists are replaced as a whole. Whom a removed team mapping put into its team leaves it. Another issuer needs its own client_secret in the same request.',
     body: { schema: wire.SsoConnectionPatch },
     answers: { 200: wire.SsoConnection },
-    refusals: ['NOT_FOUND', 'REAUTHENTICATION_REQUIRED', 'TARGET_UNREACHABLE', 'TARGET_TIMEOUT'],
+    refusals: [
+      'NOT_FOUND',
+      'REAUTHENTICATION_REQUIRED',
+      'LIMIT_REACHED',
+      'TARGET_UNREACHABLE',
+      'TARGET_TIMEOUT',
+    ],
     named: by('sso_connection'),
     prepare({ body }) {
       const { given, configures } = givenOf(body);

@@ -33,16 +33,18 @@ export async function samlMade(
   const { metadata_xml, metadata_url, subject_attribute, groups_claim } = body;
   if (metadata_xml !== undefined && metadata_url !== undefined)
     return { revision, refusal: invalid('metadata_url', 'must not be sent with metadata_xml') };
+  const subject = subject_attribute === undefined ? (before?.subject_attribute ?? null) : subject_attribute;
   const isNew = metadata_xml !== undefined || metadata_url !== undefined;
   const provider = isNew || !before ? await providerOf(context, body) : before.provider;
   if (isRefusal(provider)) return { revision, refusal: provider };
+  // safety: saml-name-id-no-address
+  if (subject === null && namesByAddress(provider)) return { revision, refusal: BY_ADDRESS };
   return {
     revision,
     config: {
       issuer: provider.entityId,
       groups_claim: groups_claim ?? before?.groups_claim ?? 'groups',
-      subject_attribute:
-        subject_attribute === undefined ? (before?.subject_attribute ?? null) : subject_attribute,
+      subject_attribute: subject,
       metadata_url: isNew ? (metadata_url ?? null) : (before?.metadata_url ?? null),
       provider,
       signers: sha256([...provider.certificates].sort().join('')),
@@ -50,6 +52,22 @@ export async function samlMade(
     client_secret_sealed: null,
   };
 }
+
+const EMAIL = 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress';
+/** Formats that leave open what the provider sends, or promise a lasting id. */
+const MAY_LAST = [
+  'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent',
+  'urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified',
+];
+
+/** Whether a provider says that its NameIDs are addresses, which may be given to somebody else later. */
+const namesByAddress = ({ nameIdFormats = [] }: SamlProvider): boolean =>
+  nameIdFormats.includes(EMAIL) && !MAY_LAST.some((format) => nameIdFormats.includes(format));
+
+const BY_ADDRESS = invalid(
+  'subject_attribute',
+  'is required: the metadata offers e-mail addresses as NameID, and these do not identify a person for good. Name the attribute with the immutable id, or have the provider send persistent NameIDs',
+);
 
 async function providerOf(
   { env, settings }: Pick<Context, 'env' | 'settings'>,
@@ -62,11 +80,11 @@ async function providerOf(
   const read = await env.SAML.metadata(xml).catch(() => null);
   if (!read) return refuse('UNAVAILABLE', { retry_after: 1 });
   if (!read.ok) return invalid(path, `is not accepted: ${read.reason}`);
-  const { entityId, signInUrl, certificates } = read.value;
+  const { entityId, signInUrl, certificates, nameIdFormats } = read.value;
   // safety: saml-sign-in-guarded
   return checkTarget(signInUrl, settings)
     ? invalid(path, 'has a SingleSignOnService that is not allowed: it must be https on a public host')
-    : { entityId, signInUrl, certificates };
+    : { entityId, signInUrl, certificates, ...(nameIdFormats && { nameIdFormats }) };
 }
 
 async function fetched(egress: Egress, url: string): Promise<string | Refusal> {

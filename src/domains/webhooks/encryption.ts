@@ -89,12 +89,22 @@ const CREDENTIAL_HOSTS = [
 /** Parameters that carry credentials. */
 const CREDENTIAL_PARAMETER = /token|key|secret|sig|auth|pass|code|hash/i;
 
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Whether a segment of a path looks like a token: long, with digits, and no name that somebody chose. */
+const isToken = (segment: string): boolean =>
+  UUID.test(segment) ||
+  (segment.length >= 20 &&
+    /\d/.test(segment) &&
+    ((/[a-z]/.test(segment) && /[A-Z]/.test(segment)) || /[a-z0-9]{20}/i.test(segment)));
+
 /** A URL in its shown form: if it is itself a credential, only the host. */
 export function shownUrl(url: string): string {
-  const { origin, hostname, searchParams } = new URL(url);
+  const { origin, hostname, pathname, searchParams } = new URL(url);
   const name = hostname.replace(/\.$/, '');
   const isCredential =
     CREDENTIAL_HOSTS.some((host) => name === host || name.endsWith(`.${host}`)) ||
+    pathname.split('/').some(isToken) ||
     [...searchParams.keys()].some((parameter) => CREDENTIAL_PARAMETER.test(parameter));
   // safety: credential-url-shown-as-host
   return isCredential ? origin : url;

@@ -122,4 +122,18 @@ export const isOwnerByProvider = ({ rows }: Reader, { sso, member_id }: Credenti
   rows.get('member', member_id)?.role === 'owner' &&
   rows.within('passkey', member_id).length === 0;
 
+/**
+ * What to tell whoever gives a team something, or lets it decide: that an identity provider decides who is in
+ * it. Empty for other teams.
+ */
+export function providerWarning({ rows }: Reader, team: string | null): { warning?: string } {
+  const row = team === null ? null : rows.get('team', team);
+  const isMapped = rows
+    .within('sso_connection', '')
+    .some(({ team_mappings }) => team_mappings.some(({ team_id }) => team_id === team));
+  return row && (row.provisioned !== null || isMapped)
+    ? { warning: `An identity provider decides who is in the team ${row.name}.` }
+    : {};
+}
+
 const isOf = (link: SsoLinkRow | null, member: string | null): boolean => link?.member_id === member;

@@ -1,20 +1,25 @@
 // docs/cost.md says what each operation costs: calls, and rows read and written. It is counted here, with the
 // counters of the runtime; a test that fails shows the text that the page should have.
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import page from '../../../docs/cost.md?raw';
 import type { Entry } from '../../../src/gate/audit/entry';
 import { closeSegments, SEGMENT } from '../../../src/gate/audit/segments';
 import { runTasks } from '../../../src/gate/tasks/run';
+import { append } from '../../support/audit';
 import { awsOf, newAwsKey } from '../../support/aws';
 import { contain, newProvider, newSession } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
 import { exchange, newIssuer, newTrust } from '../../support/issuers';
+import { newStream, sendAll, sendFor, useTargets } from '../../support/log-streams';
 import { type Inside, inReplica, warm } from '../../support/replicas';
 import { type Cost, counted, type Rows } from '../../support/rows';
+import { newIdp, newUser, person } from '../../support/scim';
+import { claimsOf, newConnection, newDomain, newSsoBrowser, useProviders } from '../../support/sso-signin';
 import { type Answer, newOrg, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();
+afterAll(() => vi.unstubAllGlobals());
 
 const MINUTE = 60_000;
 /** What the page assumes: secrets of an organisation, and millions of reads and changes a month. */
@@ -94,6 +99,22 @@ const operations: Record<string, (o: Org) => Promise<(n: number) => Promise<Answ
     for (const one of made) await one.o.get('/secrets/by-name/SECRET_1');
     return (n) => contain(o, made[n]?.id as string);
   },
+  'sign in by single sign-on again': async (o) => {
+    const provider = await useProviders().provider();
+    const domain = `cost-${o.id.slice(-8).toLowerCase()}.example.com`;
+    await newConnection(o, provider, { domains: [await newDomain(o, domain)], jit: 1 });
+    const claims = claimsOf(`bea@${domain}`);
+    return () => newSsoBrowser().signIn(provider, claims);
+  },
+  'create a member by SCIM': async (o) => {
+    const idp = await newIdp(o);
+    return () => idp.post('/Users', person());
+  },
+  'find a member by SCIM, by `userName`': async (o) => {
+    const idp = await newIdp(o);
+    const { userName } = await newUser(idp);
+    return () => idp.get(`/Users?filter=${encodeURIComponent(`userName eq "${userName}"`)}`);
+  },
   'refuse a token that has ended': async (o) => {
     const { o: ended, id } = await newSession(o);
     await o.del(`/access-tokens/${id}`);
@@ -114,6 +135,15 @@ const later: Record<string, (o: Org) => Promise<Cost>> = {
     });
     faults.clock = (faults.clock as number) + 2 * MINUTE;
     return (await counted(o, () => inCore(o, (core) => closeSegments(core, core.now())))).cost;
+  },
+  'send 100 audit entries to a log stream': async (o) => {
+    useTargets();
+    const stream = await newStream(o);
+    faults.clock = (faults.clock as number) + MINUTE;
+    await sendAll(o);
+    await append(o, 100);
+    faults.clock += MINUTE;
+    return (await counted(o, () => sendFor(o, stream.id))).cost;
   },
   'remove what 100 changes left, a day later': async (o) => {
     const { id } = await newSecret(o);

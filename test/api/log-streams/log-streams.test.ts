@@ -246,6 +246,20 @@ describe('log streams: targets', () => {
     expect((await o.get(`/log-streams/${json.id}`)).text).not.toContain('hunter2');
   });
 
+  it('log stream: a URL with a token in its path is shown as its origin, one with names as it is', async () => {
+    const o = await newOrg();
+    const shown = async (path: string) =>
+      (await create(o, 'https', { url: `https://siem.example.com${path}` })).json.config.url;
+    for (const path of [
+      '/receiver/v1/http/ZaVnC4dhaV3kq9PzR8sTuVwXyZ0123==',
+      '/in/0f8fad5b-d9cb-469f-a165-70867728950e',
+      '/hooks/c0ffee00c0ffee00c0ffee00/logs',
+    ])
+      expect(await shown(path)).toBe('https://siem.example.com');
+    for (const path of ['/services/collector/event', '/v1/my-audit-log-of-production-2026/in'])
+      expect(await shown(path)).toBe(`https://siem.example.com${path}`);
+  });
+
   it('log stream: a test says what the target answered, and is no entry', async () => {
     const o = await newOrg();
     for (const kind of ['splunk', 'datadog', 's3', 'otlp', 'https'] as Kind[]) {

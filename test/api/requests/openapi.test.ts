@@ -554,7 +554,7 @@ describe('OpenAPI: ids in examples', () => {
 
   it('have only the prefixes that ids of this service have', () => {
     const known =
-      'org env sec key tok agt prv bgt mem team aud evt ses psk grt req pol apr dev whk dlv int log syn shr scn trs inc dom sso scm ups'.split(
+      'org env sec key tok agt prv bgt mem team aud evt ses psk grt req pol apr dev whk dlv int log syn shr scn trs inc dom sso lnk scm ups'.split(
         ' ',
       );
     const found = new Set(

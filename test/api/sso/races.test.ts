@@ -2,6 +2,7 @@
 // sign-in. What was decided before a change counts for nothing after it.
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { MemberRow } from '../../../src/db/schema';
+import { faults } from '../../support/faults';
 import { inGate } from '../../support/gate';
 import { add, newMember } from '../../support/people';
 import { newIdp, newUser } from '../../support/scim';
@@ -15,7 +16,7 @@ import {
   newSsoBrowser,
   reasonOf,
 } from '../../support/sso-signin';
-import { db, useWorld } from '../../support/world';
+import { type Caller, db, send, useWorld } from '../../support/world';
 
 useWorld();
 afterEach(() => vi.unstubAllGlobals());
@@ -120,5 +121,114 @@ describe('single sign-on: who is not linked', () => {
     await add(o, 'member', [{ ...row, provisioned }]);
     expect((await newSsoBrowser().signIn(provider, claimsOf(world.at('bea')))).status).toBe(403);
     expect(await reasonOf(o)).toBe('the member belongs to another connection');
+  });
+});
+
+describe('single sign-on: at once, and cut off', () => {
+  const COOKIE = '__Host-svc_sso';
+  const sessionsOf = (o: Caller) =>
+    inGate(o, ({ core }) => core.rows.within('credential', 'browser').filter(({ sso }) => sso !== null));
+
+  it('of callbacks of one sign-in at once one begins a session, and one member is made', async () => {
+    const { o, provider, at } = await connected({ jit: 1 });
+    const claims = claimsOf(at('bea'));
+    const browser = newSsoBrowser();
+    const { url } = (await browser.start({ email: at('bea') })).json;
+    const cookie = browser.jar.get(COOKIE) as string;
+    const answers = await Promise.all(
+      Array.from({ length: 4 }, () => {
+        const tab = newSsoBrowser();
+        tab.jar.set(COOKIE, cookie);
+        return tab.callback(provider.authorize(url, claims));
+      }),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([303, 403, 403, 403]);
+    expect(await sessionsOf(o)).toHaveLength(1);
+    expect((await o.get('/members')).json.data).toHaveLength(2);
+  });
+
+  it('two people of one address at once become one member, and the other is refused', async () => {
+    const { o, provider, at } = await connected({ jit: 1 });
+    const answers = await Promise.all(
+      [1, 2, 3].map(() => newSsoBrowser().signIn(provider, claimsOf(at('same')))),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([303, 403, 403]);
+    expect((await o.get('/members')).json.data).toHaveLength(2);
+  });
+
+  it('one person in several browsers at once is one member with a session in each', async () => {
+    const { o, provider, at } = await connected({ jit: 1 });
+    const claims = claimsOf(at('bea'));
+    const answers = await Promise.all([1, 2, 3].map(() => newSsoBrowser().signIn(provider, claims)));
+    expect(answers.map(({ status }) => status)).toEqual([303, 303, 303]);
+    expect(await sessionsOf(o)).toHaveLength(3);
+    expect((await o.get('/members')).json.data).toHaveLength(2);
+  });
+
+  it.each(['before', 'after'] as const)(
+    'a callback whose call of the gate is cut off (%s it takes effect) makes one member, who signs in again',
+    async (fate) => {
+      const { o, provider, at } = await connected({ jit: 1 });
+      const claims = claimsOf(at('bea'));
+      const browser = newSsoBrowser();
+      const { url } = (await browser.start({ email: at('bea') })).json;
+      const cookie = browser.jar.get(COOKIE) as string;
+      const from = faults.gate;
+      faults.rpc = (n) => (n === from + 1 ? { fate, retryable: false } : null);
+      const cut = await browser.callback(provider.authorize(url, claims));
+      faults.rpc = null;
+      expect(cut.status).toBe(503);
+      expect(browser.jar.has('__Host-svc_refresh')).toBe(false);
+      browser.jar.set(COOKIE, cookie);
+      const again = await browser.callback(provider.authorize(url, claims));
+      expect(again.status).toBe(fate === 'before' ? 303 : 403);
+      expect((await newSsoBrowser().signIn(provider, claims)).status).toBe(303);
+      expect((await o.get('/members')).json.data).toHaveLength(2);
+    },
+  );
+
+  it('a suspension at once with a sign-in leaves no session that lives', async () => {
+    const { o, provider, claims, member } = await (async () => {
+      const world = await connected({ jit: 1 });
+      const signing = claimsOf(world.at('bea'));
+      const browser = newSsoBrowser();
+      await browser.signIn(world.provider, signing);
+      return { ...world, claims: signing, member: (await browser.session()).member };
+    })();
+    const browsers = [newSsoBrowser(), newSsoBrowser(), newSsoBrowser()];
+    const signIns = browsers.map((browser) => browser.signIn(provider, claims));
+    const [suspended] = await Promise.all([o.post(`/members/${member.id}/suspend`), ...signIns]);
+    expect(suspended?.status).toBe(200);
+    for (const browser of browsers) expect((await browser.refresh()).status).not.toBe(200);
+  });
+
+  it('a logout at the provider at once with a sign-in ends the sessions before it, and is counted once', async () => {
+    const { provider, connection, at } = await connected({ jit: 1 });
+    const claims = claimsOf(at('bea'));
+    const before = newSsoBrowser();
+    await before.signIn(provider, claims);
+    await before.session();
+    const token = await provider.issuer.sign(
+      {
+        aud: 'svc-client',
+        sub: claims.sub,
+        events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
+        exp: undefined,
+        nbf: undefined,
+      },
+      { typ: 'logout+jwt' },
+    );
+    const logout = () =>
+      send('POST', `/sso/${connection}/logout`, {
+        body: new TextEncoder().encode(`logout_token=${token}`),
+        headers: { 'Content-Type': 'application/x-www-form-urlencoded', 'CF-Connecting-IP': '203.0.114.251' },
+      });
+    const after = newSsoBrowser();
+    const [first, second, signedIn] = await Promise.all([logout(), logout(), after.signIn(provider, claims)]);
+    expect([first.status, second.status].sort()).toEqual([200, 400]);
+    expect(signedIn.status).toBe(303);
+    expect((await before.whoami()).status).toBe(401);
+    // A later logout ends whatever the race left.
+    expect((await before.refresh()).status).not.toBe(200);
   });
 });

@@ -98,6 +98,35 @@ it('saml connection: what is not of its kind, is private or cannot be read is re
   expect(codeOf(await make(owner, { metadata_url: IDP }))).toEqual([502, 'TARGET_UNREACHABLE']);
 });
 
+it('saml connection: a provider that names people by addresses needs subject_attribute, at creation and later', async () => {
+  const { owner } = await office();
+  const format = (version: string, name: string) =>
+    `urn:oasis:names:tc:SAML:${version}:nameid-format:${name}`;
+  const email = format('1.1', 'emailAddress');
+  const of = (...nameIdFormats: string[]) => ({ metadata_xml: metadataOf(IDP, { nameIdFormats }) });
+  for (const fields of [of(email), of(email, format('2.0', 'transient'))]) {
+    const { status, json } = await make(owner, fields);
+    expect([status, json.error?.details?.[0]?.path]).toEqual([400, 'subject_attribute']);
+  }
+  for (const fields of [
+    of(),
+    of(email, format('2.0', 'persistent')),
+    of(email, format('1.1', 'unspecified')),
+    of(format('2.0', 'transient')),
+  ])
+    expect((await make(owner, fields)).status).toBe(201);
+  const { status, json } = await make(owner, { ...of(email), subject_attribute: 'oid' });
+  expect(status).toBe(201);
+  const path = `/sso-connections/${json.id}`;
+  expect((await owner.o.patch(path, { subject_attribute: null })).json.error.details[0].path).toBe(
+    'subject_attribute',
+  );
+  expect((await owner.o.patch(path, { name: 'Renamed' })).status).toBe(200);
+  const lasting = { ...of(format('2.0', 'persistent')), subject_attribute: null };
+  expect((await owner.o.patch(path, lasting)).status).toBe(200);
+  expect((await owner.o.patch(path, of(email))).status).toBe(400);
+});
+
 it('saml connection: a deployment without the SAML Worker says so', async () => {
   const { owner, id } = await office();
   faults.variables = {};

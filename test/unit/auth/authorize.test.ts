@@ -162,6 +162,7 @@ describe('permission: a caller may act', () => {
       'scim_token.create',
       'sso_connection.create',
       'sso_connection.delete',
+      'sso_connection.test',
       'sso_connection.update',
     ]);
     for (const action of all)

@@ -93,6 +93,7 @@ const group: Group = {
           },
         });
         context.out.result(data, () => context.out.success(`Created the grant ${data.id}.`));
+        if (data.warning) context.out.warn(data.warning);
         return 0;
       },
     }),

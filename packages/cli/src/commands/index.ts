@@ -117,6 +117,11 @@ export const COMMANDS: Record<string, Entry> = {
     summary: 'Show connections to identity providers',
     load: () => import('./sso.ts'),
   },
+  scim: {
+    section: 'Access',
+    summary: 'Manage tokens with which identity providers manage members',
+    load: () => import('./scim.ts'),
+  },
   device: {
     section: 'Access',
     summary: 'Manage devices that credentials are bound to',

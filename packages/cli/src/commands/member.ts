@@ -46,6 +46,32 @@ const group: Group = {
         return 0;
       },
     }),
+    links: member('List the identities that a member signs in with by single sign-on', {
+      needs: 'vault',
+      args: { '<id>': 'id of the member, mem_…' },
+      examples: { 'member links mem_0HrZKtC4bqXw2vJm8yNd1L': 'List the identities of a member' },
+      async run(context, { args: [id = ''] }) {
+        const { vault, org_id } = await context.vault();
+        const rows = await pages(Number.POSITIVE_INFINITY, async (limit, cursor) => {
+          const { data } = await vault.api.GET('/orgs/{org_id}/members/{id}/links', {
+            params: { path: { org_id, id }, query: { limit, cursor } },
+          });
+          return data;
+        });
+        context.out.list(
+          rows,
+          {
+            connection: (row) => row.connection_id,
+            issuer: (row) => row.issuer,
+            subject: (row) => row.subject,
+            live: (row) => (row.live ? 'yes' : 'no'),
+            created: (row) => time(row.created_at),
+          },
+          'The member is linked to no identity.',
+        );
+        return 0;
+      },
+    }),
     invite: member<CommonOptions & { role?: Role; name?: string; environments?: string[] }>(
       'Invite a member',
       {

@@ -1,5 +1,6 @@
 // svc sso: connections to identity providers. An owner makes and changes them in the console.
 import { type Group, member } from '../command.ts';
+import { time } from '../credentials.ts';
 import { everything } from '../secrets.ts';
 
 const group: Group = {
@@ -23,6 +24,7 @@ const group: Group = {
             issuer: (row) => row.issuer,
             'makes members': (row) => (row.jit ? 'yes' : 'no'),
             enforced: (row) => (row.enforce ? 'yes' : 'no'),
+            stopped: (row) => time(row.stopped_at),
           },
           'There are no connections. An owner makes one in the console.',
         );
@@ -49,6 +51,7 @@ const group: Group = {
             domains: data.domains.join(', ') || 'none',
             'makes members': data.jit ? 'yes' : 'no',
             enforced: data.enforce ? 'yes' : 'no',
+            stopped: data.stopped_at ?? 'no',
             'default role': data.default_role,
             roles: data.role_mappings.map(({ group, role }) => `${group}: ${role}`).join(', ') || 'none',
             teams:

@@ -12,6 +12,7 @@ import { grantScopes, takesGrants } from '../../../gate/identity/caller';
 import { isAlive, isGrantAlive } from '../../../gate/identity/lifetime';
 import { limitsShown } from '../../../gate/identity/limits-shown';
 import { lineageOf } from '../../../gate/identity/lineage';
+import { providerWarning } from '../../../gate/identity/sso';
 import type { Put } from '../../../gate/journal/plan';
 import { insertion } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
@@ -79,10 +80,16 @@ const create: Operation<NewInput> = {
   change: {
     plan(call, now, { judged }) {
       const put = granting(call, call.input, judged as Granted, now);
-      return 'code' in put ? put : { status: 201, data: shown(call, put.row as GrantRow), writes: [put] };
+      if ('code' in put) return put;
+      const data = { ...shown(call, put.row as GrantRow), ...warningFor(call, call.input.grantee) };
+      return { status: 201, data, writes: [put] };
     },
   },
 };
+
+/** What whoever gives a grant to a team is told of it. */
+export const warningFor = ({ core }: Call<unknown>, { type, id }: NewInput['grantee']) =>
+  providerWarning(core, type === 'team' ? id : null);
 
 /** The row of a new grant with the checked permissions. */
 export function granting(

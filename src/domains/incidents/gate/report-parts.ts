@@ -16,7 +16,9 @@ import { pause } from '../../../gate/request/yielding';
 import { formerSessions } from '../../../gate/rows/former-sessions';
 import { actions as integrationNeeds } from '../../integrations/actions';
 import { sees } from '../../integrations/gate/reach';
+import { whole } from '../../log-streams/gate/maker';
 import { etagOf, statusOf } from '../../secrets/rules';
+import { actions as ssoNeeds } from '../../sso/actions';
 import { actions as syncNeeds } from '../../syncs/actions';
 import { syncs } from '../../syncs/gate/store';
 import { statusNow } from '../../syncs/wire';
@@ -29,6 +31,7 @@ import type {
   Part,
   RootPart,
   SecretsPart,
+  SetUpPart,
 } from '../payloads';
 import { announced } from './announced';
 import { rowOf } from './contain';
@@ -180,6 +183,20 @@ function connections(
   };
 }
 
+/** Of log streams, domains and connections to identity providers, what their lists would show this caller. */
+function setUp(call: Call<unknown>, { kind, ids }: Extract<Part, { part: 'set_up' }>): SetUpPart {
+  const { core, caller } = call;
+  const holds = (scopes: readonly string[]) =>
+    scopes.some((scope) => caller.permissions.some((own) => covers(own.scopes, scope)));
+  const rows = <K extends 'log_stream' | 'domain' | 'sso_connection'>(wanted: K) =>
+    ids.flatMap((id) => core.rows.get(wanted, id) ?? []);
+  const mayList = kind === 'log_streams' ? whole(call) === null : holds(ssoNeeds['domain.list'].scopes);
+  // safety: report-set-up-as-listed
+  if (!mayList) return [];
+  if (kind === 'domains') return rows('domain').map(({ id, domain }) => ({ id, name: domain }));
+  return rows(kind === 'log_streams' ? 'log_stream' : 'sso_connection').map(({ id, name }) => ({ id, name }));
+}
+
 /** Raises SECRET_ROTATION_DUE once per secret for this containment. Returns whether any event was raised. */
 function due(call: Call<unknown>, ids: string[]): boolean {
   const { core } = call;
@@ -217,6 +234,7 @@ export const part: Operation<Part> = {
     if (input.part === 'secrets') return answer(secrets(call, input.environments, input.after));
     if (input.part === 'named') return answer(await named(call, input.ids));
     if (input.part === 'connections') return answer(connections(call, input));
+    if (input.part === 'set_up') return answer(setUp(call, input));
     if (input.part === 'due') {
       // The event has an audit entry of its own, so neither exists without the other.
       return { ...ok(null), audited: !due(call, input.ids) };

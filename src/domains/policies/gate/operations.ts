@@ -9,6 +9,7 @@ import { stepsOf } from '../../../gate/approvals/policies';
 import type { Core } from '../../../gate/core';
 import { markOfAgent } from '../../../gate/identity/accountable';
 import { limitsShown } from '../../../gate/identity/limits-shown';
+import { providerWarning } from '../../../gate/identity/sso';
 import { insertion, revision } from '../../../gate/journal/writes';
 import { type Call, isRefusal, type Operation } from '../../../gate/request/call';
 import { found } from '../../../gate/request/outcome';
@@ -32,9 +33,10 @@ function shown(call: Call<unknown>, row: PolicyRow) {
   return policyOut({ ...row, names: secrets }, environments, call.core.now());
 }
 
-/** The answer to a change. It warns that a policy of accountable members is no second person. */
+/** The answer to a change. It warns of approvers who are no second person, or whom a provider chooses. */
 const changed = (call: Call<unknown>, row: PolicyRow) => ({
   ...shown(call, row),
+  ...providerWarning(call.core, teamIn(row.config)),
   ...(row.kind === 'approval' && isAccountablePolicy(row) && { warning: AGENTS_ONLY }),
 });
 
@@ -57,7 +59,7 @@ function boundsOf(
 }
 
 /** The team in a config. */
-const teamIn = (config: ConfigInput | null): string | null =>
+const teamIn = (config: ConfigInput | PolicyConfig | null): string | null =>
   config && 'approvers' in config && 'team_id' in config.approvers ? config.approvers.team_id : null;
 
 /** 422 for an approval policy that could never be satisfied. Members who have not enrolled yet count. */

@@ -18,7 +18,7 @@ import { slugOf } from '../../../gate/request/target';
 import { type ListInput, listed } from '../../../gate/rows/listing';
 import { iso } from '../../../http/wire';
 import { within } from '../../credentials/gate/create';
-import { granting, permissionsToGrant } from '../../grants/gate/operations';
+import { granting, permissionsToGrant, warningFor } from '../../grants/gate/operations';
 import { aboutSecret, subjectOf } from '../../secrets/gate/state';
 import { versionOf } from '../../secrets/gate/versions';
 import { type Delivered, readable, readableVersion } from '../../secrets/rules';
@@ -104,7 +104,7 @@ const share: Operation<ShareInput> = {
       if ('code' in put) return put;
       return {
         status: 201,
-        data: grantOut(put.row as GrantRow),
+        data: { ...grantOut(put.row as GrantRow), ...warningFor(call, input.grantee) },
         writes: [put],
         events: [
           shared(call.core, row, {

@@ -6,12 +6,12 @@ import { formerChangers, isApprovingTeam, recentlyTied, withTies } from '../../.
 import type { Plan, Put } from '../../../gate/journal/plan';
 import { insertion, revision } from '../../../gate/journal/writes';
 import type { Call } from '../../../gate/request/call';
-import { membershipId } from '../../../gate/rows/team-members';
+import { membershipId, membersOfTeam } from '../../../gate/rows/team-members';
 import { roleOf, teamsOf } from '../rules';
-import { giveRole, scimGroupsOf } from './groups';
+import { giveRole, isMadeFor, scimGroupsOf } from './groups';
 
 /** The most teams of a member, as for teams that people fill. */
-const MOST_TEAMS = 20;
+export const MOST_TEAMS = 20;
 
 type Rows = Required<Pick<Plan, 'writes' | 'deletes'>>;
 
@@ -79,6 +79,35 @@ function held(call: Call<unknown>, row: TeamMemberRow, isWanted: boolean): Put |
   return revision(call, 'team_member', row, { held_by: isWanted ? [...others, 'claim'] : others });
 }
 
+/**
+ * What a connection loses with teams that it no longer maps: the places that the claim or SCIM holds there
+ * for its people. SCIM keeps its hold on a team that it made.
+ */
+export function leftPlaces(call: Call<unknown>, before: SsoConnectionRow, after: SsoConnectionRow): Rows {
+  const { core } = call;
+  const writes: Put[] = [];
+  const deletes: Rows['deletes'] = [];
+  const mapped = new Set(after.team_mappings.map(({ team_id }) => team_id));
+  const left = new Set(before.team_mappings.map(({ team_id }) => team_id).filter((id) => !mapped.has(id)));
+  for (const id of left) {
+    const team = core.rows.get('team', id);
+    if (!team) continue;
+    const keeps = isMadeFor(before.id, team);
+    const known = writes.length + deletes.length;
+    for (const row of membersOfTeam(core, id)) {
+      const member = core.rows.get('member', row.member_id);
+      // safety: unmapped-team-keeps-others
+      if (row.held_by === null || member?.provisioned?.connection !== before.id) continue;
+      const held_by = row.held_by.filter((one) => keeps && one === 'scim');
+      if (held_by.length === row.held_by.length) continue;
+      if (held_by.length === 0) deletes.push({ kind: 'team_member', id: row.id });
+      else writes.push(revision(call, 'team_member', row, { held_by }));
+    }
+    if (writes.length + deletes.length > known) writes.push(revision(call, 'team', team, {}));
+  }
+  return { writes, deletes };
+}
+
 const joining = (
   call: Call<unknown>,
   connection: SsoConnectionRow,
@@ -98,7 +127,7 @@ const joining = (
   });
 
 /** The groups that decide the role at a sign-in: those of SCIM where they give one, else the claim's. */
-function deciding(
+export function deciding(
   { core }: Call<unknown>,
   connection: SsoConnectionRow,
   { id }: MemberRow,

@@ -12,6 +12,7 @@ import { insertion, revision } from '../../../gate/journal/writes';
 import type { Call, Operation } from '../../../gate/request/call';
 import { fail, type Outcome, ok } from '../../../gate/request/outcome';
 import { slugOf } from '../../../gate/request/target';
+import type { ListInput } from '../../../gate/rows/listing';
 import { mayFollow, type Used } from '../../passkeys/webauthn';
 import {
   beginSso,
@@ -24,9 +25,11 @@ import {
 } from '../../signin/gate/sessions';
 import { exchanged, type Spent } from '../../trusts/gate/exchanged';
 import type { Person } from '../rules';
+import { linkOut } from '../wire';
 import { type Decision, decide } from './decide';
 import { bringing, changed, places, positionOf } from './given';
 import { logout } from './logout';
+import { testOperations } from './tests';
 
 /** What the Worker has verified of a sign-in. */
 export interface SsoInput {
@@ -324,7 +327,24 @@ const confirm: Operation<SsoInput> = {
   },
 };
 
-// ---------------------------------------------------------------- unlinking
+// ---------------------------------------------------------------- links of a member
+
+/** The identities that a member is linked to, in order of their ids. */
+const links: Operation<ListInput> = {
+  read({ core, ask, input: { limit, after } }): Outcome {
+    const member = core.rows.get('member', ask.named.member as string);
+    if (!member) return fail(refuse('NOT_FOUND'));
+    const rows = core.rows
+      .within('sso_link', member.id)
+      .filter(({ id }) => after === null || id > after)
+      .sort((a, b) => (a.id < b.id ? -1 : 1));
+    const page = rows.slice(0, limit);
+    return ok({
+      items: page.map((row) => linkOut(row, core.rows.get('sso_connection', row.connection_id) !== null)),
+      next: rows.length > limit ? (page.at(-1)?.id ?? null) : null,
+    });
+  },
+};
 
 /** Frees a member's links: the member links anew by e-mail, as if for the first time. */
 const unlink: Operation<Record<string, never>> = {
@@ -354,5 +374,7 @@ export const ssoSigninOperations = {
   'auth.sso_confirm_start': confirmStart,
   'auth.sso_confirm': confirm,
   'auth.sso_logout': logout,
+  'member.links': links,
   'member.unlink': unlink,
+  ...testOperations,
 };

@@ -13,6 +13,7 @@ import { type Call, isRefusal, type Operation } from '../../../gate/request/call
 import { found, wants } from '../../../gate/request/outcome';
 import { environmentOf, slugOf } from '../../../gate/request/target';
 import { type ListInput, listed } from '../../../gate/rows/listing';
+import { leftPlaces } from '../../sso-signin/gate/given';
 import type { Provider } from '../discovery';
 import { connectionOut, type OidcConfig, type SamlConfig } from '../wire';
 import { lapsing } from './lapse';
@@ -181,6 +182,12 @@ const configAfter = (
   };
 };
 
+/** The most memberships that end with mappings in one request: those of the largest team and some. */
+const MOST_LEFT = 2500;
+const tooManyLeave = refuse('LIMIT_REACHED', {
+  message: 'The removed mappings end too many memberships for one request. Remove fewer of them at a time.',
+});
+
 const update: Operation<Partial<Gives> & { configures: boolean; made?: Made }> = {
   change: {
     revises: find,
@@ -207,10 +214,18 @@ const update: Operation<Partial<Gives> & { configures: boolean; made?: Made }> =
         updated_at: now,
       });
       const after = put.row as SsoConnectionRow;
-      const describes = gives ? inWords(call, row, after) : `change the connection ${row.name}`;
       const left = row.domains.filter((id) => !after.domains.includes(id));
-      const writes = [put, ...lapsing(call, [row], left, now)];
-      return { status: 200, data: shown(call, after), writes, describes };
+      const places = leftPlaces(call, row, after);
+      if (places.writes.length + places.deletes.length > MOST_LEFT) return tooManyLeave;
+      const what = gives ? inWords(call, row, after) : `change the connection ${row.name}`;
+      const ending = places.deletes.length;
+      return {
+        status: 200,
+        data: shown(call, after),
+        writes: [put, ...lapsing(call, [row], left, now), ...places.writes],
+        deletes: places.deletes,
+        describes: ending ? `${what}, and end ${ending} of the memberships that it gave` : what,
+      };
     },
   },
 };

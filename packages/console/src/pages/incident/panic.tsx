@@ -18,7 +18,7 @@ type Panicked = components['schemas']['Panicked'];
 
 const WORD = 'revoke everything';
 
-const Consequences = ({ withKeys }: { withKeys: boolean }) => (
+const Consequences = ({ withKeys, withSso }: { withKeys: boolean; withSso: boolean }) => (
   <div class="note bad">
     <p>When you confirm:</p>
     <ul class="bullets">
@@ -32,6 +32,9 @@ const Consequences = ({ withKeys }: { withKeys: boolean }) => (
       ) : (
         <li>API keys and trusts stay valid, so programs with a key keep running.</li>
       )}
+      {withSso && (
+        <li>Nobody signs in by single sign-on until an owner changes the connection. Passkeys work.</li>
+      )}
       <li>Secrets, members and policies are unchanged. Revoked credentials cannot be restored.</li>
     </ul>
   </div>
@@ -40,13 +43,14 @@ const Consequences = ({ withKeys }: { withKeys: boolean }) => (
 function PanicDialog({ onDone, onClose }: { onDone: (result: Panicked) => void; onClose: () => void }) {
   const [reason, setReason] = useState('');
   const [withKeys, setWithKeys] = useState(false);
+  const [withSso, setWithSso] = useState(false);
   const [typed, setTyped] = useState('');
   const problems = useProblems();
   const panic = async () => {
     const { data } = await confirmed(() =>
       vault().api.POST('/orgs/{org_id}/panic', {
         params: { path: here() },
-        body: { reason, ...(withKeys && { api_keys: true }) },
+        body: { reason, ...(withKeys && { api_keys: true }), ...(withSso && { sso: true }) },
       }),
     );
     onDone(data);
@@ -55,7 +59,7 @@ function PanicDialog({ onDone, onClose }: { onDone: (result: Panicked) => void; 
     await confirmAgain().catch(() =>
       tell('Confirm with your passkey soon', 'Otherwise your session ends within 15 minutes.'),
     );
-    await forget('credentials', 'audit', 'sessions', 'incidents');
+    await forget('credentials', 'audit', 'sessions', 'incidents', ...(withSso ? ['sso-connections'] : []));
   };
   return (
     <Dialog title="Revoke all credentials" onClose={onClose} dirty={reason !== ''}>
@@ -82,7 +86,13 @@ function PanicDialog({ onDone, onClose }: { onDone: (result: Panicked) => void; 
           checked={withKeys}
           onChecked={setWithKeys}
         />
-        <Consequences withKeys={withKeys} />
+        <Checkbox
+          label="Also stop single sign-on"
+          hint="Choose this if the identity provider may be compromised."
+          checked={withSso}
+          onChecked={setWithSso}
+        />
+        <Consequences withKeys={withKeys} withSso={withSso} />
         <TextField
           label={`Type “${WORD}” to confirm`}
           class="mono"
@@ -100,6 +110,45 @@ interface Item {
   text: string;
   at: string;
 }
+
+const changed = ({ id, name, updated_at }: { id: string; name: string; updated_at: string }, at: string) => ({
+  id,
+  text: `${name}, ${at}`,
+  at: updated_at,
+});
+
+/** What lets people in, or sends something elsewhere. */
+const reachingOut = (recent: Panicked['recent']): [string, string, Item[]][] => [
+  [
+    'Connections to identity providers',
+    'Recently created or changed. They let people in.',
+    recent.sso_connections.map((one) => changed(one, one.issuer)),
+  ],
+  [
+    'Domains',
+    'Recently added or verified.',
+    recent.domains.map(({ id, domain, verified_at, created_at }) => ({
+      id,
+      text: verified_at === null ? `${domain}, pending` : domain,
+      at: verified_at ?? created_at,
+    })),
+  ],
+  [
+    'SCIM tokens',
+    'They still work, unless all API keys were revoked too.',
+    recent.scim_tokens.map(({ id, name, created_at }) => ({ id, text: name, at: created_at })),
+  ],
+  [
+    'Log streams',
+    'Recently created or changed. Those of members have stopped.',
+    recent.log_streams.map((one) => changed(one, one.kind)),
+  ],
+  [
+    'Upstreams',
+    'Recently created or changed. Those of members have stopped.',
+    recent.upstreams.map((one) => changed(one, one.base_url)),
+  ],
+];
 
 /** Recent items that may belong to an attacker, by kind, with advice. */
 const recentOf = (recent: Panicked['recent']): [string, string, Item[]][] => [
@@ -139,6 +188,7 @@ const recentOf = (recent: Panicked['recent']): [string, string, Item[]][] => [
       at: updated_at,
     })),
   ],
+  ...reachingOut(recent),
   [
     'Sessions',
     'They have ended, except yours.',

@@ -127,6 +127,14 @@ const Touched = (secret: ReportOf['read'][number]) => (
   </>
 );
 
+/** What it set up besides. */
+const SET_UP = [
+  ['Log streams it created or changed', 'log_streams', 'It changed no log streams.'],
+  ['Domains it added or verified', 'domains', 'It added no domains.'],
+  ['Identity providers it connected', 'sso_connections', 'It connected no identity providers.'],
+] as const;
+const HOW: Record<string, string> = { create: 'created', update: 'changed', verify: 'verified' };
+
 /** What a credential and everything below it did. */
 export const Deeds = ({ report }: { report: ReportOf }) => (
   <>
@@ -188,6 +196,20 @@ export const Deeds = ({ report }: { report: ReportOf }) => (
         </>
       )}
     />
+    {SET_UP.map(([title, kind, none]) => (
+      <Part
+        key={kind}
+        title={title}
+        items={report[kind]}
+        none={none}
+        row={({ id, name, action }) => (
+          <>
+            <span class="grow truncate">{name || <span class="mono">{id}</span>}</span>
+            <span class="dim">{HOW[action.slice(action.indexOf('.') + 1)]}</span>
+          </>
+        )}
+      />
+    ))}
     {report.omitted ? (
       <p class="note warn">{counted(report.omitted, 'more credential')} or more are not listed.</p>
     ) : null}

@@ -2,7 +2,7 @@
 import type { components } from '@secrets-vault/client';
 import { useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
-import { at, confirmed, forget, forgetGone, here, useRead, vault } from '../../api';
+import { at, confirmed, forget, forgetGone, here, useList, useRead, vault } from '../../api';
 import { may, mayEverywhere } from '../../may';
 import { type Member, Who } from '../../people';
 import { useChange } from '../../seen';
@@ -199,6 +199,12 @@ const factsOf = (member: Member): [string, preact.ComponentChildren][] => [
 ];
 
 function Unlink({ member, onClose }: { member: Member; onClose: () => void }) {
+  const { rows: links } = useList(['members', 'links', member.id], (cursor, signal) =>
+    vault().api.GET('/orgs/{org_id}/members/{id}/links', {
+      params: { path: { ...here(), id: member.id }, query: { limit: 100, cursor } },
+      signal,
+    }),
+  );
   const unlink = async () => {
     await confirmed(() => vault().api.DELETE('/orgs/{org_id}/members/{id}/links', at(member.id)));
     await forget('members');
@@ -215,6 +221,16 @@ function Unlink({ member, onClose }: { member: Member; onClose: () => void }) {
         Sessions that <strong>{member.name}</strong> began by single sign-on end immediately. At the next
         sign-in as {member.email}, they are linked anew.
       </p>
+      {links.length > 0 && (
+        <ul class="bullets">
+          {links.map(({ id, issuer, subject, live }) => (
+            <li key={id}>
+              <code>{subject}</code> of {issuer}
+              {!live && ', of a deleted connection'}
+            </li>
+          ))}
+        </ul>
+      )}
     </Confirm>
   );
 }

@@ -8,7 +8,7 @@ import { Dialog } from '../../ui/dialog';
 import { SelectField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
 import { RadioField } from '../../ui/options';
-import { tell } from '../../ui/toast';
+import { tell, warn } from '../../ui/toast';
 import { LIFETIMES, leastReach, PlaceFields } from '../credentials/reach';
 
 type Grantee = { type: 'member' | 'team'; id: string };
@@ -26,7 +26,7 @@ export function NewGrant({ grantee, onClose }: { grantee?: Grantee; onClose: () 
   const change = (part: Partial<typeof reach>) => setReach((before) => ({ ...before, ...part }));
   const save = async () => {
     const names = linesOf(reach.names);
-    await vault().api.POST('/orgs/{org_id}/grants', {
+    const { data } = await vault().api.POST('/orgs/{org_id}/grants', {
       params: { path: here() },
       body: {
         grantee: { type: id.startsWith('team_') ? 'team' : 'member', id },
@@ -37,7 +37,8 @@ export function NewGrant({ grantee, onClose }: { grantee?: Grantee; onClose: () 
       },
     });
     await forget('grants', 'members', 'teams');
-    tell('Grant created');
+    if (data.warning) warn('Grant created', data.warning);
+    else tell('Grant created');
     onClose();
   };
   return (

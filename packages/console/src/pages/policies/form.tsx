@@ -9,7 +9,7 @@ import { Dialog } from '../../ui/dialog';
 import { Checkbox, TextArea, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
 import { ChecksField, RadioField } from '../../ui/options';
-import { tell } from '../../ui/toast';
+import { tell, warn } from '../../ui/toast';
 import { typeChoices } from '../secrets/type-names';
 import { commonOf, configOf, type Draft, draftOf, emptyDraft } from './draft';
 import { ApprovalFields, type FieldsProps, NamingFields, RotationFields } from './kinds';
@@ -83,7 +83,8 @@ export function PolicyForm({ policy, onClose }: { policy?: Policy; onClose: () =
     const body = { ...commonOf(draft), ...configOf(draft) } as components['schemas']['PolicyIn'];
     const { data } = await api.POST('/orgs/{org_id}/policies', { params: { path: here() }, body });
     await forget('policies');
-    tell(`${draft.name} created`);
+    if (data.warning) warn(`${draft.name} created`, data.warning);
+    else tell(`${draft.name} created`);
     go(`/policies/${data.id}`);
   };
   const Fields = fields[draft.kind];

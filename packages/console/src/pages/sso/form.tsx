@@ -1,6 +1,7 @@
 // The dialog that makes or changes a connection to an identity provider. Invariant: a client secret is sent,
 // and never shown.
 import { at, confirmed, forget, here, vault } from '../../api';
+import { environments } from '../../environments';
 import { linesOf } from '../../globs';
 import { changedOf } from '../../merge';
 import { useTeams } from '../../people';
@@ -26,11 +27,13 @@ const draftOf = (row?: Connection) => ({
   scopes: row?.scopes.join('\n') ?? '',
   groups_claim: row?.groups_claim ?? '',
   metadata_xml: '',
+  metadata_url: '',
   subject_attribute: row?.subject_attribute ?? '',
   domains: row?.domains ?? [],
   jit: row?.jit ?? false,
   enforce: row?.enforce ?? false,
   default_role: (row?.default_role ?? 'viewer') as GivenRole,
+  default_environments: row?.default_environments ?? null,
   roles: (row?.role_mappings ?? []).map(({ group, role }): Mapping => ({ group, gives: role })),
   teams: (row?.team_mappings ?? []).map(({ group, team_id }): Mapping => ({ group, gives: team_id })),
 });
@@ -38,9 +41,14 @@ type Draft = ReturnType<typeof draftOf>;
 
 /** What a draft says of the provider, in the format of the API. */
 function providerOf(draft: Draft) {
-  const { kind, issuer, client_id, client_secret, scopes, metadata_xml, subject_attribute } = draft;
+  const { kind, issuer, client_id, client_secret, scopes, metadata_xml, metadata_url, subject_attribute } =
+    draft;
   return kind === 'saml'
-    ? { ...(metadata_xml && { metadata_xml }), subject_attribute: subject_attribute || null }
+    ? {
+        ...(metadata_xml && { metadata_xml }),
+        ...(metadata_url && { metadata_url }),
+        subject_attribute: subject_attribute || null,
+      }
     : {
         issuer,
         client_id,
@@ -52,6 +60,7 @@ function providerOf(draft: Draft) {
 /** The draft in the format of the API. A mapping keeps its environments while its group and role stay. */
 function bodyOf(draft: Draft, row?: Connection) {
   const { name, groups_claim, domains, jit, enforce, default_role, roles, teams } = draft;
+  const { default_environments } = draft;
   const boundsOf = ({ group, gives }: Mapping) =>
     row?.role_mappings.find((one) => one.group === group && one.role === gives)?.environments;
   return {
@@ -60,6 +69,7 @@ function bodyOf(draft: Draft, row?: Connection) {
     jit,
     enforce,
     default_role,
+    default_environments,
     ...providerOf(draft),
     ...(groups_claim && { groups_claim }),
     role_mappings: roles.map((one) => {
@@ -127,6 +137,17 @@ const Oidc = ({ draft, change, problems, isNew }: FieldsProps) => (
 
 const Saml = ({ draft, change, problems, isNew }: FieldsProps) => (
   <>
+    <TextField
+      label="Metadata URL"
+      optional
+      class="mono"
+      type="url"
+      value={draft.metadata_url}
+      onValue={(metadata_url) => change({ metadata_url })}
+      error={problems.of('metadata_url')}
+      maxLength={1024}
+      hint="Read once, when you save. Enter it again to read new certificates."
+    />
     <TextArea
       label="Metadata"
       class="mono"
@@ -134,9 +155,12 @@ const Saml = ({ draft, change, problems, isNew }: FieldsProps) => (
       value={draft.metadata_xml}
       onValue={(metadata_xml) => change({ metadata_xml })}
       error={problems.of('metadata_xml')}
-      required={isNew}
-      optional={!isNew}
-      hint={isNew ? 'The XML of the provider (EntityDescriptor).' : 'Leave it empty to keep the stored one.'}
+      optional
+      hint={
+        isNew
+          ? 'The XML of the provider (EntityDescriptor), where it has no URL.'
+          : 'Leave it empty to keep the stored one.'
+      }
     />
     <TextField
       label="Subject attribute"
@@ -217,6 +241,25 @@ function Members({ draft, change, problems }: FieldsProps) {
         error={problems.of('default_role')}
         choices={roleChoices}
         hint="Of those whose groups give none."
+      />
+      {draft.default_environments && (
+        <ChecksField
+          label="Environments of the default role"
+          value={draft.default_environments}
+          onValue={(chosen) => change({ default_environments: chosen })}
+          options={environments.value.map(({ slug, name }) => ({ value: slug, label: name }))}
+          error={problems.of('default_environments')}
+        />
+      )}
+      <Checkbox
+        label="The default role holds in all environments"
+        hint="Including environments created later."
+        checked={draft.default_environments === null}
+        onChecked={(isAll) =>
+          change({
+            default_environments: isAll ? null : environments.value.slice(0, 1).map(({ slug }) => slug),
+          })
+        }
       />
       <Mappings
         label="Roles by group"

@@ -10,7 +10,7 @@ import { MakeButton } from '../../ui/make-button';
 import { Menu } from '../../ui/menu';
 import { Badge, Empty, PageHead } from '../../ui/parts';
 import { Lines } from '../../ui/table';
-import { tell } from '../../ui/toast';
+import { report, tell } from '../../ui/toast';
 import { Addresses } from './addresses';
 import { Domains } from './domains';
 import { ConnectionForm } from './form';
@@ -36,6 +36,14 @@ function Removal({ connection, onClose }: { connection: Connection; onClose: () 
       </p>
     </Confirm>
   );
+}
+
+/** Leads this browser to the provider, which sends it back to a page with the result. */
+async function test({ id }: Connection) {
+  const { data } = await confirmed(() =>
+    vault().api.POST('/orgs/{org_id}/sso-connections/{id}/test', at(id)),
+  );
+  location.assign(data.url);
 }
 
 function Connections() {
@@ -64,8 +72,9 @@ function Connections() {
           {
             label: 'Members',
             width: '14rem',
-            cell: ({ jit, enforce }) => (
+            cell: ({ jit, enforce, stopped_at }) => (
               <span class="chips">
+                {stopped_at && <Badge tone="bad">Stopped by a panic</Badge>}
                 {enforce && <Badge tone="accent">Required</Badge>}
                 {jit && <Badge>Makes members</Badge>}
               </span>
@@ -89,6 +98,7 @@ function Connections() {
             label={`Actions for ${connection.name}`}
             actions={[
               { label: 'Addresses for the provider', onSelect: () => setShown(connection) },
+              isOwner && { label: 'Test sign-in', onSelect: () => void test(connection).catch(report) },
               isOwner && { label: 'Edit', onSelect: () => setEditing(connection) },
               isOwner && { label: 'Delete', danger: true, onSelect: () => setRemoving(connection) },
             ]}

@@ -8,7 +8,7 @@ import { me } from '../../session';
 import { Button } from '../../ui/button';
 import { Confirm } from '../../ui/confirm';
 import { Dialog } from '../../ui/dialog';
-import { Checkbox, TextField } from '../../ui/field';
+import { Checkbox, SelectField, TextField } from '../../ui/field';
 import { Form, useProblems } from '../../ui/form';
 import { Listing } from '../../ui/listing';
 import { Menu } from '../../ui/menu';
@@ -16,6 +16,7 @@ import { OneTime } from '../../ui/one-time';
 import { Empty, Time } from '../../ui/parts';
 import { Lines } from '../../ui/table';
 import { tell } from '../../ui/toast';
+import { useConnections } from './kinds';
 
 type ScimToken = components['schemas']['ScimToken'];
 type NewScimToken = components['schemas']['NewScimToken'];
@@ -31,13 +32,15 @@ const useScimTokens = () =>
 function NewToken({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState('');
   const [isEnding, setEnding] = useState(false);
+  const [connection, setConnection] = useState('');
+  const { rows: connections } = useConnections();
   const [made, setMade] = useState<NewScimToken | null>(null);
   const problems = useProblems();
   const save = async () => {
     const { data } = await confirmed(() =>
       vault().api.POST('/orgs/{org_id}/scim-tokens', {
         params: { path: here() },
-        body: { name, end_credentials: isEnding },
+        body: { name, end_credentials: isEnding, ...(connection && { connection_id: connection }) },
       }),
     );
     await forget('credentials');
@@ -65,6 +68,17 @@ function NewToken({ onClose }: { onClose: () => void }) {
           required
           maxLength={255}
           hint="For example, Okta"
+        />
+        <SelectField
+          label="Connection"
+          value={connection}
+          onValue={setConnection}
+          error={problems.of('connection_id')}
+          choices={[
+            { value: '', label: 'None: members of no connection' },
+            ...connections.map(({ id, name }) => ({ value: id, label: name })),
+          ]}
+          hint="Whose people the token manages. Their roles and teams follow its mappings."
         />
         <Checkbox
           label="Also end credentials"
@@ -96,6 +110,7 @@ function Revocation({ token, onClose }: { token: ScimToken; onClose: () => void 
 
 export function ScimTokens() {
   const list = useScimTokens();
+  const { rows: connections } = useConnections();
   const [making, setMaking] = useState(false);
   const [revoking, setRevoking] = useState<ScimToken | null>(null);
   return (
@@ -114,6 +129,14 @@ export function ScimTokens() {
             label: 'Name',
             width: 'minmax(10rem, 1fr)',
             cell: ({ name, hint }) => <Lines sub={hint}>{name}</Lines>,
+          },
+          {
+            label: 'Connection',
+            width: '10rem',
+            cell: ({ connection_id }) =>
+              connection_id === null
+                ? 'None'
+                : (connections.find(({ id }) => id === connection_id)?.name ?? connection_id),
           },
           {
             label: 'Last used',
