@@ -155,8 +155,18 @@ export function keyringOf(env: Where, masters: MasterKey[]): Keyring {
   return keyring;
 }
 
-/** Refuses a database that is empty now and was not before. Who cannot tell creates no key either. */
-async function requireNew(gates: Env['GATE']): Promise<void> {
+/** The condition that a database has neither an organisation nor the key of one. */
+// safety: deployment-key-not-replaced
+const IS_EMPTY = 'not exists (select 1 from orgs) and not exists (select 1 from org_keys)';
+
+/** Refuses because the deployment key is missing from a database that has organisations. */
+function keyMissing(): never {
+  console.error(JSON.stringify({ level: 'error', event: 'deployment_key_missing' }));
+  throw new ApiError(refuse('MISCONFIGURED', { message: DEPLOYMENT_KEY_MISSING }));
+}
+
+/** Refuses a vault that had organisations before. Who cannot tell creates no key either. */
+async function requireNew({ DB, GATE: gates }: Where): Promise<void> {
   const hadOrgs = await gates
     .getByName('health')
     .hadOrgs()
@@ -165,6 +175,10 @@ async function requireNew(gates: Env['GATE']): Promise<void> {
     });
   // safety: lost-database-gets-no-key
   if (!hadOrgs) return;
+  // The two are mended differently: a lost row is put back, and nothing else is.
+  const [isEmpty] = (await DB.prepare(`select ${IS_EMPTY} as n`).all<{ n: number }>().catch(unavailable))
+    .results;
+  if (isEmpty?.n !== 1) keyMissing();
   console.error(JSON.stringify({ level: 'error', event: 'database_lost' }));
   throw new ApiError(refuse('MISCONFIGURED', { message: DATABASE_LOST }));
 }
@@ -227,7 +241,8 @@ async function requireKnown(orm: DrizzleD1Database, masters: MasterKey[]): Promi
   throw new ApiError(refuse('MISCONFIGURED', { message: whyClosed(masters, { master_id: current }) }));
 }
 
-function createKeyring({ DB: db, GATE }: Where, masters: MasterKey[]): Keyring {
+function createKeyring(where: Where, masters: MasterKey[]): Keyring {
+  const { DB: db } = where;
   const held = isolate.get(db) ?? { deployment: null, masters: new Set<MasterKey>(), orgs: new Map() };
   isolate.set(db, held);
   const orm = drizzle(db);
@@ -239,24 +254,20 @@ function createKeyring({ DB: db, GATE }: Where, masters: MasterKey[]): Keyring {
     return keys;
   };
   const found = async (): Promise<WrappedKey> => {
-    await requireNew(GATE);
+    await requireNew(where);
     const { master_id, key_sealed } = wrap(masters, 'deployment key', 'deployment', randomBytes(32));
     // Only an empty vault gets a key, and the statement itself decides: elsewhere, a new key would invalidate
     // every credential.
-    // safety: deployment-key-not-replaced
-    const isEmpty = 'not exists (select 1 from orgs) and not exists (select 1 from org_keys)';
     await db
       .prepare(
-        `insert into deployment_keys (id, master_id, key_sealed, created_at) select 'deployment', ?, ?, ? where ${isEmpty} on conflict do nothing`,
+        `insert into deployment_keys (id, master_id, key_sealed, created_at) select 'deployment', ?, ?, ? where ${IS_EMPTY} on conflict do nothing`,
       )
       .bind(master_id, key_sealed, Date.now())
       .run()
       .catch(unavailable);
     // Another isolate may have been first: the stored key counts.
     const [stored] = await keyRows(orm, '');
-    if (stored) return stored;
-    console.error(JSON.stringify({ level: 'error', event: 'deployment_key_missing' }));
-    throw new ApiError(refuse('MISCONFIGURED', { message: DEPLOYMENT_KEY_MISSING }));
+    return stored ?? keyMissing();
   };
 
   return {

@@ -128,10 +128,19 @@ describe('health: down, because nobody can be served', () => {
   });
 
   it('without the deployment key, and makes none', async () => {
-    await newOrg();
+    const o = await newOrg();
     await schedule();
     await db.prepare('delete from deployment_keys').run();
     expect(await verdict()).toEqual([503, 'down', ['keys']]);
+    // A request says what health says: the row is lost, and not the database.
+    for (const send_ of [() => o.get(''), () => send('GET', '/.well-known/jwks.json')]) {
+      faults.isolate++;
+      const { status, json } = await send_();
+      expect([status, json.error?.code]).toEqual([503, 'MISCONFIGURED']);
+      expect(json.error?.message).toContain('but not the deployment key');
+    }
+    expect(events()).toContain('deployment_key_missing');
+    expect(events()).not.toContain('database_lost');
     expect((await db.prepare('select * from deployment_keys').all()).results).toEqual([]);
   });
 

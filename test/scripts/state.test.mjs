@@ -7,8 +7,16 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { damageIn } from '../../scripts/operate/doctor/objects.mjs';
 import { applyMigrations } from '../../scripts/operate/vault/migrate.mjs';
-import { claimState, inspectState, isInUse, vaultFile } from '../../scripts/operate/vault/state-dir.mjs';
+import {
+  claimState,
+  gateFile,
+  inspectState,
+  isInUse,
+  setAlarmsAside,
+  vaultFile,
+} from '../../scripts/operate/vault/state-dir.mjs';
 import { knownMigrations } from '../../scripts/shared/migrations.mjs';
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'state-'));
@@ -101,5 +109,49 @@ describe('state directory', () => {
     db.exec(`ALTER TABLE credentials DROP COLUMN ${second}`);
     await applyMigrations(of);
     assert.deepEqual(inspectState(of).applied, all);
+  });
+
+  it('names damaged files of Durable Objects with what to do, and sets those with alarms aside', () => {
+    const of = path.join(dir, 'damaged');
+    const org = 'org_0355yltbNqfHKaEsGX6zOi';
+    const at = (/** @type {string} */ name) => path.join(of, 'v3', name);
+    const alarms = ['d1/miniflare-D1DatabaseObject', 'do/secrets-vault-service-Gate'].map((folder) =>
+      at(`${folder}/metadata.sqlite`),
+    );
+    const metrics = at('do/secrets-vault-service-Metrics/0123.sqlite');
+    const whole = at('do/secrets-vault-service-Throttle/metadata.sqlite');
+    const database = at('d1/miniflare-D1DatabaseObject/0123.sqlite');
+    for (const file of [...alarms, metrics, whole, database, gateFile(of, 'health'), gateFile(of, org)]) {
+      fs.mkdirSync(path.dirname(file), { recursive: true });
+      if (file === whole || file === database) {
+        const db = new DatabaseSync(file);
+        db.exec(
+          `CREATE TABLE d1_migrations (name TEXT); CREATE TABLE orgs (id TEXT); INSERT INTO orgs VALUES ('${org}')`,
+        );
+        db.close();
+      } else fs.writeFileSync(file, 'no database '.repeat(400));
+    }
+    const said = damageIn(of);
+    assert.equal(said.length, 5);
+    for (const part of [
+      /-Gate\/\w+\.sqlite in STATE_DIR is damaged: it is the gate of org_\w+\. Stop .* reset org_\w+ --reason/,
+      /is damaged: stop the service, and run npm run gate -- reset health\.$/,
+      /-Metrics\/0123\.sqlite in STATE_DIR is damaged: see "Objects of no organisation"/,
+      /-Gate\/metadata\.sqlite in STATE_DIR is damaged: restart the service/,
+    ])
+      assert.ok(
+        said.some((line) => part.test(line)),
+        `${part} in ${said.join('\n')}`,
+      );
+    const to = setAlarmsAside(of);
+    assert.ok(to);
+    for (const file of alarms) {
+      assert.equal(fs.existsSync(file), false);
+      assert.ok(fs.existsSync(path.join(to, path.relative(of, file))));
+    }
+    assert.ok(fs.existsSync(whole) && fs.existsSync(metrics));
+    assert.equal(setAlarmsAside(of), undefined);
+    assert.equal(damageIn(of).length, 3);
+    assert.deepEqual(damageIn(path.join(dir, 'nowhere')), []);
   });
 });

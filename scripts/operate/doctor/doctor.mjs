@@ -20,6 +20,7 @@ import { parseMasterKeys } from '../vault/master-keys.mjs';
 import { localUrl, stateDir } from '../vault/vault.mjs';
 import { lackingBindings, neededBindings } from './bindings.mjs';
 import { diskOf } from './disk.mjs';
+import { damageIn } from './objects.mjs';
 import { deep } from './rows.mjs';
 import { service } from './running-service.mjs';
 import '../../shared/temporary-files.mjs';
@@ -42,7 +43,7 @@ import { inspectState, lostDatabase, orgsOfGates, vaultFile } from '../vault/sta
 const USAGE = `npm run doctor -- [options]
 
   --remote      look at the deployment instead of the vault of npm start
-  --url URL     where the deployment answers; without it, its PUBLIC_URL
+  --url URL     where the service answers; without it, at HOST and PORT, a deployment at its PUBLIC_URL
   --deep        open every row, and name what does not open; continues where it was interrupted
   --keys FILE   with --deep: the file with MASTER_KEYS
   --restart     with --deep: from the beginning
@@ -135,6 +136,7 @@ async function local() {
   bindings();
   const disk = diskOf(dir);
   if (disk) report('disk', disk.verdict, disk.message);
+  for (const damage of damageIn(dir)) report('files', 'fail', damage);
   if (!state || !vault) {
     const remedy = `STATE_DIR contains a database that cannot be read: ${why}.`;
     report('keys', 'fail', remedy);
@@ -148,7 +150,7 @@ async function local() {
     migrations(state.applied, 'npm start', 'update this checkout, or set STATE_DIR to another directory');
   }
   await service(
-    localUrl(),
+    options.url?.replace(/\/$/, '') ?? localUrl(),
     'run npm start; if it is already running, set PORT and HOST to its values',
     true,
     report,

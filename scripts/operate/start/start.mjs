@@ -17,7 +17,14 @@ import { harmless } from '../../shared/terminal.mjs';
 import { root, wranglerArgs, wranglerEnv } from '../../shared/wrangler.mjs';
 import { bootstrapTokenCommand, createDevVars, freshSecrets, readDevVars } from '../vault/dev-vars.mjs';
 import { isLocalHost, originAt, reachedAt, readSettings } from '../vault/settings.mjs';
-import { claimState, inspectState, LOCAL_WORKER, lostDatabase, setVaultAside } from '../vault/state-dir.mjs';
+import {
+  claimState,
+  inspectState,
+  LOCAL_WORKER,
+  lostDatabase,
+  setAlarmsAside,
+  setVaultAside,
+} from '../vault/state-dir.mjs';
 import { isHealthPoll, isHealthy, lineReader } from './log-lines.mjs';
 import { readiness } from './readiness.mjs';
 
@@ -143,6 +150,7 @@ async function prepare() {
     );
     process.stderr.write(`What was left of the old vault is now in ${to}.\n`);
   }
+  setDamagedAside(settings.stateDir);
   if (devVars && state.applied.size === 0)
     process.stderr.write(
       `There is no vault in ${settings.stateDir}: a new, empty one is created. If yours is elsewhere, end this and set STATE_DIR to its directory.\n`,
@@ -163,6 +171,18 @@ async function prepare() {
   if (devVars?.exposed)
     process.stderr.write('.dev.vars can be read by others on this machine: run chmod 600 .dev.vars\n');
   return settings;
+}
+
+/** Moves damaged files out of the way that would keep the runtime from starting. @param {string} dir */
+function setDamagedAside(dir) {
+  const to = orFail(
+    () => setAlarmsAside(dir),
+    'STATE_DIR contains a damaged file, and is not a writable directory: npm run doctor names both',
+  );
+  if (to)
+    process.stderr.write(
+      `Damaged files that said when tasks of gates are due are now in ${to}. Gates set them again.\n`,
+    );
 }
 
 /** @param {{ host: string, port: number }} settings */

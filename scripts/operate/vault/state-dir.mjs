@@ -11,6 +11,8 @@ import { ExpectedError } from '../../shared/expected-error.mjs';
 /** The name of the Worker in the local runtime: those of its Durable Objects' folders begin with it. */
 export const LOCAL_WORKER = 'secrets-vault-service';
 
+/** Where D1 is, and its file. */
+const D1 = path.join('v3', 'd1');
 const LOCKED = 5; // SQLITE_BUSY
 const DAMAGED = [11, 26]; // SQLITE_CORRUPT, SQLITE_NOTADB
 
@@ -48,7 +50,7 @@ export function claimState(dir) {
  */
 function hasRuntime(dir, patience) {
   // It keeps the alarms of gates open as long as it runs.
-  const file = path.join(dir, 'v3', 'do', `${LOCAL_WORKER}-Gate`, 'metadata.sqlite');
+  const file = path.join(dir, 'v3', 'do', `${LOCAL_WORKER}-Gate`, ALARMS);
   if (!fs.existsSync(file)) return false;
   try {
     const alarms = new DatabaseSync(file, { timeout: patience });
@@ -149,6 +151,42 @@ export function unreadableDatabases(dir, whole = false) {
   });
 }
 
+/** Where the runtime keeps the alarms of a class of objects. It does not start while one is damaged. */
+const ALARMS = 'metadata.sqlite';
+
+/** Whether SQLite refuses a file as damaged. Its first pages are read. @param {string} file */
+function isDamaged(file) {
+  try {
+    reading(file, (db) => db.prepare('PRAGMA schema_version').get());
+    return false;
+  } catch (error) {
+    return DAMAGED.includes(error.errcode & 0xff);
+  }
+}
+
+/**
+ * The damaged files of Durable Objects, and those with alarms, relative to the directory.
+ * @param {string} dir
+ */
+export const damagedObjects = (dir) =>
+  databases(path.join(dir, 'v3'), true)
+    .map((file) => path.relative(dir, file))
+    .filter((name) => !name.startsWith(D1) || path.basename(name) === ALARMS)
+    .filter((name) => isDamaged(path.join(dir, name)));
+
+/**
+ * Moves damaged files with alarms out of the way, which would keep the runtime from starting. Gates set their
+ * alarms again. Returns where they are.
+ * @param {string} dir
+ */
+export function setAlarmsAside(dir) {
+  const damaged = damagedObjects(dir).filter((name) => path.basename(name) === ALARMS);
+  if (damaged.length === 0) return undefined;
+  const to = newFolder(dir);
+  for (const name of damaged) setAside(dir, path.join(dir, name), path.join(to, path.dirname(name)));
+  return to;
+}
+
 /** A new folder for what is set aside. @param {string} dir */
 function newFolder(dir) {
   const to = path.join(dir, 'set-aside', new Date().toISOString().replaceAll(':', ''));
@@ -160,20 +198,22 @@ function newFolder(dir) {
  * Moves a database with its journal files out of the way. Returns where they are.
  * @param {string} dir
  * @param {string} file
+ * @param {string} to a folder
  */
-export function setAside(dir, file) {
-  const to = newFolder(dir);
+export function setAside(dir, file, to = newFolder(dir)) {
+  fs.mkdirSync(to, { recursive: true, mode: 0o700 });
   // Journals first: one that is left behind would be replayed into the next database of that name.
   for (const end of ['-wal', '-shm', '-journal', ''])
     if (fs.existsSync(file + end)) fs.renameSync(file + end, path.join(to, path.basename(file) + end));
   return to;
 }
 
-const databases = (dir) =>
+/** The databases in a folder. @param {string} dir @param {boolean} [alarms] whether also those with alarms */
+const databases = (dir, alarms = false) =>
   fs.existsSync(dir)
     ? fs
         .readdirSync(dir, { recursive: true, encoding: 'utf8' })
-        .filter((name) => name.endsWith('.sqlite') && path.basename(name) !== 'metadata.sqlite')
+        .filter((name) => name.endsWith('.sqlite') && (alarms || path.basename(name) !== ALARMS))
         .map((name) => path.join(dir, name))
     : [];
 
