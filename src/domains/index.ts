@@ -23,6 +23,7 @@ import { integrations } from './integrations';
 import { logStreams } from './log-streams';
 import { members } from './members';
 import { orgs } from './orgs';
+import { overview } from './overview';
 import { passkeys } from './passkeys';
 import { policies } from './policies';
 import { provider } from './provider';
@@ -46,6 +47,7 @@ import { webhooks } from './webhooks';
  */
 export const domains: readonly Domain[] = [
   orgs,
+  overview,
   members,
   passkeys,
   teams,

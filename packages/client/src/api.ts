@@ -240,6 +240,50 @@ export interface paths {
         patch: operations["environment_update"];
         trace?: never;
     };
+    "/orgs/{org_id}/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show what needs somebody now
+         * @description By urgency, with the number and the first items of each part. A part needs the scope of its list and has what that list shows to the caller; a part that the caller may not list is absent.
+         *
+         *     Needs no scope. Accepts an API key, a session token, an agent credential, a bound Worker, a browser session or a break-glass token.
+         */
+        get: operations["org_overview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find by part of a name
+         * @description Up to 20 of each kind, of those that its list shows to the caller. A kind that the caller may not list is absent. What is searched for is in no log and in no audit entry.
+         *
+         *     Needs no scope. Accepts an API key, a session token, an agent credential, a bound Worker, a browser session or a break-glass token.
+         */
+        get: operations["org_search"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orgs/{org_id}/roles": {
         parameters: {
             query?: never;
@@ -1901,6 +1945,28 @@ export interface paths {
          *     Needs the scope `audit:read`. Accepts an API key, a session token, an agent credential, a bound Worker, a browser session or a break-glass token.
          */
         get: operations["audit_read"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orgs/{org_id}/audit-log/histogram": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count the entries of the audit log by time
+         * @description Counts the requests of the entries that the list would show with the same filters, in equal parts of the time from from, seven days ago by default, until before to, now by default.
+         *
+         *     Needs the scope `audit:read`. Accepts an API key, a session token, an agent credential, a bound Worker, a browser session or a break-glass token.
+         */
+        get: operations["audit_histogram"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4260,6 +4326,125 @@ export interface components {
              * @example 60
              */
             lease_seconds?: number;
+        };
+        Overview: {
+            /**
+             * @description The sum of all counts: how many things need somebody.
+             * @example 4
+             */
+            total: number;
+            incidents?: components["schemas"]["OverviewPart"];
+            break_glass_tokens?: components["schemas"]["OverviewPart"] & unknown;
+            approvals?: components["schemas"]["OverviewPart"] & unknown;
+            failing_syncs?: components["schemas"]["OverviewPart"] & unknown;
+            failing_webhooks?: components["schemas"]["OverviewPart"] & unknown;
+            overdue_secrets?: components["schemas"]["OverviewPart"] & unknown;
+            expiring_secrets?: components["schemas"]["OverviewPart"] & unknown;
+            expiring_credentials?: components["schemas"]["OverviewPart"] & unknown;
+            unverified_domains?: components["schemas"]["OverviewPart"] & unknown;
+            activity?: components["schemas"]["AuditHistogram"];
+        };
+        /** @description Open incidents, newest first. */
+        OverviewPart: {
+            /** @example 1 */
+            count: number;
+            /** @description The first five. */
+            data: components["schemas"]["OverviewItem"][];
+        };
+        OverviewItem: {
+            /** @example sec_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /**
+             * @description The name; for an approval that of its target or what it asks for, for a webhook its host, for an incident that of the credential.
+             * @example DATABASE_URL
+             */
+            name: string | null;
+            /**
+             * @description The type of a secret, the kind of a credential or an incident, the operation of an approval, the platform of a sync.
+             * @example generic
+             */
+            kind: string | null;
+            /** @example production */
+            environment: string | null;
+            /**
+             * Format: date-time
+             * @description Since when it needs somebody: due, failing, opened or added; or when it ends: approvals, break-glass tokens and what expires.
+             */
+            time: string | null;
+            /**
+             * @description For an approval its requester, for a break-glass token or an incident the reason, for a sync how many runs in a row have failed, for a disabled webhook why.
+             * @example null
+             */
+            detail: string | null;
+        };
+        /** @description The audit log of seven days by hour, as far as the caller may read it. */
+        AuditHistogram: {
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            to: string;
+            /**
+             * Format: date-time
+             * @description Later than from if the log has more entries than one request counts: what came before this time is not counted. Ask again with this time as to.
+             */
+            complete_from: string;
+            data: components["schemas"]["HistogramBucket"][];
+        };
+        HistogramBucket: {
+            /**
+             * Format: date-time
+             * @description When this part begins.
+             */
+            time: string;
+            /** @example 12 */
+            success: number;
+            /** @example 12 */
+            denied: number;
+            /** @example 12 */
+            failed: number;
+            /**
+             * @description Requests by the first part of their action.
+             * @example {
+             *       "secret": 12
+             *     }
+             */
+            groups: {
+                [key: string]: number;
+            };
+        };
+        SearchResult: {
+            secrets?: components["schemas"]["SearchHits"];
+            members?: components["schemas"]["SearchHits"];
+            teams?: components["schemas"]["SearchHits"];
+            credentials?: components["schemas"]["SearchHits"];
+            policies?: components["schemas"]["SearchHits"];
+            connections?: components["schemas"]["SearchHits"];
+        };
+        SearchHits: {
+            /** @description The first 20, by name. */
+            data: components["schemas"]["SearchHit"][];
+            has_more: boolean;
+        };
+        SearchHit: {
+            /** @example sec_01M9xQeKcX3vTz6nWJfQ4b */
+            id: string;
+            /** @example DATABASE_URL */
+            name: string;
+            /**
+             * @description The type of a secret, the role of a member, the kind of anything else.
+             * @example generic
+             */
+            kind: string | null;
+            /**
+             * @description Of a secret.
+             * @example production
+             */
+            environment: string | null;
+            /**
+             * @description The email address of a member, the platform of a connection.
+             * @example null
+             */
+            detail: string | null;
         };
         Roles: {
             data: {
@@ -10022,6 +10207,18 @@ export interface components {
         "id.9": string;
         /** @description Id of the device. */
         "id.10": string;
+        /** @description Only entries of the credential, member or browser session with this id; of the service itself with `system`, of the operator with `bootstrap`. */
+        actor: string;
+        /** @description Only entries of this action, or of any of several, separated by commas. */
+        action: string;
+        /** @description Only entries about the resource with this id. */
+        resource: string;
+        /** @description Only entries with this outcome. */
+        outcome: "success" | "denied" | "failed";
+        /** @description Only entries at or after this time. */
+        from: string;
+        /** @description Only entries before this time. */
+        to: string;
         /** @description Only events of these kinds, separated by commas. */
         types: string;
         /** @description Id of the webhook. */
@@ -10583,6 +10780,74 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Environment"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    org_overview: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Overview"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    org_search: {
+        parameters: {
+            query: {
+                /**
+                 * @description A part of the name; of members also of the email address. Case is ignored. It is kept nowhere.
+                 * @example database
+                 */
+                q: string;
+            };
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchResult"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -14165,36 +14430,18 @@ export interface operations {
                 limit?: components["parameters"]["limit"];
                 /** @description next_cursor of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /**
-                 * @description Only entries of the credential, member or browser session with this id; of the service itself with `system`, of the operator with `bootstrap`.
-                 * @example key_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                actor?: string;
-                /**
-                 * @description Only entries of this action, or of any of several, separated by commas.
-                 * @example secret.read
-                 */
-                action?: string;
-                /**
-                 * @description Only entries about the resource with this id. For a secret, imports that wrote it too.
-                 * @example sec_01M9xQeKcX3vTz6nWJfQ4b
-                 */
-                resource?: string;
-                /**
-                 * @description Only entries with this outcome.
-                 * @example success
-                 */
-                outcome?: "success" | "denied" | "failed";
-                /**
-                 * @description Only entries at or after this time.
-                 * @example 2026-11-21T12:00:00.000Z
-                 */
-                from?: string;
-                /**
-                 * @description Only entries before this time.
-                 * @example 2026-11-21T12:00:00.000Z
-                 */
-                to?: string;
+                /** @description Only entries of the credential, member or browser session with this id; of the service itself with `system`, of the operator with `bootstrap`. */
+                actor?: components["parameters"]["actor"];
+                /** @description Only entries of this action, or of any of several, separated by commas. */
+                action?: components["parameters"]["action"];
+                /** @description Only entries about the resource with this id. */
+                resource?: components["parameters"]["resource"];
+                /** @description Only entries with this outcome. */
+                outcome?: components["parameters"]["outcome"];
+                /** @description Only entries at or after this time. */
+                from?: components["parameters"]["from"];
+                /** @description Only entries before this time. */
+                to?: components["parameters"]["to"];
                 /**
                  * @description ndjson streams all matching entries, one per line.
                  * @example json
@@ -14225,6 +14472,55 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["AuditPage"];
                     "application/x-ndjson": string;
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    audit_histogram: {
+        parameters: {
+            query?: {
+                /** @description Only entries of the credential, member or browser session with this id; of the service itself with `system`, of the operator with `bootstrap`. */
+                actor?: components["parameters"]["actor"];
+                /** @description Only entries of this action, or of any of several, separated by commas. */
+                action?: components["parameters"]["action"];
+                /** @description Only entries about the resource with this id. */
+                resource?: components["parameters"]["resource"];
+                /** @description Only entries with this outcome. */
+                outcome?: components["parameters"]["outcome"];
+                /** @description Only entries at or after this time. */
+                from?: components["parameters"]["from"];
+                /** @description Only entries before this time. */
+                to?: components["parameters"]["to"];
+                /**
+                 * @description How many equal parts the time has, 24 by default.
+                 * @example 1
+                 */
+                buckets?: number;
+            };
+            header?: {
+                /** @description The reason for the request, stored in its audit log entry. */
+                "X-Access-Reason"?: components["parameters"]["AccessReason"];
+                /** @description What a program needs the secret for, such as the whole command that it runs. */
+                "X-Access-Call"?: components["parameters"]["AccessCall"];
+                /** @description A DPoP proof (RFC 9449), required in each request with a credential that is bound to a device (device_id): a JWT with typ dpop+jwt, alg ES256 or EdDSA and jwk in its header, and the claims htm, htu, iat, jti and ath. */
+                DPoP?: components["parameters"]["DPoP"];
+            };
+            path: {
+                /** @description Id of the organisation that the credential belongs to. */
+                org_id: components["parameters"]["org_id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditHistogram"];
                 };
             };
             default: components["responses"]["Refused"];

@@ -37,17 +37,14 @@ function NotFound() {
   );
 }
 
-/**
- * The start page: the first steps for an empty organisation, otherwise the secrets, or the audit log for
- * those who cannot list them.
- */
+/** The start page: the first steps for an empty organisation, otherwise the overview. */
 function Home() {
   const { data, error } = useRead(['org'], (signal) =>
     vault().api.GET('/orgs/{org_id}', { params: { path: here() }, signal }),
   );
   if (!data && !error) return <LoadingPage />;
-  const first = isOpen('secrets:list') ? '/secrets' : '/audit';
-  return <Redirect to={data?.usage.secrets === 0 && isOpen('tokens:write') ? '/start' : first} replace />;
+  const isNew = data?.usage.secrets === 0 && isOpen('tokens:write');
+  return <Redirect to={isNew ? '/start' : '/overview'} replace />;
 }
 
 function SignedIn() {

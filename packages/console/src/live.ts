@@ -64,7 +64,8 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 
 function forgetSoon(keys: readonly string[]): void {
   if (!waiting.size) since = Date.now();
-  for (const key of keys) waiting.add(key);
+  // Most changes may end something that needs somebody, or begin it.
+  for (const key of [...keys, 'overview']) waiting.add(key);
   clearTimeout(timer);
   timer = setTimeout(
     () => {
@@ -83,7 +84,9 @@ function onEvent({ event, data }: EventSourceMessage): void {
 }
 
 /** All keys that the stream reports. */
-const everything = [...new Set([...byEvent, ...Object.entries(byKind)].flatMap(([, keys]) => keys))];
+const everything = [
+  ...new Set(['overview', ...[...byEvent, ...Object.entries(byKind)].flatMap(([, keys]) => keys)]),
+];
 
 /** The service sends data every 25 seconds: a connection that is silent for longer is dead. */
 const SILENT = 45_000;

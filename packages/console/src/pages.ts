@@ -10,6 +10,7 @@ import {
   KeyRound,
   KeySquare,
   Laptop,
+  LayoutDashboard,
   type LucideIcon,
   Radio,
   RefreshCw,
@@ -28,6 +29,7 @@ import {
 } from 'lucide-preact';
 import type { ComponentType } from 'preact';
 import { WaitingBadge } from './pages/approvals/badge';
+import { HealthDot } from './pages/overview/dot';
 
 type Group = 'Vault' | 'Access' | 'Governance' | 'Integrations' | 'Organisation';
 
@@ -63,6 +65,14 @@ export interface PageEntry extends Omit<Page, 'below'> {
 
 const tree: Record<Group, Page[]> = {
   Vault: [
+    {
+      path: '/overview',
+      label: 'Overview',
+      icon: LayoutDashboard,
+      words: 'home health verdict needs attention activity failing overdue expiring',
+      badge: HealthDot,
+      load: () => import('./pages/overview/page'),
+    },
     {
       path: '/secrets',
       label: 'Secrets',

@@ -1,20 +1,18 @@
-// The command palette: jumps to a page, secret or action by a part of its name. It is the ARIA combobox
-// pattern: the focus stays in the field, and the arrow keys move through the list below it. Invariant: the
-// browser handles typing in the field, so no letter is lost.
+// The command palette: jumps to a page, an action, or anything with a name by a part of it. It is the ARIA
+// combobox pattern: the focus stays in the field, and the arrow keys move through the list below it.
+// Invariant: the browser handles typing in the field, so no letter is lost.
 import type { components } from '@secrets-vault/client';
-import { Keyboard, KeyRound, LogOut, Plus } from 'lucide-preact';
+import { Bot, Keyboard, KeyRound, LogOut, Plus, RefreshCw, ScrollText, User, Users } from 'lucide-preact';
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import { useRead } from './api';
+import { here, useRead, vault } from './api';
+import { defaultEnvironment } from './environments';
 import { leaving } from './guard';
-import { named } from './inventory';
-import { may, mayAll, mayEverywhere } from './may';
+import { mayAll, mayEverywhere } from './may';
 import { type PageEntry, pages } from './pages';
 import { isPaletteOpen } from './palette-open';
 import { signOut } from './session';
 import { makeAt, showShortcuts } from './shortcuts';
-
-type Secret = components['schemas']['Secret'];
 
 interface Entry {
   key: string;
@@ -77,24 +75,61 @@ const ofPages: Known[] = pages.flatMap(({ path, label, group, words = '', needs,
   return [page, make];
 });
 
-/** The most secrets to show. */
-const MOST = 12;
-const none: Secret[] = [];
+type Found = components['schemas']['SearchResult'];
+type Kind = keyof Found;
+type Hit = components['schemas']['SearchHit'];
 
-/**
- * Secrets whose names contain the query, those of the last query until they are read; and whether the search
- * is still running.
- */
-function useNamed(text: string): { secrets: Secret[]; isSearching: boolean } {
-  const mayList = may('secrets:list');
-  const read = async (signal: AbortSignal) => ({ data: await named(text, MOST, signal) });
-  const { data, isFetching } = useRead(['secrets', 'palette', text], read, mayList && text !== '');
-  const last = useRef(none);
-  if (data) last.current = data;
-  return { secrets: text ? last.current : none, isSearching: mayList && isFetching };
+/** How each kind of result is shown, and where it leads. */
+const KINDS: Record<Kind, { icon: PageEntry['icon']; hint: (hit: Hit) => string; at: (hit: Hit) => string }> =
+  {
+    secrets: {
+      icon: KeyRound,
+      hint: ({ environment }) => environment ?? '',
+      at: ({ id }) => `/secrets/${id}`,
+    },
+    members: { icon: User, hint: ({ detail }) => detail ?? 'Member', at: ({ id }) => `/members/${id}` },
+    teams: { icon: Users, hint: () => 'Team', at: ({ id }) => `/teams/${id}` },
+    credentials: { icon: Bot, hint: () => 'Credential', at: ({ id }) => `/credentials/${id}` },
+    policies: { icon: ScrollText, hint: () => 'Policy', at: ({ id }) => `/policies/${id}` },
+    connections: {
+      icon: RefreshCw,
+      hint: ({ detail }) => detail ?? 'Connection',
+      at: ({ id, kind }) => (kind === 'sync' ? `/syncs/connections/${id}` : '/notifications'),
+    },
+  };
+
+interface Result extends Hit {
+  of: Kind;
 }
 
-/** Pages and actions with words that contain the query, and secrets whose names contain it. */
+/** Those whose names begin with the text first, then by name; of the same name, the default environment first. */
+function ranked(found: Found, text: string): Result[] {
+  const part = text.toLowerCase();
+  const begins = ({ name }: Hit) => Number(!name.toLowerCase().startsWith(part));
+  const isUsual = ({ environment }: Hit) => Number(environment !== defaultEnvironment.value);
+  const order = (one: Hit, other: Hit) =>
+    begins(one) - begins(other) || (one.name === other.name ? isUsual(one) - isUsual(other) : 0);
+  return (Object.keys(KINDS) as Kind[]).flatMap((of) =>
+    (found[of]?.data ?? []).map((hit) => ({ ...hit, of })).sort(order),
+  );
+}
+
+const none: Result[] = [];
+
+/**
+ * What is found by part of its name, the results of the last query until they are read; and whether the
+ * search is still running.
+ */
+function useNamed(text: string): { results: Result[]; isSearching: boolean } {
+  const read = (signal: AbortSignal) =>
+    vault().api.GET('/orgs/{org_id}/search', { params: { path: here(), query: { q: text } }, signal });
+  const { data, isFetching } = useRead(['secrets', 'palette', text], read, text !== '');
+  const last = useRef(none);
+  if (data) last.current = ranked(data, text);
+  return { results: text ? last.current : none, isSearching: isFetching };
+}
+
+/** Pages and actions with words that contain the query, and things whose names contain it. */
 function useFound(typed: string): { found: Entry[]; isSearching: boolean } {
   const [settled, settle] = useState('');
   useEffect(() => {
@@ -102,7 +137,7 @@ function useFound(typed: string): { found: Entry[]; isSearching: boolean } {
     return () => clearTimeout(timer);
   }, [typed]);
   const text = settled.trim();
-  const { secrets, isSearching } = useNamed(text);
+  const { results, isSearching } = useNamed(text);
   const found = useMemo(() => {
     const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
     const fits = [...ofPages, ...actions].filter(
@@ -115,18 +150,15 @@ function useFound(typed: string): { found: Entry[]; isSearching: boolean } {
     fits.sort((one, other) => rank(one) - rank(other));
     // What no longer fits goes at once; what still fits stays, so that Enter opens what is shown.
     const part = typed.trim().toLowerCase();
-    const fitting = secrets.filter(({ name }) => name.toLowerCase().includes(part));
-    const ofSecrets = fitting.map(
-      ({ id, name, environment }): Entry => ({
-        key: id,
-        label: name,
-        hint: environment,
-        icon: KeyRound,
-        run: (go) => go(`/secrets/${id}`),
-      }),
+    const fitting = results.filter(({ name, detail }) =>
+      [name, detail].some((words) => words?.toLowerCase().includes(part)),
     );
-    return [...ofSecrets, ...fits];
-  }, [typed, secrets]);
+    const ofThings = fitting.map((hit): Entry => {
+      const { icon, hint, at } = KINDS[hit.of];
+      return { key: hit.id, label: hit.name, hint: hint(hit), icon, run: (go) => go(at(hit)) };
+    });
+    return [...ofThings, ...fits];
+  }, [typed, results]);
   return { found, isSearching: isSearching || typed.trim() !== text };
 }
 
@@ -211,7 +243,7 @@ export default function Palette() {
           aria-activedescendant={found.length ? optionId(id, at) : undefined}
           aria-autocomplete="list"
           aria-label="Search or jump to"
-          placeholder="Type a page, an action or part of a secret name"
+          placeholder="Type a page, an action or part of a name"
           autocomplete="off"
           spellcheck={false}
           maxLength={255}
@@ -224,7 +256,7 @@ export default function Palette() {
         <Options id={id} found={found} at={at} onChoose={choose} onRun={run} />
         {!found.length && (
           <p class="dim palette-none" role="status">
-            {isSearching ? 'Searching …' : 'No matching pages, actions or secrets.'}
+            {isSearching ? 'Searching …' : 'No matching pages, actions or names.'}
           </p>
         )}
       </div>

@@ -39,7 +39,7 @@ describe.skipIf(!executablePath)('console: the frame of every page', () => {
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox', { name: 'Search or jump to' }).waitFor();
     const asked: string[] = [];
-    page.on('request', (request) => request.url().includes('/secrets?') && asked.push(request.url()));
+    page.on('request', (request) => request.url().includes('/search?') && asked.push(request.url()));
     await page.keyboard.insertText('nal_k');
     await page.getByRole('option', { name: /^REGIONAL_KEY\s*region-8$/ }).waitFor();
     expect(asked).toHaveLength(1);

@@ -4,6 +4,13 @@ import { checks } from './checks.mjs';
 
 /** @type {import('./index.mjs').Mutant[]} */
 export const mutants = [
+  {
+    name: 'a histogram counts what its caller may not read',
+    tag: 'histogram-within-view',
+    change: { from: 'shows(view, entry)', to: 'true' },
+    notice:
+      'api/audit/histogram: permission: is the same whether or not something happened outside an environment',
+  },
   // ---------------------------------------------------------------- keys
   {
     name: 'a vault that has lost its deployment key gets a new one',

@@ -6,6 +6,8 @@ import { checks } from './checks.mjs';
 export const mutants = [
   // ---------------------------------------------------------------- who asks
   ...checks({
+    'part-needs-the-scope-of-its-list':
+      'api/overview/search: permission: answers the same bytes to a viewer, whether or not there is one of members',
     'break-glass-use-notified':
       'api/credentials/break-glass: events: one for the creation, one for the first use, then one a minute',
     'metrics-token': 'api/requests/metrics: the token is needed, and nothing else is accepted',

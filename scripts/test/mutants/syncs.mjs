@@ -63,7 +63,7 @@ export const mutants = [
   {
     name: 'a sync outside the limits of a credential is shown',
     tag: 'syncs-outside-limits-hidden',
-    change: { from: 'reachesEnvironment(call.caller, call.need.scopes, row.environment_id)', to: 'true' },
+    change: { from: 'reachesEnvironment(caller, need.scopes, environment_id)', to: 'true' },
     notice: 'api/syncs/limits: sync: syncs outside the limits are neither shown nor cancelled',
   },
   {

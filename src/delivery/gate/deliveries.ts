@@ -38,7 +38,7 @@ export interface Delivery {
 /** The state of endpoints. */
 type Known = Pick<
   DeliveryEndpoints,
-  'endpoints' | 'attendedSince' | 'attend' | 'isBusy' | 'disabling' | 'reset'
+  'endpoints' | 'attendedSince' | 'attend' | 'isBusy' | 'failingSince' | 'disabling' | 'reset'
 >;
 
 export interface Deliveries extends Known, DeliveryJobs {
@@ -174,12 +174,13 @@ export function createDeliveries(sql: SqlStorage, meta: Meta, mostPending = MOST
     );
   };
 
-  const { endpoints, attendedSince, attend, isBusy, disabling, reset } = known;
+  const { endpoints, attendedSince, attend, isBusy, failingSince, disabling, reset } = known;
   return {
     endpoints,
     attendedSince,
     attend,
     isBusy,
+    failingSince,
     disabling,
     reset,
     ...createDeliveryJobs(sql, known),

@@ -28,6 +28,8 @@ export interface DeliveryEndpoints {
   succeeded(webhook: string): void;
   /** An attempt has failed; `isGone`: permanently. */
   failed(webhook: string, isGone: boolean, now: number): void;
+  /** Since when the attempts at an endpoint fail; null if the last one succeeded or there was none. */
+  failingSince(webhook: string): number | null;
   /** Why an endpoint must be disabled, or null. */
   disabling(webhook: string): Disabling | null;
   /** No lease, job or interval lasts longer from now than it does from its beginning. */
@@ -134,6 +136,7 @@ export function createDeliveryEndpoints(sql: SqlStorage): DeliveryEndpoints {
         webhook,
       ),
     failed: (webhook, isGone, now) => noteFailure(sql, webhook, rowOf(webhook), isGone, now),
+    failingSince: (webhook) => rowOf(webhook)?.failing_since ?? null,
     disabling: (webhook) => rowOf(webhook)?.disabling ?? null,
     bringForward: (now) => bringForward(sql, now),
     reset: (webhook) =>

@@ -7,6 +7,7 @@ export const actions = {
   'audit.checkpoints': { scopes: ['audit:read'] },
   'audit.export': { scopes: ['audit:read'] },
   'audit.export_confirm': { scopes: [], kinds: ['api_key', 'member'], owner: true, fresh: true },
+  'audit.histogram': { scopes: ['audit:read'], kinds: emergency },
   'audit.key': { scopes: ['audit:read'] },
   'audit.read': { scopes: ['audit:read'], kinds: emergency },
   'audit.readers': { scopes: ['audit:read'] },

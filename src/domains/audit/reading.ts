@@ -22,6 +22,8 @@ export interface Slice {
   items: Entry[];
   /** Pass this sequence for the next page; null at the end. */
   next: number | null;
+  /** The time from which on all entries of the segments were looked at; absent at the end. */
+  since?: number;
 }
 
 /** The entries of a segment, or null if they cannot be read. */
@@ -70,10 +72,10 @@ export async function readOn(
 }
 
 /** Fills a page from segments older than a sequence. */
-async function readSegments(
-  context: RenderContext,
+export async function readSegments(
+  context: Pick<RenderContext, 'env' | 'org' | 'trace'>,
   // A gate of the previous release does not send a cut.
-  { view, held, cut = 0 }: AuditPart,
+  { view, held, cut = 0 }: Pick<AuditPart, 'view' | 'held' | 'cut'>,
   filter: Filter,
   before: number,
   limit: number,
@@ -81,6 +83,7 @@ async function readSegments(
 ): Promise<Slice> {
   const isShown = (entry: Entry) => finds(filter, entry) && shows(view, entry);
   let at = before;
+  let since: number | undefined;
   /** Takes entries older than `at`, newest first. Returns whether the page is full. */
   const take = (entries: Entry[]): boolean => {
     for (const entry of entries) {
@@ -99,13 +102,14 @@ async function readSegments(
     at = Math.min(at, segment.last_sequence + 1);
     if (take(((await readSegment(segment)) ?? []).reverse())) return full();
     at = segment.first_sequence;
+    since = segment.first_at;
   }
-  return { items, next: at };
+  return { items, next: at, since };
 }
 
 /** The newest segment older than a sequence that may match the filter. */
 async function segmentBefore(
-  context: RenderContext,
+  context: Pick<RenderContext, 'env' | 'org' | 'trace'>,
   filter: Filter,
   cut: number,
   before: number,

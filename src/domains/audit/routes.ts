@@ -7,8 +7,10 @@ import { listRoute } from '../../http/list';
 import { type Input, route } from '../../http/route';
 import { checkpointsOn, keyOf, streamCheckpoints } from './checkpoints';
 import { streamExport } from './export';
+import type { HistogramPart } from './gate/histogram';
 import type { AuditPart, VerifyPart } from './gate/operations';
 import type { ExportPart } from './gate/retention';
+import { histogramOf } from './histogram';
 import { readOn, streamOf } from './reading';
 import { verifyOn } from './verify';
 import * as wire from './wire';
@@ -19,8 +21,10 @@ const exportPath = `${path}/export`;
 const checkpointsPath = `${path}/checkpoints`;
 
 type Query = z.output<typeof wire.AuditQuery>;
+type HistogramQuery = z.output<typeof wire.HistogramQuery>;
+type Filters = Omit<HistogramQuery, 'buckets'>;
 
-const filterOf = ({ actor, action, resource, outcome, from, to }: Query): Filter => ({
+const filterOf = ({ actor, action, resource, outcome, from, to }: Filters): Filter => ({
   ...(actor !== undefined && { actor }),
   ...(action !== undefined && (action.includes(',') ? { actions: action.split(',') } : { action })),
   ...(resource !== undefined && { resource }),
@@ -63,6 +67,19 @@ export const auditRoutes = [
         }),
       };
     },
+  }),
+  route({
+    method: 'get',
+    path: `${path}/histogram`,
+    action: 'audit.histogram',
+    tag: 'Audit log',
+    summary: 'Count the entries of the audit log by time',
+    description:
+      'Counts the requests of the entries that the list would show with the same filters, in equal parts of the time from from, seven days ago by default, until before to, now by default.',
+    query: wire.HistogramQuery,
+    answers: { 200: wire.Histogram },
+    prepare: ({ query }) => ({ input: { filter: filterOf(query), buckets: query.buckets ?? 24 } }),
+    render: async (part: HistogramPart, _input, context) => ({ json: await histogramOf(context, part) }),
   }),
   route({
     method: 'get',

@@ -3,7 +3,7 @@ import { z } from '@hono/zod-openapi';
 import { exampleId } from '../../db/ids';
 import { type CheckpointRow, incidentStatuses } from '../../db/schema';
 import type { Reading } from '../../gate/audit/readers';
-import { Instant, iso, pageOf, pageQuery, Time } from '../../http/wire';
+import { Instant, iso, pageOf, pageQuery, QueryInteger, Time } from '../../http/wire';
 
 /** Actions that one filter names. */
 const MOST_ACTIONS = 200;
@@ -34,6 +34,45 @@ export const AuditQuery = z.strictObject({
     .optional()
     .openapi({ description: 'ndjson streams all matching entries, one per line.' }),
 });
+
+export const HistogramQuery = AuditQuery.pick({
+  actor: true,
+  action: true,
+  resource: true,
+  outcome: true,
+  from: true,
+  to: true,
+}).extend({
+  buckets: QueryInteger(1, 400)
+    .optional()
+    .openapi({ description: 'How many equal parts the time has, 24 by default.' }),
+});
+
+const requests = z.int().openapi({ example: 12 });
+
+export const Histogram = z
+  .object({
+    from: Time,
+    to: Time,
+    complete_from: Time.openapi({
+      description:
+        'Later than from if the log has more entries than one request counts: what came before this time is not counted. Ask again with this time as to.',
+    }),
+    data: z.array(
+      z
+        .object({
+          time: Time.openapi({ description: 'When this part begins.' }),
+          success: requests,
+          denied: requests,
+          failed: requests,
+          groups: z
+            .record(z.string(), z.int())
+            .openapi({ description: 'Requests by the first part of their action.', example: { secret: 12 } }),
+        })
+        .openapi('HistogramBucket'),
+    ),
+  })
+  .openapi('AuditHistogram');
 
 export const VerifyQuery = z.strictObject({ cursor: pageQuery.cursor });
 

@@ -1,7 +1,8 @@
 // Queries about credentials on the gate's rows: how many are live by their own rows, and which a panic has
 // revoked. Invariant: live credentials are counted from indexes; whether their ancestors are live is for the
 // caller to judge.
-import { BRIEF_KINDS, leastGeneration } from '../../db/credential-kinds';
+import { BRIEF_KINDS, type CredentialKind, leastGeneration } from '../../db/credential-kinds';
+import { idEnd } from '../../db/ids';
 import type { OrgRow } from '../../db/schema';
 
 export interface CredentialQueries {
@@ -12,6 +13,8 @@ export interface CredentialQueries {
   liveBelow(now: number, org: OrgRow): { parent: string | null; n: number }[];
   /** How many session tokens and browser sessions are live by their own rows. */
   liveSessions(now: number): { sessions: number; browsers: number };
+  /** The ids and names of up to `limit` credentials of a kind after an id; revoked ones are left out. */
+  credentialNames(kind: CredentialKind, id: string, limit: number): { id: string; name: string | null }[];
   /** Up to `limit` credentials, except short-lived ones, that a panic has revoked. */
   endedByPanic(org: OrgRow, limit: number): string[];
 }
@@ -47,6 +50,14 @@ export function createCredentialQueries(sql: SqlStorage): CredentialQueries {
           .one().n;
       return { sessions: live('rows_sessions', 'session'), browsers: live('rows_browser', 'browser') };
     },
+    credentialNames: (kind, id, limit) =>
+      sql
+        .exec<{ id: string; name: string | null }>(
+          `select id, body ->> 'name' name from rows
+            where kind = 'credential' and id > ? and id < ? and body is not null and body ->> 'revoked_at' is null order by id limit ?`,
+          ...[id, idEnd(kind), limit],
+        )
+        .toArray(),
     endedByPanic: ({ generation, keys_generation, spared }, limit) =>
       sql
         .exec<{ id: string }>(

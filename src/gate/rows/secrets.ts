@@ -31,6 +31,16 @@ export interface SecretQueries {
     most: number,
   ): { found: { name: string; id: string } | null; last: string | null; looked: number };
   /**
+   * Of the next `most` names of an environment after `after`, those that contain a text in lower case, in
+   * name order; and where to continue, null at the end.
+   */
+  containing(
+    environment: string,
+    text: string,
+    after: string,
+    most: number,
+  ): { found: Named[]; last: string | null };
+  /**
    * The live secrets whose current value has one of these keyed digests, with the environment and name of
    * each.
    */
@@ -75,6 +85,27 @@ function lastDeleted(sql: SqlStorage, environment: string, name: string): Secret
   return found ? rowOf('secret', found.body) : null;
 }
 
+function containing(
+  sql: SqlStorage,
+  environment: string,
+  text: string,
+  after: string,
+  most: number,
+): ReturnType<SecretQueries['containing']> {
+  const range = rangeOf(environment, '', after);
+  const names = namesFrom('', after);
+  const found = sql
+    .exec<Named & Record<string, string>>(
+      `select key name, id from (select key, id ${names} limit ?) where instr(lower(key), ?) > 0`,
+      ...[...range, most, text],
+    )
+    .toArray();
+  const [last] = sql
+    .exec<{ key: string }>(`select key ${names} limit 1 offset ?`, ...range, most - 1)
+    .toArray();
+  return { found, last: last?.key ?? null };
+}
+
 /** @param edits how often a secret's row was written */
 export function createSecretQueries(sql: SqlStorage, edits: () => number): SecretQueries {
   sql.exec(
@@ -115,6 +146,7 @@ export function createSecretQueries(sql: SqlStorage, edits: () => number): Secre
         .toArray();
       return { found, last: last?.key ?? null, looked: names.rowsRead };
     },
+    containing: (environment, text, after, most) => containing(sql, environment, text, after, most),
     *withFingerprints(fingerprints) {
       // Only an organisation that scans pays for this index, at each change of a secret.
       sql.exec(

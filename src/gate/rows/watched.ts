@@ -55,6 +55,12 @@ export function watched(rows: Rows): Watched {
     nested: list('secret', rows.nested),
     names: list('secret', rows.names),
     rotating: list('secret', rows.rotating),
+    containing: list('secret', rows.containing),
+    credentialNames: list('credential', rows.credentialNames),
+    ending(kind, ...rest) {
+      if (looks.size) tell(kind, null, null);
+      return rows.ending(kind, ...rest);
+    },
     withFingerprints: list('secret', rows.withFingerprints),
     deleted(environment, name) {
       const row = rows.deleted(environment, name);

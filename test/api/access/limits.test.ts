@@ -220,6 +220,8 @@ const queries: Record<string, string[]> = {
     '?environments=development,production',
   ],
   '/orgs/{org_id}/events': ['?limit=100'],
+  '/orgs/{org_id}/search': ['?q=e', '?q=o', '?q=_'],
+  '/orgs/{org_id}/audit-log/histogram': ['?buckets=400', '?resource=SECRET'],
   '/orgs/{org_id}/integrations/syncs': ['?limit=1'],
 };
 

@@ -14,6 +14,7 @@ import { fail, type Outcome, ok } from '../../../gate/request/outcome';
 import { slugOf } from '../../../gate/request/target';
 import { mostLookedAt, seenIn, shows, type View, viewOf } from '../view';
 import { checkpointOperations } from './checkpoints';
+import { histogram } from './histogram';
 import { readerOperations } from './readers';
 import { retentionOperations } from './retention';
 
@@ -123,6 +124,7 @@ const archiveLog: Operation<Record<string, never>> = {
 
 export const auditOperations = {
   'audit.read': read,
+  'audit.histogram': histogram,
   'audit.verify': verify,
   'audit.archive': archiveLog,
   ...checkpointOperations,

@@ -6,7 +6,7 @@ import { idStart } from '../../../db/ids';
 import { type CredentialRow, parentIdOf } from '../../../db/schema';
 import { endOf } from '../../../gate/identity/lifetime';
 import { lineageOf } from '../../../gate/identity/lineage';
-import type { Operation } from '../../../gate/request/call';
+import type { Call, Operation } from '../../../gate/request/call';
 import { found, type Outcome, ok } from '../../../gate/request/outcome';
 import { environmentOf, slugOf } from '../../../gate/request/target';
 import { type ListInput, listed } from '../../../gate/rows/listing';
@@ -16,6 +16,12 @@ import { child, login, loginAws, mint } from './mint';
 import { lookup, revokeToken } from './own';
 import { revoke, rotateKey, update } from './update';
 
+/** A credential as the list of its kind shows it; null if the list leaves it out, because it has ended. */
+export function listedIn(call: Call<unknown>, kind: CredentialKind, row: CredentialRow): object | null {
+  const lineage = row.kind === kind ? lineageOf(call.core, row) : [];
+  return lineage[0] && endOf(call.core, lineage) === null ? shown(call, lineage[0]) : null;
+}
+
 /**
  * Lists the live credentials of one kind from the gate's own rows: only the gate knows which are live, and
  * until when.
@@ -23,10 +29,7 @@ import { revoke, rotateKey, update } from './update';
 export const list = (kind: CredentialKind): Operation<ListInput> => ({
   read(call) {
     const { core, input } = call;
-    return listed(core, 'credential', idStart(kind), input, (row) => {
-      const lineage = row.kind === kind ? lineageOf(core, row) : [];
-      return lineage[0] && endOf(core, lineage) === null ? shown(call, lineage[0]) : null;
-    });
+    return listed(core, 'credential', idStart(kind), input, (row) => listedIn(call, kind, row));
   },
 });
 

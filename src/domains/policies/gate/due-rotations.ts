@@ -20,6 +20,8 @@ export interface Rotations {
   set(secret: string, rotation: Rotation): void;
   /** Up to `limit` waiting secrets. */
   waiting(limit: number): string[];
+  /** Up to `limit` secrets after an id that were found due in some period. */
+  after(id: string, limit: number): string[];
   /** Marks a secret as no longer waiting. */
   settle(secret: string): void;
   /** Deletes rows of secrets that no longer exist. */
@@ -56,6 +58,15 @@ export function createRotations(sql: SqlStorage): Rotations {
       sql
         .exec<{ secret: string }>(
           'select secret from rotations where waiting = 1 order by secret limit ?',
+          limit,
+        )
+        .toArray()
+        .map(({ secret }) => secret),
+    after: (id, limit) =>
+      sql
+        .exec<{ secret: string }>(
+          'select secret from rotations where secret > ? order by secret limit ?',
+          id,
           limit,
         )
         .toArray()

@@ -144,8 +144,24 @@ function pagesOf(call: Call<ListInput>, environment: string | null) {
   return { at: (row: SecretRow) => `=${row.name}`, from };
 }
 
+/** A list without filters. */
+export const UNFILTERED: ListInput = {
+  limit: 1,
+  after: null,
+  environment: null,
+  type: null,
+  prefix: null,
+  status: null,
+  tag: null,
+  id: null,
+  by_name: false,
+};
+
 /** Whether a row is listed: it matches the filters and the caller may list it. */
-function matcherOf({ core, caller, need, input }: Call<ListInput>, environment: EnvironmentRow | null) {
+export function matcherOf(
+  { core, caller, need, input }: Call<ListInput>,
+  environment: EnvironmentRow | null,
+) {
   const now = core.now();
   const prefix = input.prefix ?? '';
   return (row: SecretRow): boolean =>

@@ -28,11 +28,15 @@ function isOwn({ caller }: Call<unknown>, { requester }: SyncRow): boolean {
   return caller.id !== '' && [id, parent_id].includes(caller.id);
 }
 
-/** A sync that the caller may know; one outside its environments looks non-existent. */
+/** Whether a sync is shown to the caller: one outside its environments looks non-existent. */
+export const isListed = ({ caller, need }: Call<unknown>, { environment_id }: SyncRow): boolean =>
+  // safety: syncs-outside-limits-hidden
+  reachesEnvironment(caller, need.scopes, environment_id);
+
+/** A sync that the caller may know. */
 function find(call: Call<unknown>): SyncRow | null {
   const row = call.core.rows.get('sync', target(call));
-  // safety: syncs-outside-limits-hidden
-  return row && reachesEnvironment(call.caller, call.need.scopes, row.environment_id) ? row : null;
+  return row && isListed(call, row) ? row : null;
 }
 
 /** The results that the caller may know: of names within its limits, and of those that it named itself. */
@@ -75,9 +79,7 @@ const list: Operation<ListInput> = {
     for (const row of rows.slice(0, input.limit)) {
       results += syncs(core).count(row.id);
       if (items.length > 0 && results > MOST_SHOWN) return ok({ items, next: last });
-      const item = reachesEnvironment(caller, need.scopes, row.environment_id)
-        ? shown(call, row, steps)
-        : null;
+      const item = isListed(call, row) ? shown(call, row, steps) : null;
       // The next page has steps of its own.
       if (items.length > 0 && !steps.take(row.environment_id, '')) return ok({ items, next: last });
       if (item) items.push(item);

@@ -11,7 +11,7 @@ const VERBS: Record<string, [label: string, verbs: string]> = {
   approval: ['Approvals', 'approve cancel list read reject'],
   audit: [
     'Audit log',
-    'archive checkpoint checkpoints export export_confirm key missing read readers verify',
+    'archive checkpoint checkpoints export export_confirm histogram key missing read readers verify',
   ],
   break_glass: ['Break-glass tokens', 'create list revoke'],
   caller: ['Caller', 'read'],
@@ -39,7 +39,10 @@ const VERBS: Record<string, [label: string, verbs: string]> = {
   scim_token: ['SCIM tokens', 'create list revoke'],
   log_stream: ['Log streams', 'create delete deliver disable list read seek test update'],
   member: ['Members', 'access create delete enrol links list read readmit resume suspend unlink update'],
-  org: ['Organisation', 'accept_clock adopt create delete list panic read recover reset_gate update'],
+  org: [
+    'Organisation',
+    'accept_clock adopt create delete list overview panic read recover reset_gate search update',
+  ],
   passkey: ['Passkeys', 'create delete list update'],
   policy: ['Policies', 'create delete list read update violations'],
   provider_token: ['Provider tokens', 'create list revoke'],
@@ -87,6 +90,7 @@ const ROUTINE = new Set([
     'compliance.report',
   ],
   ...['audit.archive', 'audit.checkpoint', 'audit.checkpoints', 'audit.key', 'audit.readers', 'audit.verify'],
+  ...['audit.histogram', 'org.overview', 'org.search'],
   ...[
     'event.stream',
     'webhook.deliver',

@@ -1,0 +1,14 @@
+// Actions for people who look, and the permissions they need: none of their own. Each part of the answer needs
+// the scope of its list.
+import { emergency, type Needs } from '../../auth/actions';
+
+export const actions = {
+  'org.overview': { scopes: [], kinds: emergency },
+  'org.search': { scopes: [], kinds: emergency },
+} as const satisfies Needs;
+
+declare module '../../auth/actions' {
+  interface ActionNames {
+    overview: keyof typeof actions;
+  }
+}
