@@ -7,7 +7,7 @@ import { after, before, it } from 'node:test';
 import { build } from 'esbuild';
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from 'miniflare';
 import { root } from '../../scripts/shared/wrangler.mjs';
-import { BOOTSTRAP, CALLER, startBound } from './bound.mjs';
+import { BOOTSTRAP, CALLER, startBound } from '../packages/bound.mjs';
 
 const KEY = 'sk-stand-in-0123456789abcdef';
 const SDK = path.join(root, '.sdks/node_modules/openai');
