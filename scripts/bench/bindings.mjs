@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import { parseArgs } from 'node:util';
 import '../shared/temporary-files.mjs';
-import { BOOTSTRAP, startBound } from '../../test/scripts/bound.mjs';
+import { BOOTSTRAP, startBound } from '../../test/packages/bound.mjs';
 
 const { values } = parseArgs({ options: { reads: { type: 'string', default: '2000' } } });
 const reads = Number(values.reads);

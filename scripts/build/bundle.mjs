@@ -13,7 +13,7 @@ import { keepWorker, workerSources } from './worker-build.mjs';
 
 const LIMIT = 775_000;
 /** What the console loads before any page: see docs/guides/console.md. */
-const SHELL_LIMIT = 105_500;
+const SHELL_LIMIT = 105_900;
 /** How often the start is measured; the median is printed. */
 const STARTS = 3;
 

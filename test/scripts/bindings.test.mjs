@@ -1,7 +1,7 @@
 // The service bound to Workers of the same account: each attack comes from a second Worker.
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { BOOTSTRAP, startBound } from './bound.mjs';
+import { BOOTSTRAP, startBound } from '../packages/bound.mjs';
 
 const ENTRYPOINT = { entrypoint: 'Vault' };
 const ISSUER = 'cloudflare:service-binding';

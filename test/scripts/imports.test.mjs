@@ -190,8 +190,8 @@ test('imports: from the service and its tests, scripts import only a constant, t
   );
   assert.deepEqual([...reached].sort(), [
     'bench: ../src/index.ts',
+    'bench: ../test/packages/bound.mjs',
     'bench: ../test/packages/vault.mjs',
-    'bench: ../test/scripts/bound.mjs',
     'bench: ../test/vendors/fakes/all.ts',
     'build: ../drizzle.config.ts',
     'operate/vault: ../src/gate/storage-version.ts',

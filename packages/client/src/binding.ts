@@ -31,8 +31,5 @@ export function boundBy(options: VaultOptions | BoundOptions): Bound | null {
 }
 
 /** A request for the organisation's resources, of which the id was not known when it was made. */
-export function withOrg(request: Request, org: string): Request {
-  const url = new URL(request.url);
-  const path = url.pathname.replace(/^\/api\/v1\/orgs\/(?=\/|$)/, `/api/v1/orgs/${org}`);
-  return path === url.pathname ? request : new Request(`${url.origin}${path}${url.search}`, request);
-}
+export const withOrg = (request: Request, org: string): Request =>
+  new Request(request.url.replace('/api/v1/orgs//', `/api/v1/orgs/${org}/`), request);

@@ -68,13 +68,11 @@ export function bindingOf(options: VaultOptions | BoundOptions): VaultBinding | 
   if (!('binding' in options)) return null;
   const { binding } = options;
   if (typeof binding?.fetch !== 'function')
-    throw new TypeError(
-      'binding must be a service binding to the entrypoint Vault: check [[services]] in the configuration of this Worker.',
-    );
+    throw new TypeError('binding must be a service binding to the entrypoint Vault.');
   const other = ['url', 'credential', 'fetch'].find(
     (name) => (options as unknown as Record<string, unknown>)[name] !== undefined,
   );
-  if (other) throw new TypeError(`${other} is not an option of a vault with a binding.`);
+  if (other) throw new TypeError(`${other} is not valid here.`);
   return binding;
 }
 

@@ -419,9 +419,8 @@ export class Vault {
     return withOrg(request, this.org);
   }
 
-  #learn(data: { org_id: string | null; default_environment: string | null }): void {
-    const { org_id } = documented(data, { org_id: 'string' });
-    this.#bound?.learn(org_id as string);
+  #learn(data: { org_id: string | null }): void {
+    this.#bound?.learn(documented(data, { org_id: 'string' }).org_id as string);
   }
 
   async #open(query: string, lastEventId: string | null, signal: AbortSignal): Promise<Response> {
