@@ -6,6 +6,7 @@ import { z } from '@hono/zod-openapi';
 import type { UpstreamAllow, UpstreamAuth } from '../../db/upstreams';
 import { checkTarget, type Egress } from '../../delivery/egress';
 import { fieldsOf } from '../../http/wire';
+import { isPathPattern } from './call/allow';
 import { namesIn, placedBy } from './references';
 
 const PRINTABLE = /^[\x20-\x7e]*$/;
@@ -90,15 +91,6 @@ export const Auth = z.discriminatedUnion('type', [
   }),
 ]);
 
-/** A pattern that some path could match that is sent on: see `call/path.ts`. */
-const isPathPattern = (text: string): boolean =>
-  text.startsWith('/') &&
-  !text.startsWith('//') &&
-  /^[\x21-\x7e]+$/.test(text) &&
-  !/[\\#]/.test(text) &&
-  !/%(?![0-9A-Fa-f]{2})/.test(text) &&
-  !text.split('/').some((segment) => /^\.\.?(;.*)?$/.test(segment)) &&
-  stars(text) <= 5;
 const stars = (text: string): number => text.split('*').length - 1;
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;

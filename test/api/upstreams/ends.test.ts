@@ -1,5 +1,5 @@
-// What ends a call of an upstream, with what: no byte passes either way after the reply, of a streamed answer,
-// of an upload and of a WebSocket.
+// What ends a call of an upstream, with what: no byte passes either way after the reply, of a streamed
+// answer, of an upload and of a WebSocket.
 import { exports } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { signIn } from '../../support/browser';

@@ -100,7 +100,7 @@ describe('own tokens: how they are asked for', () => {
     const { name } = await newUpstream(o, { auth }, secret);
     answers = () => Response.json({ key: pem });
     const { text } = await use(o, name);
-    expect(text).toMatch(/^\{"key":"\*+\\n"\}$/);
+    expect(text).toMatch(/^\{"key":"\*+(\\n)?"\}$/);
     const [request] = asked;
     expect(request?.body.get('grant_type')).toBe('urn:ietf:params:oauth:grant-type:jwt-bearer');
     const { payload, protectedHeader } = await jwtVerify(

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { sha256 } from '../../../src/crypto/digest';
 import type { UpstreamAuth } from '../../../src/db/upstreams';
-import { filler, isTemplate, namesIn, place } from '../../../src/domains/upstreams/call/place';
+import { filler, place } from '../../../src/domains/upstreams/call/place';
 import type { PlacedValue } from '../../../src/domains/upstreams/call/plan';
 import { needsBody, signed } from '../../../src/domains/upstreams/call/sign';
 import { ApiError } from '../../../src/errors';
@@ -80,10 +80,6 @@ describe('placing', () => {
     expect(headers.at(-1)?.[1]).toBe('{{B}}-1234567890 b-12345678901234');
     expect(url).toContain('?q={{B}}');
     expect(refusal(() => put([header('{{toString}}')]))).toBe('USE_NOT_ALLOWED');
-    expect(namesIn(header('{{A}} {{B}} {{A}}'))).toEqual(['A', 'B']);
-    for (const text of ['x', '{{A}}', 'a {{A/b.c}} {x}']) expect(isTemplate(text)).toBe(true);
-    for (const text of ['{{', '{{}}', '{{A}', '{{ A }}', '{{../A}}', 'A}}'])
-      expect(isTemplate(text)).toBe(false);
   });
 
   it('placing: blanks and line breaks at the ends are not sent, and the rest is masked', () => {

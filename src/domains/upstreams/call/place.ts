@@ -1,44 +1,14 @@
 // Puts secrets into a call. Pure. Invariants: `{{NAME}}` is filled once, and nothing of a caller is a
 // template; what would damage an answer when masked, or could be guessed from a masked one, is not placed.
 import { toBase64, utf8 } from '../../../crypto/bytes';
-import { isSecretName } from '../../../db/names';
 import type { UpstreamAuth } from '../../../db/upstreams';
 import { ApiError, type Refusal, refuse } from '../../../errors';
+import { placedBy } from '../references';
 import { queryAsSent, withoutParameters } from './path';
 import type { PlacedValue, UsePlan } from './plan';
 import type { HeaderList } from './request-headers';
 
 const PLACE = /\{\{([^{}]*)\}\}/g;
-
-/** The texts of an entry of `auth` that can name secrets. */
-const textsOf = (auth: UpstreamAuth): (string | undefined)[] => {
-  switch (auth.type) {
-    case 'header':
-    case 'query':
-      return [auth.value];
-    case 'basic':
-      return [auth.username, auth.password];
-    case 'aws_sigv4':
-      return [auth.access_key_id, auth.secret_access_key, auth.session_token];
-    case 'oauth2_client_credentials':
-      return [auth.client_id, auth.client_secret];
-    case 'google_service_account':
-      return [auth.key];
-    case 'github_app':
-      return [auth.app_id, auth.installation_id, auth.private_key];
-  }
-};
-
-const namesInText = (text: string): string[] => [...text.matchAll(PLACE)].map(([, name = '']) => name);
-
-/** The secrets that an entry of `auth` names, each once. */
-export const namesIn = (auth: UpstreamAuth): string[] => [
-  ...new Set(textsOf(auth).flatMap((text) => namesInText(text ?? ''))),
-];
-
-/** Whether each `{{…}}` of a text names a secret, and no brace is left over. */
-export const isTemplate = (text: string): boolean =>
-  namesInText(text).every(isSecretName) && !/\{\{|\}\}/.test(text.replace(PLACE, ''));
 
 /** Shorter values cannot be masked without damage to answers. */
 const LEAST_BYTES = 8;
@@ -148,7 +118,7 @@ export const headersSet = (auth: readonly UpstreamAuth[]): Set<string> =>
 
 /** What a token was got with: an API may show the credentials of its clients. */
 function gotWith(entry: UpstreamAuth, { values }: Pick<UsePlan, 'values'>): string[] {
-  const given = namesIn(entry).flatMap((name) => {
+  const given = placedBy([entry]).flatMap((name) => {
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
     return value ? [trimmed(value.value)] : [];
   });

@@ -1,6 +1,6 @@
 // Tokens that the service got for upstreams, in the gate's own storage and sealed by the Worker: the gate
-// cannot open them, and they are in no other place. Invariants: a token serves the very `auth` and versions of
-// secrets that it was got with; of calls that need one at the same time, one gets it and the others wait.
+// cannot open them, and they are in no other place. Invariants: a token serves the very `auth` and versions
+// of secrets that it was got with; of calls that need one at the same time, one gets it and the others wait.
 import { tuple } from '../../../crypto/bytes';
 import { sha256 } from '../../../crypto/digest';
 import type { Core } from '../../../gate/core';
