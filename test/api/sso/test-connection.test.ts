@@ -80,7 +80,12 @@ describe('connection test: a sign-in that shows what it would do', () => {
     expect((await o.get('/audit-log?action=auth.sso')).json.data).toEqual([]);
     const [done, begun] = await entriesOf(o);
     const reason = 'a member would be made';
-    expect(done).toMatchObject({ resource: connection, outcome: 'success', reason, actor: { kind: 'member' } });
+    expect(done).toMatchObject({
+      resource: connection,
+      outcome: 'success',
+      reason,
+      actor: { kind: 'member' },
+    });
     expect(begun).toMatchObject({ resource: connection, outcome: 'success' });
     expect(JSON.stringify([done, begun])).not.toMatch(/Payments|bea@/);
     // The person signs in afterwards as if there had been no test.
