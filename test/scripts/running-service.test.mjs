@@ -89,3 +89,18 @@ it('doctor: a TLS certificate that is not accepted is told as such', async (t) =
     /\(its TLS certificate is not accepted: DEPTH_ZERO_SELF_SIGNED_CERT\)/,
   );
 });
+
+it('doctor: --url names the address of a local service too', () => {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'doctor-'));
+  const { status, stdout } = spawnSync(
+    process.execPath,
+    [
+      path.resolve(import.meta.dirname, '../../scripts/operate/doctor/doctor.mjs'),
+      ...['--url', 'http://127.0.0.1:1/'],
+    ],
+    { encoding: 'utf8', env: { ...process.env, STATE_DIR: path.join(dir, 'none') } },
+  );
+  fs.rmSync(dir, { recursive: true });
+  assert.match(stdout, /fail +service +does not respond at http:\/\/127\.0\.0\.1:1 /);
+  assert.equal(status, 1);
+});
