@@ -102,7 +102,7 @@ interface Result extends Hit {
   of: Kind;
 }
 
-/** Those whose names begin with the text first, then by name; of the same name, the default environment first. */
+/** Names that begin with the text first; of the same name, that of the default environment first. */
 function ranked(found: Found, text: string): Result[] {
   const part = text.toLowerCase();
   const begins = ({ name }: Hit) => Number(!name.toLowerCase().startsWith(part));

@@ -1,5 +1,5 @@
-// Counts of audit entries by time, outcome and group of actions. Pure. Invariant: an entry counts in the bucket
-// in which its time lies, as many times as it stands for requests.
+// Counts of audit entries by time, outcome and group of actions. Pure. Invariant: an entry counts in the
+// bucket in which its time lies, as many times as it stands for requests.
 import type { Entry } from '../../gate/audit/entry';
 
 export type Outcomes = Record<Entry['outcome'], number>;

@@ -1,5 +1,5 @@
-// Actions for people who look, and the permissions they need: none of their own. Each part of the answer needs
-// the scope of its list.
+// Actions for people who look, and the permissions they need: none of their own. Each part of the answer
+// needs the scope of its list.
 import { emergency, type Needs } from '../../auth/actions';
 
 export const actions = {

@@ -1,5 +1,5 @@
-// The overview: what needs somebody, each part with the scope of its list, and nothing that the caller may not
-// see.
+// The overview: what needs somebody, each part with the scope of its list, and nothing that the caller may
+// not see.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { deliveries } from '../../../src/delivery/gate/deliveries';
 import { approvalIn, newApprovalPolicy, newOffice } from '../../support/approvals';

@@ -1,5 +1,5 @@
-// The histogram of the audit log in the gate: counts the entries in its storage, and says below which sequence
-// D1 holds the rest. Invariant: it counts what the list would show to the caller.
+// The histogram of the audit log in the gate: counts the entries in its storage, and says below which
+// sequence D1 holds the rest. Invariant: it counts what the list would show to the caller.
 import { invalid } from '../../../errors';
 import type { Entry } from '../../../gate/audit/entry';
 import type { Filter } from '../../../gate/audit/filter';

@@ -1,5 +1,5 @@
-// Lists as parts of one answer. Invariants: a part is absent where the list would refuse; it has what the list
-// would show to this caller, by the list's own code.
+// Lists as parts of one answer. Invariants: a part is absent where the list would refuse; it has what the
+// list would show to this caller, by the list's own code.
 import { fullNeed, type Need } from '../../../auth/actions';
 import { mayAct } from '../../../auth/authorize';
 import { ApiError } from '../../../errors';

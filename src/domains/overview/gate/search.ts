@@ -1,5 +1,5 @@
-// Finding things by part of their name, case folded: up to 20 of a kind, of those that the kind's list shows to
-// the caller. Invariant: the text is used here alone, and kept nowhere.
+// Finding things by part of their name, case folded: up to 20 of a kind, of those that the kind's list
+// shows to the caller. Invariant: the text is used here alone, and kept nowhere.
 import type { Need } from '../../../auth/actions';
 import { namesHeld, reachesEnvironment } from '../../../auth/authorize';
 import { widthOf } from '../../../auth/globs';
