@@ -365,6 +365,7 @@ export class Vault {
    */
   async token(refused?: string, signal?: AbortSignal): Promise<string | null> {
     this.#assertOpen();
+    if (!this.#tokens) return null;
     return refused === undefined ? this.#tokens.current(signal) : this.#tokens.after(refused, signal);
   }
 
