@@ -1,6 +1,6 @@
-// `npm run test:runtimes`, `test:generated-clients` and `test:upstream-sdks`: tools too large to be dependencies are
-// installed once into .sdks; then the packages' tests that need them are run. Tools that cannot be installed
-// are named, and their tests are skipped.
+// `npm run test:runtimes`, `test:generated-clients` and `test:upstream-sdks`: tools too large to be
+// dependencies are installed once into .sdks; then the packages' tests that need them are run. Tools that
+// cannot be installed are named, and their tests are skipped.
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import '../shared/temporary-files.mjs';

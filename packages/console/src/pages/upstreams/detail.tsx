@@ -1,4 +1,4 @@
-// One upstream: where it sends, what it places and lets through, when it was used, and what one can do with it.
+// One upstream: where it sends, what it places and lets through, its last call, and what one can do with it.
 import { useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { at, forgetGone, here, useRead, vault } from '../../api';

@@ -1,5 +1,5 @@
-// Creates an upstream, from the catalogue or by hand, or changes one. Invariant: nothing here is a value: `auth`
-// names secrets.
+// Creates an upstream, from the catalogue or by hand, or changes one. Invariant: nothing here is a value:
+// `auth` names secrets.
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { CATALOGUE } from '../../../../cli/src/upstream-catalogue';
