@@ -3,6 +3,7 @@
 // Afterwards nothing is half done: what was begun is whole, and what was asked again is done.
 import { decodeJwt } from 'jose';
 import { expect, it } from 'vitest';
+import { few } from '../support/slow';
 import { runTasks } from '../../src/gate/tasks/run';
 import { type Browser, invite, newBrowser, newSignedIn, ORIGIN } from '../support/browser';
 import { type Fault, faults, faultsOf, reset } from '../support/faults';
@@ -220,7 +221,7 @@ async function run(o: Caller, step: Step, fault?: Fault): Promise<void> {
   await step.check();
 }
 
-it.each(Object.keys(steps))(
+it.each(few(Object.keys(steps), 3))(
   'sign-in fault: to %s is done completely or not at all, whatever call fails',
   async (what) => {
     const prepare = steps[what] as (o: Caller) => Promise<Step>;

@@ -2,6 +2,7 @@
 // effect, and the gate is reset there. Afterwards the change, repeated, has taken effect exactly once, and
 // nothing is left half done.
 import { expect, it } from 'vitest';
+import { few } from '../support/slow';
 import { runTasks } from '../../src/gate/tasks/run';
 import { problemOf } from '../model/invariants';
 import { approvalIn, newApprovalPolicy, plantApproval, under } from '../support/approvals';
@@ -454,7 +455,7 @@ const REPEATABLE = new Set([
   'try a passphrase',
 ]);
 
-it.each(Object.keys(changes))('fault: to %s happens exactly once, whatever call fails', async (what) => {
+it.each(few(Object.keys(changes), 12))('fault: to %s happens exactly once, whatever call fails', async (what) => {
   const prepare = changes[what] as (o: Caller) => Promise<Change>;
   const trial = await newOrg();
   const first = await prepare(trial);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { slow } from '../../../test/packages/slow.ts';
 import { scopeGroups } from '../src/scopes.ts';
 import { executablePath, expectQuiet, newPerson, openNavigation, type Person, useBrowser } from './person.ts';
 
@@ -284,16 +285,19 @@ describe.skipIf(!executablePath)('console: access', () => {
     expectQuiet(ann);
   });
 
-  it('members start where they have access: viewers at the secrets, auditors at the audit log', async () => {
-    const { api, org, key } = await newPerson();
-    for (const [role, heading] of Object.entries({ viewer: 'Secrets', auditor: 'Audit log' })) {
-      const invited = await api('POST', '/members', { name: role, email: `${role}@example.com`, role });
-      const member = await newPerson({ invited: { org, key, enrolmentUrl: invited.enrolment_url } });
-      await member.go('', heading);
-      expect(await member.page.getByText('You do not have access').count()).toBe(0);
-      await member.context.close();
-    }
-  });
+  slow(
+    'members start where they have access: viewers at the secrets, auditors at the audit log',
+    async () => {
+      const { api, org, key } = await newPerson();
+      for (const [role, heading] of Object.entries({ viewer: 'Secrets', auditor: 'Audit log' })) {
+        const invited = await api('POST', '/members', { name: role, email: `${role}@example.com`, role });
+        const member = await newPerson({ invited: { org, key, enrolmentUrl: invited.enrolment_url } });
+        await member.go('', heading);
+        expect(await member.page.getByText('You do not have access').count()).toBe(0);
+        await member.context.close();
+      }
+    },
+  );
 
   it('a member is invited to one environment, is offered nothing outside it, and is given another', async () => {
     const { page, go, api, key, org } = ann;

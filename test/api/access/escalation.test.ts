@@ -6,6 +6,7 @@
 // member; not by the functions that decide.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { runs } from '../../support/slow';
 import { type Browser, ORIGIN, signIn } from '../../support/browser';
 import { newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
@@ -523,6 +524,6 @@ it('privilege escalation: no sequence of calls gives more authority than the fir
       for (const [id, reach] of left)
         expect(beyond(reach, before.get(id) ?? new Map()), `${id}, afterwards`).toBe(null);
     }),
-    { numRuns: 25, examples: known },
+    { numRuns: runs(25, known.length), examples: known },
   );
 });

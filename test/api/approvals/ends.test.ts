@@ -21,6 +21,7 @@ import { faults } from '../../support/faults';
 import { inCore, leaveRows, loseStorage } from '../../support/gate';
 import { newPasskey } from '../../support/passkey';
 import { newTeam } from '../../support/people';
+import { slow } from '../../support/slow';
 import { DAY } from '../../support/time';
 import { type Caller, codeOf, newSecret, useWorld } from '../../support/world';
 
@@ -42,35 +43,38 @@ async function newHeld(admins = 0) {
 }
 
 describe('approval: a requester who ends', () => {
-  it('approval: one of a credential is void once it is revoked, contained, or has expired, or once a credential above it has', async () => {
-    const { o, ann, path, held, statusOf } = await newHeld();
-    const [revoked, contained, above, brief] = await Promise.all([
-      newKey(o),
-      newKey(o),
-      newAgent(o, { scopes: ['secrets:read', 'tokens:write'] }),
-      newKey(o, { expires_at: new Date(Date.now() + 3_600_000).toISOString() }),
-    ]);
-    const below = await newAgent(above.o, { scopes: ['secrets:read'] });
-    const ids = await Promise.all([revoked, contained, below, brief].map(({ o: by }) => held(by)));
-    expect(await Promise.all(ids.map(statusOf))).toEqual(['pending', 'pending', 'pending', 'pending']);
-    await plantApproval(o, ids[1] as string);
-    const waiting = o.get(`/approvals/${ids[0]}?wait=25`);
-    await o.del(`/api-keys/${revoked.id}`);
-    await o.post(`/credentials/${contained.id}/contain`, {});
-    await o.del(`/agent-credentials/${above.id}`);
-    expect((await waiting).json).toMatchObject({ status: 'void', shown: null, may_decide: false });
-    expect(await Promise.all(ids.map(statusOf))).toEqual(['void', 'void', 'void', 'pending']);
-    for (const id of ids.slice(0, 3)) expect(codeOf(await approve(ann, id))).toEqual([409, 'CONFLICT']);
-    faults.clock = Date.now() + 3_700_000;
-    expect(await statusOf(ids[3] as string)).toBe('void');
-    const list = async (query: string) =>
-      (await o.get(`/approvals?${query}`)).json.data.map(({ id }: { id: string }) => id).sort();
-    expect(await list('status=void')).toEqual([...ids].sort());
-    expect(await list('status=pending')).toEqual([]);
-    expect(codeOf(await o.get(path, under(ids[1] as string)))).toEqual(MISMATCH);
-  });
+  slow(
+    'approval: one of a credential is void once it is revoked, contained, or has expired, or once a credential above it has',
+    async () => {
+      const { o, ann, path, held, statusOf } = await newHeld();
+      const [revoked, contained, above, brief] = await Promise.all([
+        newKey(o),
+        newKey(o),
+        newAgent(o, { scopes: ['secrets:read', 'tokens:write'] }),
+        newKey(o, { expires_at: new Date(Date.now() + 3_600_000).toISOString() }),
+      ]);
+      const below = await newAgent(above.o, { scopes: ['secrets:read'] });
+      const ids = await Promise.all([revoked, contained, below, brief].map(({ o: by }) => held(by)));
+      expect(await Promise.all(ids.map(statusOf))).toEqual(['pending', 'pending', 'pending', 'pending']);
+      await plantApproval(o, ids[1] as string);
+      const waiting = o.get(`/approvals/${ids[0]}?wait=25`);
+      await o.del(`/api-keys/${revoked.id}`);
+      await o.post(`/credentials/${contained.id}/contain`, {});
+      await o.del(`/agent-credentials/${above.id}`);
+      expect((await waiting).json).toMatchObject({ status: 'void', shown: null, may_decide: false });
+      expect(await Promise.all(ids.map(statusOf))).toEqual(['void', 'void', 'void', 'pending']);
+      for (const id of ids.slice(0, 3)) expect(codeOf(await approve(ann, id))).toEqual([409, 'CONFLICT']);
+      faults.clock = Date.now() + 3_700_000;
+      expect(await statusOf(ids[3] as string)).toBe('void');
+      const list = async (query: string) =>
+        (await o.get(`/approvals?${query}`)).json.data.map(({ id }: { id: string }) => id).sort();
+      expect(await list('status=void')).toEqual([...ids].sort());
+      expect(await list('status=pending')).toEqual([]);
+      expect(codeOf(await o.get(path, under(ids[1] as string)))).toEqual(MISMATCH);
+    },
+  );
 
-  it('approval: one of a removed member is void; of a member who signed out it stays', async () => {
+  slow('approval: one of a removed member is void; of a member who signed out it stays', async () => {
     const { o, held, statusOf, people } = await newHeld(2);
     const [cat, dan] = people as [Browser, Browser];
     const removed = await held(cat.o);
@@ -99,7 +103,7 @@ describe('approval: a requester who ends', () => {
     expect(codeOf(await asked.get(path, under(byToken)))).toEqual(MISMATCH);
   });
 
-  it('approval: is void once the gate has lost its storage, which knew what made others void', async () => {
+  slow('approval: is void once the gate has lost its storage, which knew what made others void', async () => {
     const { o, ann, asked, path, held, statusOf } = await newHeld();
     const session = await newSession(asked);
     const id = await held(session.o);
@@ -180,7 +184,7 @@ describe('approval: a decision that ends', () => {
     expect(codeOf(await asked.get(path, under(id)))).toEqual(MISMATCH);
   });
 
-  it('approval: once too few decisions count, the same request asks anew', async () => {
+  slow('approval: once too few decisions count, the same request asks anew', async () => {
     const { ann, asked, path, id, passkey, held } = await approvedByLost();
     expect((await ann.o.del(`/members/${ann.member.id}/passkeys/${passkey}`)).status).toBe(204);
     const again = await held(asked);
@@ -217,7 +221,7 @@ describe('approval: a decision that ends', () => {
     expect(codeOf(await use())).toEqual(MISMATCH);
   });
 
-  it('approval: a decision that counts no more can be made again', async () => {
+  slow('approval: a decision that counts no more can be made again', async () => {
     const { cat, dan, id, rejoin, use } = await newPanel(2);
     expect((await approve(cat, id)).json.status).toBe('pending');
     await rejoin(cat);
@@ -226,7 +230,7 @@ describe('approval: a decision that ends', () => {
     expect((await use()).status).toBe(200);
   });
 
-  it('approval: a decision counts no more after a panic', async () => {
+  slow('approval: a decision counts no more after a panic', async () => {
     const { o, asked, path, id } = await approvedByLost();
     expect((await o.post('/panic', { reason: 'a laptop was stolen' })).status).toBe(200);
     expect(codeOf(await asked.get(path, under(id)))).toEqual(MISMATCH);

@@ -7,6 +7,7 @@ import { newAgent, newBreakGlass, newKey, newProvider, newSession } from '../../
 import { faults } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
 import { newPolicy } from '../../support/policies';
+import { slow } from '../../support/slow';
 import { MINUTE } from '../../support/time';
 import {
   type Answer,
@@ -128,7 +129,7 @@ describe('break-glass: create', () => {
 });
 
 describe('break-glass: who may create one', () => {
-  it('an API key that holds everything, and no other kind of caller', async () => {
+  slow('an API key that holds everything, and no other kind of caller', async () => {
     const o = await newOrg();
     const all = { scopes: ['*'] };
     expect((await issue((await newKey(o, all)).o)).status).toBe(201);
@@ -175,7 +176,7 @@ describe('break-glass: who may create one', () => {
     expect((await o.get('/break-glass-tokens')).json.data).toEqual([]);
   });
 
-  it('no key that is more limited than the token, or that expires earlier', async () => {
+  slow('no key that is more limited than the token, or that expires earlier', async () => {
     const o = await newOrg();
     const at = (seconds: number) => new Date((faults.clock ?? 0) + seconds * 1000).toISOString();
     for (const limits of [{ environments: ['production'] }, { secrets: ['*'] }, { expires_at: at(3599) }])
@@ -200,7 +201,7 @@ describe('break-glass: who may create one', () => {
     ]);
   });
 
-  it('limit: at most five are live, also with concurrent creations; one that ends makes room', async () => {
+  slow('limit: at most five are live, also with concurrent creations; one that ends makes room', async () => {
     const o = await newOrg();
     const other = await newKey(o);
     const answers = await Promise.all(Array.from({ length: 12 }, (_, n) => issue(n % 2 ? o : other.o)));
@@ -271,47 +272,50 @@ describe('break-glass: permissions', () => {
 
   const allowed = ['caller.read', 'audit.read', 'audit.verify'];
   const isAllowed = (action: string) => allowed.includes(action) || action.startsWith('secret.');
-  it('allow nothing else: every other route refuses the token, whether its object exists or not', async () => {
-    const o = await newOrg();
-    const tokens = [
-      await newBreakGlass(o),
-      await newBreakGlass(o),
-      await newBreakGlass(o),
-      await newBreakGlass(o),
-    ];
-    const rest = routes.filter(({ action, public: isPublic }) => !isPublic && !isAllowed(action));
-    expect(rest.length).toBeGreaterThan(25);
-    const ids: Record<string, string> = { 'api-keys': o.keyId, 'break-glass-tokens': tokens[1]?.id ?? '' };
-    for (const [n, route] of rest.entries()) {
-      const { o: emergency } = tokens[n % tokens.length] as (typeof tokens)[0];
-      const path = route.path
-        .replace('{org_id}', o.id)
-        .replace('{id}', ids[/([a-z-]+)\/\{id\}/.exec(route.path)?.[1] ?? ''] ?? 'none')
-        .replace(/\{\w+\}/g, 'x');
-      const answer = await send(route.method.toUpperCase(), `/api/v1${path}`, {
-        token: emergency.token,
-        ...(route.method !== 'get' && { body: {} }),
-      });
-      expect([route.action, ...codeOf(answer)]).toEqual([route.action, 403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
-    }
-    // Nor can it be made to last, nor made again from itself.
-    for (const { o: emergency, id } of tokens) {
-      expect((await emergency.patch(`/break-glass-tokens/${id}`, { ttlSeconds: 14_400 })).status).toBe(405);
-      expect(codeOf(await issue(emergency))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
-    }
-    expect(codeOf(await o.patch(`/agent-credentials/${tokens[0]?.id}`, { ttlSeconds: null }))).toEqual([
-      404,
-      'NOT_FOUND',
-    ]);
-    expect(codeOf(await o.post(`/api-keys/${tokens[0]?.id}/rotate`, {}))).toEqual([404, 'NOT_FOUND']);
-    expect(
-      (await o.get('/break-glass-tokens')).json.data.map(
-        ({ expires_at }: { expires_at: string }) => expires_at,
-      ),
-    ).toEqual(tokens.map(({ expires_at }) => expires_at));
-  });
+  slow(
+    'allow nothing else: every other route refuses the token, whether its object exists or not',
+    async () => {
+      const o = await newOrg();
+      const tokens = [
+        await newBreakGlass(o),
+        await newBreakGlass(o),
+        await newBreakGlass(o),
+        await newBreakGlass(o),
+      ];
+      const rest = routes.filter(({ action, public: isPublic }) => !isPublic && !isAllowed(action));
+      expect(rest.length).toBeGreaterThan(25);
+      const ids: Record<string, string> = { 'api-keys': o.keyId, 'break-glass-tokens': tokens[1]?.id ?? '' };
+      for (const [n, route] of rest.entries()) {
+        const { o: emergency } = tokens[n % tokens.length] as (typeof tokens)[0];
+        const path = route.path
+          .replace('{org_id}', o.id)
+          .replace('{id}', ids[/([a-z-]+)\/\{id\}/.exec(route.path)?.[1] ?? ''] ?? 'none')
+          .replace(/\{\w+\}/g, 'x');
+        const answer = await send(route.method.toUpperCase(), `/api/v1${path}`, {
+          token: emergency.token,
+          ...(route.method !== 'get' && { body: {} }),
+        });
+        expect([route.action, ...codeOf(answer)]).toEqual([route.action, 403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
+      }
+      // Nor can it be made to last, nor made again from itself.
+      for (const { o: emergency, id } of tokens) {
+        expect((await emergency.patch(`/break-glass-tokens/${id}`, { ttlSeconds: 14_400 })).status).toBe(405);
+        expect(codeOf(await issue(emergency))).toEqual([403, 'CREDENTIAL_KIND_NOT_ALLOWED']);
+      }
+      expect(codeOf(await o.patch(`/agent-credentials/${tokens[0]?.id}`, { ttlSeconds: null }))).toEqual([
+        404,
+        'NOT_FOUND',
+      ]);
+      expect(codeOf(await o.post(`/api-keys/${tokens[0]?.id}/rotate`, {}))).toEqual([404, 'NOT_FOUND']);
+      expect(
+        (await o.get('/break-glass-tokens')).json.data.map(
+          ({ expires_at }: { expires_at: string }) => expires_at,
+        ),
+      ).toEqual(tokens.map(({ expires_at }) => expires_at));
+    },
+  );
 
-  it('rate limit: sixty requests a minute', async () => {
+  slow('rate limit: sixty requests a minute', async () => {
     const o = await newOrg();
     const { o: emergency } = await newBreakGlass(o);
     const answers = await Promise.all(Array.from({ length: 70 }, () => emergency.get('/secrets')));
@@ -320,7 +324,7 @@ describe('break-glass: permissions', () => {
 });
 
 describe('break-glass: reports of use', () => {
-  it('audit log: marks every use, refusals and the creation included, and nothing else', async () => {
+  slow('audit log: marks every use, refusals and the creation included, and nothing else', async () => {
     const o = await newOrg();
     const weak = await newKey(o, { scopes: ['tokens:write'] });
     await issue(weak.o);
@@ -390,7 +394,7 @@ describe('break-glass: reports of use', () => {
     expect(await told(o)).toEqual([issued, used(1), used(4), used(1), used(1)]);
   });
 
-  it('events: report each token separately, requests over the rate limit included', async () => {
+  slow('events: report each token separately, requests over the rate limit included', async () => {
     const o = await newOrg();
     const one = await newBreakGlass(o);
     const two = await newBreakGlass(o);

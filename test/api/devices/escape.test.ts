@@ -2,6 +2,7 @@
 // it works without the device, and all of it ends with the device.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { runs } from '../../support/slow';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { newDevice, newKeyPair, proofOf, provenBy, WHOAMI, whoamiBy } from '../../support/device';
 import { newMember, newTeam } from '../../support/people';
@@ -116,6 +117,6 @@ it('DPoP: anything that a bound credential creates works only with its device, a
           ]);
       },
     ),
-    { numRuns: 10 },
+    { numRuns: runs(10, 3) },
   );
 });

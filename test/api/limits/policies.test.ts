@@ -6,6 +6,7 @@ import { newApprovalPolicy } from '../../support/approvals';
 import { newKey } from '../../support/credentials';
 import { inCore } from '../../support/gate';
 import { newPolicy } from '../../support/policies';
+import { slow } from '../../support/slow';
 import { type Caller, codeOf, newOrg, newSecret, useWorld } from '../../support/world';
 
 useWorld();
@@ -65,7 +66,7 @@ async function wideRotations(o: Caller) {
 }
 
 describe('limits: reports that compare names with policies', () => {
-  it('of compliance work in slices: other requests are answered in between, and a root has few', async () => {
+  slow('of compliance work in slices: other requests are answered in between, and a root has few', { timeout: 60_000 }, async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'KEPT' });
     expect(
@@ -96,7 +97,7 @@ describe('limits: reports that compare names with policies', () => {
     expect(tested).toMatch(/Only \d+ secrets could be compared with the policies/);
     // Whoever has finished counts no more.
     expect((await report(other)).status).toBe(200);
-  }, 60_000);
+  });
 });
 
 describe('limits: exposure reports', () => {
@@ -119,7 +120,7 @@ describe('limits: exposure reports', () => {
     return { o, id, keys };
   }
 
-  it('of incidents work in slices: other requests are answered in between, and a root has few', async () => {
+  slow('of incidents work in slices: other requests are answered in between, and a root has few', { timeout: 60_000 }, async () => {
     const { o, id, keys } = await newReaders(1);
     const { incident_id } = (await o.post(`/credentials/${keys[0]}/contain`, {})).json;
     let running = 5;
@@ -134,9 +135,9 @@ describe('limits: exposure reports', () => {
     const done = (await Promise.all(reports)).map(({ status, json }) => [status, json.error?.code]);
     expect(done.filter(([status]) => status === 200)).toHaveLength(3);
     expect(done.filter(([, code]) => code === 'RATE_LIMITED')).toHaveLength(2);
-  }, 60_000);
+  });
 
-  it('of containments wait for others of their root: what has taken effect is not refused', async () => {
+  slow('of containments wait for others of their root: what has taken effect is not refused', { timeout: 60_000 }, async () => {
     const { o, keys } = await newReaders(5);
     const contain = (key: string) =>
       o.post(`/credentials/${key}/contain`, {}, { 'Idempotency-Key': `contain ${key}` });
@@ -152,11 +153,11 @@ describe('limits: exposure reports', () => {
       expect((await contain(key)).json).toEqual(json);
       expect((await o.post(`/credentials/${key}/contain`, {})).json.read).toEqual(read);
     }
-  }, 60_000);
+  });
 });
 
 describe('limits: the work of policies', () => {
-  it('of an import is done in turns: another request is answered in between', async () => {
+  slow('of an import is done in turns: another request is answered in between', async () => {
     const o = await newOrg();
     const { id } = await newSecret(o, { name: 'KEPT' });
     await widePolicies(o);

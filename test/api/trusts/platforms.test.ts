@@ -1,6 +1,7 @@
 // Workload identity: the trusts of the guide, with tokens as each platform documents them. Each is refused
 // with one claim of somebody else's.
 import { describe, expect, it } from 'vitest';
+import { few } from '../../support/slow';
 import guide from '../../../docs/guides/workload-identity.md?raw';
 import { AUDIENCE, exchange, newIssuer } from '../../support/issuers';
 import { codeOf, newOrg, useWorld } from '../../support/world';
@@ -212,7 +213,7 @@ describe('workload identity: the trusts of the guide', () => {
     for (const { source } of Object.values(platforms)) expect(text).toContain(source);
   });
 
-  it.each(Object.entries(platforms))(
+  it.each(few(Object.entries(platforms), 2))(
     '%s: accepts a token as documented, and none that says something else',
     async (name, { claims, others }) => {
       const o = await newOrg();

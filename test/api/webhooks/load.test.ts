@@ -2,6 +2,7 @@
 // messages: nothing is lost, and no healthy endpoint waits for a sick one. test/scripts/deliveries.slow.mjs
 // does the same with the real service, and with more of everything.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { slow } from '../../support/slow';
 import { ATTENDED } from '../../../src/delivery/gate/task';
 import { faults, until } from '../../support/faults';
 import { evict, inCore } from '../../support/gate';
@@ -73,7 +74,7 @@ const raised = (o: Caller) =>
     return core.outbox.from(head, EVENTS).map(({ id }) => id);
   });
 
-it('webhooks: under load no event is lost, and no healthy endpoint waits for a sick one', async () => {
+slow('webhooks: under load no event is lost, and no healthy endpoint waits for a sick one', { timeout: 180_000 }, async () => {
   const o = await newOrg();
   const events = ['SECRET_CREATED'];
   const healthy = await Promise.all(Array.from({ length: HEALTHY }, () => newWebhook(o, { events })));
@@ -141,4 +142,4 @@ it('webhooks: under load no event is lost, and no healthy endpoint waits for a s
     if (what === 'gone') expect(delivered).toEqual([]);
     else if (what !== 'half') expect(delivered, what).toHaveLength(EVENTS);
   }
-}, 180_000);
+});
