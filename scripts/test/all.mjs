@@ -1,18 +1,19 @@
-// `npm test`: every check, and all tests but the slow ones. `npm run test:whole`: these too. Checks run two at a
-// time, then all suites of tests at once, because some wait for programs and browsers while others use the cores.
-// Each has its output in one piece. Invariants: the exit code is 0 only if everything passed; the last line names
-// the failures.
+// `npm test`: every check, and all tests but the slow ones. `npm run test:whole`: these too. Checks run two
+// at a time, then all suites of tests at once, because some wait for programs and browsers while others use
+// the cores. Each has its output in one piece. Invariants: the exit code is 0 only if everything passed; the
+// last line names the failures.
 import { spawn } from 'node:child_process';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { root } from '../shared/wrangler.mjs';
+import { inMemory } from './memory.mjs';
 
 /** @typedef {{ name: string, command: string }} Step */
 
 const { values: options } = parseArgs({ options: { whole: { type: 'boolean', default: false } } });
 /** What includes slow tests of scripts and packages, or leaves out slow ones of all suites. */
-const env = options.whole ? { SLOW: '1' } : { QUICK: '1' };
+const env = { ...inMemory(), ...(options.whole ? { SLOW: '1' } : { QUICK: '1' }) };
 const filter = options.whole ? '' : " -- --tags-filter='!slow'";
 
 /** Slowest first. @type {Step[]} */

@@ -203,21 +203,25 @@ describe('restore: a database that stands at the position of the gate and refuse
     expect(await problem(o)).toBe(null);
   });
 
-  slow('gives up no change unless it is then named, although the adoption is interrupted anywhere', { timeout: 300_000 }, async () => {
-    for await (const { what, o, lost } of failures(planted, 64)) {
-      const isKnown = await inCore(
-        o,
-        (core) =>
-          mirror(core).isPaused() || journal(core).concerns(lost) || core.rows.get('secret', lost) === null,
-      );
-      expect([what, isKnown]).toEqual([what, true]);
-      const { status, json } = await adopt(o);
-      expect([what, status, json.lost_secrets?.length, json.lost_versions]).toEqual([what, 200, 1, []]);
-      const { values } = (await o.get('/environments/production/values')).json;
-      expect([what, values]).toEqual([what, { S: 'two', OTHER: 'other' }]);
-      expect(await problem(o)).toBe(null);
-    }
-  });
+  slow(
+    'gives up no change unless it is then named, although the adoption is interrupted anywhere',
+    { timeout: 300_000 },
+    async () => {
+      for await (const { what, o, lost } of failures(planted, 64)) {
+        const isKnown = await inCore(
+          o,
+          (core) =>
+            mirror(core).isPaused() || journal(core).concerns(lost) || core.rows.get('secret', lost) === null,
+        );
+        expect([what, isKnown]).toEqual([what, true]);
+        const { status, json } = await adopt(o);
+        expect([what, status, json.lost_secrets?.length, json.lost_versions]).toEqual([what, 200, 1, []]);
+        const { values } = (await o.get('/environments/production/values')).json;
+        expect([what, values]).toEqual([what, { S: 'two', OTHER: 'other' }]);
+        expect(await problem(o)).toBe(null);
+      }
+    },
+  );
 });
 
 describe('adoption: a row of a secret that was altered', () => {

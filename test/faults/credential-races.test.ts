@@ -248,13 +248,16 @@ describe('revocation: a credential that is created while its maker ends', () => 
   const inTheGate = pairs.filter(({ action }) => IN_THE_GATE.includes(action));
   const written = pairs.filter(({ action }) => !IN_THE_GATE.includes(action));
 
-  it.each(few(sampled(inTheGate, 2), 8))('$name: both are asked for at once', async ({ action, start, end }) => {
-    const { o } = await newSignedIn();
-    const maker = await start({ o });
-    const make = await (making[action] as Make)(maker, { o });
-    const [made, ended] = await Promise.all([make(), end(maker, { o })]);
-    await expectDead({ o }, action, made, ended);
-  });
+  it.each(few(sampled(inTheGate, 2), 8))(
+    '$name: both are asked for at once',
+    async ({ action, start, end }) => {
+      const { o } = await newSignedIn();
+      const maker = await start({ o });
+      const make = await (making[action] as Make)(maker, { o });
+      const [made, ended] = await Promise.all([make(), end(maker, { o })]);
+      await expectDead({ o }, action, made, ended);
+    },
+  );
 
   it.each(few(sampled(written, 2), 8))('$name: the creation is in flight', async ({ action, start, end }) => {
     const { o } = await newSignedIn();

@@ -2,7 +2,7 @@
 // after taking effect, and the gate is reset there, while the queue delivers each message twice. Afterwards
 // each event has reached each living endpoint, what a dead one did not get is a dead letter, and an endpoint
 // that is gone is disabled once, with one event.
-import { afterEach, beforeEach, expect, vi, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { type Fault, faults, faultsOf, reset } from '../support/faults';
 import { evict, inCore } from '../support/gate';
 import { sampled } from '../support/sampled';
@@ -97,7 +97,9 @@ async function deliverOnce(fault?: Fault) {
   return { calls, outcome };
 }
 
-it('fault: each event reaches each live endpoint or is a dead letter, whichever call fails', { timeout: 600_000 }, async () => {
+it('fault: each event reaches each live endpoint or is a dead letter, whichever call fails', {
+  timeout: 600_000,
+}, async () => {
   const { calls } = await deliverOnce();
   expect(calls.gate).toBeGreaterThan(5);
   for (const fault of sampled([null, ...faultsOf(calls)], 36)) {

@@ -101,7 +101,7 @@ describe('journal: while D1 is away', () => {
     expect(await problemOf(o)).toBe(null);
   });
 
-  slow('bounds: past what a journal holds only what ends access is changed', async () => {
+  it('bounds: past what a journal holds only what ends access is changed', async () => {
     const o = await lagging();
     const key = await newKey(o);
     await follow(o);
@@ -207,29 +207,31 @@ describe('journal: queries of D1', () => {
 
 describe('journal: a batch', () => {
   const fates: Fate[] = ['before', 'after', 'late', 'reset before', 'reset after', 'reset late'];
-  it.each(few(fates.flatMap((fate) => [1, 2, 3].map((n) => [fate, n] as const)), 5))(
-    'fault: that ends %s, at D1 call %i, is taken once',
-    async (fate, nth) => {
-      const o = await lagging();
-      const { id } = await newSecret(o, { value: 'one' });
-      await o.patch(`/secrets/${id}`, { value: 'two' });
-      const { id: key } = await newKey(o);
-      faults.d1 = 0;
-      faults.fail = (_, n) => (n === nth ? fate : null);
-      await follow(o).catch(() => {});
-      await o.patch(`/secrets/${id}`, { value: 'three' });
-      await o.patch(`/api-keys/${key}`, { name: 'renamed' });
-      await follow(o).catch(() => {});
-      const { orphans } = faults;
-      for (const land of orphans.splice(0)) await land().catch(() => {});
-      faults.fail = null;
-      expect(await problemOf(o)).toBe(null);
-      expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ version: 3, value: 'three' });
-      // What arrives late, again.
-      for (const land of orphans) await land().catch(() => {});
-      expect(await problemOf(o)).toBe(null);
-    },
-  );
+  it.each(
+    few(
+      fates.flatMap((fate) => [1, 2, 3].map((n) => [fate, n] as const)),
+      5,
+    ),
+  )('fault: that ends %s, at D1 call %i, is taken once', async (fate, nth) => {
+    const o = await lagging();
+    const { id } = await newSecret(o, { value: 'one' });
+    await o.patch(`/secrets/${id}`, { value: 'two' });
+    const { id: key } = await newKey(o);
+    faults.d1 = 0;
+    faults.fail = (_, n) => (n === nth ? fate : null);
+    await follow(o).catch(() => {});
+    await o.patch(`/secrets/${id}`, { value: 'three' });
+    await o.patch(`/api-keys/${key}`, { name: 'renamed' });
+    await follow(o).catch(() => {});
+    const { orphans } = faults;
+    for (const land of orphans.splice(0)) await land().catch(() => {});
+    faults.fail = null;
+    expect(await problemOf(o)).toBe(null);
+    expect((await o.get(`/secrets/${id}`)).json).toMatchObject({ version: 3, value: 'three' });
+    // What arrives late, again.
+    for (const land of orphans) await land().catch(() => {});
+    expect(await problemOf(o)).toBe(null);
+  });
 
   it('that arrives after further records were sent takes no effect', async () => {
     const o = await lagging();
@@ -337,7 +339,7 @@ describe('journal: what is repeated', () => {
     },
   );
 
-  slow('the replay of a containment waits as the first one does', async () => {
+  it('the replay of a containment waits as the first one does', async () => {
     const o = await lagging();
     const key = await newKey(o);
     await follow(o);
@@ -350,7 +352,7 @@ describe('journal: what is repeated', () => {
     expect([again.headers.get('idempotency-replayed'), await lagOf(o)]).toEqual(['true', 0]);
   });
 
-  slow('a revocation whose reply was lost waits for D1 when the Worker repeats the call', async () => {
+  it('a revocation whose reply was lost waits for D1 when the Worker repeats the call', async () => {
     const o = await lagging();
     const key = await newKey(o);
     await follow(o);

@@ -181,36 +181,33 @@ describe('restore: a database from a backup', () => {
     },
   );
 
-  slow(
-    'names secrets whose name an earlier one had, and uses none of their version numbers twice',
-    async () => {
-      const o = await newOrg();
-      const made = await Promise.all(
-        Array.from({ length: 210 }, async (_, i) => ({
-          id: (await newSecret(o, { name: `n${i}`, value: 'one' })).id,
-          name: `n${i}`,
-        })),
-      );
-      made.sort((a, b) => (a.id < b.id ? -1 : 1));
-      // They are restored in different batches.
-      const [first, second, last] = [made[0], made[1], made[209]] as [Row, Row, Row];
-      const backup = await backUp();
-      await o.patch(`/secrets/${first.id}`, { name: 'another' });
-      await o.patch(`/secrets/${last.id}`, { name: first.name, value: 'two' });
-      await o.patch(`/secrets/${second.id}`, { name: 'one-more' });
-      const { id } = await newSecret(o, { name: second.name, value: 'new' });
-      await putBack(backup);
-      expect((await adopt(o)).json).toMatchObject({
-        restored: 3,
-        lost: 1,
-        lost_secrets: [{ id, name: second.name }],
-        lost_versions: [{ id: last.id, name: last.name, from: 2, to: 2 }],
-      });
-      expect((await o.get(`/secrets/${last.id}`)).json).toMatchObject({ version: 3, value: 'one' });
-      expect(await read(o, id)).toBe(404);
-      expect(await problemOf(o)).toBe(null);
-    },
-  );
+  it('names secrets whose name an earlier one had, and uses none of their version numbers twice', async () => {
+    const o = await newOrg();
+    const made = await Promise.all(
+      Array.from({ length: 210 }, async (_, i) => ({
+        id: (await newSecret(o, { name: `n${i}`, value: 'one' })).id,
+        name: `n${i}`,
+      })),
+    );
+    made.sort((a, b) => (a.id < b.id ? -1 : 1));
+    // They are restored in different batches.
+    const [first, second, last] = [made[0], made[1], made[209]] as [Row, Row, Row];
+    const backup = await backUp();
+    await o.patch(`/secrets/${first.id}`, { name: 'another' });
+    await o.patch(`/secrets/${last.id}`, { name: first.name, value: 'two' });
+    await o.patch(`/secrets/${second.id}`, { name: 'one-more' });
+    const { id } = await newSecret(o, { name: second.name, value: 'new' });
+    await putBack(backup);
+    expect((await adopt(o)).json).toMatchObject({
+      restored: 3,
+      lost: 1,
+      lost_secrets: [{ id, name: second.name }],
+      lost_versions: [{ id: last.id, name: last.name, from: 2, to: 2 }],
+    });
+    expect((await o.get(`/secrets/${last.id}`)).json).toMatchObject({ version: 3, value: 'one' });
+    expect(await read(o, id)).toBe(404);
+    expect(await problemOf(o)).toBe(null);
+  });
 
   it('names single versions that the database lost', async () => {
     const o = await newOrg();

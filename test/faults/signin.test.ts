@@ -3,13 +3,13 @@
 // Afterwards nothing is half done: what was begun is whole, and what was asked again is done.
 import { decodeJwt } from 'jose';
 import { expect, it } from 'vitest';
-import { few } from '../support/slow';
 import { runTasks } from '../../src/gate/tasks/run';
 import { type Browser, invite, newBrowser, newSignedIn, ORIGIN } from '../support/browser';
 import { type Fault, faults, faultsOf, reset } from '../support/faults';
 import { inCore } from '../support/gate';
 import { newPasskey } from '../support/passkey';
 import { sampled } from '../support/sampled';
+import { few } from '../support/slow';
 import { decide, newTerminal } from '../support/terminal';
 import { type Answer, type Caller, db, useWorld } from '../support/world';
 

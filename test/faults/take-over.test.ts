@@ -121,22 +121,24 @@ describe('upgrade: a gate of release 0.5.0', () => {
   });
 
   const fates: Fate[] = ['before', 'after', 'late', 'reset before', 'reset after', 'reset late'];
-  it.each(few(fates.flatMap((fate) => [1, 2, 3, 4].map((n) => [fate, n] as const)), 5))(
-    'fault: D1 call %s, %i: what is in doubt is settled once',
-    async (fate, nth) => {
-      const { o, key } = await left('done');
-      // The isolate holds its keys.
-      faults.d1 = 0;
-      faults.fail = (_, n) => (n === nth ? fate : null);
-      await o.get('/secrets');
-      faults.fail = null;
-      await evict(o).catch(() => {});
-      for (let i = 0; i < 3; i++) await o.get('/secrets');
-      for (const land of faults.orphans) await land().catch(() => {});
-      expect(codeOf(await key.o.get('/secrets'))).toEqual([401, 'TOKEN_REVOKED']);
-      await expectTaken(o);
-    },
-  );
+  it.each(
+    few(
+      fates.flatMap((fate) => [1, 2, 3, 4].map((n) => [fate, n] as const)),
+      5,
+    ),
+  )('fault: D1 call %s, %i: what is in doubt is settled once', async (fate, nth) => {
+    const { o, key } = await left('done');
+    // The isolate holds its keys.
+    faults.d1 = 0;
+    faults.fail = (_, n) => (n === nth ? fate : null);
+    await o.get('/secrets');
+    faults.fail = null;
+    await evict(o).catch(() => {});
+    for (let i = 0; i < 3; i++) await o.get('/secrets');
+    for (const land of faults.orphans) await land().catch(() => {});
+    expect(codeOf(await key.o.get('/secrets'))).toEqual([401, 'TOKEN_REVOKED']);
+    await expectTaken(o);
+  });
 
   slow('while D1 is away serves reads, and changes nothing', async () => {
     const { o, secret, value } = await left('none');

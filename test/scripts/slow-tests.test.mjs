@@ -2,9 +2,11 @@
 // command that runs them.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { root } from '../../scripts/shared/wrangler.mjs';
+import { inMemory } from '../../scripts/test/memory.mjs';
 import { read } from './markdown.mjs';
 
 /** The files of TypeScript in a folder of tests. @param {string} folder */
@@ -19,7 +21,7 @@ const ofPackages = fs
   .map((name) => `packages/${name}/test`)
   .filter((folder) => fs.existsSync(path.join(root, folder)));
 
-/** Whether `npm test` runs a test of this file: one that no helper or option makes slow. @param {string} file */
+/** Whether `npm test` runs a test of this file: one that is not marked as slow. @param {string} file */
 const hasQuick = (file) =>
   read(file)
     .split(/^ *(?=(?:it|test|slow)\b)/m)
@@ -47,4 +49,12 @@ test('slow tests: each folder of test/api, and each file of test/faults and test
 test('slow tests: README.md and CONTRIBUTING.md name the command that runs them', () => {
   for (const file of ['README.md', 'CONTRIBUTING.md']) assert.match(read(file), /`npm run test:whole`/, file);
   assert.match(read('package.json'), /"test:whole": "node scripts\/test\/all\.mjs --whole"/);
+});
+
+test('temporary files: tests keep them in memory only where there is room, and programs run', () => {
+  assert.deepEqual(inMemory('/nowhere'), {});
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'memory-'));
+  assert.ok([dir, undefined].includes(inMemory(dir).TMPDIR));
+  assert.deepEqual(fs.readdirSync(dir), []);
+  fs.rmSync(dir, { recursive: true });
 });

@@ -1,5 +1,5 @@
-// What `npm test` leaves out because it takes long: tests with the tag `slow`, most cases of long lists, and most
-// random histories (QUICK=1). `npm run test:whole` runs them, and so does a run of single files.
+// What `npm test` leaves out because it takes long: tests with the tag `slow`, most cases of long lists, and
+// most random histories (QUICK=1). `npm run test:whole` runs them, and so does a run of single files.
 import { env } from 'cloudflare:workers';
 import { it, type TestFunction, type TestOptions } from 'vitest';
 

@@ -6,12 +6,12 @@
 // member; not by the functions that decide.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { runs } from '../../support/slow';
 import { type Browser, ORIGIN, signIn } from '../../support/browser';
 import { newKey } from '../../support/credentials';
 import { faults } from '../../support/faults';
 import { newPasskey } from '../../support/passkey';
 import { addPasskey } from '../../support/people';
+import { runs } from '../../support/slow';
 import { type Caller, callerOf, newOrg, send, useWorld } from '../../support/world';
 
 useWorld();

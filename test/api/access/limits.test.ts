@@ -396,35 +396,32 @@ slow(
   },
 );
 
-slow(
-  'limits: a caller sees that it was refused, and neither the name nor the environment of what it asked for by id',
-  async () => {
-    const { o, secret, beside } = await furnish();
-    const narrow = await newKey(o, { scopes: ['*'], ...LIMITS });
-    for (const { id } of [secret, beside]) await narrow.o.get(`/secrets/${id}`);
-    await narrow.o.get('/secrets/by-name/dev_ONE?environment=development');
-    const entries = async (by: Caller) =>
-      (await by.get(`/audit-log?actor=${narrow.id}&action=secret.read`)).json.data;
-    const [ok, ...refused] = await entries(narrow.o);
-    expect([ok.resource_name, ok.environment, ok.hash.length]).toEqual(['dev_ONE', 'development', 64]);
-    expect(
-      refused.map(({ resource, resource_name, environment, id, hash, status }: Record<string, unknown>) => [
-        resource,
-        resource_name,
-        environment,
-        hash,
-        status,
-        String(id).startsWith('withheld:'),
-      ]),
-    ).toEqual([beside, secret].map(({ id }) => [id, null, null, 'withheld', 403, true]));
-    // Others who may see it see it.
-    expect((await entries(o)).map(({ resource_name }: Record<string, unknown>) => resource_name)).toEqual([
-      'dev_ONE',
-      'HIDDEN_BESIDE',
-      'HIDDEN_ONE',
-    ]);
-  },
-);
+it('limits: a caller sees that it was refused, and neither the name nor the environment of what it asked for by id', async () => {
+  const { o, secret, beside } = await furnish();
+  const narrow = await newKey(o, { scopes: ['*'], ...LIMITS });
+  for (const { id } of [secret, beside]) await narrow.o.get(`/secrets/${id}`);
+  await narrow.o.get('/secrets/by-name/dev_ONE?environment=development');
+  const entries = async (by: Caller) =>
+    (await by.get(`/audit-log?actor=${narrow.id}&action=secret.read`)).json.data;
+  const [ok, ...refused] = await entries(narrow.o);
+  expect([ok.resource_name, ok.environment, ok.hash.length]).toEqual(['dev_ONE', 'development', 64]);
+  expect(
+    refused.map(({ resource, resource_name, environment, id, hash, status }: Record<string, unknown>) => [
+      resource,
+      resource_name,
+      environment,
+      hash,
+      status,
+      String(id).startsWith('withheld:'),
+    ]),
+  ).toEqual([beside, secret].map(({ id }) => [id, null, null, 'withheld', 403, true]));
+  // Others who may see it see it.
+  expect((await entries(o)).map(({ resource_name }: Record<string, unknown>) => resource_name)).toEqual([
+    'dev_ONE',
+    'HIDDEN_BESIDE',
+    'HIDDEN_ONE',
+  ]);
+});
 
 it('limits: an entry is shown only to who reaches the former name of its secret too', () => {
   const view = { own: [], places: [{ environments: ['development'], secrets: ['dev_*'] }] };

@@ -3,7 +3,6 @@
 // route of the API, so that a route that comes later is walked too.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { few, runs } from '../../support/slow';
 import type { SecretRow } from '../../../src/db/schema';
 import { routes } from '../../../src/domains';
 import { API } from '../../../src/http/route';
@@ -12,6 +11,7 @@ import { newAgent, newBreakGlass, newKey, newSession } from '../../support/crede
 import { faults } from '../../support/faults';
 import { inCore } from '../../support/gate';
 import { newMember, newTeam } from '../../support/people';
+import { few, runs } from '../../support/slow';
 import { type Answer, type Caller, newSecret, send, useWorld } from '../../support/world';
 
 useWorld();

@@ -44,30 +44,27 @@ it('attack: who repoints a trust spends nothing that its workload was given', as
   expect((await workload.o.get(path, under(own))).status).toBe(200);
 });
 
-slow(
-  'attack: a workload neither spends, sees nor cancels what another workload of its trust asked',
-  async () => {
-    const { ann, bob, o, path, held } = await newHeld();
-    const issuer = await newIssuer();
-    const trust = await newTrust(bob.o, issuer, { claims: { sub: 'repo:acme/*' } });
-    const workload = async (sub: string) => newWorkload(bob.o, trust, await issuer.sign({ sub }));
-    const main = await workload('repo:acme/app:ref:refs/heads/main');
-    const other = await workload('repo:acme/playground:ref:refs/heads/x');
-    const id = await held(main.o);
-    const own = await held(other.o);
-    expect(own).not.toBe(id);
-    expect(await held(main.o)).toBe(id);
-    expect((await approve(ann, id)).status).toBe(200);
-    expect(codeOf(await other.o.get(path, under(id)))).toEqual([409, 'APPROVAL_MISMATCH']);
-    expect(codeOf(await other.o.get(`/approvals/${id}`))).toEqual([403, 'INSUFFICIENT_SCOPE']);
-    expect(codeOf(await other.o.post(`/approvals/${id}/cancel`))).toEqual([403, 'INSUFFICIENT_SCOPE']);
-    expect((await main.o.get(path, under(id))).status).toBe(200);
-    // It ends with the session that asked.
-    const last = await held(main.o);
-    await o.del(`/access-tokens/${main.id}`);
-    expect((await o.get(`/approvals/${last}`)).json.status).toBe('void');
-  },
-);
+it('attack: a workload neither spends, sees nor cancels what another workload of its trust asked', async () => {
+  const { ann, bob, o, path, held } = await newHeld();
+  const issuer = await newIssuer();
+  const trust = await newTrust(bob.o, issuer, { claims: { sub: 'repo:acme/*' } });
+  const workload = async (sub: string) => newWorkload(bob.o, trust, await issuer.sign({ sub }));
+  const main = await workload('repo:acme/app:ref:refs/heads/main');
+  const other = await workload('repo:acme/playground:ref:refs/heads/x');
+  const id = await held(main.o);
+  const own = await held(other.o);
+  expect(own).not.toBe(id);
+  expect(await held(main.o)).toBe(id);
+  expect((await approve(ann, id)).status).toBe(200);
+  expect(codeOf(await other.o.get(path, under(id)))).toEqual([409, 'APPROVAL_MISMATCH']);
+  expect(codeOf(await other.o.get(`/approvals/${id}`))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+  expect(codeOf(await other.o.post(`/approvals/${id}/cancel`))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+  expect((await main.o.get(path, under(id))).status).toBe(200);
+  // It ends with the session that asked.
+  const last = await held(main.o);
+  await o.del(`/access-tokens/${main.id}`);
+  expect((await o.get(`/approvals/${last}`)).json.status).toBe('void');
+});
 
 slow('attack: who repoints a trust or widens an agent does not decide what it asked before', async () => {
   const { ann, bob, olga, path, held } = await newHeld();

@@ -43,36 +43,33 @@ async function newHeld(admins = 0) {
 }
 
 describe('approval: a requester who ends', () => {
-  slow(
-    'approval: one of a credential is void once it is revoked, contained, or has expired, or once a credential above it has',
-    async () => {
-      const { o, ann, path, held, statusOf } = await newHeld();
-      const [revoked, contained, above, brief] = await Promise.all([
-        newKey(o),
-        newKey(o),
-        newAgent(o, { scopes: ['secrets:read', 'tokens:write'] }),
-        newKey(o, { expires_at: new Date(Date.now() + 3_600_000).toISOString() }),
-      ]);
-      const below = await newAgent(above.o, { scopes: ['secrets:read'] });
-      const ids = await Promise.all([revoked, contained, below, brief].map(({ o: by }) => held(by)));
-      expect(await Promise.all(ids.map(statusOf))).toEqual(['pending', 'pending', 'pending', 'pending']);
-      await plantApproval(o, ids[1] as string);
-      const waiting = o.get(`/approvals/${ids[0]}?wait=25`);
-      await o.del(`/api-keys/${revoked.id}`);
-      await o.post(`/credentials/${contained.id}/contain`, {});
-      await o.del(`/agent-credentials/${above.id}`);
-      expect((await waiting).json).toMatchObject({ status: 'void', shown: null, may_decide: false });
-      expect(await Promise.all(ids.map(statusOf))).toEqual(['void', 'void', 'void', 'pending']);
-      for (const id of ids.slice(0, 3)) expect(codeOf(await approve(ann, id))).toEqual([409, 'CONFLICT']);
-      faults.clock = Date.now() + 3_700_000;
-      expect(await statusOf(ids[3] as string)).toBe('void');
-      const list = async (query: string) =>
-        (await o.get(`/approvals?${query}`)).json.data.map(({ id }: { id: string }) => id).sort();
-      expect(await list('status=void')).toEqual([...ids].sort());
-      expect(await list('status=pending')).toEqual([]);
-      expect(codeOf(await o.get(path, under(ids[1] as string)))).toEqual(MISMATCH);
-    },
-  );
+  it('approval: one of a credential is void once it is revoked, contained, or has expired, or once a credential above it has', async () => {
+    const { o, ann, path, held, statusOf } = await newHeld();
+    const [revoked, contained, above, brief] = await Promise.all([
+      newKey(o),
+      newKey(o),
+      newAgent(o, { scopes: ['secrets:read', 'tokens:write'] }),
+      newKey(o, { expires_at: new Date(Date.now() + 3_600_000).toISOString() }),
+    ]);
+    const below = await newAgent(above.o, { scopes: ['secrets:read'] });
+    const ids = await Promise.all([revoked, contained, below, brief].map(({ o: by }) => held(by)));
+    expect(await Promise.all(ids.map(statusOf))).toEqual(['pending', 'pending', 'pending', 'pending']);
+    await plantApproval(o, ids[1] as string);
+    const waiting = o.get(`/approvals/${ids[0]}?wait=25`);
+    await o.del(`/api-keys/${revoked.id}`);
+    await o.post(`/credentials/${contained.id}/contain`, {});
+    await o.del(`/agent-credentials/${above.id}`);
+    expect((await waiting).json).toMatchObject({ status: 'void', shown: null, may_decide: false });
+    expect(await Promise.all(ids.map(statusOf))).toEqual(['void', 'void', 'void', 'pending']);
+    for (const id of ids.slice(0, 3)) expect(codeOf(await approve(ann, id))).toEqual([409, 'CONFLICT']);
+    faults.clock = Date.now() + 3_700_000;
+    expect(await statusOf(ids[3] as string)).toBe('void');
+    const list = async (query: string) =>
+      (await o.get(`/approvals?${query}`)).json.data.map(({ id }: { id: string }) => id).sort();
+    expect(await list('status=void')).toEqual([...ids].sort());
+    expect(await list('status=pending')).toEqual([]);
+    expect(codeOf(await o.get(path, under(ids[1] as string)))).toEqual(MISMATCH);
+  });
 
   slow('approval: one of a removed member is void; of a member who signed out it stays', async () => {
     const { o, held, statusOf, people } = await newHeld(2);
@@ -103,7 +100,7 @@ describe('approval: a requester who ends', () => {
     expect(codeOf(await asked.get(path, under(byToken)))).toEqual(MISMATCH);
   });
 
-  slow('approval: is void once the gate has lost its storage, which knew what made others void', async () => {
+  it('approval: is void once the gate has lost its storage, which knew what made others void', async () => {
     const { o, ann, asked, path, held, statusOf } = await newHeld();
     const session = await newSession(asked);
     const id = await held(session.o);

@@ -229,8 +229,8 @@ describe('audit log: taken over from a release before', () => {
       const first = await segmentOn(o, 0);
       const second = await segmentOn(o, 100);
       const missing = [{ from: first + 1, to: first + 2, reason: 'restore' as const }];
-      // As 0.4.0 left it: no cut, no ends of segments, no checkpoints; a lost stretch that is noted in the gate
-      // alone.
+      // As 0.4.0 left it: no cut, no ends of segments, no checkpoints; a lost stretch that is noted in the
+      // gate alone.
       await inCore(o, ({ meta, storage }) => {
         meta.forget('cut');
         meta.set('lost', JSON.stringify(missing));

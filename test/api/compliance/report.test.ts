@@ -80,7 +80,7 @@ describe('compliance report: the response', () => {
 });
 
 describe('rate limit: compliance reports', () => {
-  slow('are at most ten a minute for an organisation, across callers', async () => {
+  it('are at most ten a minute for an organisation, across callers', async () => {
     const o = await newOrg();
     const now = Date.now();
     faults.clock = now;

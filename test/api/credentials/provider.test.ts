@@ -402,7 +402,7 @@ describe('provider revoke', () => {
     expect((await o.del(`/secrets/${secretId}?permanent=true`)).status).toBe(204);
   });
 
-  slow('issue activates the secret with the next version; revoked versions stay revoked', async () => {
+  it('issue activates the secret with the next version; revoked versions stay revoked', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     const { secretId } = (await p.issue({ value: 'one' })).json;
@@ -457,7 +457,7 @@ describe('provider revoke', () => {
     expect(kept).toEqual([{ version: 3 }]);
   });
 
-  slow('survives adoption of a backup from before it, and of one from before a later issue', async () => {
+  it('survives adoption of a backup from before it, and of one from before a later issue', async () => {
     const o = await newOrg();
     const p = await newProvider(o);
     const names = ['revoked', 'anew', 'untouched'];

@@ -2,10 +2,10 @@
 // it works without the device, and all of it ends with the device.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { runs } from '../../support/slow';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { newDevice, newKeyPair, proofOf, provenBy, WHOAMI, whoamiBy } from '../../support/device';
 import { newMember, newTeam } from '../../support/people';
+import { runs } from '../../support/slow';
 import { type Answer, type Caller, codeOf, newOrg, useWorld } from '../../support/world';
 
 useWorld();

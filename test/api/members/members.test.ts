@@ -216,7 +216,7 @@ describe('permission: roles', () => {
     expect(data[3]).toEqual({ role: 'viewer', scopes: ['secrets:list', 'environments:read', 'org:read'] });
   });
 
-  slow('are given by callers who hold all their scopes', async () => {
+  it('are given by callers who hold all their scopes', async () => {
     const o = await newOrg();
     const { id } = await newMember(o, 'viewer');
     const cases: [Record<string, unknown>, string[]][] = [
@@ -237,41 +237,38 @@ describe('permission: roles', () => {
     }
   });
 
-  slow(
-    'are not given by a caller with limits in environments, names, addresses or time, or with a parent',
-    async () => {
-      const o = await newOrg();
-      const { id } = await newMember(o, 'viewer');
-      const before = await whole(o);
-      /** An agent without an end: only that what it creates ends with it sets it apart from a key. */
-      const endless = async () => {
-        const { json } = await o.post('/agent-credentials', { name: 'a', scopes: ['*'] });
-        expect(
-          (await o.patch(`/agent-credentials/${json.id}`, { ttlSeconds: null })).json.expires_at,
-        ).toBeNull();
-        return json.token;
-      };
-      const bounded = [
-        await newKey(o, { environments: ['production'] }),
-        await newKey(o, { secrets: ['*'] }),
-        await newKey(o, { allowed_addresses: ['0.0.0.0/0'] }),
-        await newKey(o, { expires_at: '2099-01-01T00:00:00Z' }),
-        await newSession(o),
-        { o: o.as((await o.post('/agent-credentials', { name: 'a', scopes: ['*'] })).json.token) },
-        { o: o.as(await endless()) },
-      ];
-      for (const { o: by } of bounded) {
-        expect(codeOf(await by.post('/members', { email: 'n@x.io', name: 'x', role: 'viewer' }))).toEqual(
-          EXCEEDS,
-        );
-        expect(codeOf(await by.patch(`/members/${id}`, { role: 'auditor' }))).toEqual(EXCEEDS);
-      }
-      expect(await whole(o)).toBe(before);
-      // Names are another matter, and so is a role that stays as it is.
-      for (const { o: by } of bounded)
-        expect((await by.patch(`/members/${id}`, { name: 'N', role: 'viewer' })).status).toBe(200);
-    },
-  );
+  it('are not given by a caller with limits in environments, names, addresses or time, or with a parent', async () => {
+    const o = await newOrg();
+    const { id } = await newMember(o, 'viewer');
+    const before = await whole(o);
+    /** An agent without an end: only that what it creates ends with it sets it apart from a key. */
+    const endless = async () => {
+      const { json } = await o.post('/agent-credentials', { name: 'a', scopes: ['*'] });
+      expect(
+        (await o.patch(`/agent-credentials/${json.id}`, { ttlSeconds: null })).json.expires_at,
+      ).toBeNull();
+      return json.token;
+    };
+    const bounded = [
+      await newKey(o, { environments: ['production'] }),
+      await newKey(o, { secrets: ['*'] }),
+      await newKey(o, { allowed_addresses: ['0.0.0.0/0'] }),
+      await newKey(o, { expires_at: '2099-01-01T00:00:00Z' }),
+      await newSession(o),
+      { o: o.as((await o.post('/agent-credentials', { name: 'a', scopes: ['*'] })).json.token) },
+      { o: o.as(await endless()) },
+    ];
+    for (const { o: by } of bounded) {
+      expect(codeOf(await by.post('/members', { email: 'n@x.io', name: 'x', role: 'viewer' }))).toEqual(
+        EXCEEDS,
+      );
+      expect(codeOf(await by.patch(`/members/${id}`, { role: 'auditor' }))).toEqual(EXCEEDS);
+    }
+    expect(await whole(o)).toBe(before);
+    // Names are another matter, and so is a role that stays as it is.
+    for (const { o: by } of bounded)
+      expect((await by.patch(`/members/${id}`, { name: 'N', role: 'viewer' })).status).toBe(200);
+  });
 });
 
 describe('permission: rank', () => {
@@ -344,7 +341,7 @@ describe('permission: rank', () => {
 });
 
 describe('member: the last owner', () => {
-  slow('can be neither removed nor demoted, also not by concurrent requests', async () => {
+  it('can be neither removed nor demoted, also not by concurrent requests', async () => {
     for (const change of ['demote', 'remove', 'both'] as const) {
       const o = await newOrg();
       const owners = [await ownerId(o), (await newMember(o, 'owner')).id, (await newMember(o, 'owner')).id];

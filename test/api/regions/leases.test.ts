@@ -12,7 +12,6 @@ import { stability } from '../../../src/gate/replicas/stability';
 import { faults } from '../../support/faults';
 import { evict, inCore, inGate } from '../../support/gate';
 import { askFor, general, replicated, silence } from '../../support/replicas';
-import { slow } from '../../support/slow';
 import { db, newOrg, useWorld } from '../../support/world';
 
 useWorld();
@@ -243,7 +242,7 @@ describe('leases', () => {
     });
   });
 
-  slow('a new term waits for each region also after a restart', async () => {
+  it('a new term waits for each region also after a restart', async () => {
     const o = await replicated();
     faults.isAlarmHeld = true;
     await inCore(o, (core) => {

@@ -3,12 +3,12 @@
 // run test:long.
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
-import { few } from '../../support/slow';
 import { signIn } from '../../support/browser';
 import { newAgent, newKey, newSession } from '../../support/credentials';
 import { newDevice, provenBy } from '../../support/device';
 import { newIssuer, newTrust, newWorkload } from '../../support/issuers';
 import { from, regionOf, replicated } from '../../support/replicas';
+import { few } from '../../support/slow';
 import { type Answer, type Caller, newSecret, useWorld } from '../../support/world';
 
 useWorld();

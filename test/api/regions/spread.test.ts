@@ -2,10 +2,10 @@
 // says, and the audit log has one entry for each attempt.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { few, runs } from '../../support/slow';
 import { newAgent } from '../../support/credentials';
 import { evict, inCore } from '../../support/gate';
 import { from, inReplica, regionOf, replicated, warm } from '../../support/replicas';
+import { few, runs } from '../../support/slow';
 import { type Caller, newSecret, useWorld } from '../../support/world';
 
 useWorld();

@@ -28,58 +28,55 @@ const provide = (token: string, verb: string, fields: object) =>
   send('POST', `/api/v1/provider/${verb}`, { token, body: { environment: 'production', ...fields } });
 
 describe('generate', () => {
-  slow(
-    'generated is true if the service made the current value, in every response that shows a secret',
-    async () => {
-      const o = await newOrg();
-      const { token } = await newProvider(o);
-      const created = await o.post('/secrets', { name: 'A', type: 'password', value: 'given' });
-      const { id } = created.json;
-      expect(created.json.generated).toBe(false);
-      const steps: [() => Promise<Answer>, boolean][] = [
-        [() => o.post(`/secrets/${id}/rotate`), true],
-        [() => o.patch(`/secrets/${id}`, { description: 'metadata alone', name: 'B' }), true],
-        [() => o.post(`/secrets/${id}/rollback`, { version: 1 }), false],
-        [() => o.post(`/secrets/${id}/rollback`, { version: 2 }), true],
-        [() => o.post(`/secrets/${id}/rotate`, { value: 'given again' }), false],
-        [() => o.post(`/secrets/${id}/rotate`, { generate: { length: 64 } }), true],
-        [() => o.patch(`/secrets/${id}`, { value: 'by hand' }), false],
-        [() => o.post(`/secrets/${id}/rotate`, {}), true],
-      ];
-      for (const [at, [step, generated]] of steps.entries()) {
-        const answer = await step();
-        expect([answer.status, answer.json.generated], `step ${at}`).toEqual([200, generated]);
-        for (const path of [
-          `/secrets/${id}`,
-          `/secrets/by-name/${answer.json.name}`,
-          `/secrets/${id}?version=1`,
-        ])
-          expect((await o.get(path)).json.generated, path).toBe(generated);
-        expect((await o.get('/secrets')).json.data[0].generated).toBe(generated);
-      }
-      // The value that stands, given by who may read it, makes no version, and changes nothing.
-      const { value, version } = (await o.get(`/secrets/${id}`)).json;
-      expect((await o.patch(`/secrets/${id}`, { value })).json).toMatchObject({ version, generated: true });
-      // From who may not read it, it is a value like any other.
-      const writer = await newKey(o, { scopes: ['secrets:write'] });
-      expect((await writer.o.patch(`/secrets/${id}`, { value })).json).toMatchObject({
-        version: version + 1,
-        generated: false,
-      });
-      await o.post(`/secrets/${id}/rotate`);
-      await o.del(`/secrets/${id}`);
-      expect((await o.get('/secrets?status=deleted')).json.data[0].generated).toBe(true);
-      expect((await o.post(`/secrets/${id}/restore`)).json.generated).toBe(true);
-      expect((await provide(token, 'rotate', { secretName: 'B', newValue: 'pushed' })).status).toBe(200);
-      expect(await isGenerated(o, id)).toBe(false);
-      await o.post(`/secrets/${id}/rotate`);
-      expect(
-        (await provide(token, 'issue', { secretName: 'B', value: 'pushed', ttlSeconds: 60 })).status,
-      ).toBe(200);
-      expect(await isGenerated(o, id)).toBe(false);
-      expect(await problemOf(o)).toBe(null);
-    },
-  );
+  it('generated is true if the service made the current value, in every response that shows a secret', async () => {
+    const o = await newOrg();
+    const { token } = await newProvider(o);
+    const created = await o.post('/secrets', { name: 'A', type: 'password', value: 'given' });
+    const { id } = created.json;
+    expect(created.json.generated).toBe(false);
+    const steps: [() => Promise<Answer>, boolean][] = [
+      [() => o.post(`/secrets/${id}/rotate`), true],
+      [() => o.patch(`/secrets/${id}`, { description: 'metadata alone', name: 'B' }), true],
+      [() => o.post(`/secrets/${id}/rollback`, { version: 1 }), false],
+      [() => o.post(`/secrets/${id}/rollback`, { version: 2 }), true],
+      [() => o.post(`/secrets/${id}/rotate`, { value: 'given again' }), false],
+      [() => o.post(`/secrets/${id}/rotate`, { generate: { length: 64 } }), true],
+      [() => o.patch(`/secrets/${id}`, { value: 'by hand' }), false],
+      [() => o.post(`/secrets/${id}/rotate`, {}), true],
+    ];
+    for (const [at, [step, generated]] of steps.entries()) {
+      const answer = await step();
+      expect([answer.status, answer.json.generated], `step ${at}`).toEqual([200, generated]);
+      for (const path of [
+        `/secrets/${id}`,
+        `/secrets/by-name/${answer.json.name}`,
+        `/secrets/${id}?version=1`,
+      ])
+        expect((await o.get(path)).json.generated, path).toBe(generated);
+      expect((await o.get('/secrets')).json.data[0].generated).toBe(generated);
+    }
+    // The value that stands, given by who may read it, makes no version, and changes nothing.
+    const { value, version } = (await o.get(`/secrets/${id}`)).json;
+    expect((await o.patch(`/secrets/${id}`, { value })).json).toMatchObject({ version, generated: true });
+    // From who may not read it, it is a value like any other.
+    const writer = await newKey(o, { scopes: ['secrets:write'] });
+    expect((await writer.o.patch(`/secrets/${id}`, { value })).json).toMatchObject({
+      version: version + 1,
+      generated: false,
+    });
+    await o.post(`/secrets/${id}/rotate`);
+    await o.del(`/secrets/${id}`);
+    expect((await o.get('/secrets?status=deleted')).json.data[0].generated).toBe(true);
+    expect((await o.post(`/secrets/${id}/restore`)).json.generated).toBe(true);
+    expect((await provide(token, 'rotate', { secretName: 'B', newValue: 'pushed' })).status).toBe(200);
+    expect(await isGenerated(o, id)).toBe(false);
+    await o.post(`/secrets/${id}/rotate`);
+    expect((await provide(token, 'issue', { secretName: 'B', value: 'pushed', ttlSeconds: 60 })).status).toBe(
+      200,
+    );
+    expect(await isGenerated(o, id)).toBe(false);
+    expect(await problemOf(o)).toBe(null);
+  });
 
   slow('integrity: D1 stores generated for every version, under its MAC', async () => {
     const o = await newOrg();
@@ -104,54 +101,51 @@ describe('generate', () => {
 });
 
 describe('rotate', () => {
-  slow(
-    'without a value requires generate for an api_key, env_var or generic that was not generated',
-    async () => {
-      const o = await newOrg();
-      for (const type of ['api_key', 'env_var', 'generic']) {
-        const { id } = await newSecret(o, { type, value: 'from somebody else' });
-        const refused = async () => {
-          const before = (await o.get(`/secrets/${id}`)).json;
-          for (const body of [undefined, {}]) {
-            const answer = await o.post(`/secrets/${id}/rotate`, body);
-            expect([...codeOf(answer), pathsOf(answer)], type).toEqual([
-              400,
-              'VALIDATION_FAILED',
-              ['generate'],
-            ]);
-            expect(answer.json.error.details[0].message).toMatch(/^is required: /);
-          }
-          expect((await o.get(`/secrets/${id}`)).json).toEqual(before);
-        };
-        await refused();
-        expect((await o.post(`/secrets/${id}/rotate`, { generate: {} })).json).toMatchObject({
-          version: 2,
-          generated: true,
-        });
-        expect((await o.post(`/secrets/${id}/rotate`)).json).toMatchObject({ version: 3, generated: true });
-        await o.post(`/secrets/${id}/rollback`, { version: 1 });
-        await refused();
-        await o.post(`/secrets/${id}/rollback`, { version: 2 });
-        expect((await o.post(`/secrets/${id}/rotate`)).status).toBe(200);
-        await o.patch(`/secrets/${id}`, { value: 'by hand' });
-        await refused();
-      }
-      const { token } = await newProvider(o);
-      const { secretId } = (await provide(token, 'issue', { secretName: 'P', value: 'v', ttlSeconds: 60 }))
-        .json;
-      expect(codeOf(await o.post(`/secrets/${secretId}/rotate`))).toEqual([400, 'VALIDATION_FAILED']);
-      for (const type of ['password', 'ssh_key', 'private_key', 'webhook_secret']) {
-        const { id } = await newSecret(o, { type, value: 'given' });
-        expect((await o.post(`/secrets/${id}/rotate`)).json, type).toMatchObject({
-          version: 2,
-          generated: true,
-        });
-      }
-      const { id } = await newSecret(o, { type: 'json' });
-      for (const body of [undefined, { generate: {} }])
-        expect(pathsOf(await o.post(`/secrets/${id}/rotate`, body))).toEqual(['value']);
-    },
-  );
+  it('without a value requires generate for an api_key, env_var or generic that was not generated', async () => {
+    const o = await newOrg();
+    for (const type of ['api_key', 'env_var', 'generic']) {
+      const { id } = await newSecret(o, { type, value: 'from somebody else' });
+      const refused = async () => {
+        const before = (await o.get(`/secrets/${id}`)).json;
+        for (const body of [undefined, {}]) {
+          const answer = await o.post(`/secrets/${id}/rotate`, body);
+          expect([...codeOf(answer), pathsOf(answer)], type).toEqual([
+            400,
+            'VALIDATION_FAILED',
+            ['generate'],
+          ]);
+          expect(answer.json.error.details[0].message).toMatch(/^is required: /);
+        }
+        expect((await o.get(`/secrets/${id}`)).json).toEqual(before);
+      };
+      await refused();
+      expect((await o.post(`/secrets/${id}/rotate`, { generate: {} })).json).toMatchObject({
+        version: 2,
+        generated: true,
+      });
+      expect((await o.post(`/secrets/${id}/rotate`)).json).toMatchObject({ version: 3, generated: true });
+      await o.post(`/secrets/${id}/rollback`, { version: 1 });
+      await refused();
+      await o.post(`/secrets/${id}/rollback`, { version: 2 });
+      expect((await o.post(`/secrets/${id}/rotate`)).status).toBe(200);
+      await o.patch(`/secrets/${id}`, { value: 'by hand' });
+      await refused();
+    }
+    const { token } = await newProvider(o);
+    const { secretId } = (await provide(token, 'issue', { secretName: 'P', value: 'v', ttlSeconds: 60 }))
+      .json;
+    expect(codeOf(await o.post(`/secrets/${secretId}/rotate`))).toEqual([400, 'VALIDATION_FAILED']);
+    for (const type of ['password', 'ssh_key', 'private_key', 'webhook_secret']) {
+      const { id } = await newSecret(o, { type, value: 'given' });
+      expect((await o.post(`/secrets/${id}/rotate`)).json, type).toMatchObject({
+        version: 2,
+        generated: true,
+      });
+    }
+    const { id } = await newSecret(o, { type: 'json' });
+    for (const body of [undefined, { generate: {} }])
+      expect(pathsOf(await o.post(`/secrets/${id}/rotate`, body))).toEqual(['value']);
+  });
 
   slow('concurrency: a value that is set between the two steps of the request stays', async () => {
     const o = await newOrg();

@@ -106,54 +106,49 @@ describe('reauthentication', () => {
     expect((await as.get(`/members/${o.owner}/passkeys`)).status).toBe(200);
   });
 
-  slow(
-    'is required of every credential that somebody can make without one: none of them does any of this',
-    async () => {
-      const { o, browser } = await newSignedIn();
-      const first = (await whoami(o)).json.id;
-      const calls = {
-        ...(await restricted(o)),
-        'limit the addresses of members': (as: Caller) =>
-          as.patch('', { allowed_addresses: ['192.0.2.0/24'] }),
-        'keep the audit log for less time': (as: Caller) => as.patch('', { audit_retention_days: 90 }),
-        'rotate a key that acts as an owner': (as: Caller) => as.post(`/api-keys/${first}/rotate`, {}),
-        'confirm an export of the audit log': (as: Caller) =>
-          as.post('/audit-log/export/confirm', { through: 1, hash: 'a'.repeat(64) }),
-      };
-      const admin = await signIn(o, 'admin');
-      const terminal = await signInTerminal(browser);
-      later(5.1);
-      const owner = browser.o;
-      const issuer = await newIssuer();
-      const made: Record<string, Caller> = {
-        'API key with each scope by its name': (await newKey(owner, { scopes: EACH_SCOPE })).o,
-        'API key for all environments': (
-          await newKey(owner, { scopes: ['*'], environments: ['development', 'staging', 'production'] })
-        ).o,
-        'API key for all names': (await newKey(terminal.o, { scopes: ['*'], secrets: ['*'] })).o,
-        agent: (await newAgent(owner, { scopes: ['*'] })).o,
-        workload: (
-          await newWorkload(o, await newTrust(owner, issuer, { scopes: ['*'] }), await issuer.sign())
-        ).o,
-        'break-glass token': (await newBreakGlass(owner)).o,
-        'provider token': (await newProvider(owner)).o,
-        'terminal session': terminal.o,
-      };
-      made['session token'] = (await newSession(made['API key with each scope by its name'] as Caller)).o;
-      for (const [who, as] of Object.entries(made))
-        for (const [what, call] of Object.entries(calls))
-          expect((await call(as)).status, `${who}: ${what}`).toBe(403);
-      // An admin makes keys that hold everything, but none that acts as an owner.
-      const key = (await newKey(admin.o, { scopes: ['*'] })).o;
-      // Rotated by an admin, a key no longer acts as an owner.
-      const { 'rotate a key that acts as an owner': rotate, ...others } = calls;
-      for (const [what, call] of Object.entries(others))
-        expect((await call(key)).status, `API key of an admin: ${what}`).toBe(403);
-      const successor = o.as((await rotate(key)).json.token);
-      for (const [what, call] of Object.entries(others))
-        expect((await call(successor)).status, `successor: ${what}`).toBe(403);
-    },
-  );
+  it('is required of every credential that somebody can make without one: none of them does any of this', async () => {
+    const { o, browser } = await newSignedIn();
+    const first = (await whoami(o)).json.id;
+    const calls = {
+      ...(await restricted(o)),
+      'limit the addresses of members': (as: Caller) => as.patch('', { allowed_addresses: ['192.0.2.0/24'] }),
+      'keep the audit log for less time': (as: Caller) => as.patch('', { audit_retention_days: 90 }),
+      'rotate a key that acts as an owner': (as: Caller) => as.post(`/api-keys/${first}/rotate`, {}),
+      'confirm an export of the audit log': (as: Caller) =>
+        as.post('/audit-log/export/confirm', { through: 1, hash: 'a'.repeat(64) }),
+    };
+    const admin = await signIn(o, 'admin');
+    const terminal = await signInTerminal(browser);
+    later(5.1);
+    const owner = browser.o;
+    const issuer = await newIssuer();
+    const made: Record<string, Caller> = {
+      'API key with each scope by its name': (await newKey(owner, { scopes: EACH_SCOPE })).o,
+      'API key for all environments': (
+        await newKey(owner, { scopes: ['*'], environments: ['development', 'staging', 'production'] })
+      ).o,
+      'API key for all names': (await newKey(terminal.o, { scopes: ['*'], secrets: ['*'] })).o,
+      agent: (await newAgent(owner, { scopes: ['*'] })).o,
+      workload: (await newWorkload(o, await newTrust(owner, issuer, { scopes: ['*'] }), await issuer.sign()))
+        .o,
+      'break-glass token': (await newBreakGlass(owner)).o,
+      'provider token': (await newProvider(owner)).o,
+      'terminal session': terminal.o,
+    };
+    made['session token'] = (await newSession(made['API key with each scope by its name'] as Caller)).o;
+    for (const [who, as] of Object.entries(made))
+      for (const [what, call] of Object.entries(calls))
+        expect((await call(as)).status, `${who}: ${what}`).toBe(403);
+    // An admin makes keys that hold everything, but none that acts as an owner.
+    const key = (await newKey(admin.o, { scopes: ['*'] })).o;
+    // Rotated by an admin, a key no longer acts as an owner.
+    const { 'rotate a key that acts as an owner': rotate, ...others } = calls;
+    for (const [what, call] of Object.entries(others))
+      expect((await call(key)).status, `API key of an admin: ${what}`).toBe(403);
+    const successor = o.as((await rotate(key)).json.token);
+    for (const [what, call] of Object.entries(others))
+      expect((await call(successor)).status, `successor: ${what}`).toBe(403);
+  });
 
   slow('lasts five minutes from sign-in, enrolment and confirmation, only for that session', async () => {
     const { o, browser } = await newSignedIn();

@@ -120,33 +120,30 @@ describe('sync: approval policies on agents', () => {
     await syncAll(o);
   };
 
-  slow(
-    'sync: an agent that widens what a connection sends is judged from then on, whoever changes it later',
-    async () => {
-      for (const [before, change] of [
-        [{}, { auto: true, environments: ['development', 'production'] }],
-        [{ environments: ['production'] }, { auto: true }],
-        [{ auto: true }, { environments: ['development', 'production'] }],
-        [{ auto: true, environments: ['production'] }, { prune: true }],
-      ]) {
-        const { o, ann, agent, id } = await newDesk(before);
-        expect((await agent.patch(`/integrations/${id}`, change)).status).toBe(200);
-        expect(
-          (await ann.o.patch(`/integrations/${id}`, { environments: ['production'], prune: false })).status,
-        ).toBe(200);
-        await newSecret(o, { name: 'HELD', value: 'held' });
-        await later(o);
-        expect(targets.heroku).toEqual({});
-        // Nor do syncs that others ask for.
-        const { status, json } = await ann.o.post('/integrations/sync', {
-          integrationId: id,
-          environmentId: 'production',
-        });
-        expect([status, json.error.code]).toEqual([403, 'APPROVAL_REQUIRED']);
-        faults.clock = null;
-      }
-    },
-  );
+  it('sync: an agent that widens what a connection sends is judged from then on, whoever changes it later', async () => {
+    for (const [before, change] of [
+      [{}, { auto: true, environments: ['development', 'production'] }],
+      [{ environments: ['production'] }, { auto: true }],
+      [{ auto: true }, { environments: ['development', 'production'] }],
+      [{ auto: true, environments: ['production'] }, { prune: true }],
+    ]) {
+      const { o, ann, agent, id } = await newDesk(before);
+      expect((await agent.patch(`/integrations/${id}`, change)).status).toBe(200);
+      expect(
+        (await ann.o.patch(`/integrations/${id}`, { environments: ['production'], prune: false })).status,
+      ).toBe(200);
+      await newSecret(o, { name: 'HELD', value: 'held' });
+      await later(o);
+      expect(targets.heroku).toEqual({});
+      // Nor do syncs that others ask for.
+      const { status, json } = await ann.o.post('/integrations/sync', {
+        integrationId: id,
+        environmentId: 'production',
+      });
+      expect([status, json.error.code]).toEqual([403, 'APPROVAL_REQUIRED']);
+      faults.clock = null;
+    }
+  });
 
   slow('sync: a change of an agent that widens nothing holds nothing', async () => {
     const { o, agent, id } = await newDesk({
@@ -204,7 +201,7 @@ describe('sync: approval policies on agents', () => {
       by.post('/integrations/sync', body, approval ? under(approval) : undefined);
   }
 
-  slow('sync: nobody approves a run of their own by the connection of an agent', async () => {
+  it('sync: nobody approves a run of their own by the connection of an agent', async () => {
     const desk = await newDesk();
     const { o, ann, bob, agent } = desk;
     const key = (await newKey(bob.o, { scopes: SCOPES })).o;
@@ -231,38 +228,34 @@ describe('sync: approval policies on agents', () => {
     expect(short(await statusOf(o, queued.json.syncId))).toEqual(['HELD created']);
   });
 
-  slow(
-    'sync: nobody who is accountable for the agent of a connection decides a run of it by a member',
-    async () => {
-      const desk = await newDesk();
-      const { o, ann, bob, agent, id: widened } = desk;
-      expect(
-        (await agent.patch(`/integrations/${widened}`, { environments: ['development', 'production'] }))
-          .status,
-      ).toBe(200);
-      const [policy] = (await o.get('/policies')).json.data;
-      expect((await o.del(`/policies/${policy.id}`)).status).toBe(204);
-      const cara = await colleague(o, 'admin');
-      const dora = await signIn(bob.o, 'admin');
-      await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { role: 'admin' } } });
-      const stored = await newRun(desk);
-      const other = (by: Caller) =>
-        by.post('/integrations/sync', { integrationId: widened, environmentId: 'production' });
-      for (const run of [stored, other]) {
-        const { id } = approvalIn(await run(ann.o));
-        const { requester } = (await ann.o.get(`/approvals/${id}`)).json;
-        expect(requester.accountable.map((one: { member_id: string }) => one.member_id)).toEqual([
-          ann.member.id,
-          bob.member.id,
-        ]);
-        // Nor whoever they brought in.
-        for (const one of [bob, dora])
-          expect(codeOf(await approve(one, id))).toEqual([403, 'INSUFFICIENT_SCOPE']);
-        expect((await approve(cara, id)).json.status).toBe('approved');
-      }
-      expect((await stored(ann.o, approvalIn(await stored(ann.o)).id)).status).toBe(202);
-    },
-  );
+  it('sync: nobody who is accountable for the agent of a connection decides a run of it by a member', async () => {
+    const desk = await newDesk();
+    const { o, ann, bob, agent, id: widened } = desk;
+    expect(
+      (await agent.patch(`/integrations/${widened}`, { environments: ['development', 'production'] })).status,
+    ).toBe(200);
+    const [policy] = (await o.get('/policies')).json.data;
+    expect((await o.del(`/policies/${policy.id}`)).status).toBe(204);
+    const cara = await colleague(o, 'admin');
+    const dora = await signIn(bob.o, 'admin');
+    await newApprovalPolicy(o, ['secret.read'], { config: { approvers: { role: 'admin' } } });
+    const stored = await newRun(desk);
+    const other = (by: Caller) =>
+      by.post('/integrations/sync', { integrationId: widened, environmentId: 'production' });
+    for (const run of [stored, other]) {
+      const { id } = approvalIn(await run(ann.o));
+      const { requester } = (await ann.o.get(`/approvals/${id}`)).json;
+      expect(requester.accountable.map((one: { member_id: string }) => one.member_id)).toEqual([
+        ann.member.id,
+        bob.member.id,
+      ]);
+      // Nor whoever they brought in.
+      for (const one of [bob, dora])
+        expect(codeOf(await approve(one, id))).toEqual([403, 'INSUFFICIENT_SCOPE']);
+      expect((await approve(cara, id)).json.status).toBe('approved');
+    }
+    expect((await stored(ann.o, approvalIn(await stored(ann.o)).id)).status).toBe(202);
+  });
 });
 
 describe('sync: who decided where a connection sends', () => {

@@ -271,7 +271,7 @@ describe('sync: connections outside the limits', () => {
     },
   );
 
-  slow('sync: a name that holds the value of another secret is not overwritten', async () => {
+  it('sync: a name that holds the value of another secret is not overwritten', async () => {
     const o = await newOrg();
     const victim = await newSecret(o, { name: 'app.KEY', value: 'genuine' });
     const integrationId = await connect(o);

@@ -251,7 +251,7 @@ describe('sync: who may', () => {
     expect(targets.calls).toEqual([]);
   });
 
-  slow('sync: a caller whose credential ends in the middle sends nothing more', async () => {
+  it('sync: a caller whose credential ends in the middle sends nothing more', async () => {
     const names = Array.from({ length: 60 }, (_, i) => `NAME_${String(i).padStart(2, '0')}`);
     const { o } = await filled(...names);
     const key = await newKey(o, { scopes: ['integrations:sync', 'secrets:read'] });

@@ -1,9 +1,9 @@
 // Workload identity: the trusts of the guide, with tokens as each platform documents them. Each is refused
 // with one claim of somebody else's.
 import { describe, expect, it } from 'vitest';
-import { few } from '../../support/slow';
 import guide from '../../../docs/guides/workload-identity.md?raw';
 import { AUDIENCE, exchange, newIssuer } from '../../support/issuers';
+import { few } from '../../support/slow';
 import { codeOf, newOrg, useWorld } from '../../support/world';
 
 useWorld();

@@ -228,14 +228,17 @@ describe('workload identity: a token with another signature', () => {
     };
   }
 
-  it.each(few(['ES256', 'RS256', 'PS256', 'EdDSA'], 1))('is refused if the issuer signs with %s', async (alg) => {
-    const o = await newOrg();
-    const issuer = await newIssuer({ alg });
-    const trust = await newTrust(o, issuer);
-    expect((await exchange(o, trust, await issuer.sign())).status).toBe(201);
-    for (const [what, token] of Object.entries(await forged(issuer)))
-      expect([what, ...codeOf(await exchange(o, trust, token))]).toEqual([what, ...UNAUTHENTICATED]);
-  });
+  it.each(few(['ES256', 'RS256', 'PS256', 'EdDSA'], 1))(
+    'is refused if the issuer signs with %s',
+    async (alg) => {
+      const o = await newOrg();
+      const issuer = await newIssuer({ alg });
+      const trust = await newTrust(o, issuer);
+      expect((await exchange(o, trust, await issuer.sign())).status).toBe(201);
+      for (const [what, token] of Object.entries(await forged(issuer)))
+        expect([what, ...codeOf(await exchange(o, trust, token))]).toEqual([what, ...UNAUTHENTICATED]);
+    },
+  );
 
   slow('is refused if the key belongs to another issuer, even under its kid', async () => {
     const o = await newOrg();
@@ -267,28 +270,25 @@ describe('workload identity: a token with another signature', () => {
 });
 
 describe('workload identity: replay', () => {
-  slow(
-    'a token can be exchanged ten times, even by its jti alone, for another trust, and after an eviction',
-    async () => {
-      const o = await newOrg();
-      const issuer = await newIssuer();
-      const trust = await newTrust(o, issuer);
-      const other = await newTrust(o, issuer);
-      const token = await issuer.sign({ jti: 'once' });
-      for (let n = 0; n < 9; n++) expect((await exchange(o, trust, token)).status).toBe(201);
-      await evict(o);
-      expect((await exchange(o, trust, token)).status).toBe(201);
-      expect(codeOf(await exchange(o, trust, token))).toEqual(UNAUTHENTICATED);
-      expect(await reasons(o, 1)).toEqual(['the token was exchanged ten times']);
-      expect(codeOf(await exchange(o, other, await issuer.sign({ jti: 'once' })))).toEqual(UNAUTHENTICATED);
-      expect((await exchange(o, trust, await issuer.sign())).status).toBe(201);
-      // What the gate refuses is counted by address too.
-      const address = { 'CF-Connecting-IP': '198.51.100.79' };
-      for (let n = 0; n < 20; n++)
-        expect(codeOf(await exchange(o, trust, token, address))).toEqual(UNAUTHENTICATED);
-      expect(codeOf(await exchange(o, trust, token, address))).toEqual([429, 'RATE_LIMITED']);
-    },
-  );
+  it('a token can be exchanged ten times, even by its jti alone, for another trust, and after an eviction', async () => {
+    const o = await newOrg();
+    const issuer = await newIssuer();
+    const trust = await newTrust(o, issuer);
+    const other = await newTrust(o, issuer);
+    const token = await issuer.sign({ jti: 'once' });
+    for (let n = 0; n < 9; n++) expect((await exchange(o, trust, token)).status).toBe(201);
+    await evict(o);
+    expect((await exchange(o, trust, token)).status).toBe(201);
+    expect(codeOf(await exchange(o, trust, token))).toEqual(UNAUTHENTICATED);
+    expect(await reasons(o, 1)).toEqual(['the token was exchanged ten times']);
+    expect(codeOf(await exchange(o, other, await issuer.sign({ jti: 'once' })))).toEqual(UNAUTHENTICATED);
+    expect((await exchange(o, trust, await issuer.sign())).status).toBe(201);
+    // What the gate refuses is counted by address too.
+    const address = { 'CF-Connecting-IP': '198.51.100.79' };
+    for (let n = 0; n < 20; n++)
+      expect(codeOf(await exchange(o, trust, token, address))).toEqual(UNAUTHENTICATED);
+    expect(codeOf(await exchange(o, trust, token, address))).toEqual([429, 'RATE_LIMITED']);
+  });
 
   slow('a token without a jti can be exchanged ten times, however its signature is encoded', async () => {
     const o = await newOrg();
@@ -395,33 +395,30 @@ describe('workload identity: rate limit', () => {
     expect((await exchange(o, trust, await issuer.sign(), address)).status).toBe(201);
   });
 
-  slow(
-    'past the limit of its address an exchange reads no D1, whatever trust it names; a right one for a known trust passes',
-    async () => {
-      const o = await newOrg();
-      const issuer = await newIssuer();
-      const trust = await newTrust(o, issuer);
-      const unread = await newTrust(o, issuer);
-      const stranger = await newOrg();
-      const address = { 'CF-Connecting-IP': '192.0.2.178' };
-      const wrong = await issuer.sign({ sub: 'x' });
-      for (let n = 0; n < 21; n++) await exchange(o, trust, wrong, address);
-      const asked = [faults.gate, faults.d1];
-      for (const [org, of] of [
-        [o, trust],
-        [o, unread],
-        [o, { ...trust, id: `trs_${'0'.repeat(22)}` }],
-        [stranger, trust],
-      ] as const)
-        expect(codeOf(await exchange(org, of, wrong, address))).toEqual([429, 'RATE_LIMITED']);
-      expect([faults.gate, faults.d1]).toEqual(asked);
-      // A trust that was changed since is judged by the gate.
-      const right = await issuer.sign();
-      expect((await exchange(o, trust, right, address)).status).toBe(201);
-      expect((await o.del(`/trusts/${trust.id}`)).status).toBe(204);
-      expect(codeOf(await exchange(o, trust, right, address))).toEqual([429, 'RATE_LIMITED']);
-    },
-  );
+  it('past the limit of its address an exchange reads no D1, whatever trust it names; a right one for a known trust passes', async () => {
+    const o = await newOrg();
+    const issuer = await newIssuer();
+    const trust = await newTrust(o, issuer);
+    const unread = await newTrust(o, issuer);
+    const stranger = await newOrg();
+    const address = { 'CF-Connecting-IP': '192.0.2.178' };
+    const wrong = await issuer.sign({ sub: 'x' });
+    for (let n = 0; n < 21; n++) await exchange(o, trust, wrong, address);
+    const asked = [faults.gate, faults.d1];
+    for (const [org, of] of [
+      [o, trust],
+      [o, unread],
+      [o, { ...trust, id: `trs_${'0'.repeat(22)}` }],
+      [stranger, trust],
+    ] as const)
+      expect(codeOf(await exchange(org, of, wrong, address))).toEqual([429, 'RATE_LIMITED']);
+    expect([faults.gate, faults.d1]).toEqual(asked);
+    // A trust that was changed since is judged by the gate.
+    const right = await issuer.sign();
+    expect((await exchange(o, trust, right, address)).status).toBe(201);
+    expect((await o.del(`/trusts/${trust.id}`)).status).toBe(204);
+    expect(codeOf(await exchange(o, trust, right, address))).toEqual([429, 'RATE_LIMITED']);
+  });
 
   slow(
     'refused exchanges of a trust do not reduce what its workloads can do, and look alike past the limit of entries',

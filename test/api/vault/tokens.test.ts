@@ -489,7 +489,7 @@ describe('Vault: logins of workloads', () => {
     expect((await login({ jwt }, namespace)).json.errors).toEqual(['missing role']);
   });
 
-  slow('reuse: a trust says whether a token serves more than ten times', async () => {
+  it('reuse: a trust says whether a token serves more than ten times', async () => {
     const { o, issuer, trust } = await world();
     const again = await newTrust(o, issuer, { name: 'controllers', reuse: true });
     const jwt = await issuer.sign();

@@ -5,7 +5,6 @@ import { bounded, shortened } from '../../../src/domains/imports/answer';
 import { nameOf, type Prepared, readExport } from '../../../src/domains/imports/items';
 import { SecretName } from '../../../src/domains/secrets/wire';
 import type { Refusal } from '../../../src/errors';
-import { slow } from '../../support/slow';
 
 const taken = (found: Prepared | Refusal): Prepared => {
   if ('code' in found) throw new Error(found.code);
@@ -99,7 +98,7 @@ describe('items of an import', () => {
     expect(codeOfText(`{"a":[${'0,'.repeat(260_000)}0]}`)).toBe('PAYLOAD_TOO_LARGE');
   });
 
-  slow('bounds: names of failed items fit into an answer, however often an item repeats its title', () => {
+  it('bounds: names of failed items fit into an answer, however often an item repeats its title', () => {
     const title = 'é'.repeat(100_000);
     const fields = Array.from({ length: 4000 }, (_, n) => ({ id: `${n}`, label: `f${n}`, value: 'v' }));
     const { failed } = taken(readExport('1password', JSON.stringify({ title, fields }), '', '', 0));
