@@ -110,6 +110,7 @@ describe.skipIf(!executablePath)('console: what pages of secrets say', () => {
 
   it('without a connection a page says so, and goes on when it is back', async () => {
     const { page, go, context, said } = ann;
+    await store('app/ONLINE');
     await go('/secrets', 'Secrets');
     await page.getByRole('link', { name: 'app/' }).waitFor();
     await context.setOffline(true);
