@@ -1,5 +1,6 @@
-// A directory in memory for the temporary files of tests: the runtime waits for the disk at each commit, which
-// protects nothing here. Invariant: it is only used where it has room for a whole run, and programs in it run.
+// A directory in memory for the temporary files of tests: the runtime waits for the disk at each commit, and
+// tests do not need that. Invariant: it is only used where it has room for a whole run, and programs in it
+// run.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
